@@ -1,1 +1,96 @@
-export const PROTOCOL_VERSION = "2.4";
+export { AhpError, type AhpErrorCode, type AhpErrorOptions } from "./errors/ahp-error.ts";
+export { type RefusalDetails, type RefusalReason, RPC } from "./errors/rpc.ts";
+export { type Clock, systemClock } from "./ports/clock.ts";
+export { closedDecision } from "./protocol/closed-decision.ts";
+export { EventContext, Fact, MemorySummary, SessionStats } from "./protocol/context.ts";
+export {
+  ArtifactRef,
+  EvidenceRef,
+  RunLifecycleEvent,
+  RunStatus,
+  TaskItem,
+  TaskListEvent,
+  TaskStatus,
+  VerificationCheck,
+  VerificationEvent,
+  VerificationStatus,
+} from "./protocol/contracts.ts";
+export {
+  ConfirmationDecision,
+  ContextPerceptionDecision,
+  Decision,
+  FileContentSnippet,
+  IdleDecision,
+  InjectedContext,
+  IntentDetectionDecision,
+  MemoryRecallDecision,
+  PlanningDecision,
+  ProjectSummary,
+  RateLimitDecision,
+  ReasoningDecision,
+  TargetHints,
+} from "./protocol/decisions.ts";
+export { AhpNotification, AhpRequest, AhpResponse, RpcError } from "./protocol/envelope.ts";
+export { AhpEvent } from "./protocol/event.ts";
+export {
+  type BlockingEventType,
+  type ContractEventType,
+  EventType,
+  type FireAndForgetEventType,
+  type GenericEventType,
+  isBatchable,
+  isBlocking,
+  isContract,
+  isSpecialised,
+  type SpecialisedEventType,
+} from "./protocol/event-type.ts";
+export type { DecisionFor, Decisions, PayloadFor, Payloads } from "./protocol/families.ts";
+export {
+  AgentInfo,
+  BatchRequest,
+  BatchResponse,
+  HandshakeRequest,
+  HandshakeResponse,
+  HarnessConfig,
+  HarnessInfo,
+  type Method,
+  PROTOCOL_VERSION,
+  QueryRequest,
+  QueryResponse,
+} from "./protocol/methods.ts";
+export {
+  ConfirmationEvent,
+  ConfirmationType,
+  HeartbeatEvent,
+  IdleEvent,
+  IntentDetectionEvent,
+  MemoryRecallEvent,
+  PlanningEvent,
+  PlanningStrategy,
+  RateLimitEvent,
+  RateLimitType,
+  ReasoningEvent,
+  ReasoningType,
+  SuccessEvent,
+} from "./protocol/payloads.ts";
+export {
+  ContextPerceptionEvent,
+  HistoryItem,
+  PerceptionConstraints,
+  PerceptionContext,
+  PerceptionDomain,
+  PerceptionFreshness,
+  PerceptionIntent,
+  PerceptionModality,
+  PerceptionTarget,
+  PerceptionUrgency,
+  TimeRange,
+} from "./protocol/perception.ts";
+export { AuthConfig, AuthMethod, TransportConfig } from "./protocol/transport-config.ts";
+export type { Awaitable, Call, EventCall, Handlers, SpecialisedHandlers } from "./server/handlers.ts";
+export type { ServerOptions } from "./server/options.ts";
+export type { Peer, TransportName } from "./server/peer.ts";
+export { AhpServer, type Outcome } from "./server/server.ts";
+export type { Session } from "./server/sessions.ts";
+export { decode, encode } from "./wire/codec.ts";
+export { DecodeError } from "./wire/decode-error.ts";

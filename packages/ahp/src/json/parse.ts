@@ -1,0 +1,62 @@
+import { Floats } from "./floats.ts";
+import { JsonError } from "./json-error.ts";
+import { scan } from "./scan.ts";
+
+/** A parsed text, with what the plain value no longer shows. */
+export interface ParsedJson {
+  readonly value: unknown;
+  /** Numbers spelled as floating point; absent when every number is a plain integer. */
+  readonly floats: Floats | undefined;
+  /** Whether some object names a key twice (the last one won). */
+  readonly duplicateKeys: boolean;
+}
+
+/** Parses JSON as strictly as AHP peers do; throws {@link JsonError}. */
+export function parseJson(text: string): ParsedJson {
+  if (!text.isWellFormed()) throw new JsonError("lone_surrogate", "the text holds half of a surrogate pair");
+  const { members, delicateNumbers } = scan(text);
+  const floats = delicateNumbers ? new Floats() : undefined;
+  const value = parseValue(text, floats);
+  return { value, floats, duplicateKeys: countMembers(value) !== members };
+}
+
+function parseValue(text: string, floats: Floats | undefined): unknown {
+  try {
+    return floats ? JSON.parse(text, markFloats(floats)) : JSON.parse(text);
+  } catch (error) {
+    if (error instanceof JsonError) throw error;
+    throw new JsonError("syntax", error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+type Reviver = (this: object, key: string, value: unknown, context?: { source?: string }) => unknown;
+
+function markFloats(floats: Floats): Reviver {
+  return function (key, value, context) {
+    if (typeof value !== "number" || context?.source === undefined) return value;
+    if (!Number.isFinite(value)) throw new JsonError("number_out_of_range", "number out of range");
+    if (isFloat(context.source)) floats.mark(this, key);
+    return value;
+  };
+}
+
+const LEAST_I64 = -(2n ** 63n);
+const GREATEST_U64 = 2n ** 64n - 1n;
+
+function isFloat(source: string): boolean {
+  if (source === "-0" || /[.eE]/.test(source)) return true;
+  if (source.length < 19) return false;
+  const integer = BigInt(source);
+  return integer < LEAST_I64 || integer > GREATEST_U64;
+}
+
+function countMembers(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) count += countMembers(item);
+    return count;
+  }
+  for (const item of Object.values(value)) count += 1 + countMembers(item);
+  return count;
+}

@@ -1,0 +1,99 @@
+import { JsonError } from "./json-error.ts";
+
+/** The deepest nesting of arrays and objects that an AHP peer accepts. */
+export const MAX_NESTING = 127;
+
+/** What one pass over the text tells before it is parsed. */
+export interface Scan {
+  /** Members of objects, by their colons; fewer in the parsed value means duplicate keys. */
+  readonly members: number;
+  /** Whether some number is not a plain integer that JavaScript holds exactly. */
+  readonly delicateNumbers: boolean;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = "\\";
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const COLON = 0x3a;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const LOWER_U = 0x75;
+
+/** The longest run of digits that is certainly a safe integer. */
+const SAFE_DIGITS = 15;
+
+/**
+ * Walks the text once without building anything. It bounds nesting before `JSON.parse` sees the text, refuses
+ * the escapes of lone surrogates, and notes what `JSON.parse` would hide: duplicate keys and how numbers were
+ * spelled. It judges no syntax; a text that is not JSON passes through to `JSON.parse`.
+ */
+export function scan(text: string): Scan {
+  let members = 0;
+  let delicateNumbers = false;
+  let depth = 0;
+  let index = 0;
+  let nextBackslash = text.indexOf(BACKSLASH);
+  const end = text.length;
+  while (index < end) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) {
+      index += 1;
+      for (;;) {
+        const quote = text.indexOf('"', index);
+        if (quote < 0) return { members, delicateNumbers };
+        if (nextBackslash >= 0 && nextBackslash < index) nextBackslash = text.indexOf(BACKSLASH, index);
+        if (nextBackslash < 0 || nextBackslash > quote) {
+          index = quote + 1;
+          break;
+        }
+        index = skipEscape(text, nextBackslash);
+      }
+      continue;
+    }
+    if (code >= ZERO && code <= NINE) {
+      const start = index;
+      do index += 1;
+      while (isDigit(text, index));
+      const next = index < end ? text.charCodeAt(index) | 0x20 : 0;
+      if (index - start > SAFE_DIGITS || next === 0x65 || text.charCodeAt(index) === DOT)
+        delicateNumbers = true;
+      continue;
+    }
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      depth += 1;
+      if (depth > MAX_NESTING) {
+        throw new JsonError("too_deep", `nested deeper than ${MAX_NESTING} arrays and objects`);
+      }
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth -= 1;
+    else if (code === COLON) members += 1;
+    else if (code === MINUS && text.charCodeAt(index + 1) === ZERO) delicateNumbers = true;
+    index += 1;
+  }
+  return { members, delicateNumbers };
+}
+
+function isDigit(text: string, index: number): boolean {
+  const code = text.charCodeAt(index);
+  return code >= ZERO && code <= NINE;
+}
+
+/** The index after the escape at `backslash`; a surrogate must come as a pair. */
+function skipEscape(text: string, backslash: number): number {
+  if (text.charCodeAt(backslash + 1) !== LOWER_U) return backslash + 2;
+  const unit = escapedUnit(text, backslash);
+  if (!(unit >= 0xd800 && unit <= 0xdfff)) return backslash + 6;
+  const low = text.startsWith("\\u", backslash + 6) ? escapedUnit(text, backslash + 6) : 0;
+  if (unit >= 0xdc00 || !(low >= 0xdc00 && low <= 0xdfff)) {
+    throw new JsonError("lone_surrogate", "a string holds half of a surrogate pair");
+  }
+  return backslash + 12;
+}
+
+function escapedUnit(text: string, backslash: number): number {
+  return Number.parseInt(text.slice(backslash + 2, backslash + 6), 16);
+}

@@ -1,0 +1,69 @@
+import { MAX_NESTING } from "./scan.ts";
+
+/**
+ * Compact JSON with object keys in the order of their UTF-8 bytes, at every level: the form in which AHP peers
+ * write everything inside `params`, `result` and `error.data`. Members that are `undefined` are left out; lone
+ * surrogates become U+FFFD, because peers cannot read them. Throws a `TypeError` for what JSON cannot hold
+ * (functions, symbols, bigints, cycles).
+ */
+export function stringifySorted(value: unknown): string {
+  return write(value, 0);
+}
+
+function write(value: unknown, depth: number): string {
+  switch (typeof value) {
+    case "string":
+      return quote(value);
+    case "number":
+      return Number.isFinite(value) ? String(value) : "null";
+    case "boolean":
+      return value ? "true" : "false";
+    case "object":
+      return value === null ? "null" : writeContainer(value, depth + 1);
+    case "undefined":
+      return "null";
+    default:
+      throw new TypeError(`a ${typeof value} has no JSON form`);
+  }
+}
+
+function writeContainer(value: object, depth: number): string {
+  if (depth > MAX_NESTING) throw new TypeError(`nested deeper than ${MAX_NESTING} arrays and objects`);
+  if ("toJSON" in value && typeof value.toJSON === "function") return write(value.toJSON(), depth);
+  if (Array.isArray(value)) {
+    let text = "[";
+    for (let index = 0; index < value.length; index += 1) {
+      text += index === 0 ? write(value[index], depth) : `,${write(value[index], depth)}`;
+    }
+    return `${text}]`;
+  }
+  let text = "";
+  for (const [key, member] of sortedEntries(value)) {
+    if (member === undefined) continue;
+    text += `${text === "" ? "{" : ","}${quote(key)}:${write(member, depth)}`;
+  }
+  return text === "" ? "{}" : `${text}}`;
+}
+
+function sortedEntries(value: object): [string, unknown][] {
+  const entries = Object.entries(value);
+  return entries.length < 2 ? entries : entries.sort(byUtf8Key);
+}
+
+/** UTF-16 order is UTF-8 order, except where surrogates meet the characters above them. */
+const SURROGATE = /[\ud800-\udfff]/;
+
+/** Compares two strings by their UTF-8 bytes. */
+export function compareUtf8(left: string, right: string): number {
+  if (SURROGATE.test(left) || SURROGATE.test(right))
+    return Buffer.compare(Buffer.from(left), Buffer.from(right));
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+function byUtf8Key(left: [string, unknown], right: [string, unknown]): number {
+  return compareUtf8(left[0], right[0]);
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.isWellFormed() ? text : text.toWellFormed());
+}

@@ -1,0 +1,109 @@
+import type { z } from "zod";
+import { layered, textOf } from "../errors/ahp-error.ts";
+import { Refusal, RPC } from "../errors/rpc.ts";
+import { closedDecision } from "../protocol/closed-decision.ts";
+import { AhpEvent } from "../protocol/event.ts";
+import {
+  type BlockingEventType,
+  isBlocking,
+  isSpecialised,
+  type SpecialisedEventType,
+} from "../protocol/event-type.ts";
+import { DECISIONS, PAYLOADS, type Payloads } from "../protocol/families.ts";
+import { decode, encode } from "../wire/codec.ts";
+import { DecodeError } from "../wire/decode-error.ts";
+import { NOT_SUPPORTED } from "./defaults.ts";
+import { faultOf, payloadFault } from "./event-check.ts";
+import { type Exchange, failure } from "./exchange.ts";
+import type { Awaitable, EventCall, SpecialisedHandlers } from "./handlers.ts";
+
+/** Answers an event that its sender waits on, with the JSON text of the decision. */
+export async function answerEvent(exchange: Exchange, params: unknown): Promise<string> {
+  const event = exchange.params(AhpEvent, params);
+  const session = exchange.session(event);
+  const fault = faultOf(event, exchange.settings.config, exchange.floats);
+  if (fault)
+    throw new Refusal(RPC.invalidParams, `Invalid event: ${fault.text}`, fault.reason, fault.details);
+  const type = event.event_type;
+  if (!isBlocking(type)) {
+    const message = `Fire-and-forget event ${type} must be sent as a notification`;
+    throw new Refusal(RPC.invalidParams, message, "must_be_notification");
+  }
+  const deadline = exchange.deadline();
+  const call = exchange.eventCall(event, session, deadline);
+  const decide = isSpecialised(type)
+    ? specialisedDecision(exchange, type, event, call)
+    : () => exchange.handlers.event(event, call);
+  try {
+    return await exchange.result(DECISIONS[type], deadline, decide);
+  } catch (error) {
+    if (error instanceof Refusal && error.reason === "handler_timeout") return closed(type, error.message);
+    throw error;
+  }
+}
+
+/** Takes note of an event that nobody waits for. Throws a {@link Refusal} that only HTTP can tell the sender. */
+export async function noteEvent(exchange: Exchange, params: unknown): Promise<void> {
+  const event = decodeNotified(exchange, params);
+  const session = exchange.session(event);
+  const fault = faultOf(event, exchange.settings.config, exchange.floats);
+  if (fault)
+    throw new Refusal(RPC.internalError, `Handler error: ${fault.text}`, fault.reason, fault.details);
+  if (isBlocking(event.event_type)) {
+    const text = layered("protocol", `Blocking event ${event.event_type} must be sent as a request`);
+    throw failure(text, "must_be_request");
+  }
+  const deadline = exchange.deadline();
+  try {
+    await deadline.run(() =>
+      exchange.handlers.notification?.(event, exchange.eventCall(event, session, deadline)),
+    );
+  } catch (error) {
+    throw failure(textOf(error), deadline.expired ? "handler_timeout" : "handler_failed", error);
+  }
+}
+
+function decodeNotified(exchange: Exchange, params: unknown): AhpEvent {
+  try {
+    return decode(AhpEvent, params, exchange.floats);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw failure(layered("serialization", error.message), "invalid_params", error);
+  }
+}
+
+/** Checks the payload of a specialised event and picks its handler, or upstream's default. */
+function specialisedDecision(
+  exchange: Exchange,
+  type: SpecialisedEventType,
+  event: AhpEvent,
+  call: EventCall,
+): () => Awaitable<unknown> {
+  const decide = bind(exchange, type, event, call);
+  if (decide) return decide;
+  if (type === "idle") return () => ({ decision: "allow" });
+  throw failure(layered("unsupported", NOT_SUPPORTED[type]), "not_supported");
+}
+
+/** The handler of a family with its checked payload, if the harness has one. */
+function bind<Type extends SpecialisedEventType>(
+  exchange: Exchange,
+  type: Type,
+  event: AhpEvent,
+  call: EventCall,
+): (() => Awaitable<unknown>) | undefined {
+  const handlers: SpecialisedHandlers = exchange.handlers;
+  const schemas: { readonly [Key in SpecialisedEventType]: z.ZodType<Payloads[Key]> } = PAYLOADS;
+  try {
+    const payload = decode(schemas[type], event.payload, exchange.floats);
+    return handlers[type] && (() => handlers[type]?.(payload, call));
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    const fault = payloadFault(error);
+    throw new Refusal(RPC.internalError, `Handler error: ${fault.text}`, fault.reason, fault.details, error);
+  }
+}
+
+function closed(type: BlockingEventType, reason: string): string {
+  return encode(DECISIONS[type], closedDecision(type, reason));
+}

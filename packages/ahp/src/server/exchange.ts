@@ -1,0 +1,109 @@
+import type { z } from "zod";
+import { layered, textOf } from "../errors/ahp-error.ts";
+import { Refusal, type RefusalReason, RPC } from "../errors/rpc.ts";
+import type { Floats } from "../json/floats.ts";
+import type { EventContext } from "../protocol/context.ts";
+import type { AhpEvent } from "../protocol/event.ts";
+import { decode, encode } from "../wire/codec.ts";
+import { DecodeError } from "../wire/decode-error.ts";
+import { Deadline } from "./deadline.ts";
+import type { Awaitable, Call, EventCall, Handlers } from "./handlers.ts";
+import type { ServerSettings } from "./options.ts";
+import type { Peer } from "./peer.ts";
+import type { Session, Sessions } from "./sessions.ts";
+
+const NO_CONTEXT: EventContext = Object.freeze({});
+
+/** One message on its way through the server: what came, from whom, and what answers it. */
+export class Exchange {
+  readonly handlers: Handlers;
+  readonly settings: ServerSettings;
+  readonly sessions: Sessions;
+  readonly peer: Peer;
+  readonly text: string;
+  readonly floats: Floats | undefined;
+
+  constructor(
+    server: { handlers: Handlers; settings: ServerSettings; sessions: Sessions },
+    message: { peer: Peer; text: string; floats: Floats | undefined },
+  ) {
+    this.handlers = server.handlers;
+    this.settings = server.settings;
+    this.sessions = server.sessions;
+    this.peer = message.peer;
+    this.text = message.text;
+    this.floats = message.floats;
+  }
+
+  /** The params of a request as their type, or `Invalid params: …`. */
+  params<Params>(schema: z.ZodType<Params>, params: unknown): Params {
+    try {
+      return decode(schema, params, this.floats);
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      const message = `Invalid params: ${error.message}`;
+      throw new Refusal(RPC.invalidParams, message, "invalid_params", { path: error.path }, error);
+    }
+  }
+
+  /** The session of the peer; refuses a peer without one where a handshake must come first. */
+  session(names: Pick<Session, "session_id" | "agent_id"> | undefined): Session | undefined {
+    const session = this.sessions.find(this.peer, names);
+    if (session || !this.settings.requireHandshake) return session;
+    const message = layered("protocol", "Handshake must complete before sending AHP operations");
+    throw new Refusal(RPC.handshakeRequired, message, "handshake_required");
+  }
+
+  /** A time allowance for one handler. */
+  deadline(): Deadline {
+    return new Deadline(this.settings.clock, this.settings.deadlineMs);
+  }
+
+  /** What a handler is told beside its argument. */
+  call(session: Session | undefined, deadline: Deadline): Call {
+    const { peer, text } = this;
+    return {
+      peer,
+      session,
+      text,
+      get signal() {
+        return deadline.signal;
+      },
+    };
+  }
+
+  /** What a handler of events is told beside its argument. */
+  eventCall(event: AhpEvent, session: Session | undefined, deadline: Deadline): EventCall {
+    const { peer, text } = this;
+    return {
+      event,
+      context: event.context ?? NO_CONTEXT,
+      peer,
+      session,
+      text,
+      get signal() {
+        return deadline.signal;
+      },
+    };
+  }
+
+  /** Runs a handler within its deadline and writes its result; whatever fails is a {@link Refusal}. */
+  async result(schema: z.ZodType, deadline: Deadline, handler: () => Awaitable<unknown>): Promise<string> {
+    let value: unknown;
+    try {
+      value = await deadline.run(handler);
+    } catch (error) {
+      throw failure(textOf(error), deadline.expired ? "handler_timeout" : "handler_failed", error);
+    }
+    try {
+      return encode(schema, value);
+    } catch (error) {
+      throw failure(layered("invalid_decision", textOf(error)), "invalid_decision", error);
+    }
+  }
+}
+
+/** `Handler error: …` */
+export function failure(text: string, reason: RefusalReason, cause?: unknown): Refusal {
+  return new Refusal(RPC.internalError, `Handler error: ${text}`, reason, {}, cause);
+}

@@ -1,0 +1,53 @@
+import type { EventContext } from "../protocol/context.ts";
+import type { Decision } from "../protocol/decisions.ts";
+import type { AhpEvent } from "../protocol/event.ts";
+import type { SpecialisedEventType } from "../protocol/event-type.ts";
+import type { Decisions, Payloads } from "../protocol/families.ts";
+import type { QueryRequest, QueryResponse } from "../protocol/methods.ts";
+import type { Peer } from "./peer.ts";
+import type { Session } from "./sessions.ts";
+
+/** A value now or later. */
+export type Awaitable<Value> = Value | Promise<Value>;
+
+/** What a handler knows beside its argument. */
+export interface Call {
+  readonly peer: Peer;
+  /** What the handshake settled; absent when the peer never made one. */
+  readonly session: Session | undefined;
+  /** Ends when nobody waits for the answer any more: the deadline passed. */
+  readonly signal: AbortSignal;
+  /** The message exactly as it came; typed values have lost the members the protocol does not know. */
+  readonly text: string;
+}
+
+/** A call about one event. */
+export interface EventCall extends Call {
+  readonly event: AhpEvent;
+  /** The event's context, empty when it came without one. */
+  readonly context: EventContext;
+}
+
+/** Decides on the events of one family; the payload has been checked. */
+export type SpecialisedHandlers = {
+  readonly [Type in SpecialisedEventType]?: (
+    payload: Payloads[Type],
+    call: EventCall,
+  ) => Awaitable<Decisions[Type]>;
+};
+
+/**
+ * What a harness does. Only `event` is required: without the others `idle` is allowed, notifications are accepted
+ * and forgotten, and every other family is answered as not supported.
+ *
+ * A handler that throws is answered with an error, in a batch with a block. Its result is checked like any
+ * message; what is not a decision is an error too.
+ */
+export interface Handlers extends SpecialisedHandlers {
+  /** Decides on `pre_action`, `pre_prompt`, and on every event of a batch. */
+  event(event: AhpEvent, call: EventCall): Awaitable<Decision>;
+  /** Takes note of an event that nobody waits for. */
+  notification?(event: AhpEvent, call: EventCall): Awaitable<void>;
+  /** Answers a question of the agent. */
+  query?(request: QueryRequest, call: Call): Awaitable<QueryResponse>;
+}

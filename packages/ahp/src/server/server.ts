@@ -1,0 +1,134 @@
+import { textOf } from "../errors/ahp-error.ts";
+import { Refusal, RPC } from "../errors/rpc.ts";
+import type { Floats } from "../json/floats.ts";
+import { HandshakeRequest, HandshakeResponse, type Method } from "../protocol/methods.ts";
+import { encode } from "../wire/codec.ts";
+import { answerBatch } from "./batch.ts";
+import { answerEvent, noteEvent } from "./event.ts";
+import { Exchange, failure } from "./exchange.ts";
+import type { Handlers } from "./handlers.ts";
+import { shakeHands } from "./handshake.ts";
+import { type MessageId, readMessage } from "./message.ts";
+import { type ServerOptions, type ServerSettings, settle } from "./options.ts";
+import { memoryPeer, type Peer } from "./peer.ts";
+import { answerQuery } from "./query.ts";
+import { errorText, resultText } from "./reply.ts";
+import { Sessions } from "./sessions.ts";
+
+/** What became of a message. */
+export interface Outcome {
+  /** The text to send back; absent when nothing is. */
+  readonly reply: string | undefined;
+  /** Whether the message was not JSON at all, which HTTP answers with a status of its own. */
+  readonly unreadable: boolean;
+}
+
+type Answer = (exchange: Exchange, params: unknown) => Promise<string>;
+
+const METHODS: Readonly<Record<Method, Answer>> = {
+  "ahp/handshake": answerHandshake,
+  "ahp/event": answerEvent,
+  "ahp/query": answerQuery,
+  "ahp/batch": answerBatch,
+};
+
+/**
+ * A harness, without any transport: text in, text out. Every transport hands its messages to {@link handle}; it
+ * never throws and never rejects, whatever the message and whatever the handlers do.
+ */
+export class AhpServer {
+  readonly settings: ServerSettings;
+  readonly #handlers: Handlers;
+  readonly #sessions: Sessions;
+
+  constructor(handlers: Handlers, options: ServerOptions = {}) {
+    this.settings = settle(options);
+    this.#handlers = handlers;
+    this.#sessions = new Sessions(this.settings.sessionBound);
+  }
+
+  /** The reply to one message, or nothing when none is due. */
+  async handleMessage(text: string, peer: Peer = memoryPeer()): Promise<string | undefined> {
+    const { reply } = await this.handle(text, peer);
+    return reply;
+  }
+
+  /** Like {@link handleMessage}, and says whether the message could be read. */
+  async handle(text: string, peer: Peer): Promise<Outcome> {
+    const { compat } = this.settings;
+    const http = peer.transport === "http";
+    const message = readMessage(text, compat, http);
+    switch (message.kind) {
+      case "request":
+        return answered(
+          await this.#answer(
+            message.id,
+            message.method,
+            message.params,
+            this.#exchange(peer, text, message.floats),
+          ),
+        );
+      case "notification":
+        return answered(
+          await this.#note(message.method, message.params, this.#exchange(peer, text, message.floats)),
+        );
+      case "malformed": {
+        const answerable = http || (message.answerable && !compat);
+        if (!answerable) this.settings.onDropped(message.refusal.message, text);
+        return answered(
+          answerable ? errorText(compat ? "" : message.id, message.refusal, compat) : undefined,
+        );
+      }
+      case "unreadable":
+        if (compat) this.settings.onDropped(message.refusal.message, text);
+        return { reply: compat ? undefined : errorText(null, message.refusal, compat), unreadable: true };
+    }
+  }
+
+  #exchange(peer: Peer, text: string, floats: Floats | undefined): Exchange {
+    const server = { handlers: this.#handlers, settings: this.settings, sessions: this.#sessions };
+    return new Exchange(server, { peer, text, floats });
+  }
+
+  async #answer(id: MessageId, method: string, params: unknown, exchange: Exchange): Promise<string> {
+    try {
+      const answer = isMethod(method) ? METHODS[method] : undefined;
+      if (!answer) throw new Refusal(RPC.methodNotFound, "Method not found", "method_not_found", { method });
+      return resultText(id, await answer(exchange, params));
+    } catch (error) {
+      return errorText(id, asRefusal(error), this.settings.compat);
+    }
+  }
+
+  async #note(method: string, params: unknown, exchange: Exchange): Promise<string | undefined> {
+    if (method !== "ahp/event") return undefined;
+    try {
+      await noteEvent(exchange, params);
+      return undefined;
+    } catch (error) {
+      const refusal = asRefusal(error);
+      if (exchange.peer.transport === "http") return errorText("", refusal, this.settings.compat);
+      this.settings.onDropped(refusal.message, exchange.text);
+      return undefined;
+    }
+  }
+}
+
+async function answerHandshake(exchange: Exchange, params: unknown): Promise<string> {
+  const request = exchange.params(HandshakeRequest, params);
+  const { response, session } = shakeHands(request, exchange.settings);
+  exchange.sessions.open(exchange.peer, session);
+  return encode(HandshakeResponse, response);
+}
+
+function isMethod(method: string): method is Method {
+  return Object.hasOwn(METHODS, method);
+}
+
+function asRefusal(error: unknown): Refusal {
+  return error instanceof Refusal ? error : failure(textOf(error), "handler_failed", error);
+}
+
+function answered(reply: string | undefined): Outcome {
+  return { reply, unreadable: false };
+}

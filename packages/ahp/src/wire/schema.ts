@@ -1,0 +1,120 @@
+import { z } from "zod";
+import { INTEGERS, type IntegerName, shaped } from "./shape.ts";
+
+function integer(name: IntegerName) {
+  const { least, greatest } = INTEGERS[name];
+  return shaped(z.number().multipleOf(1).min(least).max(greatest), { kind: "integer", integer: name });
+}
+
+/** Any string. */
+export const text = shaped(z.string(), { kind: "text" });
+/** `true` or `false`. */
+export const boolean = shaped(z.boolean(), { kind: "boolean" });
+/** Any JSON value, `null` included; absence is not a value. */
+export const any = shaped(
+  z.unknown().refine((value) => value !== undefined, "required"),
+  { kind: "any" },
+);
+/** An object with arbitrary members. */
+export const map = shaped(z.record(z.string(), z.unknown()), { kind: "map" });
+/** 32-bit unsigned integer. */
+export const u32 = integer("u32");
+/** 64-bit unsigned integer. */
+export const u64 = integer("u64");
+/** A count; 64-bit unsigned on the wire. */
+export const usize = integer("usize");
+/** 32-bit signed integer. */
+export const i32 = integer("i32");
+/** 64-bit signed integer. */
+export const i64 = integer("i64");
+/** A number that peers hold in single precision: `0.9` comes back as `0.8999999761581421`. */
+export const f32 = shaped(z.number().overwrite(Math.fround), { kind: "f32" });
+
+/** An array of one kind of item. */
+export function list<Item extends z.ZodType>(item: Item) {
+  return shaped(z.array(item), { kind: "list", item });
+}
+
+/** An object with known members; others are dropped when it is decoded. */
+export function struct<Members extends Record<string, z.ZodType>>(name: string, members: Members) {
+  return shaped(z.object(members), { kind: "struct", name, members });
+}
+
+/** A member that may be absent or `null`, both meaning the same, and is left out when absent. */
+export function optional<Inner extends z.ZodType>(inner: Inner) {
+  return shaped(
+    z.preprocess((value) => value ?? undefined, inner.optional()),
+    { kind: "optional", inner },
+  );
+}
+
+/** A member that may be absent or `null` and is written as `null` when absent. */
+export function nullable<Inner extends z.ZodType>(inner: Inner) {
+  return shaped(inner.nullable().default(null), { kind: "nullable", inner });
+}
+
+/** A member with a default: it may be absent but not `null`, and is always written. Takes `schema.default(…)`. */
+export function defaulted<Inner extends z.ZodType>(schema: z.ZodDefault<Inner>) {
+  const fallback = () => schema.def.defaultValue;
+  return shaped(schema, { kind: "defaulted", inner: schema.unwrap(), fallback, omitEmpty: false });
+}
+
+/** A list that may be absent but not `null`, and is left out when empty. */
+export function listOrNothing<Item extends z.ZodType>(item: Item) {
+  const inner = list(item);
+  return shaped(inner.default([]), { kind: "defaulted", inner, fallback: () => [], omitEmpty: true });
+}
+
+/** One of a fixed set of words. */
+export function choice<const Units extends readonly [string, ...string[]]>(name: string, units: Units) {
+  return shaped(z.enum(units), { kind: "choice", name, units, open: undefined });
+}
+
+/** One of a fixed set of words, or an object with one member that holds a word of the sender's own. */
+export function openChoice<
+  const Units extends readonly [string, ...string[]],
+  Own extends z.ZodObject<Record<string, z.ZodString>>,
+>(name: string, units: Units, own: Own) {
+  const open = Object.keys(own.shape)[0];
+  return shaped(z.union([z.enum(units), own]), { kind: "choice", name, units, open });
+}
+
+/** Exactly one of several one-member objects; the member's name says which variant it holds. */
+export function external<
+  const Options extends readonly [
+    z.ZodObject<Record<string, z.ZodType>>,
+    ...z.ZodObject<Record<string, z.ZodType>>[],
+  ],
+>(name: string, options: Options) {
+  const variants = Object.fromEntries(options.flatMap((option) => Object.entries(option.shape)));
+  return shaped(z.union(options), { kind: "external", name, variants });
+}
+
+/** One answer of a decision: the tag `decision` and the members that go with it. */
+export function answer<const Tag extends string, Members extends Record<string, z.ZodType>>(
+  tag: Tag,
+  members: Members,
+) {
+  return z.object({ decision: z.literal(tag), ...members });
+}
+
+type Answer = z.ZodObject<{ decision: z.ZodLiteral<string> } & Record<string, z.ZodType>>;
+
+/** A decision: one of several answers, told apart by the member `decision`. */
+export function decision<const Answers extends readonly [Answer, ...Answer[]]>(
+  name: string,
+  answers: Answers,
+) {
+  const variants = Object.fromEntries(
+    answers.map((option) => {
+      const { decision: tag, ...members } = option.shape;
+      return [tag.value, members];
+    }),
+  );
+  return shaped(z.discriminatedUnion("decision", answers), {
+    kind: "internal",
+    name,
+    tag: "decision",
+    variants,
+  });
+}

@@ -1,0 +1,245 @@
+import type { z } from "zod";
+import { AhpError, textOf } from "../errors/ahp-error.ts";
+import { closedDecision } from "../protocol/closed-decision.ts";
+import type { Decision } from "../protocol/decisions.ts";
+import { AhpEvent } from "../protocol/event.ts";
+import {
+  type BlockingEventType,
+  type EventType,
+  type FireAndForgetEventType,
+  type GenericEventType,
+  isBatchable,
+  isBlocking,
+} from "../protocol/event-type.ts";
+import { DECISIONS, type Decisions, type PayloadFor } from "../protocol/families.ts";
+import {
+  BatchRequest,
+  BatchResponse,
+  HandshakeRequest,
+  HandshakeResponse,
+  PROTOCOL_VERSION,
+  QueryRequest,
+  QueryResponse,
+} from "../protocol/methods.ts";
+import { openTransport, type Transport } from "../transport/open.ts";
+import { encode } from "../wire/codec.ts";
+import { type CallLimits, Calls } from "./calls.ts";
+import { type ClientOptions, type ClientSettings, settleClient } from "./options.ts";
+import { decodeResult } from "./response.ts";
+import type { ClientTransport, SendRequest } from "./transport.ts";
+
+/** An event with every member given by its sender. */
+export type FullEvent<Type extends EventType = EventType> = Omit<AhpEvent, "event_type" | "payload"> & {
+  readonly event_type: Type;
+  readonly payload: PayloadFor<Type>;
+};
+
+/** What sending an event gives: a decision if it is blocking, otherwise nothing. */
+export type EventResult<Type extends EventType> = Type extends BlockingEventType
+  ? Decisions[Type]
+  : undefined;
+
+/**
+ * An agent's side of the protocol. Blocking events fail closed: no answer, a broken connection, an error or a
+ * malformed answer is a decision that lets nothing happen, with the reason, unless `onFailure` is `"throw"`. Mistakes
+ * of the caller (no handshake yet, an event that cannot be batched or written) are thrown either way.
+ */
+export class AhpClient {
+  readonly #transport: ClientTransport;
+  readonly #settings: ClientSettings;
+  readonly #calls: Calls;
+  #harness: HandshakeResponse | undefined;
+
+  constructor(transport: ClientTransport, options: ClientOptions = {}) {
+    this.#transport = transport;
+    this.#settings = settleClient(options);
+    this.#calls = new Calls(transport, this.#settings);
+  }
+
+  /** Opens a transport and makes a client for it; the handshake is the caller's to make. */
+  static async connect(transport: Transport, options: ClientOptions = {}): Promise<AhpClient> {
+    return new AhpClient(await openTransport(transport, options), options);
+  }
+
+  /** The session this client's own events belong to. */
+  get sessionId(): string {
+    return this.#settings.sessionId;
+  }
+
+  /** The agent this client's own events are from. */
+  get agentId(): string {
+    return this.#settings.agentId;
+  }
+
+  /** What the harness said in the last handshake; absent before the first. */
+  get harness(): HandshakeResponse | undefined {
+    return this.#harness;
+  }
+
+  /** Settles version, capabilities and limits. Must come first; is repeated by itself after a reconnect. */
+  async handshake(capabilities: readonly string[], limits: CallLimits = {}): Promise<HandshakeResponse> {
+    const greet = (send: SendRequest) => this.#greet(capabilities, limits, send);
+    const harness = await greet(this.#transport.request);
+    this.#transport.onReconnect(async (send) => void (await greet(send)));
+    return harness;
+  }
+
+  /** Sends an event of this session, at depth 0, stamped now. A blocking one gives its decision, others nothing. */
+  sendEvent<Type extends BlockingEventType>(
+    type: Type,
+    payload: PayloadFor<Type>,
+    limits?: CallLimits,
+  ): Promise<Decisions[Type]>;
+  sendEvent(type: FireAndForgetEventType, payload: unknown, limits?: CallLimits): Promise<undefined>;
+  sendEvent(type: EventType, payload: unknown, limits?: CallLimits): Promise<unknown> {
+    return this.#send(this.#event(type, payload), limits);
+  }
+
+  /** Sends an event that gets a generic decision. */
+  sendEventDecision(type: GenericEventType, payload: unknown, limits?: CallLimits): Promise<Decision> {
+    return this.sendTypedEvent(type, payload, limits);
+  }
+
+  /** Sends a blocking event and gives the decision of its family. */
+  sendTypedEvent<Type extends BlockingEventType>(
+    type: Type,
+    payload: PayloadFor<Type>,
+    limits?: CallLimits,
+  ): Promise<Decisions[Type]> {
+    return this.#decide(type, this.#event(type, payload), limits);
+  }
+
+  /** Sends an event exactly as given. */
+  sendEventFull<Type extends EventType>(
+    event: FullEvent<Type>,
+    limits?: CallLimits,
+  ): Promise<EventResult<Type>>;
+  sendEventFull(event: FullEvent, limits?: CallLimits): Promise<unknown> {
+    return this.#send(event, limits);
+  }
+
+  /** Sends a blocking event exactly as given and gives the decision of its family. */
+  sendTypedEventFull<Type extends BlockingEventType>(
+    event: FullEvent<Type>,
+    limits?: CallLimits,
+  ): Promise<Decisions[Type]> {
+    return this.#decide(event.event_type, event, limits);
+  }
+
+  /** Sends an event exactly as given and gives the decision as it came, with members the protocol does not know. */
+  async sendEventFullValue(event: FullEvent, limits?: CallLimits): Promise<unknown> {
+    const type = event.event_type;
+    if (!isBlocking(type)) return this.#notify(event, limits);
+    const params = this.#params(AhpEvent, event);
+    const ask = async (): Promise<unknown> => {
+      const result = await this.#calls.call("Event", "ahp/event", params, limits);
+      decodeResult<unknown>(DECISIONS[type], result);
+      return result.value;
+    };
+    return this.#calls.decide([event], ask, (reason) => closedDecision(type, reason));
+  }
+
+  /** Sends events that get generic decisions together, in pieces if the harness takes no more at once. */
+  async sendBatch(events: readonly FullEvent[], limits?: CallLimits): Promise<Decision[]> {
+    const misfit = events.find((event) => !isBatchable(event.event_type));
+    if (misfit) {
+      const text = `Batch failed: event type ${misfit.event_type} cannot be batched because it does not return a generic Decision`;
+      throw new AhpError("protocol", text);
+    }
+    const size = this.#harness?.config?.batch_size || events.length;
+    const decisions: Decision[] = [];
+    for (let start = 0; start < events.length || start === 0; start += Math.max(size, 1)) {
+      decisions.push(...(await this.#sendPiece(events.slice(start, start + size), limits)));
+    }
+    return decisions;
+  }
+
+  /** Asks the harness something. */
+  async query(queryType: string, payload: unknown, limits?: CallLimits): Promise<QueryResponse> {
+    const { sessionId: session_id, agentId: agent_id } = this.#settings;
+    const params = this.#params(QueryRequest, { session_id, agent_id, query_type: queryType, payload });
+    return decodeResult(QueryResponse, await this.#calls.call("Query", "ahp/query", params, limits));
+  }
+
+  /** An event of this session, stamped now, for the calls that take a whole event. */
+  event<Type extends EventType>(type: Type, payload: PayloadFor<Type>): FullEvent<Type> {
+    return this.#event(type, payload);
+  }
+
+  /** Ends the connection and, over stdio, the harness. Calls under way end as if it had broken. */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  async #greet(
+    capabilities: readonly string[],
+    limits: CallLimits,
+    send: SendRequest,
+  ): Promise<HandshakeResponse> {
+    const { framework, version, sessionId: session_id, agentId: agent_id } = this.#settings;
+    const agent_info = { framework, version, capabilities };
+    const request = { protocol_version: PROTOCOL_VERSION, agent_info, session_id, agent_id };
+    const params = encode(HandshakeRequest, request);
+    const result = await this.#calls.call("Handshake", "ahp/handshake", params, limits, send);
+    const harness = decodeResult(HandshakeResponse, result);
+    if (harness.protocol_version.split(".")[0] !== PROTOCOL_VERSION.split(".")[0]) {
+      const text = `Handshake failed: the harness speaks version ${harness.protocol_version}, this client ${PROTOCOL_VERSION}`;
+      throw new AhpError("protocol", text);
+    }
+    if (harness.session_token !== undefined) this.#transport.useSession(harness.session_token);
+    this.#harness = harness;
+    return harness;
+  }
+
+  async #send(event: FullEvent, limits: CallLimits | undefined): Promise<unknown> {
+    const type = event.event_type;
+    return isBlocking(type) ? this.#decide(type, event, limits) : this.#notify(event, limits);
+  }
+
+  async #decide<Type extends BlockingEventType>(
+    type: Type,
+    event: AhpEvent,
+    limits: CallLimits | undefined,
+  ): Promise<Decisions[Type]> {
+    const schemas: { readonly [Key in BlockingEventType]: z.ZodType<Decisions[Key]> } = DECISIONS;
+    const params = this.#params(AhpEvent, event);
+    const ask = async () =>
+      decodeResult(schemas[type], await this.#calls.call("Event", "ahp/event", params, limits));
+    return this.#calls.decide([event], ask, (reason) => closedDecision(type, reason));
+  }
+
+  async #notify(event: AhpEvent, limits: CallLimits | undefined): Promise<undefined> {
+    await this.#calls.notify("ahp/event", this.#params(AhpEvent, event), limits);
+    return undefined;
+  }
+
+  async #sendPiece(events: readonly FullEvent[], limits: CallLimits | undefined): Promise<Decision[]> {
+    const params = this.#params(BatchRequest, { events });
+    const ask = async () => {
+      const { decisions } = decodeResult(
+        BatchResponse,
+        await this.#calls.call("Batch", "ahp/batch", params, limits),
+      );
+      if (decisions.length === events.length) return decisions;
+      const counts = `expected ${events.length}, got ${decisions.length}`;
+      throw new AhpError("protocol", `Batch failed: decision count mismatch, ${counts}`);
+    };
+    return this.#calls.decide(events, ask, (reason) => events.map(() => ({ decision: "block", reason })));
+  }
+
+  #event<Type extends EventType>(event_type: Type, payload: PayloadFor<Type>): FullEvent<Type> {
+    const { sessionId: session_id, agentId: agent_id, clock } = this.#settings;
+    return { event_type, session_id, agent_id, timestamp: clock.now().toISOString(), depth: 0, payload };
+  }
+
+  /** Params as JSON; nothing is written before the handshake. */
+  #params(schema: z.ZodType, params: unknown): string {
+    if (!this.#harness)
+      throw new AhpError("protocol", "Handshake must complete before sending AHP operations");
+    try {
+      return encode(schema, params);
+    } catch (error) {
+      throw new AhpError("serialization", textOf(error), { cause: error, retryable: false });
+    }
+  }
+}

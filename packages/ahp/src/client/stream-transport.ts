@@ -1,0 +1,186 @@
+import { AhpError } from "../errors/ahp-error.ts";
+import { JsonError } from "../json/json-error.ts";
+import { type ParsedJson, parseJson } from "../json/parse.ts";
+import type { Clock } from "../ports/clock.ts";
+import { isObject } from "../wire/decoder.ts";
+import { PendingCalls } from "./pending.ts";
+import { backoff, type ReconnectOptions } from "./reconnect.ts";
+import type { CallOptions, ClientTransport, SendRequest } from "./transport.ts";
+
+/** One connection as a stream transport makes it. */
+export interface Wire {
+  send(text: string): void;
+  /** Ends the connection; settles when it has. */
+  close(): Promise<void>;
+}
+
+/** What a wire tells while it lives. */
+export interface WireEvents {
+  message(text: string): void;
+  /** The connection is gone, for whatever reason. Told once. */
+  closed(error?: unknown): void;
+}
+
+/** Makes a connection; rejects with an {@link AhpError} when that fails. */
+export type Dial = (events: WireEvents) => Promise<Wire>;
+
+/** A connection, and whether it has broken since. */
+interface Connected {
+  readonly wire: Wire;
+  readonly life: { broken: boolean };
+}
+
+/** What a {@link StreamTransport} needs beside its connection. */
+export interface StreamOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** `undefined` makes the first break the last. */
+  readonly reconnect: ReconnectOptions | undefined;
+}
+
+/**
+ * Requests and answers over one connection at a time, correlated by id. When the connection breaks, what waited
+ * fails at once and a new connection is made in the background; calls made meanwhile wait for it as long as they may.
+ */
+export class StreamTransport implements ClientTransport {
+  readonly #dial: Dial;
+  readonly #options: StreamOptions;
+  readonly #pending: PendingCalls;
+  readonly #end = new AbortController();
+  #wire: Promise<Wire>;
+  #current: Connected | undefined;
+  #greet: ((request: SendRequest) => Promise<void>) | undefined;
+
+  private constructor(dial: Dial, options: StreamOptions) {
+    this.#dial = dial;
+    this.#options = options;
+    this.#pending = new PendingCalls(options.clock);
+    this.#wire = this.#connect().then((connected) => this.#use(connected));
+  }
+
+  /** Connects; rejects when the first attempt fails. */
+  static async open(dial: Dial, options: StreamOptions): Promise<StreamTransport> {
+    const transport = new StreamTransport(dial, options);
+    await transport.#wire;
+    return transport;
+  }
+
+  readonly request: SendRequest = async (id, text, options) => {
+    const wire = await this.#connected(options);
+    return this.#requestOn(wire, id, text, options);
+  };
+
+  async notify(text: string, options: CallOptions): Promise<void> {
+    const wire = await this.#connected(options);
+    wire.send(text);
+  }
+
+  onReconnect(greet: (request: SendRequest) => Promise<void>): void {
+    this.#greet = greet;
+  }
+
+  useSession(): void {
+    // A connection is its own session.
+  }
+
+  async close(): Promise<void> {
+    if (this.#end.signal.aborted) return;
+    this.#end.abort();
+    this.#pending.fail(AhpError.closed());
+    const wire = await this.#wire.catch(() => undefined);
+    await wire?.close();
+  }
+
+  #requestOn(wire: Wire, id: string, text: string, options: CallOptions): Promise<ParsedJson> {
+    const answer = this.#pending.wait(id, options);
+    if (!options.signal?.aborted) wire.send(text);
+    return answer;
+  }
+
+  /** The connection, waited for no longer than the call may take. */
+  async #connected({ timeoutMs, signal }: CallOptions): Promise<Wire> {
+    if (this.#end.signal.aborted) throw AhpError.closed();
+    const { promise, reject } = Promise.withResolvers<never>();
+    const callOff = this.#options.clock.after(timeoutMs, () => reject(AhpError.timeout(timeoutMs)));
+    const abort = () => reject(signal?.reason);
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      signal?.throwIfAborted();
+      return await Promise.race([this.#wire, promise]);
+    } finally {
+      callOff();
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  async #connect(): Promise<Connected> {
+    const life: { broken: boolean } = { broken: false };
+    const dialled = this.#dial({
+      message: (text) => this.#receive(text),
+      closed: (cause) => {
+        if (life.broken) return;
+        life.broken = true;
+        this.#broke(life, cause);
+      },
+    });
+    return { wire: await dialled, life };
+  }
+
+  #use(connected: Connected): Wire {
+    this.#current = connected;
+    return connected.wire;
+  }
+
+  #broke(life: Connected["life"], cause: unknown): void {
+    this.#pending.fail(AhpError.closed(cause));
+    if (this.#end.signal.aborted || this.#current?.life !== life) return;
+    const { reconnect } = this.#options;
+    this.#wire = reconnect ? this.#comeBack(reconnect) : Promise.reject(AhpError.closed(cause));
+    this.#wire.catch(() => {
+      // Told to every call that waits for it.
+    });
+  }
+
+  async #comeBack(reconnect: ReconnectOptions): Promise<Wire> {
+    let last: unknown;
+    for (let attempt = 0; attempt < reconnect.attempts; attempt += 1) {
+      await this.#sleep(backoff(reconnect, attempt, this.#options.random()));
+      if (this.#end.signal.aborted) break;
+      try {
+        const connected = await this.#connect();
+        await this.#greet?.((id, text, options) => this.#requestOn(connected.wire, id, text, options));
+        if (!connected.life.broken) return this.#use(connected);
+      } catch (error) {
+        last = error;
+      }
+    }
+    throw AhpError.closed(last);
+  }
+
+  #sleep(milliseconds: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const callOff = this.#options.clock.after(milliseconds, resolve);
+    const stop = () => resolve();
+    this.#end.signal.addEventListener("abort", stop, { once: true });
+    return promise.finally(() => {
+      callOff();
+      this.#end.signal.removeEventListener("abort", stop);
+    });
+  }
+
+  /** Whatever is no answer to a call of ours is let go: stray prints, late answers, requests of the other side. */
+  #receive(text: string): void {
+    const answer = readAnswer(text);
+    if (isObject(answer?.value) && typeof answer.value.id === "string")
+      this.#pending.answer(answer.value.id, answer);
+  }
+}
+
+function readAnswer(text: string): ParsedJson | undefined {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (error instanceof JsonError) return undefined;
+    throw error;
+  }
+}

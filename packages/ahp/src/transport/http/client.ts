@@ -1,0 +1,134 @@
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+} from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { CallOptions, ClientTransport, SendRequest } from "../../client/transport.ts";
+import { AhpError, textOf } from "../../errors/ahp-error.ts";
+import { JsonError } from "../../json/json-error.ts";
+import { parseJson } from "../../json/parse.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Credential } from "../auth/credential.ts";
+import { authHeaders } from "../auth/headers.ts";
+import { SESSION_HEADER } from "./listener.ts";
+
+/** A harness behind HTTP; the URL is used as it stands. */
+export interface HttpTarget {
+  readonly url: string;
+  readonly credential?: Credential | undefined;
+  /** Certificates to trust beside the system's, in PEM. */
+  readonly ca?: string | Buffer | undefined;
+}
+
+interface Response {
+  readonly status: number;
+  readonly reason: string;
+  readonly body: string;
+}
+
+/** One `POST` per message over kept-alive connections. Redirects are not followed: they would carry the key along. */
+export class HttpTransport implements ClientTransport {
+  readonly #url: URL;
+  readonly #headers: Record<string, string>;
+  readonly #agent: HttpAgent;
+  readonly #clock: Clock;
+  readonly #maxMessageBytes: number;
+  readonly #end = new AbortController();
+
+  constructor(target: HttpTarget, maxMessageBytes: number, clock: Clock) {
+    this.#url = addressOf(target.url);
+    this.#headers = {
+      "content-type": "application/json",
+      ...(target.credential && authHeaders(target.credential)),
+    };
+    const settings = { keepAlive: true, ...(target.ca === undefined ? {} : { ca: target.ca }) };
+    this.#agent = this.#url.protocol === "https:" ? new HttpsAgent(settings) : new HttpAgent(settings);
+    this.#maxMessageBytes = maxMessageBytes;
+    this.#clock = clock;
+  }
+
+  readonly request: SendRequest = async (_, text, options) => {
+    const { status, reason, body } = await this.#post(text, options);
+    if (status < 200 || status > 299) {
+      const error = `HTTP error: ${status} ${reason} - ${body}`;
+      throw new AhpError("transport", error, { retryable: status >= 500 || status === 429 });
+    }
+    try {
+      return parseJson(body);
+    } catch (error) {
+      if (!(error instanceof JsonError)) throw error;
+      throw new AhpError("protocol", `Failed to parse response: ${error.message}`, { cause: error });
+    }
+  };
+
+  /** What the server says to a notification is not an answer; only an unreachable server is an error. */
+  async notify(text: string, options: CallOptions): Promise<void> {
+    await this.#post(text, options);
+  }
+
+  onReconnect(): void {
+    // Every request stands alone.
+  }
+
+  useSession(token: string): void {
+    this.#headers[SESSION_HEADER] = token;
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort(AhpError.closed());
+    this.#agent.destroy();
+  }
+
+  async #post(text: string, { timeoutMs, signal }: CallOptions): Promise<Response> {
+    if (this.#end.signal.aborted) throw AhpError.closed();
+    signal?.throwIfAborted();
+    const late = new AbortController();
+    const callOff = this.#clock.after(timeoutMs, () => late.abort(AhpError.timeout(timeoutMs)));
+    const over = AbortSignal.any([late.signal, this.#end.signal, ...(signal ? [signal] : [])]);
+    try {
+      return await this.#exchange(text, over);
+    } catch (error) {
+      if (over.aborted) throw over.reason;
+      if (error instanceof AhpError) throw error;
+      throw new AhpError("transport", `HTTP request failed: ${textOf(error)}`, { cause: error });
+    } finally {
+      callOff();
+    }
+  }
+
+  #exchange(text: string, signal: AbortSignal): Promise<Response> {
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    const headers = { ...this.#headers, "content-length": String(Buffer.byteLength(text)) };
+    const send = this.#url.protocol === "https:" ? httpsRequest : httpRequest;
+    const options = { method: "POST", agent: this.#agent, headers };
+    const request: ClientRequest = send(this.#url, options, (response) => {
+      readAll(response, this.#maxMessageBytes).then(resolve, reject);
+    });
+    const abort = () => request.destroy(new Error("aborted"));
+    signal.addEventListener("abort", abort, { once: true });
+    request.once("error", reject);
+    request.end(text);
+    return promise.finally(() => signal.removeEventListener("abort", abort));
+  }
+}
+
+async function readAll(response: IncomingMessage, maxBytes: number): Promise<Response> {
+  let body = "";
+  response.setEncoding("utf8");
+  for await (const part of response) {
+    body += part;
+    if (body.length > maxBytes)
+      throw new AhpError("transport", `the response is larger than ${maxBytes} bytes`);
+  }
+  return { status: response.statusCode ?? 0, reason: response.statusMessage ?? "", body };
+}
+
+function addressOf(url: string): URL {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed && ["http:", "https:"].includes(parsed.protocol)) return parsed;
+  throw new AhpError("transport", `Invalid HTTP URL: ${url} (expected http:// or https://)`, {
+    retryable: false,
+  });
+}

@@ -1,0 +1,120 @@
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Refusal, RPC } from "../../errors/rpc.ts";
+import type { Peer } from "../../server/peer.ts";
+import { errorText } from "../../server/reply.ts";
+import type { AhpServer } from "../../server/server.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
+import { credentialInHeaders } from "../auth/credential.ts";
+import { type OriginRules, originFault } from "../auth/origin.ts";
+import type { Limits } from "../limits.ts";
+import { readBody } from "./body.ts";
+
+/** The header that carries the token of a handshake over HTTP. */
+export const SESSION_HEADER = "ahp-session-token";
+
+/** Who may ask, and how much. */
+export interface HttpListenerOptions extends OriginRules {
+  readonly authenticate?: Authenticator | undefined;
+  readonly limits: Limits;
+}
+
+/** What goes back for a request. */
+interface Reply {
+  readonly status: number;
+  readonly body?: string | undefined;
+  readonly type?: "application/json" | "text/plain; charset=utf-8";
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Answers `POST`s of one message each; the path has been looked at already. */
+export class HttpListener {
+  readonly #server: AhpServer;
+  readonly #options: HttpListenerOptions;
+  #inFlight = 0;
+
+  constructor(server: AhpServer, options: HttpListenerOptions) {
+    this.#server = server;
+    this.#options = options;
+  }
+
+  /** Answers one request. Never rejects. */
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.#inFlight >= this.#options.limits.maxInFlight) {
+      return send(response, {
+        ...plain(503, "Too many requests are under way"),
+        headers: { "retry-after": "1" },
+      });
+    }
+    this.#inFlight += 1;
+    try {
+      send(response, await this.#answer(request));
+    } catch {
+      // Only the peer itself can make reading its request fail: it has gone.
+      response.destroy();
+    } finally {
+      this.#inFlight -= 1;
+    }
+  }
+
+  async #answer(request: IncomingMessage): Promise<Reply> {
+    const { authenticate, limits } = this.#options;
+    const fault = originFault(request, this.#options);
+    if (fault) return plain(403, fault);
+    if (request.method !== "POST") return { status: 405, headers: { allow: "POST" } };
+    const principal = await authenticate?.(credentialInHeaders(request));
+    if (authenticate && principal === undefined) {
+      return {
+        ...plain(401, "A valid bearer token or API key is required"),
+        headers: { "www-authenticate": "Bearer" },
+      };
+    }
+    if (!isJson(request.headers["content-type"])) {
+      return plain(415, "Expected request with `Content-Type: application/json`");
+    }
+    const body = await readBody(request, limits.maxMessageBytes);
+    if ("tooLarge" in body) {
+      const text = `Failed to buffer the request body: length limit of ${limits.maxMessageBytes} bytes exceeded`;
+      return { ...plain(413, text), headers: { connection: "close" } };
+    }
+    if (!isUtf8(body.bytes)) return this.#unreadable("the body is not UTF-8");
+    const token = request.headers[SESSION_HEADER];
+    const peer: Peer = {
+      transport: "http",
+      principal,
+      sessionToken: typeof token === "string" ? token : undefined,
+    };
+    const { reply, unreadable } = await this.#server.handle(body.bytes.toString(), peer);
+    if (unreadable)
+      return reply === undefined ? this.#unreadable("not JSON") : { ...json(reply), status: 400 };
+    return reply === undefined ? { status: 204 } : json(reply);
+  }
+
+  #unreadable(detail: string): Reply {
+    if (this.#server.settings.compat)
+      return plain(400, `Failed to parse the request body as JSON: ${detail}`);
+    const refusal = new Refusal(RPC.parseError, "Parse error", "parse_error", { detail });
+    return { ...json(errorText(null, refusal, false)), status: 400 };
+  }
+}
+
+function json(body: string): Reply {
+  return { status: 200, body, type: "application/json" };
+}
+
+function plain(status: number, body: string): Reply {
+  return { status, body, type: "text/plain; charset=utf-8" };
+}
+
+function send(response: ServerResponse, { status, body, type, headers }: Reply): void {
+  if (body === undefined) {
+    response.writeHead(status, status === 204 ? headers : { ...headers, "content-length": "0" }).end();
+    return;
+  }
+  const length = String(Buffer.byteLength(body));
+  response.writeHead(status, { ...headers, "content-type": type, "content-length": length }).end(body);
+}
+
+function isJson(contentType: string | undefined): boolean {
+  return /^application\/([^;\s]+\+)?json\s*(;|$)/i.test(contentType ?? "");
+}

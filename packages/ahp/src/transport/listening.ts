@@ -1,0 +1,25 @@
+import type { Server } from "node:net";
+import { AhpError, textOf } from "../errors/ahp-error.ts";
+
+/** Starts listening and waits until it does; what goes wrong names the place. */
+export async function listening(listener: Server, place: string, start: () => void): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const fail = (error: Error) =>
+    reject(new AhpError("transport", `Cannot listen on ${place}: ${advice(error)}`, { cause: error }));
+  listener.once("error", fail);
+  listener.once("listening", resolve);
+  try {
+    start();
+    await promise;
+  } finally {
+    listener.off("error", fail);
+    listener.off("listening", resolve);
+  }
+}
+
+function advice(error: Error): string {
+  const code = "code" in error ? error.code : undefined;
+  if (code === "EADDRINUSE") return "something else listens there; stop it or choose another";
+  if (code === "EACCES") return "permission denied";
+  return textOf(error);
+}

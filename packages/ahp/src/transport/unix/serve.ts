@@ -1,0 +1,57 @@
+import { chmod } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { isMainThread } from "node:worker_threads";
+import type { AhpServer } from "../../server/server.ts";
+import { drain } from "../drain.ts";
+import { type Limits, settleLimits } from "../limits.ts";
+import { type LineConnection, serveLines } from "../lines/serve-lines.ts";
+import { listening } from "../listening.ts";
+import type { Served } from "../served.ts";
+import { removeStale } from "./stale.ts";
+
+/** Where to listen, and how much a peer may ask. */
+export interface UnixOptions {
+  readonly path: string;
+  readonly limits?: Partial<Limits>;
+}
+
+/** Serves a Unix socket that only this user can open. Takes the place of a socket nobody listens on any more. */
+export async function serveUnix(server: AhpServer, options: UnixOptions): Promise<Served> {
+  const { path } = options;
+  const limits = settleLimits(options.limits);
+  const open = new Set<LineConnection>();
+  const closed = Promise.withResolvers<void>();
+  const listener = createServer({ allowHalfOpen: true }, (socket) => {
+    if (open.size >= limits.maxConnections) {
+      socket.destroy();
+      return;
+    }
+    const connection = serveLines(server, { transport: "unix" }, limits, { input: socket, output: socket });
+    open.add(connection);
+    socket.on("close", () => open.delete(connection));
+  });
+  await removeStale(path);
+  await listening(listener, path, () => listenPrivately(listener, path));
+  await chmod(path, 0o600);
+  listener.on("close", () => closed.resolve());
+  return {
+    address: path,
+    closed: closed.promise,
+    close: async () => {
+      if (listener.listening) listener.close();
+      await drain(open, limits.drainMs, server.settings.clock);
+      await closed.promise;
+    },
+  };
+}
+
+/** The socket is made with its final mode, so that there is no moment at which others could open it. */
+function listenPrivately(listener: Server, path: string): void {
+  if (!isMainThread) return void listener.listen(path);
+  const mask = process.umask(0o177);
+  try {
+    listener.listen(path);
+  } finally {
+    process.umask(mask);
+  }
+}

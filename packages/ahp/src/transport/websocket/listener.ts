@@ -1,0 +1,94 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import type { AhpServer } from "../../server/server.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
+import {
+  credentialInHeaders,
+  credentialInQuery,
+  credentialInSubprotocols,
+  SUBPROTOCOL,
+} from "../auth/credential.ts";
+import { type OriginRules, originFault } from "../auth/origin.ts";
+import { drain } from "../drain.ts";
+import type { Limits } from "../limits.ts";
+import { WebSocketConnection } from "./connection.ts";
+
+/** Who may connect, and how much they may ask. */
+export interface WebSocketListenerOptions extends OriginRules {
+  readonly authenticate?: Authenticator | undefined;
+  readonly limits: Limits;
+  /** Whether a credential in the URL counts. Upstream's clients know no other way. */
+  readonly credentialsInQuery: boolean;
+  /** How often a quiet connection is asked whether it still lives. */
+  readonly keepAliveMs: number;
+}
+
+/** Accepts WebSocket connections: a JSON document per text message. */
+export class WebSocketListener {
+  readonly #server: AhpServer;
+  readonly #options: WebSocketListenerOptions;
+  readonly #acceptor: WebSocketServer;
+  readonly #open = new Set<WebSocketConnection>();
+
+  constructor(server: AhpServer, options: WebSocketListenerOptions) {
+    this.#server = server;
+    this.#options = options;
+    this.#acceptor = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      maxPayload: options.limits.maxMessageBytes,
+      perMessageDeflate: false,
+      handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+    });
+  }
+
+  /** Takes an upgrade request; the path has been looked at already. */
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    socket.on("error", () => socket.destroy());
+    const fault = originFault(request, this.#options);
+    if (fault) return refuse(socket, "403 Forbidden", fault);
+    if (this.#open.size >= this.#options.limits.maxConnections) {
+      return refuse(socket, "503 Service Unavailable", "Too many connections");
+    }
+    const principal = await this.#authenticate(request);
+    if (this.#options.authenticate && principal === undefined) {
+      return refuse(socket, "401 Unauthorized", "A valid bearer token or API key is required");
+    }
+    if (socket.destroyed) return;
+    this.#acceptor.handleUpgrade(request, socket, head, (webSocket) => this.#accept(webSocket, principal));
+  }
+
+  /** Lets requests under way finish, then closes every connection. */
+  close(): Promise<void> {
+    return drain(this.#open, this.#options.limits.drainMs, this.#server.settings.clock);
+  }
+
+  #authenticate(request: IncomingMessage) {
+    const { authenticate, credentialsInQuery } = this.#options;
+    const credential =
+      credentialInHeaders(request) ??
+      credentialInSubprotocols(request) ??
+      (credentialsInQuery ? credentialInQuery(request) : undefined);
+    return authenticate?.(credential);
+  }
+
+  #accept(webSocket: WebSocket, principal: string | undefined): void {
+    const { limits, keepAliveMs } = this.#options;
+    const peer = { transport: "websocket", principal } as const;
+    const connection = new WebSocketConnection(this.#server, webSocket, peer, limits, keepAliveMs);
+    this.#open.add(connection);
+    webSocket.once("close", () => this.#open.delete(connection));
+  }
+}
+
+function refuse(socket: Duplex, status: string, text: string): void {
+  const length = Buffer.byteLength(text);
+  const headers = [
+    `HTTP/1.1 ${status}`,
+    "connection: close",
+    "content-type: text/plain; charset=utf-8",
+    `content-length: ${length}`,
+  ];
+  socket.end(`${headers.join("\r\n")}\r\n\r\n${text}`);
+}

@@ -66,12 +66,16 @@ export class StreamTransport implements ClientTransport {
   }
 
   readonly request: SendRequest = async (id, text, options) => {
+    const live = this.#live();
+    if (live) return this.#requestOn(live, id, text, options);
+    const start = this.#options.clock.now().getTime();
     const wire = await this.#connected(options);
-    return this.#requestOn(wire, id, text, options);
+    const waited = this.#options.clock.now().getTime() - start;
+    return this.#requestOn(wire, id, text, { ...options, timeoutMs: options.timeoutMs - waited });
   };
 
   async notify(text: string, options: CallOptions): Promise<void> {
-    const wire = await this.#connected(options);
+    const wire = this.#live() ?? (await this.#connected(options));
     wire.send(text);
   }
 
@@ -95,6 +99,11 @@ export class StreamTransport implements ClientTransport {
     const answer = this.#pending.wait(id, options);
     if (!options.signal?.aborted) wire.send(text);
     return answer;
+  }
+
+  #live(): Wire | undefined {
+    const usable = this.#current && !this.#current.life.broken && !this.#end.signal.aborted;
+    return usable ? this.#current?.wire : undefined;
   }
 
   /** The connection, waited for no longer than the call may take. */

@@ -22,7 +22,8 @@ export interface Link {
 
 /**
  * One connection to a server. Requests are worked on side by side, so a slow one delays nobody; when there are too
- * many, or when the peer does not read its replies, the connection stops reading until that is over.
+ * many, or when the peer does not read its replies, the connection stops reading until that is over. In compatibility
+ * mode they are worked on one after the other, as upstream does.
  */
 export class Connection {
   readonly #server: AhpServer;
@@ -42,7 +43,7 @@ export class Connection {
     this.#server = server;
     this.#link = link;
     this.#peer = peer;
-    this.#limits = limits;
+    this.#limits = server.settings.compat ? { ...limits, maxInFlight: 1 } : limits;
     this.#clock = server.settings.clock;
   }
 

@@ -17,7 +17,7 @@ export function asSubprotocol({ kind, value }: Credential): string {
 }
 
 /** The credential in the headers of a request. */
-export function credentialInHeaders({ headers }: IncomingMessage): Credential | undefined {
+export function credentialInHeaders({ headers }: Pick<IncomingMessage, "headers">): Credential | undefined {
   const bearer = /^Bearer +(.+)$/i.exec(headers.authorization ?? "")?.[1];
   if (bearer !== undefined) return { kind: "bearer", value: bearer };
   const key = headers["x-api-key"];
@@ -25,7 +25,9 @@ export function credentialInHeaders({ headers }: IncomingMessage): Credential | 
 }
 
 /** The credential among the subprotocols that a WebSocket client offers. */
-export function credentialInSubprotocols({ headers }: IncomingMessage): Credential | undefined {
+export function credentialInSubprotocols({
+  headers,
+}: Pick<IncomingMessage, "headers">): Credential | undefined {
   for (const offered of (headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim())) {
     for (const kind of ["bearer", "api_key"] as const) {
       const prefix = SUBPROTOCOL_PREFIX[kind];
@@ -37,7 +39,7 @@ export function credentialInSubprotocols({ headers }: IncomingMessage): Credenti
 }
 
 /** The credential in the URL, where upstream's WebSocket clients put it. */
-export function credentialInQuery({ url }: IncomingMessage): Credential | undefined {
+export function credentialInQuery({ url }: Pick<IncomingMessage, "url">): Credential | undefined {
   const query = new URLSearchParams(url?.split("?", 2)[1] ?? "");
   const token = query.get("token");
   if (token !== null) return { kind: "bearer", value: token };

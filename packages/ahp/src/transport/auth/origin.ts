@@ -14,7 +14,10 @@ const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
  * Why a request must not be served, if so. A page on the web reaches a server on this machine through the browser:
  * its `Origin` gives it away, and after DNS rebinding its `Host`.
  */
-export function originFault({ headers }: IncomingMessage, rules: OriginRules): string | undefined {
+export function originFault(
+  { headers }: Pick<IncomingMessage, "headers">,
+  rules: OriginRules,
+): string | undefined {
   const allowedHosts = [...LOOPBACK, ...(rules.allowedHosts ?? [])];
   const host = headers.host?.toLowerCase();
   if (host !== undefined && !allowedHosts.includes(withoutPort(host))) {

@@ -23,6 +23,8 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
     resolve({ bytes: only && parts.length === 1 ? only : Buffer.concat(parts, length) });
   });
   request.once("error", reject);
-  request.once("close", () => reject(new Error("the request was cut off")));
+  request.once("close", () => {
+    if (!request.readableEnded) reject(new Error("the request was cut off"));
+  });
   return promise;
 }

@@ -1,0 +1,265 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { AhpClient } from "../src/client/client.ts";
+import type { Handlers } from "../src/server/handlers.ts";
+import type { ServerOptions } from "../src/server/options.ts";
+import { AhpServer } from "../src/server/server.ts";
+import { vectorHandlers } from "../src/testing/vector-handlers.ts";
+import { knownTokens } from "../src/transport/auth/authenticator.ts";
+import { type HttpOptions, serveHttp } from "../src/transport/http/serve.ts";
+import { rawHttp } from "./fixtures/raw.ts";
+import { temporaryFolder } from "./fixtures/temporary.ts";
+
+async function serve(
+  options: HttpOptions = {},
+  server: ServerOptions = {},
+  handlers: Handlers = vectorHandlers(),
+) {
+  const served = await serveHttp(new AhpServer(handlers, server), options);
+  onTestFinished(() => served.close());
+  return served;
+}
+
+const event = (id: string | number, payload: unknown = {}) =>
+  JSON.stringify({
+    jsonrpc: "2.0",
+    id,
+    method: "ahp/event",
+    params: { event_type: "pre_action", session_id: "s", agent_id: "a", timestamp: "t", depth: 0, payload },
+  });
+
+describe("statuses", () => {
+  test("200 for a request, with JSON", async () => {
+    const { address } = await serve();
+    const { status, headers, body } = await rawHttp(address, event("1"));
+    expect([status, headers["content-type"], body]).toEqual([
+      200,
+      "application/json",
+      '{"jsonrpc":"2.0","id":"1","result":{"decision":"allow"}}',
+    ]);
+  });
+
+  test("204 for a notification", async () => {
+    const { address } = await serve();
+    const note = JSON.stringify({ jsonrpc: "2.0", method: "ahp/unknown", params: {} });
+    expect(await rawHttp(address, note)).toMatchObject({ status: 204, body: "" });
+  });
+
+  test("400 for what cannot be read, as JSON-RPC by default and as upstream in compatibility mode", async () => {
+    const { address } = await serve();
+    for (const body of ["not json", "", Buffer.from([0x22, 0xc3, 0x22])]) {
+      const answer = await rawHttp(address, body);
+      expect(answer.status).toBe(400);
+      expect(JSON.parse(answer.body)).toMatchObject({
+        id: null,
+        error: { code: -32700, data: { reason: "parse_error" } },
+      });
+    }
+    const compat = await serve({}, { compat: true });
+    const answer = await rawHttp(compat.address, "not json");
+    expect(answer).toMatchObject({
+      status: 400,
+      body: expect.stringMatching(/^Failed to parse the request body as JSON: /),
+    });
+    expect(answer.headers["content-type"]).toMatch("text/plain");
+  });
+
+  test("404 elsewhere, 405 for other methods, 415 for other content", async () => {
+    const { address } = await serve();
+    expect(await rawHttp(`${address}/more`, event("1"))).toMatchObject({ status: 404 });
+    expect(await rawHttp(address, "", { method: "PUT" })).toMatchObject({
+      status: 405,
+      headers: { allow: "POST" },
+    });
+    const text = await rawHttp(address, event("1"), { headers: { "content-type": "text/plain" } });
+    expect(text).toMatchObject({
+      status: 415,
+      body: "Expected request with `Content-Type: application/json`",
+    });
+    const patched = { "content-type": "application/ahp+json; charset=utf-8" };
+    expect(await rawHttp(address, event("1"), { headers: patched })).toMatchObject({ status: 200 });
+  });
+
+  test("413 for a body beyond the bound, told or found out", async () => {
+    const { address } = await serve({ limits: { maxMessageBytes: 200 } });
+    const large = event("1", "x".repeat(300));
+    expect(await rawHttp(address, large)).toMatchObject({
+      status: 413,
+      body: expect.stringMatching(/^Failed to buffer the request body: /),
+    });
+    const chunked = await rawHttp(address, large, { headers: { "transfer-encoding": "chunked" } });
+    expect(chunked.status).toBe(413);
+    expect(await rawHttp(address, event("1"))).toMatchObject({ status: 200 });
+  });
+
+  test("503 when too many requests are under way", async () => {
+    let release = () => {};
+    const held: Handlers = {
+      event: () => new Promise((resolve) => (release = () => resolve({ decision: "allow" }))),
+    };
+    const { address } = await serve({ limits: { maxInFlight: 1 } }, {}, held);
+    const first = rawHttp(address, event("1"));
+    const second = await until(
+      () => rawHttp(address, event("2")),
+      ({ status }) => status === 503,
+    );
+    expect(second.headers["retry-after"]).toBe("1");
+    release();
+    expect(await first).toMatchObject({ status: 200 });
+  });
+});
+
+describe("who may ask", () => {
+  const authenticate = knownTokens([{ principal: "ann", secret: "sesame" }]);
+
+  test("401 without a valid token; bearer and API key both open", async () => {
+    const { address } = await serve({ authenticate });
+    expect(await rawHttp(address, event("1"))).toMatchObject({
+      status: 401,
+      headers: { "www-authenticate": "Bearer" },
+    });
+    for (const headers of [{ authorization: "Bearer nope" }, { "x-api-key": "sesam" }]) {
+      expect(await rawHttp(address, event("1"), { headers })).toMatchObject({ status: 401 });
+    }
+    for (const headers of [{ authorization: "Bearer sesame" }, { "x-api-key": "sesame" }]) {
+      expect(await rawHttp(address, event("1"), { headers })).toMatchObject({ status: 200 });
+    }
+  });
+
+  test("handlers know who asked", async () => {
+    const principals: unknown[] = [];
+    const handlers: Handlers = {
+      event: (_, { peer }) => {
+        principals.push(peer.principal);
+        return { decision: "allow" };
+      },
+    };
+    const { address } = await serve({ authenticate }, {}, handlers);
+    await rawHttp(address, event("1"), { headers: { "x-api-key": "sesame" } });
+    expect(principals).toEqual(["ann"]);
+  });
+
+  test("403 for a rebound host or a page of another origin", async () => {
+    const { address } = await serve();
+    expect(await rawHttp(address, event("1"), { headers: { host: "evil.example" } })).toMatchObject({
+      status: 403,
+    });
+    expect(await rawHttp(address, event("1"), { headers: { origin: "https://evil.example" } })).toMatchObject(
+      { status: 403 },
+    );
+  });
+});
+
+describe("a client over HTTP", () => {
+  test("keeps its session by token where a handshake must come first", async () => {
+    const { address } = await serve({}, { requireHandshake: true });
+    const client = await AhpClient.connect({ type: "http", url: address });
+    onTestFinished(() => client.close());
+    await client.handshake(["pre_action"]);
+    const elsewhere = { ...client.event("pre_action", {}), session_id: "elsewhere", agent_id: "elsewhere" };
+    expect(await client.sendEventFull(elsewhere)).toEqual({ decision: "allow" });
+    expect(await rawHttp(address, event("1"))).toMatchObject({
+      body: expect.stringContaining("handshake_required"),
+    });
+  });
+
+  test("gets a block when nobody listens, and when the harness turns it away", async () => {
+    const { address } = await serve({ authenticate: knownTokens([{ principal: "ann", secret: "sesame" }]) });
+    const auth = { method: { type: "bearer", token: "sesame" } } as const;
+    const client = await AhpClient.connect({ type: "http", url: address, auth });
+    await client.handshake([]);
+    const stranger = await AhpClient.connect({ type: "http", url: address });
+    await expect(stranger.handshake([])).rejects.toThrow("Transport error: HTTP error: 401 Unauthorized - ");
+    const nobody = await AhpClient.connect({ type: "http", url: "http://127.0.0.1:1/ahp" });
+    await expect(nobody.handshake([])).rejects.toThrow("Transport error: HTTP request failed: ");
+    await client.close();
+    expect(await client.sendEvent("pre_action", {})).toEqual({
+      decision: "block",
+      reason: "Connection closed",
+    });
+  });
+
+  test("does not follow a redirect with its key", async () => {
+    const { createServer } = await import("node:http");
+    const seen: string[] = [];
+    const thief = createServer((request, response) => {
+      seen.push(request.url ?? "");
+      response.writeHead(307, { location: "/stolen" }).end();
+    });
+    await once(thief.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void thief.close());
+    const address = thief.address();
+    const port = typeof address === "object" && address ? address.port : 0;
+    const auth = { method: { type: "api_key", key: "k" } } as const;
+    const client = await AhpClient.connect({ type: "http", url: `http://127.0.0.1:${port}/`, auth });
+    await expect(client.handshake([])).rejects.toThrow("HTTP error: 307");
+    await client.close();
+    expect(seen).toEqual(["/"]);
+  });
+});
+
+test("TLS where the URL says so, over HTTP and WebSocket", async () => {
+  const folder = await temporaryFolder();
+  const [keyFile, certFile] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+  const pair = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"];
+  execFileSync("openssl", ["req", "-x509", ...pair, ...subject, "-keyout", keyFile, "-out", certFile], {
+    stdio: "ignore",
+  });
+  const [key, cert] = [readFileSync(keyFile), readFileSync(certFile)];
+  const { address } = await serve({ tls: { key, cert } });
+  expect(address).toMatch(/^https:/);
+  for (const type of ["http", "websocket"] as const) {
+    const url = type === "http" ? address : address.replace("https", "wss");
+    const client = await AhpClient.connect({ type, url, ca: cert });
+    await client.handshake([]);
+    expect(await client.sendEvent("pre_action", {})).toEqual({ decision: "allow" });
+    await client.close();
+    await expect(AhpClient.connect({ type, url }).then((stranger) => stranger.handshake([]))).rejects.toThrow(
+      /self.signed/i,
+    );
+  }
+});
+
+test("closing lets a request under way finish", async () => {
+  const started = Promise.withResolvers<void>();
+  const decided = Promise.withResolvers<{ decision: "allow" }>();
+  const handlers: Handlers = {
+    event: () => {
+      started.resolve();
+      return decided.promise;
+    },
+  };
+  const served = await serve({}, {}, handlers);
+  const answer = rawHttp(served.address, event("1"));
+  await started.promise;
+  const closing = served.close();
+  decided.resolve({ decision: "allow" });
+  expect(await answer).toMatchObject({ status: 200 });
+  await closing;
+  await expect(rawHttp(served.address, event("2"))).rejects.toThrow("ECONNREFUSED");
+});
+
+test("a peer that vanishes in mid-request harms nobody", async () => {
+  const { address } = await serve();
+  const { port } = new URL(address);
+  const socket = connect(Number(port), "127.0.0.1");
+  await once(socket, "connect");
+  socket.write(
+    "POST /ahp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{",
+  );
+  socket.destroy();
+  expect(await rawHttp(address, event("1"))).toMatchObject({ status: 200 });
+});
+
+async function until<Value>(make: () => Promise<Value>, holds: (value: Value) => boolean): Promise<Value> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const value = await make();
+    if (holds(value)) return value;
+  }
+  throw new Error("it never came true");
+}

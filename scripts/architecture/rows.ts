@@ -1,0 +1,49 @@
+/** Which of our packages each package may import: the table of ARCHITECTURE.md. A package without a row has no place. */
+export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
+  ["ahp", []],
+  ["store", []],
+  ["ledger", ["store"]],
+  ["verify", []],
+  ["policy", []],
+  ["graph", ["store"]],
+  ["bridge", ["store"]],
+  ["supervisor", ["ahp", "store", "ledger", "policy"]],
+  ["agent", ["graph", "bridge"]],
+  ["host", ["store", "ledger", "supervisor", "bridge", "agent"]],
+  ["api", []],
+  ["server", ["ahp", "api", "host", "supervisor", "ledger", "store"]],
+  ["sdk", ["api"]],
+  [
+    "cli",
+    [
+      "ahp",
+      "store",
+      "ledger",
+      "verify",
+      "policy",
+      "graph",
+      "bridge",
+      "supervisor",
+      "agent",
+      "host",
+      "api",
+      "server",
+      "sdk",
+    ],
+  ],
+  ["inspector", ["api", "sdk", "verify"]],
+]);
+
+/** The only files outside its package that a package's tests, benchmarks and torture runs may import. */
+export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
+  "scripts/bench/bench.ts",
+  "scripts/test/requirement.ts",
+  "scripts/torture/random.ts",
+  "scripts/torture/torture.ts",
+]);
+
+/** The scope under which our packages are published. */
+export const SCOPE = "@reins/";
+
+/** A file longer than this is one that nobody dares to touch. */
+export const LINE_LIMIT = 1_000;

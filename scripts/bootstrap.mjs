@@ -1,0 +1,74 @@
+// Runs on whatever Node the machine has (18 or newer), before anything is installed: no dependencies, no
+// TypeScript. What only a first run needs is imported when it is needed, so that a warm start stays cheap.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { isatty } from "node:tty";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { compileCacheFolder } from "./bootstrap/cache-folder.mjs";
+import { commandLine, commandNames } from "./bootstrap/commands.mjs";
+import { watchParent } from "./bootstrap/parent.mjs";
+import { isInstalled } from "./bootstrap/stamp.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const pinnedNode = join(root, "node_modules/node/bin", process.platform === "win32" ? "node.exe" : "node");
+const [name = "", ...args] = process.argv.slice(2);
+
+const command = commandLine(name, args);
+if (!command) {
+  console.error(`Unknown command "${name}". Use one of: ${commandNames.join(", ")}.`);
+  process.exit(64);
+}
+
+if (!isInstalled(root, command.needsDevelopmentPackages) || !existsSync(pinnedNode)) {
+  const { install } = await import("./bootstrap/install.mjs");
+  const problem = await install(root, pinnedNode, command.needsDevelopmentPackages);
+  if (problem) {
+    console.error(problem);
+    process.exit(1);
+  }
+}
+
+process.env.PATH = dirname(pinnedNode) + delimiter + (process.env.PATH ?? "");
+process.env.NODE_COMPILE_CACHE ??= compileCacheFolder(process.platform, process.env);
+const [script = "", ...rest] = command.line;
+const scriptPath = join(root, script);
+
+if (process.execPath === pinnedNode) await runHere();
+else runOnPinnedNode();
+
+// npm puts node_modules/.bin first on PATH, so after the first install this already is the pinned Node, and a
+// second process would only cost time and memory.
+async function runHere() {
+  const { enableCompileCache } = await import("node:module");
+  enableCompileCache(process.env.NODE_COMPILE_CACHE);
+  watchParent(() => process.kill(process.pid, "SIGTERM"));
+  process.argv.splice(1, Infinity, scriptPath, ...rest);
+  await import(pathToFileURL(scriptPath).href);
+}
+
+function runOnPinnedNode() {
+  const child = spawn(pinnedNode, [scriptPath, ...rest], { stdio: "inherit" });
+  watchParent(() => child.kill("SIGTERM"));
+  child.on("error", (error) => {
+    console.error(`Cannot run the pinned Node, ${pinnedNode}: ${error.message}`);
+    console.error(
+      "It comes for Linux with glibc, macOS and Windows. Was node_modules made on another machine?",
+    );
+    console.error("If so, delete node_modules and run the same command again.");
+    process.exit(1);
+  });
+  const isTerminal = isatty(0) || isatty(2);
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
+    process.on(signal, () => {
+      // A Ctrl-C in a terminal reaches the whole foreground group, the child included: passing it on would make
+      // one press look like two.
+      if (signal !== "SIGINT" || !isTerminal) child.kill(signal);
+    });
+  }
+  child.on("exit", (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}

@@ -1,0 +1,35 @@
+/**
+ * What a command runs (a file of the repository, then its arguments) and which install it needs.
+ * @typedef {{ line: string[], needsDevelopmentPackages: boolean }} Command
+ */
+
+/** @type {Map<string, Command>} */
+const commands = new Map([
+  ["start", { line: ["packages/cli/src/main.ts", "up"], needsDevelopmentPackages: false }],
+  ["reins", { line: ["packages/cli/src/main.ts"], needsDevelopmentPackages: false }],
+  ["test", { line: ["scripts/test.ts"], needsDevelopmentPackages: true }],
+  ["check", { line: ["scripts/test.ts", "--checks"], needsDevelopmentPackages: true }],
+  [
+    "fix",
+    { line: ["node_modules/@biomejs/biome/bin/biome", "check", "--write"], needsDevelopmentPackages: true },
+  ],
+  ["bench", { line: ["scripts/bench.ts"], needsDevelopmentPackages: true }],
+  ["torture", { line: ["scripts/torture.ts"], needsDevelopmentPackages: true }],
+  ["lockfile", { line: ["scripts/lockfile.ts"], needsDevelopmentPackages: true }],
+  ["schemas", { line: ["packages/ahp/src/schema/write.ts"], needsDevelopmentPackages: true }],
+  ["build", { line: ["scripts/build.ts"], needsDevelopmentPackages: true }],
+]);
+
+/** The names that `commandLine` knows. */
+export const commandNames = [...commands.keys()];
+
+/**
+ * The command of that name with the caller's arguments at its end, or undefined when there is none.
+ * @param {string} name
+ * @param {string[]} args
+ * @returns {Command | undefined}
+ */
+export function commandLine(name, args) {
+  const command = commands.get(name);
+  return command && { ...command, line: [...command.line, ...args] };
+}

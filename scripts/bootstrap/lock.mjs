@@ -1,0 +1,113 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const HEARTBEAT_MS = 1_000;
+const POLL_MS = 200;
+// A process id can be taken by an unrelated process after a crash; a heartbeat that stopped settles it.
+const STALE_AFTER_MS = 10_000;
+
+/**
+ * Waits until no other process holds the lock, takes it, and gives back the function that lets it go.
+ * @param {string} path
+ * @param {(holder: string) => void} onWait called once, if there is a wait
+ * @returns {Promise<() => void>}
+ */
+export async function acquireLock(path, onWait) {
+  mkdirSync(dirname(path), { recursive: true });
+  for (let waited = false; !tryCreate(path); ) {
+    const holder = readHolder(path);
+    if (holder === undefined) continue;
+    if (isStale(path, holder)) {
+      removeStale(path, holder);
+      continue;
+    }
+    if (!waited) onWait(holder);
+    waited = true;
+    await sleep(POLL_MS);
+  }
+  const heartbeat = setInterval(() => touch(path), HEARTBEAT_MS);
+  return () => {
+    clearInterval(heartbeat);
+    rmSync(path, { force: true });
+  };
+}
+
+/** @param {string} path */
+function tryCreate(path) {
+  try {
+    writeFileSync(path, String(process.pid), { flag: "wx" });
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/**
+ * @param {string} path
+ * @returns {string | undefined} undefined when the lock was let go in the meantime
+ */
+function readHolder(path) {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {string} holder
+ */
+function isStale(path, holder) {
+  const beat = statSync(path, { throwIfNoEntry: false });
+  if (!beat) return false;
+  if (Date.now() - beat.mtimeMs > STALE_AFTER_MS) return true;
+  // Empty for the moment between its creation and its first byte.
+  return holder !== "" && !isAlive(Number(holder));
+}
+
+/** @param {number} pid */
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return errorCode(error) === "EPERM";
+  }
+}
+
+/**
+ * Two waiters may find the same stale lock; the slower one must not delete the faster one's new lock. So the file is
+ * moved aside first, and moved back if it turns out to be someone else's.
+ * @param {string} path
+ * @param {string} holder
+ */
+function removeStale(path, holder) {
+  const aside = `${path}.${process.pid}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return;
+    throw error;
+  }
+  if (readHolder(aside) === holder) rmSync(aside, { force: true });
+  else renameSync(aside, path);
+}
+
+/** @param {string} path */
+function touch(path) {
+  const now = new Date();
+  try {
+    utimesSync(path, now, now);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+}
+
+/** @param {unknown} error */
+function errorCode(error) {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}

@@ -1,0 +1,51 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { acquireLock } from "./lock.mjs";
+
+describe("acquireLock", () => {
+  let folder = "";
+  let path = "";
+  const unexpectedWait = () => expect.unreachable("nobody else holds the lock");
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "reins-lock-"));
+    path = join(folder, "deep", "install.lock");
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it("lets one in at a time and tells the others whom they wait for", async () => {
+    const release = await acquireLock(path, unexpectedWait);
+    const waitedFor: string[] = [];
+    let entered = false;
+    const second = acquireLock(path, (holder) => waitedFor.push(holder)).then((releaseSecond) => {
+      entered = true;
+      return releaseSecond;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(entered).toBe(false);
+    release();
+    (await second)();
+    expect(waitedFor).toEqual([String(process.pid)]);
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it("takes over from a process that died", async () => {
+    const child = spawn(process.execPath, ["--eval", ""]);
+    await once(child, "exit");
+    (await acquireLock(path, unexpectedWait))();
+    writeFileSync(path, String(child.pid));
+    (await acquireLock(path, unexpectedWait))();
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it("takes over when the heartbeat stopped long ago, whoever has the process id now", async () => {
+    (await acquireLock(path, unexpectedWait))();
+    writeFileSync(path, String(process.pid));
+    utimesSync(path, 0, 0);
+    (await acquireLock(path, unexpectedWait))();
+    expect(existsSync(path)).toBe(false);
+  });
+});

@@ -237,7 +237,7 @@ export class AhpClient {
     if (!this.#harness)
       throw new AhpError("protocol", "Handshake must complete before sending AHP operations");
     try {
-      return encode(schema, params);
+      return encode(schema, params, 1);
     } catch (error) {
       throw new AhpError("serialization", textOf(error), { cause: error, retryable: false });
     }

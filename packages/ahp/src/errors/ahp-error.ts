@@ -68,5 +68,10 @@ export class AhpError extends Error {
 
 /** The layered text of anything that was thrown. */
 export function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (error instanceof Error) return error.message;
+  try {
+    return String(error);
+  } catch {
+    return "something without a text was thrown";
+  }
 }

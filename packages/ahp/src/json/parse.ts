@@ -57,6 +57,7 @@ function countMembers(value: unknown): number {
     for (const item of value) count += countMembers(item);
     return count;
   }
-  for (const item of Object.values(value)) count += 1 + countMembers(item);
+  // Nothing is inherited that a loop over the keys would meet, and a list of them would cost more than the parsing.
+  for (const key in value) count += 1 + countMembers(Reflect.get(value, key));
   return count;
 }

@@ -4,18 +4,26 @@ import { MAX_NESTING } from "./scan.ts";
  * Compact JSON with object keys in the order of their UTF-8 bytes, at every level: the form in which AHP peers
  * write everything inside `params`, `result` and `error.data`. Members that are `undefined` are left out; lone
  * surrogates become U+FFFD, because peers cannot read them. Throws a `TypeError` for what JSON cannot hold
- * (functions, symbols, bigints, cycles).
+ * (functions, symbols, bigints, cycles), and for more nesting than peers read; `around` is how many containers
+ * the text will stand in.
  */
-export function stringifySorted(value: unknown): string {
-  return write(value, 0);
+export function stringifySorted(value: unknown, around = 0): string {
+  return write(value, around);
 }
+
+/** The ends of 64-bit integers: JavaScript's shortest spelling of them is out of the range that peers hold. */
+const EDGES: ReadonlyMap<number, string> = new Map([
+  [2 ** 64, "18446744073709551615"],
+  [2 ** 63, "9223372036854775807"],
+  [-(2 ** 63), "-9223372036854775808"],
+]);
 
 function write(value: unknown, depth: number): string {
   switch (typeof value) {
     case "string":
       return quote(value);
     case "number":
-      return Number.isFinite(value) ? String(value) : "null";
+      return Number.isFinite(value) ? (EDGES.get(value) ?? String(value)) : "null";
     case "boolean":
       return value ? "true" : "false";
     case "object":

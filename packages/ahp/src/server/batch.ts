@@ -6,6 +6,10 @@ import { BatchRequest } from "../protocol/methods.ts";
 import { encode } from "../wire/codec.ts";
 import { faultOf } from "./event-check.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Session } from "./sessions.ts";
+
+/** The response, its result and the list of decisions stand around each decision. */
+const AROUND = 3;
 
 /**
  * Decides on the events of a batch one after the other, in order. A handler that fails costs its own event a
@@ -21,19 +25,24 @@ export async function answerBatch(exchange: Exchange, params: unknown): Promise<
       batch_size: limit,
     });
   }
-  const session = exchange.session(events[0]);
+  const sessions = sessionsOf(exchange, events);
   const decisions: string[] = [];
   for (const [index, event] of events.entries()) {
     refuseMisfit(exchange, event, index);
     const deadline = exchange.deadline();
-    const call = exchange.eventCall(event, session, deadline);
+    const call = exchange.eventCall(event, sessions[index], deadline);
     decisions.push(
       await decideOrBlock(() =>
-        exchange.result(Decision, deadline, () => exchange.handlers.event(event, call)),
+        exchange.result(Decision, deadline, () => exchange.handlers.event(event, call), AROUND),
       ),
     );
   }
   return `{"decisions":[${decisions.join(",")}]}`;
+}
+
+/** The session of each event; a batch without events needs one all the same. */
+function sessionsOf(exchange: Exchange, events: readonly AhpEvent[]): (Session | undefined)[] {
+  return events.length === 0 ? [exchange.session(undefined)] : events.map((event) => exchange.session(event));
 }
 
 function refuseMisfit(exchange: Exchange, event: AhpEvent, index: number): void {

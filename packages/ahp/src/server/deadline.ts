@@ -30,14 +30,19 @@ export class Deadline {
   run<Result>(handler: () => Awaitable<Result>): Awaitable<Result> {
     const result = handler();
     const milliseconds = this.#milliseconds;
-    if (milliseconds === undefined || !(result instanceof Promise)) return result;
+    if (milliseconds === undefined || !isThenable(result)) return result;
     return new Promise<Result>((resolve, reject) => {
       const callOff = this.#clock.after(milliseconds, () => {
         this.#expired = AhpError.timeout(milliseconds);
         this.#controller?.abort(this.#expired);
         reject(this.#expired);
       });
-      result.then(resolve, reject).finally(callOff);
+      Promise.resolve(result).then(resolve, reject).finally(callOff);
     });
   }
+}
+
+/** Whether a value comes later; also the promises of other libraries do. */
+function isThenable<Result>(value: Awaitable<Result>): value is Promise<Result> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

@@ -87,8 +87,16 @@ export class Exchange {
     };
   }
 
-  /** Runs a handler within its deadline and writes its result; whatever fails is a {@link Refusal}. */
-  async result(schema: z.ZodType, deadline: Deadline, handler: () => Awaitable<unknown>): Promise<string> {
+  /**
+   * Runs a handler within its deadline and writes its result, which will stand in `around` containers of the
+   * response; whatever fails is a {@link Refusal}.
+   */
+  async result(
+    schema: z.ZodType,
+    deadline: Deadline,
+    handler: () => Awaitable<unknown>,
+    around = 1,
+  ): Promise<string> {
     let value: unknown;
     try {
       value = await deadline.run(handler);
@@ -96,7 +104,7 @@ export class Exchange {
       throw failure(textOf(error), deadline.expired ? "handler_timeout" : "handler_failed", error);
     }
     try {
-      return encode(schema, value);
+      return encode(schema, value, around);
     } catch (error) {
       throw failure(layered("invalid_decision", textOf(error)), "invalid_decision", error);
     }

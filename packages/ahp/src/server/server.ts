@@ -74,14 +74,23 @@ export class AhpServer {
         );
       case "malformed": {
         const answerable = http || (message.answerable && !compat);
-        if (!answerable) this.settings.onDropped(message.refusal.message, text);
+        if (!answerable) this.#dropped(message.refusal.message, text);
         return answered(
           answerable ? errorText(compat ? "" : message.id, message.refusal, compat) : undefined,
         );
       }
       case "unreadable":
-        if (compat) this.settings.onDropped(message.refusal.message, text);
+        if (compat) this.#dropped(message.refusal.message, text);
         return { reply: compat ? undefined : errorText(null, message.refusal, compat), unreadable: true };
+    }
+  }
+
+  /** Tells of a message that was dropped; whoever listens cannot harm the server. */
+  #dropped(reason: string, text: string): void {
+    try {
+      this.settings.onDropped(reason, text);
+    } catch {
+      // Its own trouble; there is nobody to tell.
     }
   }
 
@@ -108,7 +117,7 @@ export class AhpServer {
     } catch (error) {
       const refusal = asRefusal(error);
       if (exchange.peer.transport === "http") return errorText("", refusal, this.settings.compat);
-      this.settings.onDropped(refusal.message, exchange.text);
+      this.#dropped(refusal.message, exchange.text);
       return undefined;
     }
   }

@@ -22,7 +22,8 @@ type Names = Pick<Session, "session_id" | "agent_id">;
  */
 export class Sessions {
   readonly #byPeer = new WeakMap<Peer, Session>();
-  readonly #byKey = new Map<string, Session>();
+  readonly #byName = new Map<string, Session>();
+  readonly #byToken = new Map<string, Session>();
   readonly #bound: number;
 
   constructor(bound: number) {
@@ -33,8 +34,9 @@ export class Sessions {
   open(peer: Peer, session: Session): void {
     this.#byPeer.set(peer, session);
     if (peer.transport !== "http") return;
-    this.#keep(nameKey(peer, session), session);
-    if (session.session_token !== undefined) this.#keep(tokenKey(peer, session.session_token), session);
+    this.#keep(this.#byName, nameKey(peer, session), session);
+    const token = session.session_token;
+    if (token !== undefined) this.#keep(this.#byToken, tokenKey(peer, token), session);
   }
 
   /** The session of a peer: its connection's, its token's, or the one its event names. */
@@ -42,23 +44,23 @@ export class Sessions {
     const session = this.#byPeer.get(peer);
     if (session || peer.transport !== "http") return session;
     const token = peer.sessionToken;
-    if (token !== undefined) return this.#byKey.get(tokenKey(peer, token));
-    return names && this.#byKey.get(nameKey(peer, names));
+    if (token !== undefined) return this.#byToken.get(tokenKey(peer, token));
+    return names && this.#byName.get(nameKey(peer, names));
   }
 
-  #keep(key: string, session: Session): void {
-    this.#byKey.delete(key);
-    this.#byKey.set(key, session);
-    if (this.#byKey.size <= this.#bound) return;
-    const oldest = this.#byKey.keys().next();
-    if (!oldest.done) this.#byKey.delete(oldest.value);
+  #keep(sessions: Map<string, Session>, key: string, session: Session): void {
+    sessions.delete(key);
+    sessions.set(key, session);
+    if (sessions.size <= this.#bound) return;
+    const oldest = sessions.keys().next();
+    if (!oldest.done) sessions.delete(oldest.value);
   }
 }
 
 function nameKey(peer: Peer, { session_id, agent_id }: Names): string {
-  return JSON.stringify(["name", peer.principal ?? null, session_id, agent_id]);
+  return JSON.stringify([peer.principal ?? null, session_id, agent_id]);
 }
 
 function tokenKey(peer: Peer, token: string): string {
-  return JSON.stringify(["token", peer.principal ?? null, token]);
+  return JSON.stringify([peer.principal ?? null, token]);
 }

@@ -14,9 +14,12 @@ export function decode<Output>(schema: z.ZodType<Output>, value: unknown, floats
   return decoderOf(schema)(value, holder, "value", floats) as Output;
 }
 
-/** A value of the protocol in the exact form in which it goes on the wire. Throws {@link DecodeError}. */
-export function encode(schema: z.ZodType, value: unknown): string {
-  return stringifySorted(withoutEmpty(schema, decode(schema, value)));
+/**
+ * A value of the protocol in the exact form in which it goes on the wire, where it will stand in `around` other
+ * containers. Throws {@link DecodeError}.
+ */
+export function encode(schema: z.ZodType, value: unknown, around = 0): string {
+  return stringifySorted(withoutEmpty(schema, decode(schema, value)), around);
 }
 
 /** Leaves out the lists that are not written when empty. */

@@ -6,7 +6,7 @@ export class DecodeError extends Error {
 }
 
 /** How peers name a value that they did not expect. */
-export function describe(value: unknown, isFloat = false): string {
+function describe(value: unknown, isFloat = false): string {
   if (value === null || value === undefined) return "null";
   if (Array.isArray(value)) return "sequence";
   switch (typeof value) {

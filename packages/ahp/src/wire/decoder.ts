@@ -117,7 +117,8 @@ function choiceDecoder(units: readonly string[], open: string | undefined): Deco
     }
     const object = oneMember(value, floats?.has(holder, key));
     const [variant, held] = object.member;
-    if (variant === open) return { [variant]: decodeText(held, object.holder, variant, floats) };
+    if (variant === open)
+      return { [variant]: inside(variant, () => decodeText(held, object.holder, variant, floats)) };
     if (!known.has(variant)) throw unknownVariant(variant, names);
     if (held !== null) throw invalidType(held, "unit");
     return variant;
@@ -142,7 +143,7 @@ function externalDecoder(variants: Readonly<Record<string, z.ZodType>>): Decoder
     const [variant, held] = object.member;
     const decode = decodeVariant.get(variant);
     if (!decode) throw unknownVariant(variant, names);
-    return { [variant]: decode(held, object.holder, variant, floats) };
+    return { [variant]: inside(variant, () => decode(held, object.holder, variant, floats)) };
   };
 }
 
@@ -173,6 +174,16 @@ function internalDecoder(
     const { variant, fields } = fieldsFor(value[tag]);
     return readFields(value, fields, floats, { [tag]: variant });
   };
+}
+
+/** Notes the name of the variant in the path of whatever is wrong inside it. */
+function inside<Result>(variant: string, decode: () => Result): Result {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof DecodeError) error.path.unshift(variant);
+    throw error;
+  }
 }
 
 /** The one member of a one-member object, which is how peers write a variant that holds something. */

@@ -3,7 +3,8 @@ import { INTEGERS, type IntegerName, shaped } from "./shape.ts";
 
 function integer(name: IntegerName) {
   const { least, greatest } = INTEGERS[name];
-  return shaped(z.number().multipleOf(1).min(least).max(greatest), { kind: "integer", integer: name });
+  const schema = z.number().min(least).max(greatest).refine(Number.isInteger, "expected an integer");
+  return shaped(schema, { kind: "integer", integer: name });
 }
 
 /** Any string. */
@@ -12,7 +13,7 @@ export const text = shaped(z.string(), { kind: "text" });
 export const boolean = shaped(z.boolean(), { kind: "boolean" });
 /** Any JSON value, `null` included; absence is not a value. */
 export const any = shaped(
-  z.unknown().refine((value) => value !== undefined, "required"),
+  z.unknown().refine((value): boolean => value !== undefined, "required"),
   { kind: "any" },
 );
 /** An object with arbitrary members. */

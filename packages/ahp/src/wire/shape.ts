@@ -59,6 +59,11 @@ export function shaped<Schema extends z.ZodType>(schema: Schema, shape: Shape): 
   return schema;
 }
 
+/** Whether a schema was made with the constructors of `schema.ts`. */
+export function isShaped(schema: z.ZodType): boolean {
+  return shapes.has(schema);
+}
+
 /** The shape of a schema; a schema that has none was not made with the constructors of `schema.ts`. */
 export function shapeOf(schema: z.ZodType): Shape {
   const shape = shapes.get(schema);

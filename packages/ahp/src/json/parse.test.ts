@@ -1,0 +1,204 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { PROPERTY } from "../testing/property.ts";
+import { JsonError } from "./json-error.ts";
+import { parseJson } from "./parse.ts";
+
+const faultIs = (fault: string) => expect.objectContaining({ name: "JsonError", fault });
+
+/** Whether the member `n` of a one-member object was spelled as a float. */
+function isFloat(spelling: string): boolean {
+  const { value, floats } = parseJson(`{"n":${spelling}}`);
+  if (typeof value !== "object" || value === null) throw new Error("not an object");
+  return floats?.has(value, "n") ?? false;
+}
+
+describe("numbers", () => {
+  test.each([
+    "1.0",
+    "1e3",
+    "1E+3",
+    "0.5",
+    "-0",
+    "-0.0",
+    "18446744073709551616",
+    "-9223372036854775809",
+    "100000000000000000000000",
+  ])("%s is a float for peers", (spelling) => {
+    expect(isFloat(spelling)).toBe(true);
+  });
+
+  test.each([
+    "0",
+    "-1",
+    "1000",
+    "9007199254740993",
+    "1234567890123456789",
+    "18446744073709551615",
+    "-9223372036854775808",
+  ])("%s is an integer for peers", (spelling) => {
+    expect(isFloat(spelling)).toBe(false);
+  });
+
+  test("floats are known by where they stand, at any depth", () => {
+    const { value, floats } = parseJson('{"a":[1,{"b":2.0}],"b":3}');
+    const { a } = value as { a: [number, object] };
+    expect(floats?.has(a[1], "b")).toBe(true);
+    expect(floats?.has(a, "0")).toBe(false);
+    expect(floats?.has(value as object, "b")).toBe(false);
+  });
+
+  test("elements of arrays are known by their index", () => {
+    const { value, floats } = parseJson("[1,2.0]");
+    expect(floats?.has(value as object, "0")).toBe(false);
+    expect(floats?.has(value as object, "1")).toBe(true);
+  });
+
+  test.each(["1e400", "-1e400", "1".repeat(400), '{"a":[1e999]}'])("%s is out of range", (text) => {
+    expect(() => parseJson(text)).toThrow(faultIs("number_out_of_range"));
+  });
+
+  test.each(["01", "1.", ".5", "+1", "NaN", "Infinity", "0x10", "1e"])("%s is no JSON", (text) => {
+    expect(() => parseJson(text)).toThrow(faultIs("syntax"));
+  });
+});
+
+describe("duplicate keys", () => {
+  test.each([
+    ["at the top", '{"a":1,"a":2}'],
+    ["deep inside", '{"x":[{"y":{"a":1,"b":2,"a":3}}]}'],
+    ["__proto__", '{"__proto__":1,"__proto__":2}'],
+    ["spelled with an escape", '{"a":1,"\\u0061":2}'],
+    ["the empty key", '{"":1,"":2}'],
+    ["with the same value", '{"a":1.0,"a":1.0}'],
+  ])("%s are noticed", (_, text) => {
+    expect(parseJson(text).duplicateKeys).toBe(true);
+  });
+
+  test.each([
+    ["keys of different objects", '[{"a":1},{"a":2}]'],
+    ["a key inside its own value", '{"a":{"a":{"a":1}}}'],
+    ["__proto__ once", '{"__proto__":{"a":1},"a":2}'],
+    ["keys that differ in case", '{"a":1,"A":2}'],
+    ["colons in strings", '{"a":"b:c","d":":"}'],
+  ])("%s are none", (_, text) => {
+    expect(parseJson(text).duplicateKeys).toBe(false);
+  });
+
+  test("the last one wins, also in how its number was spelled", () => {
+    const { value, floats } = parseJson('{"a":1.0,"a":2,"b":2.0}');
+    expect(value).toEqual({ a: 2, b: 2 });
+    expect(floats?.has(value as object, "a")).toBe(false);
+    expect(floats?.has(value as object, "b")).toBe(true);
+  });
+});
+
+describe("text", () => {
+  test("__proto__ is a member like any other", () => {
+    const { value } = parseJson('{"__proto__":{"admin":true},"n":1.5}');
+    expect(Object.keys(value as object)).toEqual(["__proto__", "n"]);
+    expect((value as { admin?: boolean }).admin).toBeUndefined();
+  });
+
+  test.each([
+    ["a byte order mark", "\ufeff{}"],
+    ["something after the value", "{} x"],
+    ["two values", "{}{}"],
+    ["nothing", ""],
+    ["white space alone", " \n"],
+    ["a comment", "{}//"],
+    ["a comma too many", "[1,]"],
+    ["a raw line feed in a string", '"a\nb"'],
+    ["an unfinished string", '{"a'],
+    ["a closing bracket too many", "[]]"],
+    ["single quotes", "{'a':1}"],
+  ])("%s is refused", (_, text) => {
+    expect(() => parseJson(text)).toThrow(faultIs("syntax"));
+  });
+
+  test("white space around the value is fine", () => {
+    expect(parseJson(' \r\n\t{"a" : 1}\n').value).toEqual({ a: 1 });
+  });
+
+  test.each([
+    ["raw in a string", '"\ud800"'],
+    ["raw in a key", '{"\udc00":1}'],
+    ["half raw, half escaped", '"\ud83d\\ude00"'],
+    ["outside of strings", "\ud800"],
+    ["escaped in a key", '{"\\ud800":1}'],
+  ])("a lone surrogate %s is refused", (_, text) => {
+    expect(() => parseJson(text)).toThrow(faultIs("lone_surrogate"));
+  });
+
+  test("nesting deeper than a peer reads is refused before it is parsed", () => {
+    expect(parseJson("[".repeat(127) + "]".repeat(127)).value).toHaveLength(1);
+    expect(() => parseJson("[".repeat(100_000))).toThrow(faultIs("too_deep"));
+  });
+});
+
+describe("whatever the text", () => {
+  const almostJson = fc
+    .tuple(fc.json({ maxDepth: 4 }), fc.nat(), fc.string({ maxLength: 3, unit: "binary" }))
+    .map(
+      ([text, at, noise]) =>
+        text.slice(0, at % (text.length + 1)) + noise + text.slice(at % (text.length + 1)),
+    );
+
+  const soup = fc
+    .array(
+      fc.constantFrom(
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        '"a"',
+        '"\\u',
+        "d800",
+        "\ud800",
+        '"',
+        "\\",
+        "-",
+        "0",
+        "1e5",
+        ".",
+        " ",
+      ),
+    )
+    .map((tokens) => tokens.join(""));
+
+  test.each([
+    ["any JSON", fc.json({ stringUnit: "binary" })],
+    ["JSON with something put into it", almostJson],
+    ["JSON tokens in any order", soup],
+    ["any string", fc.string({ unit: "binary" })],
+  ])("%s: only JsonError is thrown, and what passes means what JSON says", (_, texts) => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        const parsed = parseOrFault(text);
+        if (parsed instanceof JsonError) return;
+        expect(parsed.value).toStrictEqual(JSON.parse(text));
+      }),
+      PROPERTY,
+    );
+  });
+
+  test("well-formed JSON of ordinary depth is never refused", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 10, stringUnit: "grapheme" }), (value) => {
+        expect(parseJson(JSON.stringify(value)).duplicateKeys).toBe(false);
+      }),
+      PROPERTY,
+    );
+  });
+});
+
+function parseOrFault(text: string) {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (error instanceof JsonError) return error;
+    throw error;
+  }
+}

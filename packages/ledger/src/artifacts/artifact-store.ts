@@ -1,0 +1,129 @@
+import { join, resolve } from "node:path";
+import { blake3Hex } from "../blake3.ts";
+import { type Ports, portsWith } from "../keys/ports.ts";
+import { sweepLeftovers, writeWhole } from "../keys/whole-file.ts";
+import { LedgerError } from "../ledger-error.ts";
+
+const SALT_LENGTH = 32;
+const DIGEST = /^[0-9a-f]{64}$/;
+const SHELF = /^[0-9a-f]{2}$/;
+const SWEEP_INTERVAL = 60 * 60 * 1000;
+
+/** Where content is written before it takes its name; no shelf, so nobody takes it for one. */
+const WORKSHOP = "incoming";
+
+/** The largest content, in bytes. */
+export const MAX_ARTIFACT_SIZE = 64 * 1024 * 1024;
+
+/** What stands for content in an entry. */
+export interface ArtifactReference {
+  /** BLAKE3 of salt and content, 64 hexadecimal digits. */
+  readonly digest: string;
+  /** The length of the content in bytes. */
+  readonly size: number;
+}
+
+/**
+ * Private content beside the ledger, by salted digest. The salt keeps anybody from guessing content by its digest, and
+ * goes with the content when that is erased.
+ */
+export class ArtifactStore {
+  readonly #path: string;
+  readonly #ports: Ports;
+  readonly #shelves = new Set<string>();
+  #nextSweep = 0;
+
+  constructor(path: string, ports: Partial<Ports> = {}) {
+    this.#path = resolve(path);
+    this.#ports = portsWith(ports);
+  }
+
+  /** Keeps content; settles when it is on the disk. The same content kept twice has two digests. */
+  async put(content: Uint8Array): Promise<ArtifactReference> {
+    assertSize(content.length);
+    const bytes = Buffer.concat([this.#ports.randomBytes(SALT_LENGTH), content]);
+    const digest = blake3Hex(bytes);
+    await this.restore(digest, bytes);
+    return { digest, size: content.length };
+  }
+
+  /** The content; `undefined` when it was erased or never was here. */
+  async get(digest: string): Promise<Uint8Array | undefined> {
+    return (await this.bytes(digest))?.subarray(SALT_LENGTH);
+  }
+
+  /** Salt and content, as an export carries them. */
+  async bytes(digest: string): Promise<Uint8Array | undefined> {
+    const path = this.#fileOf(digest);
+    const found = await this.#ports.disk.read(path, SALT_LENGTH + MAX_ARTIFACT_SIZE);
+    if (found) assertBelongs(digest, found.bytes);
+    return found?.bytes;
+  }
+
+  /** Keeps salt and content that came from an export. */
+  async restore(digest: string, bytes: Uint8Array): Promise<void> {
+    const path = this.#fileOf(digest);
+    assertSize(bytes.length - SALT_LENGTH);
+    assertBelongs(digest, bytes);
+    await this.#prepare(digest);
+    await writeWhole(this.#ports, join(this.#path, WORKSHOP), path, bytes);
+  }
+
+  /** Removes content for good; settles when it is gone from the disk. Whether it was there. */
+  async erase(digest: string): Promise<boolean> {
+    const wasThere = await this.#ports.disk.remove(this.#fileOf(digest));
+    if (wasThere) await this.#ports.disk.sync(this.#shelfOf(digest));
+    return wasThere;
+  }
+
+  /** Whether content is there; it is not read. */
+  async has(digest: string): Promise<boolean> {
+    return this.#ports.disk.has(this.#fileOf(digest));
+  }
+
+  /** The digests of everything that is there, sorted. */
+  async *list(): AsyncGenerator<string, void, undefined> {
+    for (const shelf of await this.#ports.disk.names(this.#path)) {
+      if (!SHELF.test(shelf)) continue;
+      for (const digest of await this.#ports.disk.names(join(this.#path, shelf)))
+        if (DIGEST.test(digest) && digest.startsWith(shelf)) yield digest;
+    }
+  }
+
+  async #prepare(digest: string): Promise<void> {
+    const { disk, now } = this.#ports;
+    const workshop = join(this.#path, WORKSHOP);
+    for (const folder of [workshop, this.#shelfOf(digest)]) {
+      if (this.#shelves.has(folder)) continue;
+      await disk.makeFolder(folder);
+      this.#shelves.add(folder);
+    }
+    const time = now().getTime();
+    if (time < this.#nextSweep) return;
+    this.#nextSweep = time + SWEEP_INTERVAL;
+    await sweepLeftovers(this.#ports, workshop);
+  }
+
+  #shelfOf(digest: string): string {
+    return join(this.#path, digest.slice(0, 2));
+  }
+
+  #fileOf(digest: string): string {
+    if (!DIGEST.test(digest))
+      throw new LedgerError("invalid", "the digest of an artifact is 64 lower-case hexadecimal digits");
+    return join(this.#shelfOf(digest), digest);
+  }
+}
+
+function assertBelongs(digest: string, bytes: Uint8Array): void {
+  if (bytes.length >= SALT_LENGTH && blake3Hex(bytes) === digest) return;
+  throw new LedgerError("corrupt", `The artifact ${digest} is not what was kept under that digest.`);
+}
+
+function assertSize(size: number): void {
+  if (size > MAX_ARTIFACT_SIZE)
+    throw new LedgerError(
+      "invalid",
+      `an artifact is at most ${MAX_ARTIFACT_SIZE} bytes long, this one is ${size}`,
+    );
+}

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { blake3Hex } from "./blake3.ts";
+import { canonicalJson } from "./canonical.ts";
+
+test("the example of RFC 8785 §3.2.2 is written as its §3.2.3 says", () => {
+  const value = JSON.parse(
+    String.raw`{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"string":"\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/","literals":[null,true,false]}`,
+  );
+  expect(canonicalJson(value)).toBe(
+    String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`,
+  );
+});
+
+test("keys are sorted by their UTF-16 units, RFC 8785 §3.2.3", () => {
+  const keys = ["\u20ac", "\r", "\ufb33", "1", "\ud83d\ude00", "\u0080", "\u00f6"];
+  const sorted = ["\r", "1", "\u0080", "\u00f6", "\u20ac", "\ud83d\ude00", "\ufb33"];
+  const text = canonicalJson(Object.fromEntries(keys.map((key) => [key, 1])));
+  expect([...text.matchAll(/"((?:[^"\\]|\\.)+)":1/g)].map(([, key]) => JSON.parse(`"${key}"`))).toEqual(
+    sorted,
+  );
+});
+
+test.each<[bigint, string]>([
+  [0x0000000000000000n, "0"],
+  [0x8000000000000000n, "0"],
+  [0x0000000000000001n, "5e-324"],
+  [0x8000000000000001n, "-5e-324"],
+  [0x7fefffffffffffffn, "1.7976931348623157e+308"],
+  [0xffefffffffffffffn, "-1.7976931348623157e+308"],
+  [0x4340000000000000n, "9007199254740992"],
+  [0xc340000000000000n, "-9007199254740992"],
+  [0x4430000000000000n, "295147905179352830000"],
+  [0x44b52d02c7e14af5n, "9.999999999999997e+22"],
+  [0x44b52d02c7e14af6n, "1e+23"],
+  [0x44b52d02c7e14af7n, "1.0000000000000001e+23"],
+  [0x444b1ae4d6e2ef4en, "999999999999999700000"],
+  [0x444b1ae4d6e2ef4fn, "999999999999999900000"],
+  [0x444b1ae4d6e2ef50n, "1e+21"],
+  [0x3eb0c6f7a0b5ed8cn, "9.999999999999997e-7"],
+  [0x3eb0c6f7a0b5ed8dn, "0.000001"],
+  [0x41b3de4355555553n, "333333333.3333332"],
+  [0x41b3de4355555554n, "333333333.33333325"],
+  [0x41b3de4355555555n, "333333333.3333333"],
+  [0x41b3de4355555556n, "333333333.3333334"],
+  [0x41b3de4355555557n, "333333333.33333343"],
+  [0xbecbf647612f3696n, "-0.0000033333333333333333"],
+  [0x43143ff3c1cb0959n, "1424953923781206.2"],
+])("the number %i of RFC 8785, appendix B, is %s", (bits, text) => {
+  const view = new DataView(new ArrayBuffer(8));
+  view.setBigUint64(0, bits);
+  expect(canonicalJson(view.getFloat64(0))).toBe(text);
+});
+
+/** From the official test vectors: the input is 0, 1, … 250, 0, 1, … to that length. */
+test.each<[number, string]>([
+  [0, "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"],
+  [1, "2d3adedff11b61f14c886e35afa036736dcd87a74d27b5c1510225d0f592e213"],
+  [1023, "10108970eeda3eb932baac1428c7a2163b0e924c9a9e25b35bba72b28f70bd11"],
+  [1024, "42214739f095a406f3fc83deb889744ac00df831c10daa55189b5d121c855af7"],
+  [1025, "d00278ae47eb27b34faecf67b4fe263f82d5412916c1ffd97c8cb7fb814b8444"],
+])("BLAKE3 of %i bytes", (length, digest) => {
+  expect(blake3Hex(Uint8Array.from({ length }, (_, index) => index % 251))).toBe(digest);
+});

@@ -1,0 +1,55 @@
+import { z } from "zod";
+import type { Clock } from "../clock.ts";
+import { LedgerError } from "../ledger-error.ts";
+import { assertPlainJson } from "../plain-json.ts";
+import type { ParentlessContent } from "../tables/prepared-entry.ts";
+import { LedgerEntry, SYSTEM } from "./entry.ts";
+import type { Envelope } from "./envelope.ts";
+import type { ZkStark } from "./proof.ts";
+import type { EntryQuality } from "./quality.ts";
+
+/** What somebody wants to record. Time, parents, signature and content id are the ledger's to add. */
+export interface Draft {
+  readonly quality: EntryQuality;
+  /** Who acted. */
+  readonly actor: string;
+  /** The session or tool it is about. */
+  readonly target: string;
+  readonly payload: unknown;
+  /** The session it belongs to; without one it is the system's. */
+  readonly entity_id?: string;
+  /** The session that produced it; by default the one it belongs to. */
+  readonly source?: string;
+  readonly tags?: readonly string[];
+  readonly envelope?: Envelope;
+  /** What was checked, for entries that their actor signs. */
+  readonly rules_checked?: readonly string[];
+  readonly predicate_results?: readonly boolean[];
+  readonly proof?: ZkStark;
+}
+
+const Content = LedgerEntry.omit({ cid: true, parents: true });
+
+/** The content of a draft, stamped and checked. */
+export function contentOf(draft: Draft, clock: Clock): ParentlessContent {
+  const entity_id = draft.entity_id ?? SYSTEM;
+  const content = {
+    entity_id,
+    target: draft.target,
+    quality: draft.quality,
+    timestamp: clock.now().toISOString(),
+    source: draft.source ?? entity_id,
+    actor: draft.actor,
+    tags: [...(draft.tags ?? [])],
+    payload: draft.payload,
+    proof: draft.proof ?? null,
+    envelope: draft.envelope ?? null,
+  };
+  assertPlainJson(content.payload);
+  const checked = Content.safeParse(content);
+  if (!checked.success) throw new LedgerError("invalid", z.prettifyError(checked.error));
+  if (draft.rules_checked?.length !== draft.predicate_results?.length) {
+    throw new LedgerError("invalid", "every rule that was checked has one result");
+  }
+  return checked.data;
+}

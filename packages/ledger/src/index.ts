@@ -1,0 +1,24 @@
+export { type Checkpoint, openCheckpoint, readCheckpoint, verifierKey } from "./checkpoint/note.ts";
+export { type Clock, systemClock } from "./clock.ts";
+export type { Draft } from "./entry/draft.ts";
+export { Cid, type EntryContent, LedgerEntry, SYSTEM } from "./entry/entry.ts";
+export { type BuiltEntry, buildEntry } from "./entry/entry-builder.ts";
+export { Envelope } from "./entry/envelope.ts";
+export { Attestation, Proof, ZkStark } from "./entry/proof.ts";
+export { EntryQuality } from "./entry/quality.ts";
+export {
+  Ledger,
+  type LedgerOptions,
+  type LedgerSigner,
+  type PlacedEntry,
+  type RecordOptions,
+  type Signers,
+} from "./ledger.ts";
+export { LedgerError, type LedgerErrorCode } from "./ledger-error.ts";
+export type { Appended } from "./tables/append.ts";
+export type { EntryRange } from "./tables/filter.ts";
+export { ledgerTables, type StoredCheckpoint } from "./tables/tables.ts";
+export { type ExportOptions, exportLines } from "./transfer/export.ts";
+export { type ArtifactWriter, type Imported, importLines } from "./transfer/import.ts";
+export type { ArtifactReader } from "./transfer/private-content.ts";
+export { type ProofFile, proveEntry } from "./transfer/proof-file.ts";

@@ -1,0 +1,36 @@
+import type { LedgerSigner, Signers } from "../ledger.ts";
+import { type KeyFolder, LOG_HOLDER } from "./key-folder.ts";
+
+const MAX_KEPT = 1_000;
+
+/** The keys of a folder at hand for signing; those used lately are not read from the disk again. */
+export class KeyRing implements Signers {
+  readonly #folder: KeyFolder;
+  readonly #kept = new Map<string, Promise<LedgerSigner>>();
+
+  constructor(folder: KeyFolder) {
+    this.#folder = folder;
+  }
+
+  signer(holder: string): Promise<LedgerSigner> {
+    const known = this.#kept.get(holder);
+    if (known) return known;
+    const signer = this.#folder.signer(holder);
+    this.#kept.set(holder, signer);
+    signer.catch(() => this.#kept.delete(holder));
+    const oldest = this.#kept.keys().next();
+    if (this.#kept.size > MAX_KEPT && !oldest.done) this.#kept.delete(oldest.value);
+    return signer;
+  }
+
+  logSigner(): Promise<LedgerSigner> {
+    return this.signer(LOG_HOLDER);
+  }
+
+  /** Gives a holder a new key and says which one it replaces. */
+  async rotate(holder: string): Promise<{ retiredKeyId: string }> {
+    const { retiredKeyId } = await this.#folder.rotate(holder);
+    this.#kept.delete(holder);
+    return { retiredKeyId };
+  }
+}

@@ -1,0 +1,78 @@
+import { sign } from "node:crypto";
+import type { Database } from "@reins/store";
+import { canonicalJson } from "../canonical.ts";
+import type { Cid } from "../entry/entry.ts";
+import { cidOf } from "../entry/entry-builder.ts";
+import { leafHash } from "../tree/hash.ts";
+import type { Tiles } from "../tree/tiles.ts";
+import { Chains } from "./chains.ts";
+import type { AttestationOrder, PreparedEntry } from "./prepared-entry.ts";
+
+/** Where an entry came to stand. */
+export interface Appended {
+  readonly seq: number;
+  readonly cid: Cid;
+  readonly parents: readonly Cid[];
+}
+
+/** Writes entries: finds their parents, signs, names, stores and adds them to the tree. */
+export class Appender {
+  readonly #chains: Chains;
+  readonly #tiles: Tiles;
+  readonly #insert: ReturnType<Database["prepare"]>;
+  readonly #insertTag: ReturnType<Database["prepare"]>;
+
+  constructor(database: Database, tiles: Tiles) {
+    this.#chains = new Chains(database);
+    this.#tiles = tiles;
+    this.#insert = database.prepare(
+      "INSERT INTO ledger_entries (seq, cid, entity_id, quality, actor, timestamp, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#insertTag = database.prepare("INSERT OR IGNORE INTO ledger_tags (tag, seq) VALUES (?, ?)");
+  }
+
+  /** Writes one entry at the end of its chain. */
+  append(entry: PreparedEntry): Appended {
+    const parents = this.#chains.parentsOf(entry.entity_id, entry.quality);
+    const body = bodyWith(entry, parents);
+    const cid = cidOf(body);
+    return { seq: this.store(entry, cid, body), cid, parents };
+  }
+
+  /** Writes an entry whose name and body are known. */
+  store(
+    entry: Pick<PreparedEntry, "entity_id" | "quality" | "actor" | "timestamp" | "tags">,
+    cid: Cid,
+    body: string,
+  ): number {
+    const { entity_id, quality, actor, timestamp, tags } = entry;
+    const seq = this.#tiles.size;
+    this.#insert.run(seq, cid, entity_id, quality, actor, timestamp, body);
+    for (const tag of tags) this.#insertTag.run(tag, seq);
+    this.#tiles.append(leafHash(cid));
+    this.#chains.advance(entity_id, quality, cid);
+    return seq;
+  }
+
+  /** The parents that the next entry of a chain must have. */
+  parentsOf(entity_id: string, quality: PreparedEntry["quality"]): readonly Cid[] {
+    return this.#chains.parentsOf(entity_id, quality);
+  }
+
+  /** Forgets what may have been undone. */
+  undone(): void {
+    this.#chains.forget();
+  }
+}
+
+function bodyWith(entry: PreparedEntry, parents: readonly Cid[]): string {
+  const start = `${entry.beforeParents}${JSON.stringify(parents)}${entry.beforeProof}`;
+  if (!entry.attestation) return `${start}${entry.proof}${entry.afterProof}`;
+  return `${start}${attest(entry.attestation, `${start}null${entry.afterProof}`)}${entry.afterProof}`;
+}
+
+function attest(order: AttestationOrder, unsigned: string): string {
+  const { key_id, privateKey, rules_checked, predicate_results } = order;
+  const signature = sign(null, Buffer.from(unsigned), privateKey).toString("base64");
+  return canonicalJson({ type: "attestation", key_id, rules_checked, predicate_results, signature });
+}

@@ -1,0 +1,20 @@
+/** The ledger's tables, as `docs/ledger-format.md` describes them for readers. */
+export const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE ledger_entries (
+     seq INTEGER PRIMARY KEY,
+     cid TEXT NOT NULL UNIQUE,
+     entity_id TEXT NOT NULL,
+     quality TEXT NOT NULL,
+     actor TEXT NOT NULL,
+     timestamp TEXT NOT NULL,
+     body TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX ledger_by_entity ON ledger_entries (entity_id, seq);
+   CREATE INDEX ledger_by_quality ON ledger_entries (quality, seq);
+   CREATE INDEX ledger_by_actor ON ledger_entries (actor, seq);
+   CREATE INDEX ledger_by_timestamp ON ledger_entries (timestamp, seq);
+   CREATE TABLE ledger_tags (tag TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (tag, seq)) STRICT, WITHOUT ROWID;
+   CREATE TABLE ledger_tiles (height INTEGER NOT NULL, tile INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (height, tile)) STRICT;
+   CREATE TABLE ledger_checkpoints (size INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT;
+   CREATE TABLE ledger_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT`,
+];

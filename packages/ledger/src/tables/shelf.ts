@@ -1,0 +1,53 @@
+import type { Database } from "@reins/store";
+import { leafHash } from "../tree/hash.ts";
+import { type TileShelf, Tiles } from "../tree/tiles.ts";
+
+/** Keeps the tree's tiles in the database. */
+function shelfIn(database: Database): TileShelf {
+  const read = database.prepare("SELECT bytes FROM ledger_tiles WHERE height = ? AND tile = ?");
+  const write = database.prepare("INSERT INTO ledger_tiles (height, tile, bytes) VALUES (?, ?, ?)");
+  return {
+    read(height, tile) {
+      const row = read.get(height, tile);
+      return typeof row === "object" && row !== null && "bytes" in row && row.bytes instanceof Uint8Array
+        ? row.bytes
+        : undefined;
+    },
+    write: (height, tile, bytes) => void write.run(height, tile, bytes),
+  };
+}
+
+/** The tree over the entries of a database. */
+export class StoredTree {
+  readonly tiles: Tiles;
+  readonly #count: () => number;
+  readonly #leafAt: (seq: number) => Buffer;
+
+  constructor(database: Database) {
+    this.tiles = new Tiles(shelfIn(database));
+    const last = database.prepare("SELECT max(seq) AS last FROM ledger_entries");
+    const cid = database.prepare("SELECT cid FROM ledger_entries WHERE seq = ?");
+    this.#count = () => sizeFrom(last.get());
+    this.#leafAt = (seq) => leafHash(cidFrom(cid.get(seq)));
+  }
+
+  /** How many entries the database holds now. */
+  get stored(): number {
+    return this.#count();
+  }
+
+  /** Reads the tree of the first `size` entries from the database. */
+  restore(size = this.#count()): Tiles {
+    this.tiles.restore(size, this.#leafAt);
+    return this.tiles;
+  }
+}
+
+function sizeFrom(row: unknown): number {
+  const last = typeof row === "object" && row !== null && "last" in row ? row.last : null;
+  return last === null ? 0 : Number(last) + 1;
+}
+
+function cidFrom(row: unknown): string {
+  return typeof row === "object" && row !== null && "cid" in row ? String(row.cid) : "";
+}

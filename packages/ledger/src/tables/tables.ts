@@ -1,0 +1,51 @@
+import type { KeyObject } from "node:crypto";
+import { moduleBeside, type Tables } from "@reins/store";
+import type { Cid } from "../entry/entry.ts";
+import type { Appended } from "./append.ts";
+import type { EntryRange } from "./filter.ts";
+import type { PreparedEntry } from "./prepared-entry.ts";
+
+/** An entry as it is kept: its place, its name and the canonical text of the rest. */
+export interface StoredEntry {
+  readonly seq: number;
+  readonly cid: Cid;
+  readonly body: string;
+}
+
+/** A checkpoint as it is kept. */
+export interface StoredCheckpoint {
+  readonly size: number;
+  readonly note: string;
+}
+
+/** Entries and checkpoints of another copy. */
+export interface ImportArgs {
+  readonly entries: readonly { readonly seq: number; readonly entry: unknown }[];
+  readonly checkpoints: readonly StoredCheckpoint[];
+}
+
+/** What the ledger changes in the store. */
+export type LedgerChanges = {
+  append(entry: PreparedEntry): Appended;
+  import(args: ImportArgs): number;
+  checkpoint(args: { privateKey: KeyObject }): string | undefined;
+  describe(meta: Record<string, string>): undefined;
+};
+
+/** What the ledger reads from the store. */
+export type LedgerQueries = {
+  get(args: { cid: Cid }): StoredEntry | undefined;
+  range(range: EntryRange): StoredEntry[];
+  size(args: null): number;
+  meta(args: { name: string }): string | undefined;
+  checkpoint(args: { size?: number | undefined }): StoredCheckpoint | undefined;
+  checkpoints(args: { after: number; limit: number }): StoredCheckpoint[];
+  inclusion(args: { seq: number; size: number }): Uint8Array[];
+  consistency(args: { earlier: number; size: number }): Uint8Array[];
+};
+
+/** The ledger's part of the store. */
+export const ledgerTables: Tables<LedgerChanges, LedgerQueries> = {
+  name: "ledger",
+  module: moduleBeside(import.meta.url, "./module"),
+};

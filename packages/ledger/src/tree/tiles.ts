@@ -1,0 +1,114 @@
+import { nodeHash } from "./hash.ts";
+
+/** Levels of the tree that one tile spans, and the leaves under it. */
+const TILE_HEIGHT = 8;
+const TILE_WIDTH = 2 ** TILE_HEIGHT;
+const HASH_BYTES = 32;
+
+/** Where tiles are kept. A tile is written once, when it is complete. */
+export interface TileShelf {
+  read(level: number, index: number): Uint8Array | undefined;
+  write(level: number, index: number, tile: Uint8Array): void;
+}
+
+/** A tile that still grows: `rows[h]` holds the finished nodes `h` levels above its bottom. */
+type Growing = Buffer[][];
+
+/**
+ * The tree's inner nodes in tiles of 256 by 8 levels: one write for 256 leaves, a handful of reads for a proof. Only
+ * the tiles on the right edge, which still grow, are in memory.
+ */
+export class Tiles {
+  readonly #shelf: TileShelf;
+  readonly #edge: Growing[] = [];
+  #size = 0;
+
+  constructor(shelf: TileShelf) {
+    this.#shelf = shelf;
+  }
+
+  /** How many leaves there are. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Adds a leaf by its hash. */
+  append(leaf: Buffer): void {
+    this.#grow(0, leaf);
+    this.#size += 1;
+  }
+
+  /**
+   * Goes back to what the shelf holds: `size` leaves, of which those after the last complete tile are given by hash.
+   */
+  restore(size: number, leafAt: (index: number) => Buffer): void {
+    this.#edge.length = 0;
+    this.#size = size;
+    for (let height = 0, count = size; count > 0; height += 1, count = Math.floor(count / TILE_WIDTH)) {
+      const first = count - (count % TILE_WIDTH);
+      const rows: Growing = emptyRows();
+      for (let index = first; index < count; index += 1) {
+        addTo(rows, height === 0 ? leafAt(index) : this.#topOf(height - 1, index));
+      }
+      this.#edge[height] = rows;
+    }
+  }
+
+  /** The hash of a complete subtree. */
+  node(level: number, index: number): Uint8Array {
+    const height = Math.floor(level / TILE_HEIGHT);
+    const row = level % TILE_HEIGHT;
+    const tile = Math.floor((index * 2 ** row) / TILE_WIDTH);
+    const within = index - (tile * TILE_WIDTH) / 2 ** row;
+    const rows = this.#edge[height];
+    const complete = Math.floor(this.#size / TILE_WIDTH ** (height + 1));
+    if (tile >= complete) {
+      const found = rows?.[row]?.[within];
+      if (!found) throw new RangeError(`the subtree ${index} of level ${level} is not complete`);
+      return found;
+    }
+    return this.#onShelf(height, tile, row, within);
+  }
+
+  #grow(height: number, hash: Buffer): void {
+    this.#edge[height] ??= emptyRows();
+    const rows = this.#edge[height];
+    const top = addTo(rows, hash);
+    if (!top) return;
+    const index = Math.floor(this.#size / TILE_WIDTH ** (height + 1));
+    this.#shelf.write(height, index, Buffer.concat(rows.flat()));
+    this.#edge[height] = emptyRows();
+    this.#grow(height + 1, top);
+  }
+
+  #topOf(height: number, tile: number): Buffer {
+    const left = this.#onShelf(height, tile, TILE_HEIGHT - 1, 0);
+    const right = this.#onShelf(height, tile, TILE_HEIGHT - 1, 1);
+    return nodeHash(left, right);
+  }
+
+  #onShelf(height: number, tile: number, row: number, within: number): Uint8Array {
+    const bytes = this.#shelf.read(height, tile);
+    if (!bytes) throw new RangeError(`tile ${tile} of height ${height} is missing`);
+    const before = 2 * TILE_WIDTH - 2 ** (TILE_HEIGHT + 1 - row);
+    const start = (before + within) * HASH_BYTES;
+    return bytes.subarray(start, start + HASH_BYTES);
+  }
+}
+
+function emptyRows(): Growing {
+  return Array.from({ length: TILE_HEIGHT }, () => []);
+}
+
+/** Adds a node to the bottom row and finishes what it completes; gives the tile's own top when it is full. */
+function addTo(rows: Growing, hash: Buffer): Buffer | undefined {
+  let node = hash;
+  for (const row of rows) {
+    row.push(node);
+    if (row.length % 2 === 1) return undefined;
+    const left = row[row.length - 2];
+    if (!left) return undefined;
+    node = nodeHash(left, node);
+  }
+  return node;
+}

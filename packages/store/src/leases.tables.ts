@@ -1,0 +1,73 @@
+import type { Lease } from "./store.ts";
+import { StoreError } from "./store-error.ts";
+import type { TablesModule } from "./tables.ts";
+
+const module: TablesModule = {
+  migrations: [
+    `CREATE TABLE leases (
+       name TEXT PRIMARY KEY,
+       owner TEXT NOT NULL,
+       epoch INTEGER NOT NULL,
+       expires INTEGER NOT NULL
+     ) STRICT`,
+  ],
+  open(database) {
+    const read = database.prepare("SELECT name, owner, epoch, expires FROM leases WHERE name = ?");
+    const write = database.prepare(
+      "INSERT OR REPLACE INTO leases (name, owner, epoch, expires) VALUES (?, ?, ?, ?)",
+    );
+    const find = (name: string): Lease | undefined => asLease(read.get(name));
+    const keep = (lease: Lease): Lease => {
+      write.run(lease.name, lease.owner, lease.epoch, lease.expires);
+      return lease;
+    };
+    const isCurrent = (lease: Lease, held: Lease | undefined): boolean =>
+      held?.epoch === lease.epoch && held.owner === lease.owner;
+    return {
+      changes: {
+        claim({ name, owner, now, milliseconds }: Claim): Lease | undefined {
+          const held = find(name);
+          if (held && held.owner !== owner && held.expires > now) return undefined;
+          return keep({ name, owner, epoch: (held?.epoch ?? 0) + 1, expires: now + milliseconds });
+        },
+        renew({ lease, now, milliseconds }: Renewal): Lease | undefined {
+          return isCurrent(lease, find(lease.name))
+            ? keep({ ...lease, expires: now + milliseconds })
+            : undefined;
+        },
+        release({ lease }: { lease: Lease }): void {
+          if (isCurrent(lease, find(lease.name))) keep({ ...lease, expires: 0 });
+        },
+        fence({ lease }: { lease: Lease }): void {
+          if (isCurrent(lease, find(lease.name))) return;
+          throw new StoreError(
+            "fenced",
+            `the lease "${lease.name}" has passed to another owner since epoch ${lease.epoch}`,
+          );
+        },
+      },
+      queries: { find: ({ name }: { name: string }) => find(name) },
+    };
+  },
+};
+
+export default module;
+
+interface Claim {
+  readonly name: string;
+  readonly owner: string;
+  readonly now: number;
+  readonly milliseconds: number;
+}
+
+interface Renewal {
+  readonly lease: Lease;
+  readonly now: number;
+  readonly milliseconds: number;
+}
+
+function asLease(row: unknown): Lease | undefined {
+  if (typeof row !== "object" || row === null) return undefined;
+  const { name, owner, epoch, expires } = { name: "", owner: "", epoch: 0, expires: 0, ...row };
+  return { name: String(name), owner: String(owner), epoch: Number(epoch), expires: Number(expires) };
+}

@@ -1,0 +1,19 @@
+import type { Lease } from "./store.ts";
+import { moduleBeside, type Tables } from "./tables.ts";
+
+type LeaseChanges = {
+  claim(args: { name: string; owner: string; now: number; milliseconds: number }): Lease | undefined;
+  renew(args: { lease: Lease; now: number; milliseconds: number }): Lease | undefined;
+  release(args: { lease: Lease }): undefined;
+  fence(args: { lease: Lease }): undefined;
+};
+
+type LeaseQueries = {
+  find(args: { name: string }): Lease | undefined;
+};
+
+/** Who may act for what, and since which epoch. Part of every store. */
+export const leases: Tables<LeaseChanges, LeaseQueries> = {
+  name: "leases",
+  module: moduleBeside(import.meta.url, "./leases.tables"),
+};

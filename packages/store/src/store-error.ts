@@ -1,0 +1,38 @@
+/** What went wrong in the store. */
+export type StoreErrorCode =
+  /** A change's own condition did not hold: somebody else was first. */
+  | "conflict"
+  /** The writer's lease has passed to another owner. */
+  | "fenced"
+  /** Another process writes to this database. */
+  | "locked"
+  /** No room on the disk, or the database may not grow. */
+  | "full"
+  /** The disk failed; nothing can be written until the store is opened anew. */
+  | "io"
+  /** More waits to be written than the store is willing to hold. */
+  | "overloaded"
+  /** The database was written by a newer version. */
+  | "newer"
+  /** The database is damaged. */
+  | "corrupt"
+  /** The store is closed. */
+  | "closed"
+  /** A change or query that the tables do not know, or arguments they cannot take. */
+  | "invalid";
+
+const RETRYABLE: ReadonlySet<StoreErrorCode> = new Set(["full", "overloaded"]);
+
+/** An error of the store. */
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+  readonly code: StoreErrorCode;
+  /** Whether the same call may succeed later. */
+  readonly retryable: boolean;
+
+  constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.retryable = RETRYABLE.has(code);
+  }
+}

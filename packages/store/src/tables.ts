@@ -1,0 +1,59 @@
+import type { Database } from "./database.ts";
+
+/** Functions by name, each with one argument; what a change or a query takes and gives back. */
+// biome-ignore lint/suspicious/noExplicitAny: the argument of a function is contravariant, only `any` admits them all
+export type Operations = { readonly [name: string]: (args: any) => unknown };
+
+/**
+ * A package's own part of the database, by name. `module` is the address of the {@link TablesModule} behind it, which
+ * is loaded where the database lives; arguments and results cross a thread, so they are plain data.
+ */
+export interface Tables<Changes extends Operations, Queries extends Operations> {
+  readonly name: string;
+  readonly module: string;
+  /** Handed to the module when it is opened; plain data. */
+  readonly settings?: unknown;
+  /** Carries the types; never there. */
+  readonly types?: { readonly changes: Changes; readonly queries: Queries };
+}
+
+/** What the module of {@link Tables} exports as its default. */
+export interface TablesModule {
+  /** SQL that makes and alters the tables; each is run once, in order, and never changed afterwards. */
+  readonly migrations: readonly string[];
+  /** Prepares the operations on an open database. Run anew after anything that may have undone writes. */
+  open(database: Database, settings: unknown): OpenTables | Promise<OpenTables>;
+}
+
+/** Operations on an open database. */
+export interface OpenTables {
+  /** Each runs inside the transaction of its commit and may throw to undo the whole commit. */
+  readonly changes: Operations;
+  /** Read only; they run beside the writer and see what was committed before they were asked. */
+  readonly queries: Operations;
+  /** Told that everything since the last call was undone; state kept in memory must be read again. */
+  undone?(): void;
+}
+
+/** One change of a commit, to be made with {@link change}. */
+export interface Change<Result> {
+  readonly tables: string;
+  readonly name: string;
+  readonly args: unknown;
+  /** Carries the type of what the change gives back; never there. */
+  readonly result?: Result;
+}
+
+/** Names a change of some tables. */
+export function change<Changes extends Operations, Name extends keyof Changes & string>(
+  tables: Tables<Changes, Operations>,
+  name: Name,
+  args: Parameters<Changes[Name]>[0],
+): Change<ReturnType<Changes[Name]>> {
+  return { tables: tables.name, name, args };
+}
+
+/** The address of a module beside the caller's, whether it runs from source or was built. */
+export function moduleBeside(url: string, name: string): string {
+  return new URL(url.endsWith(".ts") ? `${name}.ts` : `${name}.js`, url).href;
+}

@@ -1,0 +1,85 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+
+const run = promisify(execFile);
+
+function fileOf(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}
+
+/** What a program prints; a check of its own that fails makes it end with an error, which rejects here. */
+async function outputOf(name: string): Promise<string[]> {
+  const { stdout } = await run(process.execPath, [fileOf(name)]);
+  return stdout.trim().split("\n");
+}
+
+describe("the examples", () => {
+  it("http-harness.ts", async () => {
+    expect(await outputOf("http-harness.ts")).toEqual([
+      "serving HTTP",
+      'modified: {"approved_by":"alice","tool_name":"bash"}',
+      'answered: {"asked":"weather"}',
+      "a stranger was turned away",
+    ]);
+  });
+
+  it("websocket-harness.ts", async () => {
+    expect(await outputOf("websocket-harness.ts")).toEqual([
+      "serving WebSocket",
+      "answers in the order they were ready: quick, slow",
+      "a handler that hangs: block - Handler error: Timeout after 200ms",
+      "a harness that is gone: block - Connection closed",
+    ]);
+  });
+
+  it("typed-event-agent.ts", async () => {
+    expect(await outputOf("typed-event-agent.ts")).toEqual([
+      "stdio-example speaks AHP 2.4",
+      "intent: question (0.75)",
+      "fact: The workspace is /repo",
+      "plan: step_by_step",
+      "background work: defer",
+      expect.stringMatching(/^memory: .*Memory recall not supported$/),
+    ]);
+  });
+
+  it("full-event-agent.ts", async () => {
+    expect(await outputOf("full-event-agent.ts")).toEqual([
+      "pre_action: allow",
+      "batch: allow, allow, allow",
+      "the harness saw it whole: run tests",
+    ]);
+  });
+
+  it("stdio-harness.ts ends when its input does", async () => {
+    const harness = spawn(process.execPath, [fileOf("stdio-harness.ts")], {
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    let replies = "";
+    harness.stdout.setEncoding("utf8").on("data", (text: string) => {
+      replies += text;
+    });
+    const params = { event_type: "pre_action", session_id: "s", agent_id: "a", timestamp: "t", depth: 0 };
+    for (const [id, payload] of [
+      ["1", { command: "rm -rf /" }],
+      ["2", { command: "ls" }],
+    ]) {
+      const request = { jsonrpc: "2.0", id, method: "ahp/event", params: { ...params, payload } };
+      harness.stdin.write(`${JSON.stringify(request)}\n`);
+    }
+    harness.stdin.end();
+    const [code] = await once(harness, "close");
+    expect(code).toBe(0);
+    const answers = replies
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(answers.map(({ id, result }) => [id, result.decision])).toEqual([
+      ["1", "block"],
+      ["2", "allow"],
+    ]);
+  });
+});

@@ -1,0 +1,30 @@
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { CliError } from "../../../errors/cli-error.ts";
+import { textOf } from "../../../errors/render.ts";
+
+/** The payload that a flag gives: JSON, `@file`, or `-` for what comes in. */
+export async function readPayload(flag: string, input: NodeJS.ReadableStream): Promise<unknown> {
+  const source = await sourceOf(flag, input);
+  try {
+    return JSON.parse(source);
+  } catch (error) {
+    throw new CliError(`The payload is not JSON: ${textOf(error)}`, {
+      next: `Give JSON such as '{"tool_name":"bash"}', @file, or - for stdin.`,
+      cause: error,
+    });
+  }
+}
+
+async function sourceOf(flag: string, input: NodeJS.ReadableStream): Promise<string> {
+  if (flag === "-") return text(input);
+  if (!flag.startsWith("@")) return flag;
+  try {
+    return await readFile(flag.slice(1), "utf8");
+  } catch (error) {
+    throw new CliError(`The payload cannot be read: ${textOf(error)}`, {
+      next: "Check the path after the @.",
+      cause: error,
+    });
+  }
+}

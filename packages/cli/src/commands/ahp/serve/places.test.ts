@@ -1,0 +1,54 @@
+import { resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { ServeFlags } from "./flags.ts";
+import { settlePlaces } from "./places.ts";
+
+const handlers = "handlers.ts";
+const places = (flags: Partial<ServeFlags>, environment = {}) =>
+  settlePlaces({ handlers, ...flags }, environment);
+
+describe("where to serve", () => {
+  it("is stdio alone, or any of the others", () => {
+    expect(places({ stdio: true })).toEqual({ stdio: true, web: undefined, unix: undefined });
+    expect(places({ unix: "a.sock" })).toEqual({ stdio: false, web: undefined, unix: resolve("a.sock") });
+    expect(() => places({})).toThrow("Nothing says where to serve");
+    expect(() => places({ stdio: true, ws: true })).toThrow("cannot be combined");
+    expect(() => places({ stdio: true, unix: "x" })).toThrow("cannot be combined");
+  });
+
+  it("has defaults for HTTP and WebSocket, which share a port", () => {
+    expect(places({ http: true, ws: true }).web).toMatchObject({
+      host: "127.0.0.1",
+      port: 18789,
+      path: "/ahp",
+      protocols: ["http", "websocket"],
+      tokens: [],
+    });
+    expect(places({ ws: true }).web?.protocols).toEqual(["websocket"]);
+  });
+
+  it("takes what flags and environment say", () => {
+    const flags = { http: true, host: "localhost", port: "0", path: "/harness", allowHost: ["console"] };
+    expect(places(flags, { REINS_TOKEN: "secret" }).web).toMatchObject({
+      host: "localhost",
+      port: 0,
+      path: "/harness",
+      tokens: ["secret"],
+      allowHosts: ["console"],
+    });
+  });
+
+  it("refuses what cannot be", () => {
+    expect(() => places({ http: true, port: "x" })).toThrow("no port");
+    expect(() => places({ http: true, path: "ahp" })).toThrow("--path");
+    expect(() => places({ http: true, tlsCert: "cert.pem" })).toThrow("a certificate and its key");
+    const tls = { tlsCert: import.meta.filename, tlsKey: import.meta.filename };
+    expect(() => places({ http: true, ...tls })).toThrow("The certificate or its key cannot be used");
+    expect(() => places({ unix: "a.sock", allowHost: ["x"], port: "1" })).toThrow(
+      "heed --port, --allow-host",
+    );
+    expect(() => places({ http: true, tlsCert: "/no/cert", tlsKey: "/no/key" })).toThrow(
+      "--tls-cert cannot be read",
+    );
+  });
+});

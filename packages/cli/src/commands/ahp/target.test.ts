@@ -1,0 +1,87 @@
+import { resolve } from "node:path";
+import { AhpError } from "@reins/ahp";
+import { describe, expect, it } from "vitest";
+import { examinedTarget } from "./conformance/settings.ts";
+import { conversationFault } from "./conversation-fault.ts";
+import { readEventType, settleTarget } from "./send/settings.ts";
+import { placeOf, readCredentials, refuseIdleCredentials } from "./target.ts";
+
+const to = (target?: string, program: string[] = [], environment = {}) =>
+  settleTarget(
+    { payload: "{}", depth: "0", timeoutMs: "1", ...(target && { to: target }) },
+    program,
+    environment,
+  );
+
+describe("the harness to ask", () => {
+  it("is the one of this home unless --to names another", () => {
+    expect(to(undefined, [], { REINS_HOME: "/home" })).toEqual({ transport: "unix", path: "/home/ahp.sock" });
+    expect(to("unix:a.sock")).toEqual({ transport: "unix", path: resolve("a.sock") });
+    expect(to("https://x/ahp")).toEqual({ transport: "http", url: "https://x/ahp" });
+    expect(to("ws://x/ahp")).toEqual({ transport: "websocket", url: "ws://x/ahp" });
+    expect(to("stdio", ["node", "h.ts"])).toEqual({ transport: "stdio", command: "node", args: ["h.ts"] });
+  });
+
+  it("must be one", () => {
+    expect(() => to("ftp://x")).toThrow("names no harness");
+    expect(() => to("http:")).toThrow("no address");
+    expect(() => to("stdio")).toThrow("which program");
+    expect(() => to("http://x", ["node"])).toThrow("only --to stdio");
+    expect(() => readEventType("pre_acton")).toThrow("no event of the protocol");
+    expect(readEventType("idle")).toBe("idle");
+  });
+});
+
+describe("the harness to examine", () => {
+  it("is named by its transport", () => {
+    expect(examinedTarget("stdio", ["node", "h.ts", "--flag"])).toMatchObject({ args: ["h.ts", "--flag"] });
+    expect(examinedTarget("http", ["http://x/"])).toEqual({ transport: "http", url: "http://x/" });
+    expect(examinedTarget("ws", ["wss://x/"])).toEqual({ transport: "websocket", url: "wss://x/" });
+    expect(examinedTarget("unix", ["/a.sock"])).toEqual({ transport: "unix", path: "/a.sock" });
+  });
+
+  it("must be one", () => {
+    expect(() => examinedTarget("tcp", ["x"])).toThrow('"tcp" is no transport');
+    expect(() => examinedTarget("ws", ["http://x/"])).toThrow("no address that websocket can use");
+    expect(() => examinedTarget("unix", ["a", "b"])).toThrow("not one place");
+  });
+});
+
+describe("credentials", () => {
+  it("are a token or a key", () => {
+    expect(readCredentials({})).toBeUndefined();
+    expect(readCredentials({ token: "t" })).toEqual({ type: "bearer", token: "t" });
+    expect(readCredentials({ apiKey: "k" })).toEqual({ type: "api_key", key: "k" });
+    expect(() => readCredentials({ token: "t", apiKey: "k" })).toThrow("together");
+  });
+
+  it("are refused where nobody would see them", () => {
+    const token = { type: "bearer", token: "t" } as const;
+    expect(() => refuseIdleCredentials({ transport: "unix", path: "/a" }, token)).toThrow("no effect");
+    expect(() => refuseIdleCredentials({ transport: "http", url: "http://x" }, token)).not.toThrow();
+    expect(() => refuseIdleCredentials({ transport: "unix", path: "/a" }, undefined)).not.toThrow();
+  });
+
+  it("in an address are not repeated", () => {
+    expect(placeOf({ transport: "websocket", url: "ws://u:p@x/ahp?token=t" })).toBe("ws://x/ahp");
+  });
+});
+
+describe("a conversation that failed", () => {
+  it.each([
+    [new AhpError("transport", "connect ECONNREFUSED"), 3, "cannot be reached"],
+    [AhpError.timeout(5), 3, "cannot be reached"],
+    [new AhpError("transport", "HTTP error: 401 Unauthorized - no"), 3, "does not let us in"],
+    [new AhpError("protocol", "Event failed: \u001b[2J"), 1, "\\u{1b}[2J"],
+  ])("because of %s ends with %i", (error, exitCode, text) => {
+    expect(conversationFault(error, "there")).toMatchObject({
+      exitCode,
+      message: expect.stringContaining(text),
+    });
+  });
+
+  it("for another reason is left alone", () => {
+    const error = new Error("a bug");
+    expect(conversationFault(error, "there")).toBe(error);
+  });
+});

@@ -1,0 +1,74 @@
+import { CliError } from "../../errors/cli-error.ts";
+import { readTokens } from "../../serving/tokens.ts";
+
+/** The credential flags as they were written. */
+export interface CredentialFlags {
+  readonly token?: string;
+  readonly apiKey?: string;
+}
+
+/** What to show to a harness that asks who is there. */
+export type Credentials =
+  | { readonly type: "bearer"; readonly token: string }
+  | { readonly type: "api_key"; readonly key: string };
+
+/** A harness as it is named on a command line. */
+export type NamedTarget =
+  | { readonly transport: "stdio"; readonly command: string; readonly args: readonly string[] }
+  | { readonly transport: "http" | "websocket"; readonly url: string }
+  | { readonly transport: "unix"; readonly path: string };
+
+/** The credential that the flags give; `@file` reads it from a file. */
+export function readCredentials({ token, apiKey }: CredentialFlags): Credentials | undefined {
+  if (token !== undefined && apiKey !== undefined) {
+    throw new CliError("--token and --api-key cannot be given together.", { next: "Leave one of them out." });
+  }
+  const [secret] = readTokens([token ?? apiKey ?? []].flat(), {});
+  if (secret === undefined) return undefined;
+  return token === undefined ? { type: "api_key", key: secret } : { type: "bearer", token: secret };
+}
+
+/** Refuses credentials that the transport has no place for, rather than drop them unseen. */
+export function refuseIdleCredentials(
+  { transport }: NamedTarget,
+  credentials: Credentials | undefined,
+): void {
+  if (!credentials || transport === "http" || transport === "websocket") return;
+  throw new CliError(
+    `Nothing is shown to a harness over ${transport}: there --token and --api-key have no effect.`,
+    {
+      next: "Leave them out.",
+    },
+  );
+}
+
+/** A harness that runs as a child process; the command stands after `--`. */
+export function stdioTarget([command, ...args]: readonly string[]): NamedTarget {
+  if (command !== undefined) return { transport: "stdio", command, args };
+  throw new CliError("Nothing says which program to start.", {
+    next: "Put it after two dashes: … stdio -- node harness.ts",
+  });
+}
+
+/** A harness behind an address, which must be of one of those schemes. */
+export function urlTarget(transport: "http" | "websocket", url: string): NamedTarget {
+  const schemes = transport === "http" ? ["http:", "https:"] : ["ws:", "wss:"];
+  if (URL.canParse(url) && schemes.includes(new URL(url).protocol)) return { transport, url };
+  throw new CliError(`"${url}" is no address that ${transport} can use.`, {
+    next: `Give one that starts with ${schemes.map((scheme) => `${scheme}//`).join(" or ")}.`,
+  });
+}
+
+/** A harness in a few words, without the secrets that an address may hold. */
+export function placeOf(target: NamedTarget): string {
+  switch (target.transport) {
+    case "stdio":
+      return target.command;
+    case "unix":
+      return target.path;
+    default: {
+      const { origin, pathname } = new URL(target.url);
+      return origin + pathname;
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import type { Command } from "commander";
+import { exitCodesHelp } from "../../exit-codes.ts";
+import { repeated } from "../../flags.ts";
+import type { UpFlags } from "./settings.ts";
+
+const HELP = `
+Environment, each overridden by its flag:
+  REINS_HOST, REINS_PORT, REINS_HOME, REINS_TOKEN
+  REINS_LOG      trace, debug, info, warn, error or silent
+
+Examples:
+  reins up
+  reins up --port 0                                any free port; see what it prints
+  REINS_TOKEN=@/run/secrets/reins reins up --host 0.0.0.0
+  reins up --home ./scratch                        a second Reins beside the first`;
+
+/** Declares `reins up`. */
+export function declareUp(program: Command): void {
+  program
+    .command("up")
+    .summary("serve the agents of this machine")
+    .description(
+      "Serves AHP over HTTP and WebSocket at /ahp, and on ahp.sock in the home folder.\n" +
+        "Runs until Ctrl-C; what is under way may finish, a second Ctrl-C ends it at once (exit code 130).\n" +
+        "Logs human lines on a terminal and one JSON document per line elsewhere.",
+    )
+    .option("--host <host>", "address to listen on (default: 127.0.0.1)")
+    .option("--port <port>", "port to listen on, 0 for any free one (default: 18789)")
+    .option("--home <folder>", "where Reins keeps everything (default: reins in the user's data folder)")
+    .option(
+      "--token <secret>",
+      "secret that HTTP and WebSocket clients must show; @file reads one per line; may be repeated",
+      repeated,
+    )
+    .option("--allow-host <name>", "name this machine is addressed by; may be repeated", repeated)
+    .addHelpText("after", HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({
+        done: "stopped by Ctrl-C or SIGTERM",
+        failed: "failed",
+        usage: "wrong usage, or a host open to others without a token",
+        taken: "the port is in use, or Reins is already running on this home",
+      }),
+    )
+    .action(async (_, command: Command) => {
+      const { up } = await import("./up.ts");
+      await up(command.optsWithGlobals<UpFlags>());
+    });
+}

@@ -1,0 +1,38 @@
+import { homeFolder } from "../../home.ts";
+import { DEFAULT_PORT, readPort } from "../../serving/port.ts";
+import { readTokens } from "../../serving/tokens.ts";
+
+/** The flags of `reins up` as they were written. */
+export interface UpFlags {
+  readonly verbose?: boolean;
+  readonly host?: string;
+  readonly port?: string;
+  readonly home?: string;
+  readonly token?: readonly string[];
+  readonly allowHost?: readonly string[];
+}
+
+/** Where `reins up` listens and for whom. */
+export interface UpSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly home: string;
+  readonly tokens: readonly string[];
+  readonly allowHosts: readonly string[];
+}
+
+/** Flags override the environment, the environment overrides the defaults; an empty variable counts as unset. */
+export function settleUp(flags: UpFlags, environment: NodeJS.ProcessEnv): UpSettings {
+  return {
+    host: flags.host ?? (environment.REINS_HOST || "127.0.0.1"),
+    port: portOf(flags, environment),
+    home: homeFolder(flags.home, environment),
+    tokens: readTokens(flags.token ?? [], environment),
+    allowHosts: flags.allowHost ?? [],
+  };
+}
+
+function portOf({ port }: UpFlags, { REINS_PORT }: NodeJS.ProcessEnv): number {
+  if (port !== undefined) return readPort(port, "--port");
+  return REINS_PORT ? readPort(REINS_PORT, "REINS_PORT") : DEFAULT_PORT;
+}

@@ -1,0 +1,11 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { compileCacheFolder } from "./compile-cache.ts";
+
+it("keeps compiled code in the user's own cache folder", () => {
+  expect(compileCacheFolder("linux", { XDG_CACHE_HOME: "/cache" })).toBe("/cache/reins/compile");
+  for (const environment of [{}, { XDG_CACHE_HOME: "relative" }]) {
+    expect(compileCacheFolder("darwin", environment)).toBe(join(homedir(), ".cache", "reins", "compile"));
+  }
+});

@@ -1,0 +1,14 @@
+import { expect, it } from "vitest";
+import { repeated, wholeNumber } from "./flags.ts";
+
+it("collects what is repeated", () => {
+  expect(repeated("b", repeated("a", undefined))).toEqual(["a", "b"]);
+});
+
+it("reads whole numbers and nothing else", () => {
+  expect(wholeNumber("0", "--depth")).toBe(0);
+  for (const text of ["", "-1", "1.5", "1e3", "ten", "99999999999999999999"]) {
+    expect(() => wholeNumber(text, "--depth")).toThrow("--depth");
+  }
+  expect(() => wholeNumber("0", "--batch-size", 1)).toThrow("--batch-size");
+});

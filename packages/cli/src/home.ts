@@ -1,0 +1,41 @@
+import { mkdir, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import { CliError } from "./errors/cli-error.ts";
+import { textOf } from "./errors/render.ts";
+import { EXIT } from "./exit-codes.ts";
+
+const OTHERS_MAY_WRITE = 0o022;
+
+/** The folder in which Reins keeps everything: flag, then `REINS_HOME`, then `reins` in the user's data folder. */
+export function homeFolder(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
+  const named = flag ?? (environment.REINS_HOME || undefined);
+  return named === undefined ? join(dataFolder(environment), "reins") : resolve(named);
+}
+
+/** The socket on which the Reins of a home serves AHP. */
+export function socketIn(home: string): string {
+  return join(home, "ahp.sock");
+}
+
+/** Makes the folder, for this user only. Says whether it was there before and others may write to it. */
+export async function openHome(home: string): Promise<{ readonly othersMayWrite: boolean }> {
+  try {
+    await mkdir(home, { recursive: true, mode: 0o700 });
+    const { mode } = await stat(home);
+    return { othersMayWrite: process.platform !== "win32" && (mode & OTHERS_MAY_WRITE) !== 0 };
+  } catch (error) {
+    throw new CliError(`Cannot use the folder ${home}: ${textOf(error)}`, {
+      next: "Choose another with --home <folder> or REINS_HOME.",
+      exitCode: EXIT.failed,
+      cause: error,
+    });
+  }
+}
+
+/** A relative XDG path is to be ignored, says its specification. */
+function dataFolder({ XDG_DATA_HOME, LOCALAPPDATA }: NodeJS.ProcessEnv): string {
+  if (XDG_DATA_HOME && isAbsolute(XDG_DATA_HOME)) return XDG_DATA_HOME;
+  if (process.platform === "win32") return LOCALAPPDATA ?? join(homedir(), "AppData", "Local");
+  return join(homedir(), ".local", "share");
+}

@@ -1,0 +1,71 @@
+import { type Command, CommanderError } from "commander";
+import { describe, expect, it } from "vitest";
+import { newInvocation } from "./invocation.ts";
+import { makeProgram } from "./program.ts";
+
+/** What a command line prints before anything of it runs, and how commander ends it. */
+async function outcomeOf(...args: string[]) {
+  const printed: string[] = [];
+  const program = makeProgram(newInvocation());
+  for (const command of [program, ...descendants(program)]) {
+    command.configureOutput({
+      writeOut: (text) => void printed.push(text),
+      writeErr: (text) => void printed.push(text),
+    });
+  }
+  const error: unknown = await program.parseAsync(args, { from: "user" }).catch((thrown: unknown) => thrown);
+  if (!(error instanceof CommanderError)) throw new Error("the command ran", { cause: error });
+  return { output: printed.join(""), exitCode: error.exitCode };
+}
+
+function descendants(command: Command): Command[] {
+  return command.commands.flatMap((each) => [each, ...descendants(each)]);
+}
+
+describe("help", () => {
+  it.each(["", "up", "ahp serve", "ahp conformance", "ahp send"])(
+    "of reins %s has examples and exit codes",
+    async (name) => {
+      const { output, exitCode } = await outcomeOf(...name.split(" ").filter(Boolean), "--help");
+      expect(output).toContain("Usage: reins");
+      expect(output).toContain("Examples:\n  reins ");
+      expect(output).toMatch(/Exit codes:\n {3}0 {2}/);
+      expect(output).toContain("--verbose");
+      expect(exitCode).toBe(0);
+    },
+  );
+
+  it("of reins ahp lists what belongs to it", async () => {
+    const { output } = await outcomeOf("ahp", "--help");
+    for (const name of ["serve", "conformance", "send"]) expect(output).toContain(`  ${name} `);
+  });
+
+  it("documents every exit code of a decision", async () => {
+    const { output } = await outcomeOf("ahp", "send", "--help");
+    for (const line of ["10  block", "11  modify", "12  defer", "13  escalate"])
+      expect(output).toContain(line);
+  });
+});
+
+describe("a wrong command line", () => {
+  it.each([
+    [["upp"], "Did you mean up?"],
+    [["ahp", "sned"], "Did you mean send?"],
+    [["up", "--prot", "1"], "Did you mean --port?"],
+    [["ahp", "serve"], "--handlers"],
+    [["ahp", "conformance"], "missing required argument"],
+    [["up", "now"], "too many arguments"],
+  ])("%j is told what to do", async (args, text) => {
+    const { output, exitCode } = await outcomeOf(...args);
+    expect(output).toMatch(/^reins: /);
+    expect(output).toContain(text);
+    expect(exitCode).not.toBe(0);
+  });
+});
+
+it("--version prints the version of the package", async () => {
+  expect(await outcomeOf("--version")).toEqual({
+    output: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    exitCode: 0,
+  });
+});

@@ -1,0 +1,39 @@
+import { Command } from "commander";
+import { declareAhp } from "./commands/ahp/command.ts";
+import { declareUp } from "./commands/up/command.ts";
+import { exitCodesHelp } from "./exit-codes.ts";
+import type { Invocation } from "./invocation.ts";
+import { version } from "./version.ts";
+
+const EXAMPLES = `
+Examples:
+  reins up                                         serve this machine's agents
+  reins ahp serve --http --handlers ./handlers.ts  serve rules of your own
+  reins ahp send pre_action                        ask the running Reins for a decision
+  reins ahp conformance http http://127.0.0.1:18789/ahp
+
+Every command has its own --help with examples and exit codes.`;
+
+/** The command line. Declaring a command is cheap; what it needs is loaded when it runs. */
+export function makeProgram(invocation: Invocation): Command {
+  const program = new Command("reins")
+    .description("A harness for AI agents: decides what an agent may do, and keeps a record.")
+    .version(version(), "--version", "print the version")
+    .option("--verbose", "say more, and show where errors come from")
+    .helpOption("-h, --help", "show this help")
+    .helpCommand("help [command]", "show the help of a command")
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "reins: ")) })
+    .showHelpAfterError("  Add --help to see what is possible.")
+    .addHelpText("after", EXAMPLES)
+    .addHelpText("after", exitCodesHelp({ done: "done", failed: "failed", usage: "wrong usage" }))
+    .exitOverride()
+    .hook("preAction", (_, command) => {
+      const { verbose, json }: { verbose?: boolean; json?: boolean } = command.optsWithGlobals();
+      invocation.verbose = verbose ?? false;
+      invocation.json = json ?? false;
+    });
+  declareUp(program);
+  declareAhp(program, invocation);
+  return program;
+}

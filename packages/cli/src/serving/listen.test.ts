@@ -1,0 +1,47 @@
+import { pino } from "pino";
+import { describe, expect, it } from "vitest";
+import { serveUntilStopped, startAll } from "./listen.ts";
+import type { Opened } from "./opened.ts";
+
+function opened(address: string, journal: string[]): Opened {
+  const closed = Promise.withResolvers<void>();
+  const close = async () => {
+    journal.push(`close ${address}`);
+    closed.resolve();
+  };
+  return { served: { address, closed: closed.promise, close }, entrances: [] };
+}
+
+const silent = pino({ level: "silent" });
+
+describe("starting", () => {
+  it("closes what was started when something after it fails", async () => {
+    const journal: string[] = [];
+    const starts = [
+      async () => opened("a", journal),
+      async () => opened("b", journal),
+      () => Promise.reject(new Error("port in use")),
+      async () => opened("never", journal),
+    ];
+    await expect(startAll(starts)).rejects.toThrow("port in use");
+    expect(journal).toEqual(["close a", "close b"]);
+  });
+});
+
+describe("serving", () => {
+  it("closes everything when asked to stop", async () => {
+    const journal: string[] = [];
+    const servers = await startAll([async () => opened("a", journal), async () => opened("b", journal)]);
+    const stop = { requested: Promise.resolve<NodeJS.Signals>("SIGINT"), dispose: () => {} };
+    await serveUntilStopped(servers, stop, silent);
+    expect(journal).toEqual(["close a", "close b"]);
+  });
+
+  it("ends when there is nobody left to serve", async () => {
+    const server = opened("stdio", []);
+    const never = { requested: new Promise<NodeJS.Signals>(() => {}), dispose: () => {} };
+    const serving = serveUntilStopped([server], never, silent);
+    await server.served.close();
+    await expect(serving).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,31 @@
+import type { Log } from "../log/logger.ts";
+import type { Opened } from "./opened.ts";
+import type { Stop } from "./stop.ts";
+
+/** Begins to listen somewhere. */
+export type Start = () => Promise<Opened>;
+
+/** Starts one after the other; when one fails, those before it are closed again. */
+export async function startAll(starts: readonly Start[]): Promise<Opened[]> {
+  const opened: Opened[] = [];
+  try {
+    for (const start of starts) opened.push(await start());
+    return opened;
+  } catch (error) {
+    await closeAll(opened);
+    throw error;
+  }
+}
+
+/** Serves until asked to stop or until there is nobody left to serve, then lets what is under way finish. */
+export async function serveUntilStopped(opened: readonly Opened[], stop: Stop, log: Log): Promise<void> {
+  const left = Promise.all(opened.map(({ served }) => served.closed)).then(() => undefined);
+  const signal = await Promise.race([stop.requested, left]);
+  if (signal) log.info({ signal }, "stopping: what is under way may finish; a second signal ends it at once");
+  await closeAll(opened);
+  log.info("stopped");
+}
+
+async function closeAll(opened: readonly Opened[]): Promise<void> {
+  await Promise.all(opened.map(({ served }) => served.close()));
+}

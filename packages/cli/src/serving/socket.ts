@@ -1,0 +1,49 @@
+import { connect } from "node:net";
+import { type AhpServer, serveUnix } from "@reins/ahp";
+import { CliError } from "../errors/cli-error.ts";
+import { textOf } from "../errors/render.ts";
+import { EXIT } from "../exit-codes.ts";
+import { type Opened, openedAt } from "./opened.ts";
+
+/** The longest path a Unix socket can have; BSD systems, macOS among them, allow a little less than Linux. */
+const LONGEST_PATH_BYTES = process.platform === "linux" ? 107 : 103;
+
+/** What to tell when somebody else serves the socket already. */
+export interface TakenSocket {
+  readonly message: string;
+  readonly next: string;
+}
+
+/** Serves a Unix socket; faults say what to do. */
+export async function serveSocket(server: AhpServer, path: string, taken: TakenSocket): Promise<Opened> {
+  const length = Buffer.byteLength(path);
+  if (length > LONGEST_PATH_BYTES) {
+    throw new CliError(
+      `The path ${path} is too long for a socket: ${length} of ${LONGEST_PATH_BYTES} bytes.`,
+      {
+        next: "Choose a shorter path.",
+      },
+    );
+  }
+  try {
+    return openedAt(await serveUnix(server, { path }), "unix");
+  } catch (error) {
+    if (await isServed(path)) {
+      throw new CliError(taken.message, { next: taken.next, exitCode: EXIT.taken, cause: error });
+    }
+    throw new CliError(textOf(error), {
+      next: "Choose another path, or remove what is there.",
+      exitCode: EXIT.failed,
+      cause: error,
+    });
+  }
+}
+
+/** Whether somebody answers on a socket. */
+function isServed(path: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect(path);
+  socket.once("connect", () => resolve(true));
+  socket.once("error", () => resolve(false));
+  return promise.finally(() => socket.destroy());
+}

@@ -1,0 +1,47 @@
+import { type AhpServer, type HttpOptions, serveHttp } from "@reins/ahp";
+import { portFault } from "./fault.ts";
+import { hostNames } from "./host-names.ts";
+import { refuseOpenServer } from "./loopback.ts";
+import type { Entrance, Opened } from "./opened.ts";
+import { authenticatorOf } from "./tokens.ts";
+
+/** Where to serve HTTP and WebSocket, and for whom. */
+export interface WebPlace {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly protocols: NonNullable<HttpOptions["protocols"]>;
+  /** Secrets of which one must be shown; without any, everybody is served. */
+  readonly tokens: readonly string[];
+  /** Names by which the server may be addressed, beside its own. */
+  readonly allowHosts: readonly string[];
+  readonly tls?: NonNullable<HttpOptions["tls"]>;
+  /** The command to repeat with another port, for the error that says so. */
+  readonly command: string;
+}
+
+/** Serves HTTP, WebSocket or both on one port; faults say what to do. */
+export async function serveWeb(server: AhpServer, place: WebPlace): Promise<Opened> {
+  const { host, port, path, protocols, tokens, tls, command } = place;
+  refuseOpenServer(host, tokens);
+  const allowedHosts = [...hostNames(host), ...place.allowHosts.map((name) => name.toLowerCase())];
+  const options = {
+    host,
+    port,
+    path,
+    protocols,
+    allowedHosts,
+    ...authenticatorOf(tokens),
+    ...(tls && { tls }),
+  };
+  try {
+    const served = await serveHttp(server, options);
+    return { served, entrances: protocols.map((protocol) => entrance(protocol, served.address)) };
+  } catch (error) {
+    throw portFault(error, host, port, command);
+  }
+}
+
+function entrance(transport: WebPlace["protocols"][number], address: string): Entrance {
+  return { transport, address: transport === "websocket" ? address.replace(/^http/, "ws") : address };
+}

@@ -1,0 +1,128 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach } from "vitest";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const running = new Set<Reins>();
+
+/** A folder of this test file's own; short, because the path of a socket must be. */
+export const folder = mkdtempSync(join(tmpdir(), "reins-"));
+
+/** The command line that starts `reins` with the Node of this process. */
+export const reinsCommand: readonly string[] = [process.execPath, MAIN];
+
+afterEach(async () => {
+  for (const reins of running) await reins.kill();
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** How a command ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** One entry of a log in JSON. */
+export type LogEntry = Readonly<Record<string, unknown>>;
+
+/** A `reins` that runs as a process of its own. Whatever a test leaves running is killed after it. */
+export class Reins {
+  readonly stdin: Writable;
+  readonly ended: Promise<Ended>;
+  stdout = "";
+  stderr = "";
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+
+  constructor(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
+    this.#child = spawn(process.execPath, [MAIN, ...args], {
+      cwd: folder,
+      env: {
+        PATH: process.env.PATH,
+        HOME: folder,
+        NODE_COMPILE_CACHE: join(tmpdir(), "reins-test-compile"),
+        ...environment,
+      },
+    });
+    this.stdin = this.#child.stdin;
+    this.#child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      this.stdout += text;
+    });
+    this.#child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr += text;
+    });
+    running.add(this);
+    this.ended = once(this.#child, "close").then(([code]) => {
+      running.delete(this);
+      return { code, stdout: this.stdout, stderr: this.stderr };
+    });
+  }
+
+  /** Sends a signal. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Ends it at once, if it still runs. */
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.ended;
+  }
+
+  /** Waits until a line on stdout holds a text. */
+  printed(text: string): Promise<void> {
+    return this.until(() => this.lines.some((line) => line.includes(text)));
+  }
+
+  /** Waits until what is on stdout is enough. */
+  async until(enough: () => boolean): Promise<void> {
+    while (!enough()) {
+      const more = once(this.#child.stdout, "data");
+      const end = this.ended.then(() =>
+        Promise.reject(new Error(`reins ended: ${this.stdout}${this.stderr}`)),
+      );
+      await Promise.race([more, end]);
+    }
+  }
+
+  /** The whole lines on stdout. */
+  get lines(): string[] {
+    return this.stdout.split("\n").slice(0, -1);
+  }
+
+  /** The log on stdout. */
+  get log(): LogEntry[] {
+    return this.lines.map((line) => JSON.parse(line));
+  }
+
+  /** Where it listens over that transport. */
+  addressOf(transport: string): string {
+    const entry = this.log.find((each) => each.transport === transport);
+    if (typeof entry?.address !== "string")
+      throw new Error(`nothing listens over ${transport}: ${this.stdout}`);
+    return entry.address;
+  }
+}
+
+/** Starts `reins` and waits until it listens. */
+export async function listening(args: readonly string[], environment?: NodeJS.ProcessEnv): Promise<Reins> {
+  const reins = new Reins(args, environment);
+  await reins.printed("listening");
+  return reins;
+}
+
+/** Runs `reins` to its end. */
+export function runReins(
+  args: readonly string[],
+  environment?: NodeJS.ProcessEnv,
+  input = "",
+): Promise<Ended> {
+  const reins = new Reins(args, environment);
+  reins.stdin.end(input);
+  return reins.ended;
+}

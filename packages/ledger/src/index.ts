@@ -6,15 +6,17 @@ export { type BuiltEntry, buildEntry } from "./entry/entry-builder.ts";
 export { Envelope } from "./entry/envelope.ts";
 export { Attestation, Proof, ZkStark } from "./entry/proof.ts";
 export { EntryQuality } from "./entry/quality.ts";
+export { type KeyDescription, KeyFolder, LOG_HOLDER } from "./keys/key-folder.ts";
+export { KeyRing } from "./keys/key-ring.ts";
 export {
   Ledger,
   type LedgerOptions,
   type LedgerSigner,
-  type PlacedEntry,
   type RecordOptions,
   type Signers,
 } from "./ledger.ts";
 export { LedgerError, type LedgerErrorCode } from "./ledger-error.ts";
+export { LedgerReader, type PlacedEntry } from "./ledger-reader.ts";
 export type { Appended } from "./tables/append.ts";
 export type { EntryRange } from "./tables/filter.ts";
 export { ledgerTables, type StoredCheckpoint } from "./tables/tables.ts";

@@ -5,14 +5,13 @@ import { Checkpointer } from "./checkpoint/checkpointer.ts";
 import { verifierKey } from "./checkpoint/note.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { contentOf, type Draft } from "./entry/draft.ts";
-import { type Cid, type LedgerEntry, SYSTEM } from "./entry/entry.ts";
-import { entryOf } from "./entry/entry-builder.ts";
+import { SYSTEM } from "./entry/entry.ts";
 import { isAttested } from "./entry/quality.ts";
 import { LedgerError } from "./ledger-error.ts";
+import { LedgerReader } from "./ledger-reader.ts";
 import type { Appended } from "./tables/append.ts";
-import type { EntryRange } from "./tables/filter.ts";
 import { type PreparedEntry, prepare } from "./tables/prepared-entry.ts";
-import { ledgerTables, type StoredCheckpoint, type StoredEntry } from "./tables/tables.ts";
+import { ledgerTables, type StoredCheckpoint } from "./tables/tables.ts";
 
 /** A key that signs, as the ledger needs it. */
 export interface LedgerSigner {
@@ -50,17 +49,8 @@ export interface RecordOptions<Changes extends readonly Change<unknown>[]> {
   readonly durable?: boolean;
 }
 
-/** An entry and its place. */
-export interface PlacedEntry {
-  readonly seq: number;
-  readonly entry: LedgerEntry;
-}
-
 /** The record: entries in, proofs out. */
-export class Ledger {
-  readonly origin: string;
-  /** The key that checkpoints are signed with, in the form handed to those who verify. */
-  readonly logKey: string;
+export class Ledger extends LedgerReader {
   readonly #options: LedgerOptions;
   readonly #clock: Clock;
   readonly #announcements: Announcements;
@@ -68,9 +58,8 @@ export class Ledger {
   readonly #mirror: boolean;
 
   private constructor(options: LedgerOptions, origin: string, logKey: string, mirror: boolean) {
+    super(options.store, origin, logKey);
     this.#options = options;
-    this.origin = origin;
-    this.logKey = logKey;
     this.#mirror = mirror;
     this.#clock = options.clock ?? systemClock;
     this.#announcements = new Announcements((signer, holder) => this.#announce(signer, holder));
@@ -125,49 +114,10 @@ export class Ledger {
     await this.record([{ quality: "policy_change", actor: SYSTEM, target: holder, tags: ["key"], payload }]);
   }
 
-  /** An entry by its content id. */
-  async get(cid: Cid): Promise<PlacedEntry | undefined> {
-    const stored = await this.#options.store.query(ledgerTables, "get", { cid });
-    return stored && { seq: stored.seq, entry: entryOf(stored.cid, stored.body) };
-  }
-
-  /** Entries of a range; the last one's `seq` is where the next page begins. */
-  async read(range: EntryRange = {}): Promise<PlacedEntry[]> {
-    const stored = await this.readStored(range);
-    return stored.map(({ seq, cid, body }) => ({ seq, entry: entryOf(cid, body) }));
-  }
-
-  /** Entries of a range as they are kept: canonical text, not yet read. */
-  readStored(range: EntryRange): Promise<StoredEntry[]> {
-    return this.#options.store.query(ledgerTables, "range", range);
-  }
-
-  /** How many entries there are. */
-  size(): Promise<number> {
-    return this.#options.store.query(ledgerTables, "size", null);
-  }
-
   /** The newest checkpoint, made now if entries are not yet covered. */
-  async checkpoint(): Promise<StoredCheckpoint> {
+  override async checkpoint(): Promise<StoredCheckpoint> {
     await this.#checkpointer.flush();
-    const newest = await this.#options.store.query(ledgerTables, "checkpoint", {});
-    if (!newest) throw new LedgerError("not_found", "this ledger has no checkpoint yet");
-    return newest;
-  }
-
-  /** The proof that an entry is in the tree of a checkpoint. */
-  inclusion(seq: number, size: number): Promise<Uint8Array[]> {
-    return this.#options.store.query(ledgerTables, "inclusion", { seq, size });
-  }
-
-  /** The proof that the tree of a size begins with an earlier one. */
-  consistency(earlier: number, size: number): Promise<Uint8Array[]> {
-    return this.#options.store.query(ledgerTables, "consistency", { earlier, size });
-  }
-
-  /** Checkpoints after a size, oldest first. */
-  checkpoints(after: number, limit: number): Promise<StoredCheckpoint[]> {
-    return this.#options.store.query(ledgerTables, "checkpoints", { after, limit });
+    return super.checkpoint();
   }
 
   /** Covers what was written with a checkpoint. The store stays open; it is the caller's. */

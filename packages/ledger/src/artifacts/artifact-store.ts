@@ -43,17 +43,17 @@ export class ArtifactStore {
     assertSize(content.length);
     const bytes = Buffer.concat([this.#ports.randomBytes(SALT_LENGTH), content]);
     const digest = blake3Hex(bytes);
-    await this.restore(digest, bytes);
+    await this.writeRaw(digest, bytes);
     return { digest, size: content.length };
   }
 
   /** The content; `undefined` when it was erased or never was here. */
   async get(digest: string): Promise<Uint8Array | undefined> {
-    return (await this.bytes(digest))?.subarray(SALT_LENGTH);
+    return (await this.readRaw(digest))?.subarray(SALT_LENGTH);
   }
 
   /** Salt and content, as an export carries them. */
-  async bytes(digest: string): Promise<Uint8Array | undefined> {
+  async readRaw(digest: string): Promise<Uint8Array | undefined> {
     const path = this.#fileOf(digest);
     const found = await this.#ports.disk.read(path, SALT_LENGTH + MAX_ARTIFACT_SIZE);
     if (found) assertBelongs(digest, found.bytes);
@@ -61,7 +61,7 @@ export class ArtifactStore {
   }
 
   /** Keeps salt and content that came from an export. */
-  async restore(digest: string, bytes: Uint8Array): Promise<void> {
+  async writeRaw(digest: string, bytes: Uint8Array): Promise<void> {
     const path = this.#fileOf(digest);
     assertSize(bytes.length - SALT_LENGTH);
     assertBelongs(digest, bytes);

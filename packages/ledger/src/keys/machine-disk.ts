@@ -31,9 +31,11 @@ export const machineDisk: Disk = {
   },
 
   async read(path, most) {
-    const file = await unlessMissing(open(path, READ_THE_FILE_ITSELF), undefined).catch((error) => {
-      throw error.code === "ELOOP" ? new LedgerError("corrupt", `${path} is a link, not a file`) : error;
-    });
+    const file = await unlessMissing(open(path, READ_THE_FILE_ITSELF), undefined).catch(
+      (error: NodeJS.ErrnoException) => {
+        throw error.code === "ELOOP" ? new LedgerError("corrupt", `${path} is a link, not a file`) : error;
+      },
+    );
     if (!file) return undefined;
     try {
       const found = await file.stat();

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isNamedWell, keyRecordOf, newKey, PublicPart } from "./key-record.ts";
+import { isNamedWell, type KeyRecord, keyRecordOf, newKey, PublicPart } from "./key-record.ts";
 import type { SecretKind } from "./private-folder.ts";
 
 const RetiredKey = PublicPart.extend({ retired_at: z.iso.datetime() }).refine(
@@ -11,30 +11,28 @@ const schema = z.strictObject({
   format: z.literal("reins-signing-keys/1"),
   holder: z.string(),
   active: keyRecordOf("Ed25519"),
+  /** The key that a rotation has made and not yet put to use. */
+  next: keyRecordOf("Ed25519").nullable(),
   retired: z.array(RetiredKey),
 });
 
 /** The signing keys of one holder, as they are kept: the one that signs, and what is left of those that did. */
 export type SigningKeys = z.infer<typeof schema>;
 
-/** The files that hold {@link SigningKeys}. */
-export const signingKeysFile: SecretKind<SigningKeys> = {
-  prefix: "signing",
-  schema,
-  nameOf: ({ holder }) => holder,
-};
+/** The files of {@link SigningKeys}: of those who sign entries, or of the log, which no name of theirs can reach. */
+export function signingKeysFile(prefix: "signing" | "log"): SecretKind<SigningKeys> {
+  return { prefix, schema, nameOf: ({ holder }) => holder };
+}
 
 /** A holder's first key. */
 export function firstSigningKeys(holder: string, seed: Uint8Array, now: Date): SigningKeys {
-  return { format: "reins-signing-keys/1", holder, active: newKey("Ed25519", seed, now), retired: [] };
+  const active = newKey("Ed25519", seed, now);
+  return { format: "reins-signing-keys/1", holder, active, next: null, retired: [] };
 }
 
-/** The keys after a rotation: the private part of the one that was active is gone. */
-export function rotateSigningKeys(keys: SigningKeys, seed: Uint8Array, now: Date): SigningKeys {
+/** The keys after a rotation: of the one that was active only the public part is left. */
+export function rotateSigningKeys(keys: SigningKeys, next: KeyRecord, now: Date): SigningKeys {
   const { private_key: _gone, ...publicPart } = keys.active;
-  return {
-    ...keys,
-    active: newKey("Ed25519", seed, now),
-    retired: [...keys.retired, { ...publicPart, retired_at: now.toISOString() }],
-  };
+  const retired = [...keys.retired, { ...publicPart, retired_at: now.toISOString() }];
+  return { ...keys, active: next, next: null, retired };
 }

@@ -1,5 +1,5 @@
 import { entryOf } from "../entry/entry-builder.ts";
-import type { Ledger } from "../ledger.ts";
+import type { LedgerReader } from "../ledger-reader.ts";
 import type { ArtifactReader } from "./private-content.ts";
 import { privateDigests } from "./private-content.ts";
 
@@ -15,7 +15,10 @@ const PAGE = 1_000;
  * The whole ledger as lines of `docs/ledger-format.md`, up to its newest checkpoint. Reads page by page, so it takes no
  * more memory for a long ledger than for a short one.
  */
-export async function* exportLines(ledger: Ledger, options: ExportOptions = {}): AsyncGenerator<string> {
+export async function* exportLines(
+  ledger: LedgerReader,
+  options: ExportOptions = {},
+): AsyncGenerator<string> {
   const { size } = await ledger.checkpoint();
   yield line({
     kind: "header",

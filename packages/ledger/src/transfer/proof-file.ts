@@ -1,7 +1,7 @@
 import type { Cid, LedgerEntry } from "../entry/entry.ts";
 import { isRecord } from "../is-record.ts";
-import type { Ledger, PlacedEntry } from "../ledger.ts";
 import { LedgerError } from "../ledger-error.ts";
+import type { LedgerReader, PlacedEntry } from "../ledger-reader.ts";
 
 /** An entry and the way from it to the root of a checkpoint. */
 interface Proven {
@@ -20,7 +20,7 @@ export interface ProofFile extends Proven {
 }
 
 /** Makes the proof of an entry against the newest checkpoint. */
-export async function proveEntry(ledger: Ledger, cid: Cid): Promise<ProofFile> {
+export async function proveEntry(ledger: LedgerReader, cid: Cid): Promise<ProofFile> {
   const found = await ledger.get(cid);
   if (!found) throw new LedgerError("not_found", `there is no entry ${cid}`);
   const { size, note } = await ledger.checkpoint();
@@ -34,12 +34,15 @@ export async function proveEntry(ledger: Ledger, cid: Cid): Promise<ProofFile> {
   };
 }
 
-async function proven(ledger: Ledger, { seq, entry }: PlacedEntry, size: number): Promise<Proven> {
+async function proven(ledger: LedgerReader, { seq, entry }: PlacedEntry, size: number): Promise<Proven> {
   const hashes = await ledger.inclusion(seq, size);
   return { entry, index: seq, hashes: hashes.map((hash) => Buffer.from(hash).toString("base64")) };
 }
 
-async function announcementOf(ledger: Ledger, { proof }: LedgerEntry): Promise<PlacedEntry | undefined> {
+async function announcementOf(
+  ledger: LedgerReader,
+  { proof }: LedgerEntry,
+): Promise<PlacedEntry | undefined> {
   if (proof?.type !== "attestation") return undefined;
   for (let after = -1; ; ) {
     const page = await ledger.read({ tag: "key", after, limit: 1_000 });

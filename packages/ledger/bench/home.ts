@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqlite, type Store } from "@reins/store";
+import { KeyFolder } from "../src/keys/key-folder.ts";
+import { KeyRing } from "../src/keys/key-ring.ts";
+import { Ledger } from "../src/ledger.ts";
+import { ledgerTables } from "../src/tables/tables.ts";
+
+/** A ledger in a folder of its own. */
+export interface Home {
+  readonly path: string;
+  readonly store: Store;
+  readonly ledger: Ledger;
+}
+
+/** Runs with a ledger that is gone afterwards. */
+export async function withHome<Result>(run: (home: Home) => Promise<Result>): Promise<Result> {
+  const path = await mkdtemp(join(tmpdir(), "ledger-bench-"));
+  const home = await openHome(path);
+  try {
+    return await run(home);
+  } finally {
+    await home.ledger.close();
+    await home.store.close();
+    await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** Opens the ledger in a folder. */
+export async function openHome(path: string): Promise<Home> {
+  const store = await openSqlite({ path: join(path, "reins.db"), tables: [ledgerTables] });
+  const signers = new KeyRing(new KeyFolder(join(path, "keys")));
+  const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/bench" });
+  return { path, store, ledger };
+}

@@ -263,3 +263,12 @@ async function until<Value>(make: () => Promise<Value>, holds: (value: Value) =>
   }
   throw new Error("it never came true");
 }
+
+test("a client is told over HTTP that its notification was refused", async () => {
+  const { address } = await serve();
+  const client = await AhpClient.connect({ type: "http", url: address });
+  onTestFinished(() => client.close());
+  await client.handshake([]);
+  await expect(client.sendEvent("task_list", { run_id: "r" })).rejects.toThrow("missing field `session_id`");
+  await client.sendEvent("post_action", {});
+});

@@ -2,17 +2,15 @@ import type { z } from "zod";
 import { layered, textOf } from "../errors/ahp-error.ts";
 import { Refusal, type RefusalReason, RPC } from "../errors/rpc.ts";
 import type { Floats } from "../json/floats.ts";
-import type { EventContext } from "../protocol/context.ts";
 import type { AhpEvent } from "../protocol/event.ts";
 import { decode, encode } from "../wire/codec.ts";
 import { DecodeError } from "../wire/decode-error.ts";
+import { HandlerCall, HandlerEventCall } from "./call.ts";
 import { Deadline } from "./deadline.ts";
 import type { Awaitable, Call, EventCall, Handlers } from "./handlers.ts";
 import type { ServerSettings } from "./options.ts";
 import type { Peer } from "./peer.ts";
 import type { Session, Sessions } from "./sessions.ts";
-
-const NO_CONTEXT: EventContext = Object.freeze({});
 
 /** One message on its way through the server: what came, from whom, and what answers it. */
 export class Exchange {
@@ -61,30 +59,12 @@ export class Exchange {
 
   /** What a handler is told beside its argument. */
   call(session: Session | undefined, deadline: Deadline): Call {
-    const { peer, text } = this;
-    return {
-      peer,
-      session,
-      text,
-      get signal() {
-        return deadline.signal;
-      },
-    };
+    return new HandlerCall(this.peer, this.text, session, deadline);
   }
 
   /** What a handler of events is told beside its argument. */
   eventCall(event: AhpEvent, session: Session | undefined, deadline: Deadline): EventCall {
-    const { peer, text } = this;
-    return {
-      event,
-      context: event.context ?? NO_CONTEXT,
-      peer,
-      session,
-      text,
-      get signal() {
-        return deadline.signal;
-      },
-    };
+    return new HandlerEventCall(this.peer, this.text, session, deadline, event);
   }
 
   /**

@@ -1,30 +1,36 @@
 import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../ports/clock.ts";
 
 /** A body that was read, or that it is too large. */
 export type Body = { readonly bytes: Buffer } | { readonly tooLarge: true };
 
-/** Reads a request's body up to a bound; beyond it the rest is not read. Rejects when the peer vanishes. */
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Body> {
-  if (Number(request.headers["content-length"] ?? 0) > maxBytes) return { tooLarge: true };
+/** How long the rest of a body that is too large is read and thrown away, so that its sender gets to see the answer. */
+const PATIENCE_MS = 2_000;
+
+/** Reads a request's body up to a bound; beyond it nothing is kept. Rejects when the peer vanishes. */
+export async function readBody(request: IncomingMessage, maxBytes: number, clock: Clock): Promise<Body> {
   const { promise, resolve, reject } = Promise.withResolvers<Body>();
-  const parts: Buffer[] = [];
+  let parts: Buffer[] = [];
   let length = 0;
+  let callOff: (() => void) | undefined;
+  const discard = () => {
+    parts = [];
+    callOff ??= clock.after(PATIENCE_MS, () => resolve({ tooLarge: true }));
+  };
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) discard();
   request.on("data", (part: Buffer) => {
     length += part.length;
-    if (length > maxBytes) {
-      request.pause();
-      resolve({ tooLarge: true });
-      return;
-    }
-    parts.push(part);
+    if (length > maxBytes) discard();
+    else if (!callOff) parts.push(part);
   });
   request.once("end", () => {
     const [only] = parts;
-    resolve({ bytes: only && parts.length === 1 ? only : Buffer.concat(parts, length) });
+    const bytes = only && parts.length === 1 ? only : Buffer.concat(parts);
+    resolve(callOff ? { tooLarge: true } : { bytes });
   });
   request.once("error", reject);
   request.once("close", () => {
     if (!request.readableEnded) reject(new Error("the request was cut off"));
   });
-  return promise;
+  return promise.finally(() => callOff?.());
 }

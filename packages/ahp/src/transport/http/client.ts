@@ -10,6 +10,7 @@ import { AhpError, textOf } from "../../errors/ahp-error.ts";
 import { JsonError } from "../../json/json-error.ts";
 import { parseJson } from "../../json/parse.ts";
 import type { Clock } from "../../ports/clock.ts";
+import { isObject } from "../../wire/decoder.ts";
 import type { Credential } from "../auth/credential.ts";
 import { authHeaders } from "../auth/headers.ts";
 import { SESSION_HEADER } from "./listener.ts";
@@ -50,11 +51,7 @@ export class HttpTransport implements ClientTransport {
   }
 
   readonly request: SendRequest = async (_, text, options) => {
-    const { status, reason, body } = await this.#post(text, options);
-    if (status < 200 || status > 299) {
-      const error = `HTTP error: ${status} ${reason} - ${body}`;
-      throw new AhpError("transport", error, { retryable: status >= 500 || status === 429 });
-    }
+    const { body } = await this.#post(text, options);
     try {
       return parseJson(body);
     } catch (error) {
@@ -63,9 +60,10 @@ export class HttpTransport implements ClientTransport {
     }
   };
 
-  /** What the server says to a notification is not an answer; only an unreachable server is an error. */
+  /** A notification has no answer, but over HTTP its sender can be told that it was refused. */
   async notify(text: string, options: CallOptions): Promise<void> {
-    await this.#post(text, options);
+    const refusal = refusalIn((await this.#post(text, options)).body);
+    if (refusal !== undefined) throw new AhpError("protocol", `Event failed: ${refusal}`);
   }
 
   onReconnect(): void {
@@ -88,7 +86,11 @@ export class HttpTransport implements ClientTransport {
     const callOff = this.#clock.after(timeoutMs, () => late.abort(AhpError.timeout(timeoutMs)));
     const over = AbortSignal.any([late.signal, this.#end.signal, ...(signal ? [signal] : [])]);
     try {
-      return await this.#exchange(text, over);
+      const response = await this.#exchange(text, over);
+      const { status, reason, body } = response;
+      if (status >= 200 && status <= 299) return response;
+      const error = `HTTP error: ${status} ${reason} - ${body}`;
+      throw new AhpError("transport", error, { retryable: status >= 500 || status === 429 });
     } catch (error) {
       if (over.aborted) throw over.reason;
       if (error instanceof AhpError) throw error;
@@ -111,6 +113,17 @@ export class HttpTransport implements ClientTransport {
     request.once("error", reject);
     request.end(text);
     return promise.finally(() => signal.removeEventListener("abort", abort));
+  }
+}
+
+/** Why a notification was refused, if the body says so; other servers answer notifications with anything. */
+function refusalIn(body: string): string | undefined {
+  try {
+    const answer: unknown = JSON.parse(body);
+    if (!isObject(answer) || !isObject(answer.error)) return undefined;
+    return String(answer.error.message);
+  } catch {
+    return undefined;
   }
 }
 

@@ -72,7 +72,7 @@ export class HttpListener {
     if (!isJson(request.headers["content-type"])) {
       return plain(415, "Expected request with `Content-Type: application/json`");
     }
-    const body = await readBody(request, limits.maxMessageBytes);
+    const body = await readBody(request, limits.maxMessageBytes, this.#server.settings.clock);
     if ("tooLarge" in body) {
       const text = `Failed to buffer the request body: length limit of ${limits.maxMessageBytes} bytes exceeded`;
       return { ...plain(413, text), headers: { connection: "close" } };

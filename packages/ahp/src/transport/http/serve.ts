@@ -40,7 +40,7 @@ export async function serveHttp(server: AhpServer, options: HttpOptions = {}): P
   const limits = settleLimits(options.limits);
   const listener = newServer(tls);
   listener.maxConnections = limits.maxConnections;
-  const allowedHosts = [...(options.allowedHosts ?? []), host];
+  const allowedHosts = [...(options.allowedHosts ?? []), bracketed(host)];
   const shared = {
     authenticate: options.authenticate,
     limits,

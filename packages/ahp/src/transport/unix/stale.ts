@@ -11,8 +11,10 @@ export async function removeStale(path: string): Promise<void> {
   if (!there) return;
   if (!there.isSocket())
     throw new AhpError("transport", `Cannot listen on ${path}: a file that is no socket is there`);
-  if (await answers(path))
-    throw new AhpError("transport", `Cannot listen on ${path}: another server listens there`);
+  if (await answers(path)) {
+    const cause = Object.assign(new Error("address in use"), { code: "EADDRINUSE" });
+    throw new AhpError("transport", `Cannot listen on ${path}: another server listens there`, { cause });
+  }
   await unlink(path);
 }
 

@@ -1,0 +1,52 @@
+import type { Answer } from "./answer.ts";
+import type { Probe } from "./probe.ts";
+import type { ExchangeRecord, Level } from "./report.ts";
+import type { TargetTransport } from "./target.ts";
+
+/** One thing that holds of a harness or does not. */
+export interface Check {
+  /** Stable kebab-case name. */
+  readonly id: string;
+  /** What holds, in words, when it does. */
+  readonly title: string;
+  readonly level: Level;
+  /** Where it makes sense; by default everywhere. */
+  readonly transports?: readonly TargetTransport[];
+  /** Looks back on everything that was said, and therefore runs last. */
+  readonly looksBack?: boolean;
+  /** Without it nothing else can be examined. */
+  readonly essential?: boolean;
+  /** Resolves when it holds, throws {@link Unmet} when it does not and {@link Inapplicable} when nobody can tell. */
+  readonly run: (probe: Probe) => Promise<void>;
+}
+
+/** The checks about one part of the protocol. */
+export interface Section {
+  readonly section: string;
+  readonly reference: string;
+  readonly checks: readonly Check[];
+}
+
+/** What a check expects and does not find. */
+export class Unmet extends Error {
+  override readonly name = "Unmet";
+  /** The exchange that shows it; by default everything the check said and heard. */
+  readonly evidence: readonly ExchangeRecord[] | undefined;
+
+  constructor(why: string, shownBy?: Pick<Answer, "sent" | "text" | "status">) {
+    super(why);
+    this.evidence = shownBy && [
+      { direction: "sent", text: shownBy.sent },
+      {
+        direction: "received",
+        text: shownBy.text,
+        ...(shownBy.status !== undefined && { status: shownBy.status }),
+      },
+    ];
+  }
+}
+
+/** Why a check cannot be made on this harness. */
+export class Inapplicable extends Error {
+  override readonly name = "Inapplicable";
+}

@@ -1,0 +1,12 @@
+export { type FormatOptions, formatReport } from "./format.ts";
+export type {
+  CheckOutcome,
+  CheckReport,
+  ConformanceReport,
+  ExchangeRecord,
+  Level,
+  SectionReport,
+  Tally,
+} from "./report.ts";
+export { type ConformanceOptions, runConformance } from "./run.ts";
+export type { Credentials, Target, TargetTransport } from "./target.ts";

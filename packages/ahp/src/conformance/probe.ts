@@ -1,0 +1,216 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { AhpEvent } from "../protocol/event.ts";
+import type { BlockingEventType } from "../protocol/event-type.ts";
+import { HandshakeResponse } from "../protocol/methods.ts";
+import { decode } from "../wire/codec.ts";
+import { type Answer, readAnswer } from "./answer.ts";
+import type { Outgoing, Reply } from "./channel.ts";
+import type { AnyChannel } from "./channels/open.ts";
+import { Unmet } from "./check.ts";
+import { Connections } from "./connections.ts";
+import { event, HANDSHAKE, notificationText, requestText } from "./messages.ts";
+import type { Credentials, Target } from "./target.ts";
+import { cut, Transcript, textOf } from "./transcript.ts";
+
+const DEFAULT_WAIT_MS = 5000;
+const MAX_DECISION_MS = 60_000;
+/** How many requests a check has under way at once, where it makes many. */
+const AT_ONCE = 8;
+
+/** How the kit speaks to a harness. */
+export interface ProbeOptions {
+  readonly credentials: Credentials | undefined;
+  readonly waitMs: number | undefined;
+  /** How long silence must last, after a later request was answered, to count as silence. */
+  readonly quietMs: number;
+}
+
+/** What became of a message that may well get no answer. */
+export interface Offered {
+  readonly sent: string;
+  readonly answers: readonly Answer[];
+  /** Only over HTTP. */
+  readonly reply: Reply | undefined;
+  /** How the harness ended the connection, if it did. */
+  readonly ended: string | undefined;
+  /** Whether it answers an ordinary request afterwards, on the same connection. */
+  readonly alive: boolean;
+}
+
+/** What a check asks a harness with. It makes the handshake where it connects, and writes everything down. */
+export class Probe {
+  readonly transcript = new Transcript();
+  readonly connections: Connections;
+  /** What the harness said of itself in the first handshake that could be read. */
+  harness: HandshakeResponse | undefined;
+  readonly #options: ProbeOptions;
+  #ids = 0;
+
+  constructor(target: Target, options: ProbeOptions) {
+    this.connections = new Connections(target, options.credentials);
+    this.#options = options;
+  }
+
+  /** How long any answer may take. */
+  get waitMs(): number {
+    return this.#options.waitMs ?? DEFAULT_WAIT_MS;
+  }
+
+  /** How long a decision may take: what the harness says it needs, unless the caller said otherwise. */
+  get decisionMs(): number {
+    const promised = (this.harness?.config?.timeout_ms ?? 0) + 1000;
+    return this.#options.waitMs ?? Math.max(DEFAULT_WAIT_MS, Math.min(promised, MAX_DECISION_MS));
+  }
+
+  /** Whether answers come back on the request itself. */
+  get overHttp(): boolean {
+    return this.connections.target.transport === "http";
+  }
+
+  /** An id no other message has. */
+  newId(): string {
+    this.#ids += 1;
+    return `conformance-${this.#ids}`;
+  }
+
+  /** The connection that checks share, the handshake made. */
+  channel(): Promise<AnyChannel> {
+    return this.connections.shared((channel) => this.transcript.aside(() => this.greet(channel)));
+  }
+
+  /** A connection for one check to ruin, the handshake made. */
+  async fresh(): Promise<AnyChannel> {
+    const channel = await this.connections.own();
+    await this.transcript.aside(() => this.greet(channel));
+    return channel;
+  }
+
+  /** Others are served as if nothing had happened. A harness on stdio serves nobody else. */
+  async expectOthersServed(): Promise<void> {
+    if (this.connections.target.transport === "stdio") return;
+    await this.greet(await this.connections.own());
+    await this.greet(await this.channel());
+  }
+
+  /** Makes the handshake on a connection and gives back the answer. */
+  async greet(channel: AnyChannel): Promise<Answer> {
+    const id = this.newId();
+    const answer = await this.askOn(channel, requestText(id, "ahp/handshake", HANDSHAKE), id);
+    const harness = readHarness(answer);
+    this.harness ??= harness;
+    if (channel.transport === "http") channel.sessionToken = harness?.session_token;
+    return answer;
+  }
+
+  /** Sends a request and gives back its response. Throws {@link Unmet} when none comes. */
+  async call(method: string, params: unknown, waitMs = this.decisionMs): Promise<Answer> {
+    const id = this.newId();
+    return this.ask(requestText(id, method, params), id, waitMs);
+  }
+
+  /** Sends many requests, some at once, and gives back the responses in order. */
+  async callEach(method: string, params: readonly unknown[], atOnce = AT_ONCE): Promise<Answer[]> {
+    const answers: Answer[] = [];
+    for (let start = 0; start < params.length; start += atOnce) {
+      const some = params.slice(start, start + atOnce).map((each) => this.call(method, each));
+      await Promise.allSettled(some);
+      answers.push(...(await Promise.all(some)));
+    }
+    return answers;
+  }
+
+  /** Sends a blocking event. */
+  decide(type: BlockingEventType, changes: Partial<AhpEvent> = {}): Promise<Answer> {
+    return this.call("ahp/event", event(type, changes));
+  }
+
+  /** Sends any text that has an id and gives back the response under it. */
+  async ask(message: Outgoing, id: string | number, waitMs = this.waitMs): Promise<Answer> {
+    return this.askOn(await this.channel(), message, id, waitMs);
+  }
+
+  /** Like {@link ask}, on a connection of the check's own. */
+  async askOn(
+    channel: AnyChannel,
+    message: Outgoing,
+    id: string | number,
+    waitMs = this.waitMs,
+  ): Promise<Answer> {
+    this.connections.sweep(channel);
+    this.transcript.sent(message);
+    const reply = await channel.exchange(message, { id, waitMs });
+    this.transcript.received(message, reply);
+    return this.#answerIn(channel, message, id, reply, waitMs);
+  }
+
+  /** Sends a notification. */
+  notify(params: unknown, method = "ahp/event"): Promise<Offered> {
+    return this.offer(notificationText(method, params));
+  }
+
+  /** Sends anything at all and sees what happens. */
+  async offer(message: Outgoing): Promise<Offered> {
+    return this.offerOn(await this.channel(), message);
+  }
+
+  /** Like {@link offer}, on a connection of the check's own. `send` says how, if not as a message. */
+  async offerOn(channel: AnyChannel, message: Outgoing, send?: () => Promise<void>): Promise<Offered> {
+    this.connections.sweep(channel);
+    this.transcript.sent(message);
+    const sent = cut(textOf(message));
+    if (channel.transport === "http") {
+      const reply = await channel.exchange(message, { waitMs: this.decisionMs });
+      this.transcript.received(message, reply);
+      const answer = readAnswer(sent, reply.text ?? "", reply.status);
+      const alive = await this.#answersStill(channel);
+      return { sent, answers: answer ? [answer] : [], reply, ended: reply.ended, alive };
+    }
+    await Promise.race([send?.() ?? channel.send(message), delay(this.waitMs, undefined, { ref: false })]);
+    const alive = await this.#answersStill(channel);
+    await delay(this.#options.quietMs);
+    const answers = channel.unclaimed().flatMap((text) => {
+      this.transcript.received(message, { text });
+      return readAnswer(sent, text) ?? [];
+    });
+    const { ended } = channel;
+    if (ended !== undefined) this.transcript.received(message, { text: undefined, ended });
+    return { sent, answers, reply: undefined, ended, alive };
+  }
+
+  /** A request after a message tells when its answer would have come, and that the harness is still there. */
+  async #answersStill(channel: AnyChannel): Promise<boolean> {
+    const id = this.newId();
+    const text = requestText(id, "ahp/handshake", HANDSHAKE);
+    const reply = await channel.exchange(text, { id, waitMs: this.waitMs });
+    if (reply.text === undefined) this.connections.doubt();
+    return reply.text !== undefined && (reply.status ?? 200) === 200;
+  }
+
+  #answerIn(
+    channel: AnyChannel,
+    message: Outgoing,
+    id: string | number,
+    { text, status, ended }: Reply,
+    waitMs: number,
+  ): Answer {
+    const sent = cut(textOf(message));
+    if (text === undefined) this.connections.doubt();
+    const [instead] = text === undefined ? channel.unclaimed() : [];
+    const shown = { sent, text: text ?? instead ?? "", status };
+    if (instead !== undefined) throw new Unmet("what came was not under the id of the request", shown);
+    if (text === undefined) throw new Unmet(ended ? `no answer: ${ended}` : `no answer within ${waitMs} ms`);
+    const answer = readAnswer(sent, text, status);
+    const note = status === undefined ? "" : ` (HTTP status ${status})`;
+    if (!answer) throw new Unmet(`the answer is no JSON-RPC response${note}`, shown);
+    if (answer.message.id !== id) throw new Unmet("what came was not under the id of the request", shown);
+    return answer;
+  }
+}
+
+function readHarness({ result, floats }: Answer): HandshakeResponse | undefined {
+  try {
+    return decode(HandshakeResponse, result, floats);
+  } catch {
+    return undefined;
+  }
+}

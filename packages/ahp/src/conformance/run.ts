@@ -1,0 +1,119 @@
+import { AhpError, textOf } from "../errors/ahp-error.ts";
+import { type Check, Inapplicable, type Section, Unmet } from "./check.ts";
+import { Probe } from "./probe.ts";
+import { type CheckReport, type ConformanceReport, countUp, type SectionReport } from "./report.ts";
+import { SECTIONS } from "./sections/all.ts";
+import { type Credentials, describeTarget, type Target } from "./target.ts";
+
+const DEFAULT_QUIET_MS = 40;
+
+/** How a run is made. */
+export interface ConformanceOptions {
+  /** Told of every check as soon as it is decided. */
+  readonly onCheck?: (check: CheckReport, section: Pick<Section, "section" | "reference">) => void;
+  /** How long an answer may take; by default 5 s, and for decisions the harness's own `timeout_ms`. */
+  readonly waitMs?: number;
+  /** How long silence must last, after a later request was answered, to count as silence. */
+  readonly quietMs?: number;
+  /** `full` makes every check; `essential` only those that a harness must pass. */
+  readonly profile?: "full" | "essential";
+  /** What to prove oneself with, over HTTP and WebSocket. */
+  readonly auth?: Credentials;
+  /** Ends the run early; what was not checked by then is reported as skipped. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Examines a harness and reports what holds, section by section. Rejects with an {@link AhpError} when the harness
+ * cannot be reached at all; whatever it does once it is reached is part of the report.
+ */
+export async function runConformance(
+  target: Target,
+  options: ConformanceOptions = {},
+): Promise<ConformanceReport> {
+  const { auth: credentials, waitMs, quietMs = DEFAULT_QUIET_MS } = options;
+  const probe = new Probe(target, { credentials, waitMs, quietMs });
+  try {
+    const sections = await examine(probe, planFor(target, options), options);
+    const totals = countUp(sections);
+    return {
+      target: describeTarget(target),
+      transport: target.transport,
+      ...(probe.harness && { harness: probe.harness }),
+      sections,
+      totals,
+      conforms: totals.must.fails === 0 && totals.must.holds > 0 && !options.signal?.aborted,
+    };
+  } finally {
+    await probe.connections.close();
+  }
+}
+
+async function examine(
+  probe: Probe,
+  plan: readonly Planned[],
+  { onCheck, signal }: ConformanceOptions,
+): Promise<SectionReport[]> {
+  const reports = new Map<Check, CheckReport>();
+  let obstacle: string | undefined;
+  for (const { check, section } of [...plan.filter(looksAhead), ...plan.filter(looksBack)]) {
+    if (signal?.aborted) obstacle ??= "the run was ended early";
+    const report = obstacle === undefined ? await make(check, probe) : skipped(check, obstacle);
+    if (check.essential && report.outcome === "fails")
+      obstacle ??= `nothing else can be checked unless this holds: ${check.title}`;
+    reports.set(check, report);
+    onCheck?.(report, section);
+  }
+  return reportSections(reports);
+}
+
+interface Planned {
+  readonly check: Check;
+  readonly section: Section;
+}
+
+function planFor(target: Target, { profile = "full" }: ConformanceOptions): Planned[] {
+  return SECTIONS.flatMap((section) =>
+    section.checks
+      .filter(({ transports }) => transports?.includes(target.transport) ?? true)
+      .filter(({ level }) => profile === "full" || level === "must")
+      .map((check) => ({ check, section })),
+  );
+}
+
+function looksBack({ check }: Planned): boolean {
+  return check.looksBack ?? false;
+}
+
+function looksAhead(planned: Planned): boolean {
+  return !looksBack(planned);
+}
+
+async function make(check: Check, probe: Probe): Promise<CheckReport> {
+  const { id, title, level } = check;
+  probe.transcript.start();
+  try {
+    await check.run(probe);
+    await probe.connections.closeOwn();
+    return { id, title, level, outcome: "holds", exchange: probe.transcript.records() };
+  } catch (error) {
+    if (check.essential && error instanceof AhpError) throw error;
+    await probe.connections.recover();
+    if (error instanceof Inapplicable) return skipped(check, error.message);
+    const shown = error instanceof Unmet ? error.evidence : undefined;
+    const exchange = shown ?? probe.transcript.records();
+    return { id, title, level, outcome: "fails", why: textOf(error), exchange };
+  }
+}
+
+function skipped({ id, title, level }: Check, why: string): CheckReport {
+  return { id, title, level, outcome: "skipped", why, exchange: [] };
+}
+
+function reportSections(reports: ReadonlyMap<Check, CheckReport>): SectionReport[] {
+  return SECTIONS.map(({ section, reference, checks }) => ({
+    section,
+    reference,
+    checks: checks.flatMap((check) => reports.get(check) ?? []),
+  })).filter(({ checks }) => checks.length > 0);
+}

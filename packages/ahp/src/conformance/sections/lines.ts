@@ -1,0 +1,93 @@
+import { statSync } from "node:fs";
+import type { LineChannel } from "../channels/line-channel.ts";
+import type { AnyChannel } from "../channels/open.ts";
+import { LEFT_IN_PEACE } from "../channels/stdio.ts";
+import { type Check, Inapplicable, type Section, Unmet } from "../check.ts";
+import { expectUnanswered } from "../expect.ts";
+import { HANDSHAKE, requestText } from "../messages.ts";
+import type { Probe } from "../probe.ts";
+
+/** One JSON document per line. */
+export const lines: Section = {
+  section: "Lines",
+  reference: "Transports (stdio, Unix socket)",
+  checks: [
+    check("lines-crlf", "a line may end with CR LF", async (probe, channel) => {
+      const id = probe.newId();
+      await probe.askOn(channel, `${requestText(id, "ahp/handshake", HANDSHAKE)}\r`, id);
+    }),
+    check("lines-blank", "blank lines are ignored", async (probe, channel) => {
+      expectUnanswered(
+        await probe.offerOn(channel, "(blank lines)", () => channel.write(Buffer.from("\n\r\n\n"))),
+      );
+    }),
+    check("lines-together", "two lines that arrive together are two messages", async (probe, channel) => {
+      const [first, second] = [probe.newId(), probe.newId()];
+      const together = [first, second].map((id) => requestText(id, "ahp/handshake", HANDSHAKE)).join("\n");
+      const other = channel.next(second, probe.waitMs);
+      await probe.askOn(channel, together, first);
+      const { text } = await other;
+      if (text === undefined) throw new Unmet("the second of two lines was not answered");
+    }),
+    last("stdio-last-line", "a last line without an end is a message too", async (probe, channel) => {
+      const id = probe.newId();
+      const text = requestText(id, "ahp/handshake", HANDSHAKE);
+      const answer = channel.next(id, probe.waitMs);
+      probe.transcript.sent(text);
+      await channel.write(Buffer.from(text));
+      channel.finish();
+      const reply = await answer;
+      probe.transcript.received(text, reply);
+      if (reply.text === undefined) throw new Unmet(`no answer: ${reply.ended ?? "silence"}`);
+    }),
+    {
+      ...check(
+        "stdio-ends",
+        "the harness exits with status 0 when its input ends",
+        async (probe, channel) => {
+          channel.finish();
+          const how = await channel.ending(probe.waitMs);
+          if (how !== LEFT_IN_PEACE) throw new Unmet(how ?? `it still runs after ${probe.waitMs} ms`);
+        },
+      ),
+      transports: ["stdio"],
+    },
+    {
+      id: "unix-private",
+      title: "nobody but its owner may open the socket",
+      level: "should",
+      transports: ["unix"],
+      run: async ({ connections: { target } }) => {
+        if (target.transport !== "unix") throw new Inapplicable("not a Unix socket");
+        const mode = statSync(target.path).mode & 0o777;
+        if ((mode & 0o077) !== 0) throw new Unmet(`the mode of the socket is ${mode.toString(8)}`);
+      },
+    },
+  ],
+};
+
+type Lines = LineChannel<"stdio"> | LineChannel<"unix">;
+
+function check(id: string, title: string, run: (probe: Probe, channel: Lines) => Promise<void>): Check {
+  return {
+    id,
+    title,
+    level: "must",
+    transports: ["stdio", "unix"],
+    run: async (probe) => run(probe, asLines(await probe.channel())),
+  };
+}
+
+/** A check after which the harness is gone. */
+function last(id: string, title: string, run: (probe: Probe, channel: Lines) => Promise<void>): Check {
+  return {
+    ...check(id, title, run),
+    transports: ["stdio"],
+    run: async (probe) => run(probe, asLines(await probe.fresh())),
+  };
+}
+
+function asLines(channel: AnyChannel): Lines {
+  if (channel.transport === "stdio" || channel.transport === "unix") return channel;
+  throw new Inapplicable("not a stream of lines");
+}

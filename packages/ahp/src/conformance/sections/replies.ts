@@ -1,0 +1,101 @@
+import { type Answer, readAnswer } from "../answer.ts";
+import { type Check, type Section, Unmet } from "../check.ts";
+
+const I32 = { least: -(2 ** 31), greatest: 2 ** 31 - 1 };
+
+/** A check of everything the harness answered in the whole run. */
+function everyReply(
+  check: Pick<Check, "id" | "title" | "level">,
+  fault: (answer: Answer) => string | undefined,
+): Check {
+  return {
+    ...check,
+    looksBack: true,
+    run: async ({ transcript }) => {
+      for (const seen of transcript.witnessed) {
+        const answer = readAnswer(seen.sent, seen.text, seen.status);
+        const why = answer ? fault(answer) : "a reply that is not an object in valid JSON";
+        if (why !== undefined) throw new Unmet(why, seen);
+      }
+    },
+  };
+}
+
+/** What is true of every reply. */
+export const replies: Section = {
+  section: "Replies",
+  reference: "Message Model; Client Lifecycle (what a client validates)",
+  checks: [
+    everyReply(
+      { id: "reply-jsonrpc", title: 'every reply says jsonrpc "2.0"', level: "must" },
+      ({ message }) => (message.jsonrpc === "2.0" ? undefined : "a reply without jsonrpc 2.0"),
+    ),
+    everyReply(
+      {
+        id: "reply-one-outcome",
+        title: "every reply has a result or an error, never both or neither",
+        level: "must",
+      },
+      ({ message }) => {
+        const outcomes = ["result", "error"].filter((member) => member in message);
+        return outcomes.length === 1 ? undefined : `a reply with ${outcomes.join(" and ") || "neither"}`;
+      },
+    ),
+    everyReply({ id: "reply-result-not-null", title: "no result is null", level: "must" }, ({ message }) =>
+      message.result === null ? "a result that is null" : undefined,
+    ),
+    everyReply(
+      { id: "reply-error-shape", title: "every error has a 32-bit code and a message", level: "must" },
+      ({ message, error }) => {
+        if (!("error" in message) || message.error === null) return undefined;
+        if (!error || typeof error.code !== "number") return "an error without a code";
+        const fits = Number.isInteger(error.code) && error.code >= I32.least && error.code <= I32.greatest;
+        if (!fits) return "an error code that is not a 32-bit integer";
+        return error.message === "" ? "an error without a message" : undefined;
+      },
+    ),
+    everyReply({ id: "reply-compact", title: "every reply is compact JSON", level: "should" }, ({ text }) =>
+      /\s/.test(text.replace(/"(?:[^"\\]|\\.)*"/g, "").trim())
+        ? "a reply with spaces between its parts"
+        : undefined,
+    ),
+    everyReply(
+      {
+        id: "error-data-reason",
+        title: "every error says why in data.reason, for programs",
+        level: "improved",
+      },
+      ({ error }) => {
+        if (!error) return undefined;
+        const { data } = error;
+        const reason =
+          typeof data === "object" && data !== null && "reason" in data ? data.reason : undefined;
+        return typeof reason === "string" && reason !== "" ? undefined : "an error without data.reason";
+      },
+    ),
+    {
+      id: "no-stray-replies",
+      title: "nothing comes that answers nothing, however late",
+      level: "must",
+      transports: ["stdio", "unix", "websocket"],
+      looksBack: true,
+      run: async ({ connections }) => {
+        const [text] = connections.strays;
+        if (text !== undefined)
+          throw new Unmet("a message came that answers nothing", { sent: "", text, status: undefined });
+      },
+    },
+    {
+      id: "output-only-messages",
+      title: "nothing but responses comes from the harness",
+      level: "should",
+      transports: ["stdio", "unix", "websocket"],
+      looksBack: true,
+      run: async ({ connections }) => {
+        await connections.close();
+        const [text] = connections.noise;
+        if (text !== undefined) throw new Unmet("this is no response", { sent: "", text, status: undefined });
+      },
+    },
+  ],
+};

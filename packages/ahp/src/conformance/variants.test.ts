@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import type { z } from "zod";
+import { AhpEvent } from "../protocol/event.ts";
+import { EventType } from "../protocol/event-type.ts";
+import { PAYLOADS } from "../protocol/families.ts";
+import { decode } from "../wire/codec.ts";
+import { event } from "./messages.ts";
+import { SAMPLES } from "./samples.ts";
+import { VARIANTS } from "./variants.ts";
+
+const schemas: Readonly<Record<string, z.ZodType | undefined>> = PAYLOADS;
+
+test.each(EventType.options)("the sample of %s is what the protocol says", (type) => {
+  expect(decode(AhpEvent, event(type)).event_type).toBe(type);
+  const schema = schemas[type];
+  if (schema) expect(() => decode(schema, SAMPLES[type])).not.toThrow();
+});
+
+test.each(Object.entries(VARIANTS))("the variants of %s are allowed", (type, variants) => {
+  const schema = schemas[type];
+  if (!schema) throw new Error(`no schema for ${type}`);
+  for (const variant of variants) expect(() => decode(schema, variant)).not.toThrow();
+});

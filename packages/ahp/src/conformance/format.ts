@@ -68,12 +68,13 @@ function totalLine({ totals }: ConformanceReport, level: Level): string {
 function verdict({ conforms, totals }: ConformanceReport, paint: Paint): string {
   if (conforms) return paint("green", "This harness conforms to AHP 2.4.");
   const { fails } = totals.must;
+  if (fails === 0) return paint("yellow", "This harness was not examined to the end.");
   return paint("red", `This harness does not conform to AHP 2.4: ${fails} of what it must do fails.`);
 }
 
 /** What a harness says must not steer the terminal. */
 function printable(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) => {
+  return text.replace(/[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) => {
     return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
   });
 }

@@ -1,10 +1,11 @@
 import { isRecord } from "./is-record.ts";
-import type { LedgerSigner } from "./ledger.ts";
+import type { LedgerSigner } from "./signers.ts";
 
 /** Sees to it that every key is announced in the ledger once, before it signs anything else. */
 export class Announcements {
   readonly #write: (signer: LedgerSigner, holder: string) => Promise<void>;
   readonly #announced = new Map<string, Promise<void>>();
+  readonly #retired = new Set<string>();
 
   constructor(write: (signer: LedgerSigner, holder: string) => Promise<void>) {
     this.#write = write;
@@ -22,7 +23,13 @@ export class Announcements {
 
   /** Takes note of an announcement found in the ledger. */
   remember(payload: unknown): void {
-    if (!isRecord(payload) || payload.change !== "key_added" || typeof payload.key_id !== "string") return;
-    this.#announced.set(payload.key_id, Promise.resolve());
+    if (!isRecord(payload) || typeof payload.key_id !== "string") return;
+    if (payload.change === "key_added") this.#announced.set(payload.key_id, Promise.resolve());
+    if (payload.change === "key_retired") this.#retired.add(payload.key_id);
+  }
+
+  /** Whether the ledger knows a key and does not yet know that it signs no more. */
+  isInUse(keyId: string): boolean {
+    return this.#announced.has(keyId) && !this.#retired.has(keyId);
   }
 }

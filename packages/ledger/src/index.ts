@@ -1,3 +1,6 @@
+export { ArtifactStore } from "./artifacts/artifact-store.ts";
+export { privateReference } from "./artifacts/private-reference.ts";
+export { reveal, withhold } from "./artifacts/withhold.ts";
 export { type Checkpoint, openCheckpoint, readCheckpoint, verifierKey } from "./checkpoint/note.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export type { Draft } from "./entry/draft.ts";
@@ -8,18 +11,20 @@ export { Attestation, Proof, ZkStark } from "./entry/proof.ts";
 export { EntryQuality } from "./entry/quality.ts";
 export { type KeyDescription, KeyFolder, LOG_HOLDER } from "./keys/key-folder.ts";
 export { KeyRing } from "./keys/key-ring.ts";
+export { verifySignature } from "./keys/signer.ts";
 export {
   Ledger,
   type LedgerOptions,
-  type LedgerSigner,
   type RecordOptions,
-  type Signers,
 } from "./ledger.ts";
 export { LedgerError, type LedgerErrorCode } from "./ledger-error.ts";
 export { LedgerReader, type PlacedEntry } from "./ledger-reader.ts";
+export { Audiences } from "./seal/audiences.ts";
+export { openWith, sealFor } from "./seal/seal.ts";
+export type { LedgerSigner, Signers } from "./signers.ts";
 export type { Appended } from "./tables/append.ts";
 export type { EntryRange } from "./tables/filter.ts";
-export { ledgerTables, type StoredCheckpoint } from "./tables/tables.ts";
+export { ledgerTables, type Sessions, type StoredCheckpoint } from "./tables/tables.ts";
 export { type ExportOptions, exportLines } from "./transfer/export.ts";
 export { type ArtifactWriter, type Imported, importLines } from "./transfer/import.ts";
 export type { ArtifactReader } from "./transfer/private-content.ts";

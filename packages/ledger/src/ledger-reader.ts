@@ -3,7 +3,7 @@ import type { Cid, LedgerEntry } from "./entry/entry.ts";
 import { entryOf } from "./entry/entry-builder.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { EntryRange } from "./tables/filter.ts";
-import { ledgerTables, type StoredCheckpoint, type StoredEntry } from "./tables/tables.ts";
+import { ledgerTables, type Sessions, type StoredCheckpoint, type StoredEntry } from "./tables/tables.ts";
 
 /** An entry and its place. */
 export interface PlacedEntry {
@@ -37,6 +37,17 @@ export class LedgerReader {
   async get(cid: Cid): Promise<PlacedEntry | undefined> {
     const stored = await this.#query(ledgerTables, "get", { cid });
     return stored && { seq: stored.seq, entry: entryOf(stored.cid, stored.body) };
+  }
+
+  /** Entries whose content id begins so, sorted by it. */
+  async find(prefix: string, limit: number): Promise<PlacedEntry[]> {
+    const stored = await this.#query(ledgerTables, "find", { prefix, limit });
+    return stored.map(({ seq, cid, body }) => ({ seq, entry: entryOf(cid, body) }));
+  }
+
+  /** How many sessions there are, and those that most recently had an entry. */
+  sessions(limit: number): Promise<Sessions> {
+    return this.#query(ledgerTables, "sessions", { limit });
   }
 
   /** Entries of a range; the last one's `seq` is where the next page begins. */

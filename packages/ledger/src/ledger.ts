@@ -1,34 +1,22 @@
-import type { KeyObject } from "node:crypto";
 import { type Change, change, type Results, type Store } from "@reins/store";
 import { Announcements } from "./announcements.ts";
+import type { ArtifactStore } from "./artifacts/artifact-store.ts";
+import { withhold } from "./artifacts/withhold.ts";
 import { Checkpointer } from "./checkpoint/checkpointer.ts";
 import { verifierKey } from "./checkpoint/note.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { contentOf, type Draft } from "./entry/draft.ts";
 import { SYSTEM } from "./entry/entry.ts";
+import { SEALED_PAYLOAD } from "./entry/envelope.ts";
 import { isAttested } from "./entry/quality.ts";
+import { Gate } from "./gate.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { LedgerReader } from "./ledger-reader.ts";
+import type { Audiences } from "./seal/audiences.ts";
+import type { LedgerSigner, Signers } from "./signers.ts";
 import type { Appended } from "./tables/append.ts";
-import { type PreparedEntry, prepare } from "./tables/prepared-entry.ts";
+import { type ParentlessContent, type PreparedEntry, prepare } from "./tables/prepared-entry.ts";
 import { ledgerTables, type StoredCheckpoint } from "./tables/tables.ts";
-
-/** A key that signs, as the ledger needs it. */
-export interface LedgerSigner {
-  readonly keyId: string;
-  readonly publicKey: Uint8Array;
-  readonly privateKey: KeyObject;
-}
-
-/** Whoever holds the keys. */
-export interface Signers {
-  /** The key of an actor, made on first use. */
-  signer(holder: string): Promise<LedgerSigner>;
-  /** The key that signs checkpoints. */
-  logSigner(): Promise<LedgerSigner>;
-  /** Gives an actor a new key. */
-  rotate(holder: string): Promise<{ readonly retiredKeyId: string }>;
-}
 
 /** What a ledger stands on. */
 export interface LedgerOptions {
@@ -37,6 +25,10 @@ export interface LedgerOptions {
   /** Makes the name of a new ledger. */
   readonly newOrigin: () => string;
   readonly clock?: Clock;
+  /** Seals what is for an audience only. */
+  readonly audiences?: Pick<Audiences, "seal">;
+  /** Keeps what is private. */
+  readonly artifacts?: ArtifactStore;
   /** Told when a checkpoint could not be made; the next one covers the same entries. */
   readonly onCheckpointError?: (error: unknown) => void;
 }
@@ -56,6 +48,7 @@ export class Ledger extends LedgerReader {
   readonly #announcements: Announcements;
   readonly #checkpointer: Checkpointer;
   readonly #mirror: boolean;
+  readonly #gate = new Gate();
 
   private constructor(options: LedgerOptions, origin: string, logKey: string, mirror: boolean) {
     super(options.store, origin, logKey);
@@ -90,28 +83,19 @@ export class Ledger extends LedgerReader {
   }
 
   /** Records entries, and whatever changes belong with them, in one commit. */
-  async record<const Changes extends readonly Change<unknown>[] = []>(
+  record<const Changes extends readonly Change<unknown>[] = []>(
     drafts: readonly Draft[],
     options: RecordOptions<Changes> = {},
   ): Promise<{ entries: Appended[]; results: Results<Changes> }> {
-    const appends = await Promise.all(drafts.map((draft) => this.#prepare(draft)));
-    const changes = [
-      ...appends.map((entry) => change(ledgerTables, "append", entry)),
-      ...(options.with ?? []),
-    ];
-    const results = await this.#options.store.commit(changes, { durable: options.durable ?? true });
-    if (appends.length > 0) this.#checkpointer.due();
-    const entries = results.slice(0, appends.length) as Appended[];
-    return { entries, results: results.slice(appends.length) as Results<Changes> };
+    return this.#gate.pass(() => this.#record(drafts, options));
   }
 
   /** Gives an actor a new key; what the old one signed stays valid, and the ledger says when it stopped. */
-  async rotateKey(holder: string): Promise<void> {
-    const { retiredKeyId } = await this.#options.signers.rotate(holder);
-    const signer = await this.#options.signers.signer(holder);
-    await this.#announcements.announce(signer, holder);
-    const payload = { change: "key_retired", key_id: retiredKeyId };
-    await this.record([{ quality: "policy_change", actor: SYSTEM, target: holder, tags: ["key"], payload }]);
+  rotateKey(holder: string): Promise<void> {
+    return this.#gate.alone(async () => {
+      const announce = (next: LedgerSigner) => this.#announcements.announce(next, holder);
+      await this.#recordRetired(await this.#options.signers.rotate(holder, announce));
+    });
   }
 
   /** The newest checkpoint, made now if entries are not yet covered. */
@@ -134,46 +118,89 @@ export class Ledger extends LedgerReader {
       }
       if (page.length < 1_000) break;
     }
+    if (this.#mirror) return;
+    for (const keyId of await this.#options.signers.retired()) {
+      if (this.#announcements.isInUse(keyId)) await this.#recordRetired(keyId);
+    }
     const newest = await this.#options.store.query(ledgerTables, "checkpoint", {});
-    if (!this.#mirror && (await this.size()) > (newest?.size ?? 0)) this.#checkpointer.due();
+    if ((await this.size()) > (newest?.size ?? 0)) this.#checkpointer.due();
   }
 
-  async #prepare(draft: Draft): Promise<PreparedEntry> {
+  async #record<const Changes extends readonly Change<unknown>[]>(
+    drafts: readonly Draft[],
+    options: RecordOptions<Changes>,
+  ): Promise<{ entries: Appended[]; results: Results<Changes> }> {
+    const kept: string[] = [];
+    try {
+      const appends = await Promise.all(drafts.map((draft) => this.#prepare(draft, kept)));
+      const changes = [
+        ...appends.map((entry) => change(ledgerTables, "append", entry)),
+        ...(options.with ?? []),
+      ];
+      const results = await this.#options.store.commit(changes, { durable: options.durable ?? true });
+      if (appends.length > 0) this.#checkpointer.due();
+      // The store gives one result for each change, in order.
+      const entries = results.slice(0, appends.length) as Appended[];
+      return { entries, results: results.slice(appends.length) as Results<Changes> };
+    } catch (error) {
+      await Promise.allSettled(kept.map((digest) => this.#options.artifacts?.erase(digest)));
+      throw error;
+    }
+  }
+
+  async #prepare(draft: Draft, kept: string[]): Promise<PreparedEntry> {
     if (this.#mirror)
       throw new LedgerError("conflict", `this is a copy of the ledger ${this.origin} and cannot be added to`);
-    const content = contentOf(draft, this.#clock);
+    const content = await this.#conceal(draft, contentOf(draft, this.#clock), kept);
     if (!isAttested(content.quality)) return prepare(content, undefined);
     const signer = await this.#options.signers.signer(content.actor);
     await this.#announcements.announce(signer, content.actor);
-    return prepare(content, {
-      key_id: signer.keyId,
-      privateKey: signer.privateKey,
-      rules_checked: draft.rules_checked ?? [],
-      predicate_results: draft.predicate_results ?? [],
-    });
+    return this.#signed(content, signer, draft);
   }
 
-  /** Records that a key belongs to somebody; signed by the system's own key, which announces itself. */
+  /** Takes out what is private and seals what is for an audience. */
+  async #conceal(draft: Draft, content: ParentlessContent, kept: string[]): Promise<ParentlessContent> {
+    const { artifacts, audiences } = this.#options;
+    let { payload } = content;
+    if (draft.isPrivate || mentionsPrivate(payload)) {
+      if (!artifacts) throw new LedgerError("invalid", "this ledger has no place for private content");
+      const withheld = await withhold(artifacts, payload, draft.isPrivate ?? (() => false));
+      kept.push(...withheld.artifacts.map(({ digest }) => digest));
+      payload = withheld.payload;
+    }
+    if (draft.audience === undefined) return { ...content, payload };
+    if (!audiences) throw new LedgerError("invalid", "this ledger knows no audiences");
+    return {
+      ...content,
+      payload: SEALED_PAYLOAD,
+      envelope: await audiences.seal(payload, draft.audience, content),
+    };
+  }
+
+  #signed(content: ParentlessContent, { keyId, privateKey }: LedgerSigner, draft?: Draft): PreparedEntry {
+    const { rules_checked = [], predicate_results = [] } = draft ?? {};
+    return prepare(content, { key_id: keyId, privateKey, rules_checked, predicate_results });
+  }
+
+  /** Records that a key belongs to somebody, signed by the system; the very first key announces itself. */
   async #announce(signer: LedgerSigner, holder: string): Promise<void> {
-    const system = holder === SYSTEM ? signer : await this.#options.signers.signer(SYSTEM);
-    if (holder !== SYSTEM) await this.#announcements.announce(system, SYSTEM);
-    const payload = {
-      change: "key_added",
-      key_id: signer.keyId,
-      holder,
-      public_key: Buffer.from(signer.publicKey).toString("base64"),
-    };
-    const content = contentOf(
-      { quality: "policy_change", actor: SYSTEM, target: holder, tags: ["key"], payload },
-      this.#clock,
-    );
-    const order = {
-      key_id: system.keyId,
-      privateKey: system.privateKey,
-      rules_checked: [],
-      predicate_results: [],
-    };
-    await this.#options.store.commit([change(ledgerTables, "append", prepare(content, order))]);
+    const system = await this.#options.signers.signer(SYSTEM);
+    if (system.keyId !== signer.keyId) await this.#announcements.announce(system, SYSTEM);
+    const public_key = Buffer.from(signer.publicKey).toString("base64");
+    await this.#recordKey(system, holder, { change: "key_added", key_id: signer.keyId, holder, public_key });
+  }
+
+  async #recordRetired(keyId: string): Promise<void> {
+    const system = await this.#options.signers.signer(SYSTEM);
+    const payload = { change: "key_retired", key_id: keyId };
+    await this.#recordKey(system, keyId, payload);
+    this.#announcements.remember(payload);
+  }
+
+  async #recordKey(system: LedgerSigner, target: string, payload: object): Promise<void> {
+    const draft: Draft = { quality: "policy_change", actor: SYSTEM, target, tags: ["key"], payload };
+    const entry = this.#signed(contentOf(draft, this.#clock), system);
+    await this.#options.store.commit([change(ledgerTables, "append", entry)]);
     this.#checkpointer.due();
   }
 
@@ -185,4 +212,9 @@ export class Ledger extends LedgerReader {
       this.#options.onCheckpointError?.(error);
     }
   }
+}
+
+/** Whether a payload has anything that could be taken for a reference to private content. */
+function mentionsPrivate(payload: unknown): boolean {
+  return JSON.stringify(payload)?.includes('"$private"') ?? false;
 }

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite, type Store } from "@reins/store";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { ArtifactStore } from "../src/artifacts/artifact-store.ts";
+import { reveal } from "../src/artifacts/withhold.ts";
 import { openCheckpoint } from "../src/checkpoint/note.ts";
 import type { Draft } from "../src/entry/draft.ts";
 import { buildEntry } from "../src/entry/entry-builder.ts";
@@ -10,6 +12,7 @@ import { KeyFolder } from "../src/keys/key-folder.ts";
 import { KeyRing } from "../src/keys/key-ring.ts";
 import { verifySignature } from "../src/keys/signer.ts";
 import { Ledger } from "../src/ledger.ts";
+import { Audiences } from "../src/seal/audiences.ts";
 import { ledgerTables } from "../src/tables/tables.ts";
 import { exportLines } from "../src/transfer/export.ts";
 import { importLines } from "../src/transfer/import.ts";
@@ -22,13 +25,15 @@ async function folder(): Promise<string> {
 }
 
 /** A ledger on disk, which may be opened again and again. */
-async function open(home: string): Promise<{ ledger: Ledger; store: Store; keys: KeyFolder }> {
+async function open(home: string) {
   const store = await openSqlite({ path: join(home, "reins.db"), tables: [ledgerTables] });
   onTestFinished(() => store.close());
   const keys = new KeyFolder(join(home, "keys"));
   const signers = new KeyRing(keys);
-  const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/test" });
-  return { ledger, store, keys };
+  const audiences = new Audiences(join(home, "keys"));
+  const artifacts = new ArtifactStore(join(home, "artifacts"));
+  const ledger = await Ledger.open({ store, signers, audiences, artifacts, newOrigin: () => "reins/test" });
+  return { ledger, store, keys, audiences, artifacts };
 }
 
 const turn = (entity_id: string, n = 0): Draft => ({
@@ -145,6 +150,112 @@ describe("an entry", () => {
       "payload.m: a Map",
     );
     expect(await ledger.size()).toBe(before);
+  });
+});
+
+describe("keys", () => {
+  test("the system's own key can be rotated: the old one announces the new one", async () => {
+    const { ledger, keys } = await open(await folder());
+    await ledger.rotateKey("reins:system");
+    await ledger.record([turn("one")]);
+    const entries = (await ledger.read({ tag: "key" })).map(({ entry }) => entry);
+    const signedBy = entries.map(({ proof }) => proof?.type === "attestation" && proof.key_id);
+    const [first, second] = (await keys.list())
+      .filter(({ holder }) => holder === "reins:system")
+      .map(({ keyId }) => keyId);
+    expect(entries.map(({ payload }) => (payload as { change: string }).change)).toEqual([
+      "key_added",
+      "key_added",
+      "key_retired",
+      "key_added",
+    ]);
+    expect(signedBy).toEqual([first, first, second, second]);
+  });
+
+  test("a rotation that a crash cut short is finished when the ledger is opened again", async () => {
+    const home = await folder();
+    const before = await open(home);
+    await before.ledger.record([turn("one")]);
+    await before.keys.rotate("reed");
+    await before.store.close();
+    const after = await open(home);
+    const [retired] = (await after.keys.list()).filter(({ status }) => status === "retired");
+    const last = (await after.ledger.read({ tag: "key" })).at(-1);
+    expect(last?.entry.payload).toEqual({ change: "key_retired", key_id: retired?.keyId });
+  });
+
+  test("no entry is signed by a key that was retired before it, however many are under way", async () => {
+    const { ledger } = await open(await folder());
+    const recording = Array.from({ length: 50 }, (_, n) => ledger.record([turn(`s${n}`)]));
+    await Promise.all([...recording.slice(0, 25), ledger.rotateKey("reed"), ...recording.slice(25)]);
+    const retired = new Set<string>();
+    for (const { entry } of await ledger.read({ limit: 1_000 })) {
+      const payload = entry.payload as { change?: string; key_id?: string };
+      if (entry.proof?.type === "attestation") expect(retired.has(entry.proof.key_id)).toBe(false);
+      if (payload.change === "key_retired") retired.add(payload.key_id ?? "");
+    }
+    expect(retired.size).toBe(1);
+  });
+});
+
+describe("what is not for everybody", () => {
+  test("private parts are kept beside the ledger, come back, and can be erased", async () => {
+    const { ledger, artifacts } = await open(await folder());
+    const draft = {
+      ...call("one"),
+      payload: { tool: "bash", output: "my secret" },
+      isPrivate: (_: unknown, path: readonly unknown[]) => path[0] === "output",
+    };
+    const { entries } = await ledger.record([draft]);
+    const stored = await ledger.get(entries[0]?.cid ?? "");
+    expect(JSON.stringify(stored)).not.toContain("my secret");
+    expect(await reveal(artifacts, stored?.entry.payload)).toEqual({ tool: "bash", output: "my secret" });
+    for await (const digest of artifacts.list()) await artifacts.erase(digest);
+    expect(await reveal(artifacts, stored?.entry.payload)).toMatchObject({ output: { withheld: true } });
+  });
+
+  test("a reference that an agent wrote itself points at nothing of anybody's", async () => {
+    const { ledger, artifacts } = await open(await folder());
+    const { entries } = await ledger.record([
+      { ...call("one"), payload: { output: "theirs" }, isPrivate: () => true },
+    ]);
+    const stolen = (await ledger.get(entries[0]?.cid ?? ""))?.entry.payload;
+    const { entries: forged } = await ledger.record([{ ...call("two"), payload: { mine: stolen } }]);
+    const payload = (await ledger.get(forged[0]?.cid ?? ""))?.entry.payload;
+    expect(await reveal(artifacts, payload)).toEqual({ mine: stolen });
+  });
+
+  test("nothing private is left behind when the commit fails", async () => {
+    const { ledger, artifacts } = await open(await folder());
+    const bad = {
+      tables: "leases",
+      name: "fence",
+      args: { lease: { name: "x", owner: "y", epoch: 1, expires: 0 } },
+    };
+    const draft = { ...call("one"), payload: { output: "secret" }, isPrivate: () => true };
+    await expect(ledger.record([draft], { with: [bad] })).rejects.toThrow("has passed");
+    expect(await Array.fromAsync(artifacts.list())).toEqual([]);
+  });
+
+  test("a sealed payload opens for its audience, and no more for who left", async () => {
+    const { ledger, audiences } = await open(await folder());
+    await audiences.admit("auditors", "ann");
+    await audiences.admit("auditors", "bob");
+    const seal = async (n: number) => {
+      const { entries } = await ledger.record([{ ...call("one", n), audience: "auditors" }]);
+      const found = await ledger.get(entries[0]?.cid ?? "");
+      if (!found?.entry.envelope) throw new Error("not sealed");
+      expect(found.entry.payload).toEqual({ sealed: true });
+      return { envelope: found.entry.envelope, entry: found.entry };
+    };
+    const early = await seal(1);
+    await audiences.depart("auditors", "bob");
+    const late = await seal(2);
+    expect(await audiences.open(early.envelope, early.entry, "bob")).toEqual({ n: 1 });
+    expect(await audiences.open(late.envelope, late.entry, "ann")).toEqual({ n: 2 });
+    await expect(audiences.open(late.envelope, late.entry, "bob")).rejects.toMatchObject({
+      code: "unreadable",
+    });
   });
 });
 

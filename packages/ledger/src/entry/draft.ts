@@ -4,7 +4,6 @@ import { LedgerError } from "../ledger-error.ts";
 import { assertPlainJson } from "../plain-json.ts";
 import type { ParentlessContent } from "../tables/prepared-entry.ts";
 import { LedgerEntry, SYSTEM } from "./entry.ts";
-import type { Envelope } from "./envelope.ts";
 import type { ZkStark } from "./proof.ts";
 import type { EntryQuality } from "./quality.ts";
 
@@ -21,7 +20,10 @@ export interface Draft {
   /** The session that produced it; by default the one it belongs to. */
   readonly source?: string;
   readonly tags?: readonly string[];
-  readonly envelope?: Envelope;
+  /** Who alone may read the payload; it is sealed for them. */
+  readonly audience?: string;
+  /** Which parts of the payload are kept beside the ledger, where they can be erased. */
+  readonly isPrivate?: (value: unknown, path: readonly (string | number)[]) => boolean;
   /** What was checked, for entries that their actor signs. */
   readonly rules_checked?: readonly string[];
   readonly predicate_results?: readonly boolean[];
@@ -43,7 +45,7 @@ export function contentOf(draft: Draft, clock: Clock): ParentlessContent {
     tags: [...(draft.tags ?? [])],
     payload: draft.payload,
     proof: draft.proof ?? null,
-    envelope: draft.envelope ?? null,
+    envelope: null,
   };
   assertPlainJson(content.payload);
   const checked = Content.safeParse(content);

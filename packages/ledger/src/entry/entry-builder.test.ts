@@ -78,7 +78,7 @@ describe("what is no entry", () => {
 
   test("an entry beyond the bound, a bad time, an unknown quality, a parent that is no id", () => {
     expect(() => buildEntry({ ...content, payload: "x".repeat(1024 * 1024) })).toThrow(
-      "at most 1048576 characters",
+      "at most 1048576 bytes",
     );
     expect(() => buildEntry({ ...content, timestamp: "2026-11-15T05:20:00Z" })).toThrow("RFC 3339");
     expect(() => buildEntry({ ...content, quality: "guess" as "turn" })).toThrow("quality");

@@ -5,8 +5,8 @@ import { LedgerError } from "../ledger-error.ts";
 import { assertPlainJson } from "../plain-json.ts";
 import { type Cid, type EntryContent, LedgerEntry } from "./entry.ts";
 
-/** The largest entry, in characters of its canonical form. */
-export const MAX_ENTRY_LENGTH = 1024 * 1024;
+/** The largest entry, in bytes of its canonical form. */
+export const MAX_ENTRY_BYTES = 1024 * 1024;
 
 /** An entry with the text its content id was computed from. */
 export interface BuiltEntry {
@@ -29,11 +29,18 @@ export function buildEntry(content: EntryContent): BuiltEntry {
 /** The canonical form of an entry's content. */
 export function bodyOf(content: EntryContent): string {
   const body = canonicalJson(content);
-  if (body.length <= MAX_ENTRY_LENGTH) return body;
-  throw new LedgerError(
-    "invalid",
-    `an entry is at most ${MAX_ENTRY_LENGTH} characters long, this one is ${body.length}`,
-  );
+  assertSize(body);
+  return body;
+}
+
+/** Refuses an entry beyond the bound, given all the text it will have. */
+export function assertSize(...texts: readonly string[]): void {
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  // No character takes more than three bytes for each of its UTF-16 units.
+  if (length * 3 <= MAX_ENTRY_BYTES) return;
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  if (bytes <= MAX_ENTRY_BYTES) return;
+  throw new LedgerError("invalid", `an entry is at most ${MAX_ENTRY_BYTES} bytes long, this one is ${bytes}`);
 }
 
 /** The content id that belongs to a canonical body. */

@@ -46,7 +46,9 @@ it("a rotation cut short leaves the old key whole, or the new one and nothing of
     const now = await keys.signer("ada");
     expect(now.created).toBe(false);
     if (rotation) expect(now.keyId).toBe(rotation.signer.keyId);
-    const listed = (await keys.list()).map(({ keyId, status }) => `${keyId} ${status}`);
+    const listed = (await keys.list())
+      .filter(({ status }) => status !== "next")
+      .map(({ keyId, status }) => `${keyId} ${status}`);
     const renewed = now.keyId !== old.keyId;
     expect(listed).toEqual(
       renewed ? [`${old.keyId} retired`, `${now.keyId} active`] : [`${old.keyId} active`],
@@ -58,7 +60,7 @@ it("a rotation cut short leaves the old key whole, or the new one and nothing of
     const texts = await Promise.all(files.map((name) => readFile(join(path, name), "utf8")));
     expect(texts.some((text) => text.includes(secret))).toBe(!renewed);
   });
-  expect(deaths).toBeGreaterThanOrEqual(4);
+  expect(deaths).toBeGreaterThanOrEqual(8);
 });
 
 it.each(["create", "rename"] as const)(

@@ -1,5 +1,5 @@
 /** A file as it was found: what it holds, and who else may reach it. */
-export interface FoundFile {
+interface FoundFile {
   readonly bytes: Uint8Array;
   /** The permission bits; `undefined` where the system has none. */
   readonly mode: number | undefined;

@@ -104,8 +104,12 @@ describe("a rotation", () => {
   });
 
   it("is listed with its times, the oldest key first", async () => {
-    let time = NOON.getTime();
-    const keys = new KeyFolder(await scratchFolder(), { now: () => new Date((time += 1000)) });
+    let seconds = 0;
+    const now = () => {
+      seconds += 1;
+      return new Date(NOON.getTime() + seconds * 1000);
+    };
+    const keys = new KeyFolder(await scratchFolder(), { now });
     await keys.signer("zoe");
     await keys.signer("ada");
     await keys.rotate("ada");
@@ -117,7 +121,8 @@ describe("a rotation", () => {
       "ada active",
       "zoe active",
     ]);
-    expect(listed[0]!.retiredAt).toBe(listed[1]!.createdAt);
+    expect(listed[0]!.createdAt < listed[1]!.createdAt).toBe(true);
+    expect(listed[0]!.retiredAt! > listed[1]!.createdAt).toBe(true);
     expect(listed[2]!.retiredAt).toBeNull();
   });
 
@@ -132,11 +137,47 @@ describe("a rotation", () => {
     expect(listed.filter(({ status }) => status === "active")).toHaveLength(1);
   });
 
+  it("lets the old key announce the new one", async () => {
+    const { path, keys } = await keyFolder();
+    const old = await keys.signer("reins:system");
+    const announced: string[] = [];
+    const { signer } = await keys.rotate("reins:system", async (next) => {
+      announced.push(next.keyId);
+      expect((await keys.signer("reins:system")).keyId).toBe(old.keyId);
+      expect((await new KeyFolder(path).list()).map(({ status }) => status)).toEqual(["active", "next"]);
+      await keys.signer("somebody new");
+    });
+    expect(announced).toEqual([signer.keyId]);
+    expect((await keys.signer("reins:system")).keyId).toBe(signer.keyId);
+  });
+
+  it("whose announcement fails leaves the old key, and offers the same new one again", async () => {
+    const { keys } = await keyFolder();
+    const old = await keys.signer("ada");
+    const offered: string[] = [];
+    const fail = async ({ keyId }: { keyId: string }) => {
+      offered.push(keyId);
+      throw new Error("the store is closed");
+    };
+    await expect(keys.rotate("ada", fail)).rejects.toThrow("the store is closed");
+    expect((await keys.signer("ada")).keyId).toBe(old.keyId);
+    const { signer } = await keys.rotate("ada");
+    expect(offered).toEqual([signer.keyId]);
+  });
+
   it("is refused to who has no key, and to the log", async () => {
     const { keys } = await keyFolder();
     await keys.signer(LOG_HOLDER);
     expect((await rejectionOf(() => keys.rotate("ada"))).code).toBe("not_found");
     expect((await rejectionOf(() => keys.rotate(LOG_HOLDER))).code).toBe("invalid");
+  });
+
+  it("that somebody else undid meanwhile is reported", async () => {
+    const { path, keys } = await keyFolder();
+    await keys.signer("ada");
+    const before = await readFile(fileOf(path, "ada"), "utf8");
+    const undo = () => writeFile(fileOf(path, "ada"), before);
+    expect((await rejectionOf(() => keys.rotate("ada", undo))).code).toBe("conflict");
   });
 });
 
@@ -146,7 +187,7 @@ describe("a key file is refused", () => {
     await keys.signer("ada");
     const file = fileOf(path, "ada");
     await chmod(file, mode);
-    const error = await rejectionOf(() => keys.signer("ada"));
+    const error = await rejectionOf(() => new KeyFolder(path).signer("ada"));
     expect(error).toMatchObject({
       code: "unreadable",
       message: expect.stringContaining(`chmod 600 '${file}'`),
@@ -154,7 +195,7 @@ describe("a key file is refused", () => {
     expect((await rejectionOf(() => keys.list())).code).toBe("unreadable");
     expect((await rejectionOf(() => keys.rotate("ada"))).code).toBe("unreadable");
     await chmod(file, 0o400);
-    expect((await keys.signer("ada")).created).toBe(false);
+    expect((await new KeyFolder(path).signer("ada")).created).toBe(false);
   });
 
   it("when others may write to its folder", async () => {
@@ -183,6 +224,25 @@ describe("a key file is refused", () => {
     expect(error).toMatchObject({ code: "unreadable", message: expect.stringContaining("another user") });
   });
 
+  it("when its folder belongs to somebody else", async () => {
+    const { path } = await keyFolder();
+    const disk = { ...machineDisk, folder: async () => ({ mode: 0o700, ours: false }) };
+    const error = await rejectionOf(() => new KeyFolder(path, { disk }).signer("ada"));
+    expect(error).toMatchObject({ code: "unreadable", message: expect.stringContaining("another user") });
+  });
+
+  it("when its private and public parts are of two keys", async () => {
+    const { path, keys } = await keyFolder();
+    await keys.signer("ada");
+    const file = fileOf(path, "ada");
+    const { private_key } = JSON.parse(await readFile(file, "utf8")).active;
+    await keys.rotate("ada");
+    const content = JSON.parse(await readFile(file, "utf8"));
+    await writeFile(file, JSON.stringify({ ...content, active: { ...content.active, private_key } }));
+    const error = await rejectionOf(() => keys.signer("ada"));
+    expect(error).toMatchObject({ code: "corrupt", message: expect.stringContaining("belong together") });
+  });
+
   it("when the system does not let us read it", async () => {
     const { path, keys } = await keyFolder();
     await keys.signer("ada");
@@ -197,7 +257,7 @@ describe("a key file is refused", () => {
     await keys.signer("ada");
     await rename(fileOf(path, "ada"), join(path, "elsewhere"));
     await symlink(join(path, "elsewhere"), fileOf(path, "ada"));
-    const error = await rejectionOf(() => keys.signer("ada"));
+    const error = await rejectionOf(() => new KeyFolder(path).signer("ada"));
     expect(error).toMatchObject({ code: "corrupt", message: expect.stringContaining("link") });
   });
 
@@ -223,7 +283,7 @@ describe("a key file is refused", () => {
     const file = fileOf(path, "ada");
     const text = await readFile(file, "utf8");
     await writeFile(file, damage(text));
-    const error = await rejectionOf(() => keys.signer("ada"));
+    const error = await rejectionOf(() => new KeyFolder(path).signer("ada"));
     expect(error).toMatchObject({ code: "corrupt", message: expect.stringContaining(file) });
     expect(error.message).not.toContain(JSON.parse(text).active.private_key);
     expect(error.cause).toBeUndefined();

@@ -1,4 +1,4 @@
-import type { LedgerSigner, Signers } from "../ledger.ts";
+import type { LedgerSigner, Signers } from "../signers.ts";
 import { type KeyFolder, LOG_HOLDER } from "./key-folder.ts";
 
 const MAX_KEPT = 1_000;
@@ -27,10 +27,17 @@ export class KeyRing implements Signers {
     return this.signer(LOG_HOLDER);
   }
 
-  /** Gives a holder a new key and says which one it replaces. */
-  async rotate(holder: string): Promise<{ retiredKeyId: string }> {
-    const { retiredKeyId } = await this.#folder.rotate(holder);
-    this.#kept.delete(holder);
-    return { retiredKeyId };
+  async rotate(holder: string, announce: (next: LedgerSigner) => Promise<void>): Promise<string> {
+    try {
+      return (await this.#folder.rotate(holder, announce)).retiredKeyId;
+    } finally {
+      // Even a rotation that failed may have put the new key to use.
+      this.#kept.delete(holder);
+    }
+  }
+
+  async retired(): Promise<readonly string[]> {
+    const keys = await this.#folder.list();
+    return keys.filter(({ status }) => status === "retired").map(({ keyId }) => keyId);
   }
 }

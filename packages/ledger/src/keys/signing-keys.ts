@@ -19,10 +19,12 @@ const schema = z.strictObject({
 /** The signing keys of one holder, as they are kept: the one that signs, and what is left of those that did. */
 export type SigningKeys = z.infer<typeof schema>;
 
-/** The files of {@link SigningKeys}: of those who sign entries, or of the log, which no name of theirs can reach. */
-export function signingKeysFile(prefix: "signing" | "log"): SecretKind<SigningKeys> {
-  return { prefix, schema, nameOf: ({ holder }) => holder };
-}
+/** The files that hold {@link SigningKeys}. */
+export const signingKeysFile: SecretKind<SigningKeys> = {
+  prefix: "signing",
+  schema,
+  nameOf: ({ holder }) => holder,
+};
 
 /** A holder's first key. */
 export function firstSigningKeys(holder: string, seed: Uint8Array, now: Date): SigningKeys {

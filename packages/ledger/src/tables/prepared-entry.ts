@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { canonicalJson } from "../canonical.ts";
 import type { EntryContent } from "../entry/entry.ts";
+import { assertSize } from "../entry/entry-builder.ts";
 import type { EntryQuality } from "../entry/quality.ts";
 
 /**
@@ -40,7 +41,7 @@ export function prepare(
   const { actor, entity_id, envelope, payload, proof, quality, source, tags, target, timestamp } = content;
   // A string's canonical form is what JSON.stringify writes.
   const text = JSON.stringify;
-  return {
+  const prepared: PreparedEntry = {
     entity_id,
     quality,
     actor,
@@ -52,4 +53,9 @@ export function prepare(
     attestation,
     proof: canonicalJson(proof),
   };
+  assertSize(prepared.beforeParents, prepared.beforeProof, prepared.proof, prepared.afterProof, ROOM_TO_COME);
+  return prepared;
 }
+
+/** As long as the longest parents and attestation get, but for the names of rules. */
+const ROOM_TO_COME = "x".repeat(1_024);

@@ -4,6 +4,7 @@ import { inclusionProof } from "../tree/inclusion.ts";
 import type { NodeSource } from "../tree/nodes.ts";
 import { type EntryRange, rangeSql } from "./filter.ts";
 import { Meta } from "./meta.ts";
+import { readSessions, SESSIONS } from "./sessions.ts";
 import { StoredTree } from "./shelf.ts";
 import type { LedgerQueries, StoredCheckpoint, StoredEntry } from "./tables.ts";
 
@@ -24,6 +25,12 @@ export function openQueries(database: Database): LedgerQueries {
   const checkpointSql = "SELECT size, note FROM ledger_checkpoints";
   return {
     get: ({ cid }) => asEntry(statement("SELECT seq, cid, body FROM ledger_entries WHERE cid = ?").get(cid)),
+    find: ({ prefix, limit }) =>
+      // No digit of a content id sorts as high as "g".
+      statement("SELECT seq, cid, body FROM ledger_entries WHERE cid >= ? AND cid < ? ORDER BY cid LIMIT ?")
+        .all(prefix, `${prefix}g`, limit)
+        .flatMap((row) => asEntry(row) ?? []),
+    sessions: ({ limit }) => readSessions(statement(SESSIONS), limit),
     range(range: EntryRange) {
       const { sql, parameters } = rangeSql(range);
       return statement(sql)

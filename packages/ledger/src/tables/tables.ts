@@ -18,6 +18,17 @@ export interface StoredCheckpoint {
   readonly note: string;
 }
 
+/** The sessions that entries belong to, the system's own chain not counted. */
+export interface Sessions {
+  readonly count: number;
+  /** Those with the newest entries, the newest first. */
+  readonly recent: readonly {
+    readonly entity_id: string;
+    readonly seq: number;
+    readonly timestamp: string;
+  }[];
+}
+
 /** Entries and checkpoints of another copy. */
 export interface ImportArgs {
   readonly entries: readonly { readonly seq: number; readonly entry: unknown }[];
@@ -35,6 +46,8 @@ export type LedgerChanges = {
 /** What the ledger reads from the store. */
 export type LedgerQueries = {
   get(args: { cid: Cid }): StoredEntry | undefined;
+  find(args: { prefix: string; limit: number }): StoredEntry[];
+  sessions(args: { limit: number }): Sessions;
   range(range: EntryRange): StoredEntry[];
   size(args: null): number;
   meta(args: { name: string }): string | undefined;

@@ -1,3 +1,4 @@
+import { referenceIn } from "../artifacts/private-reference.ts";
 import { isRecord } from "../is-record.ts";
 
 /** Reads private content as it is kept: salt, then content. */
@@ -7,12 +8,8 @@ export interface ArtifactReader {
 
 /** The digests of the private content that a payload refers to. */
 export function* privateDigests(payload: unknown): Generator<string> {
-  if (Array.isArray(payload)) {
-    for (const item of payload) yield* privateDigests(item);
-    return;
-  }
-  if (!isRecord(payload)) return;
-  const reference = payload.$private;
-  if (isRecord(reference) && typeof reference.digest === "string") yield reference.digest;
-  else for (const member of Object.values(payload)) yield* privateDigests(member);
+  const reference = referenceIn(payload);
+  if (reference) yield reference.digest;
+  else if (Array.isArray(payload)) for (const item of payload) yield* privateDigests(item);
+  else if (isRecord(payload)) for (const member of Object.values(payload)) yield* privateDigests(member);
 }

@@ -1,0 +1,66 @@
+import type { PlainCondition } from "../constitution/condition.ts";
+import type { ToolDeclarations } from "../constitution/tool-declarations.ts";
+import type { Subject } from "../subject.ts";
+import type { Clause } from "./effect-clauses.ts";
+import { textTest } from "./pattern.ts";
+
+/** The clauses about who asks, for what tool, and how. */
+export function subjectClauses(condition: PlainCondition, tools: ToolDeclarations): Clause[] {
+  const clauses: Clause[] = [];
+  const text = (
+    name: string,
+    patterns: string | readonly string[] | undefined,
+    of: (subject: Subject) => string,
+  ) => {
+    if (patterns === undefined) return;
+    const test = textTest(patterns);
+    clauses.push({ name, subjectOnly: true, holds: ({ subject }) => test(of(subject)) });
+  };
+  text("agent_trust", condition.agent_trust, ({ trust }) => trust);
+  text("agent", condition.agent, ({ agent }) => agent);
+  text("user", condition.user, ({ user }) => user);
+  text("tenant", condition.tenant, ({ tenant }) => tenant);
+  text("session", condition.session, ({ session }) => session);
+  text("mode", condition.mode, ({ mode }) => mode);
+  text("started", condition.started, ({ started }) => started);
+  text("enforcement", condition.enforcement, ({ enforcement }) => enforcement);
+  const { tool_name_matches, event, role, scopes, depth, sensitivity, lacks_scopes } = condition;
+  if (tool_name_matches) {
+    const test = textTest(tool_name_matches);
+    clauses.push({ name: "tool_name_matches", holds: ({ action }) => test(action.tool) });
+  }
+  if (event !== undefined) {
+    const test = textTest(event);
+    clauses.push({ name: "event", holds: ({ event_type }) => test(event_type) });
+  }
+  if (role !== undefined) {
+    const test = textTest(role);
+    clauses.push({ name: "role", subjectOnly: true, holds: ({ subject }) => subject.roles.some(test) });
+  }
+  if (scopes)
+    clauses.push({ name: "scopes", subjectOnly: true, holds: ({ subject }) => hasScopes(subject, scopes) });
+  if (depth) {
+    const { at_least = 0, at_most = Number.POSITIVE_INFINITY } = depth;
+    clauses.push({
+      name: "depth",
+      subjectOnly: true,
+      holds: ({ subject }) => subject.depth >= at_least && subject.depth <= at_most,
+    });
+  }
+  if (sensitivity !== undefined) {
+    const test = textTest(sensitivity);
+    clauses.push({ name: "sensitivity", holds: ({ action }) => test(tools[action.tool]?.sensitivity ?? "") });
+  }
+  if (lacks_scopes !== undefined) {
+    const lacks = (subject: Subject, tool: string) => !hasScopes(subject, tools[tool]?.scopes ?? []);
+    clauses.push({
+      name: "lacks_scopes",
+      holds: ({ subject, action }) => lacks(subject, action.tool) === lacks_scopes,
+    });
+  }
+  return clauses;
+}
+
+function hasScopes({ scopes }: Subject, needed: readonly string[]): boolean {
+  return needed.every((scope) => scopes.includes(scope) || scopes.includes("*"));
+}

@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { PLACES } from "../effect.ts";
+import { ENFORCEMENTS, STARTS, TRUST_LEVELS } from "../subject.ts";
+import { Duration } from "./duration.ts";
+
+const oneOrMany = <Item extends z.ZodType>(item: Item) => z.union([item, z.array(item).min(1)]);
+const patterns = oneOrMany(z.string().min(1));
+const EffectKind = z.enum(["read", "write", "exec", "net"]);
+
+/** What a path must be: all that is given must hold. */
+export const PathTest = z
+  .strictObject({
+    place: oneOrMany(z.enum(PLACES)).optional().describe("where the path lies"),
+    match: patterns.optional().describe("globs; absolute, or relative to the session's roots"),
+    destroys: z.boolean().optional().describe("whether what was there is gone afterwards"),
+  })
+  .describe("what a path must be");
+export type PathTest = z.infer<typeof PathTest>;
+
+const quantified = <Test extends z.ZodType>(test: Test) =>
+  z.strictObject({ every: test.optional(), any: test.optional() });
+
+/** Whose history is looked at. */
+export const Whose = z.enum(["session", "user", "agent", "tenant"]);
+export type Whose = z.infer<typeof Whose>;
+
+const members = {
+  agent_trust: oneOrMany(z.enum(TRUST_LEVELS)).optional().describe("how well the agent is known"),
+  tool_name_matches: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe("tool names; * stands for any text"),
+  event: patterns.optional().describe("the control event, such as pre_action"),
+  agent: patterns.optional(),
+  user: patterns.optional(),
+  tenant: patterns.optional(),
+  session: patterns.optional(),
+  mode: patterns.optional(),
+  role: patterns.optional().describe("the user has one of these roles"),
+  scopes: z.array(z.string().min(1)).min(1).optional().describe("the subject has all of these scopes"),
+  started: oneOrMany(z.enum(STARTS)).optional().describe("how the work was started"),
+  depth: z.strictObject({ at_least: z.int().optional(), at_most: z.int().optional() }).optional(),
+  enforcement: oneOrMany(z.enum(ENFORCEMENTS)).optional(),
+  sensitivity: patterns.optional().describe("how sensitive the tool is declared to be"),
+  lacks_scopes: z
+    .boolean()
+    .optional()
+    .describe("whether the subject lacks a scope the tool declares it needs"),
+  opaque: z.boolean().optional().describe("whether the action may do more than can be seen"),
+  effects: quantified(z.array(EffectKind)).optional(),
+  paths: quantified(PathTest).optional().describe("what is read or written"),
+  reads: quantified(PathTest).optional(),
+  writes: quantified(PathTest).optional(),
+  commands: quantified(patterns).optional().describe('words of a command, such as "git push *"'),
+  hosts: quantified(patterns).optional(),
+  arguments: z.record(z.string(), patterns).optional().describe("members of the arguments, by dotted path"),
+  time: z
+    .strictObject({
+      from: z
+        .string()
+        .regex(/^\d\d:\d\d$/)
+        .optional(),
+      until: z
+        .string()
+        .regex(/^\d\d:\d\d$/)
+        .optional(),
+      days: z
+        .array(z.enum(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]))
+        .min(1)
+        .optional(),
+      zone: z.string().optional(),
+    })
+    .optional(),
+};
+
+/** A condition that looks at one action only. */
+export type PlainCondition = {
+  [Name in keyof typeof members]?: z.infer<(typeof members)[Name]>;
+} & { any_of?: PlainCondition[] | undefined; not?: PlainCondition | undefined };
+
+export const PlainCondition: z.ZodType<PlainCondition> = z.lazy(() =>
+  z.strictObject({
+    ...members,
+    any_of: z.array(PlainCondition).min(1).optional(),
+    not: PlainCondition.optional(),
+  }),
+);
+
+/** So many earlier actions of a kind, within a time. */
+export const CountCondition = z.strictObject({
+  of: PlainCondition,
+  within: Duration,
+  at_least: z.int().min(1),
+  by: Whose.default("session"),
+});
+export type CountCondition = z.infer<typeof CountCondition>;
+
+/** Some earlier action of a kind. */
+export const AfterCondition = z.strictObject({
+  of: PlainCondition,
+  within: Duration.optional(),
+  by: Whose.default("session"),
+});
+export type AfterCondition = z.infer<typeof AfterCondition>;
+
+/** What must hold for a rule to match; everything that is given must. `{}` matches all. */
+export const Condition = z.strictObject({
+  ...members,
+  any_of: z.array(PlainCondition).min(1).optional(),
+  not: PlainCondition.optional(),
+  count: oneOrMany(CountCondition).optional(),
+  after: oneOrMany(AfterCondition).optional(),
+});
+export type Condition = z.infer<typeof Condition>;

@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { ENFORCEMENTS, STARTS, TRUST_LEVELS } from "../subject.ts";
+import { Condition, PlainCondition, Whose } from "./condition.ts";
+import { Duration } from "./duration.ts";
+
+/** What a rule decides. */
+export const RuleVerdict = z.enum(["allowed", "blocked", "ask", "defer", "modify"]);
+export type RuleVerdict = z.infer<typeof RuleVerdict>;
+
+/** One rule: if the condition holds, the verdict is this one. */
+export const Rule = z
+  .strictObject({
+    name: z.string().min(1),
+    condition: Condition.default({}),
+    verdict: RuleVerdict,
+    reason: z.string().default(""),
+    patch: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe("for modify: members of the arguments to set, by dotted path"),
+    retry_after: Duration.optional().describe("for defer: when to ask again"),
+    quorum: z.int().min(1).optional().describe("for ask: how many people must agree"),
+    expires: Duration.optional().describe("for ask: how long the question stands"),
+  })
+  .refine(({ verdict, patch }) => (verdict === "modify") === (patch !== undefined), {
+    message: "a rule has a patch if, and only if, its verdict is modify",
+  });
+export type Rule = z.infer<typeof Rule>;
+
+/** What a tool needs and how much harm it can do. */
+export const ToolDeclaration = z.strictObject({
+  scopes: z.array(z.string().min(1)).default([]),
+  sensitivity: z.string().min(1).optional(),
+});
+
+/** How much somebody may use, together with everybody they delegate to. */
+export const Limit = z.strictObject({
+  name: z.string().min(1),
+  per: Whose,
+  within: Duration,
+  condition: PlainCondition.default({}).describe("which actions count"),
+  calls: z.int().min(0).optional(),
+  tokens: z.int().min(0).optional(),
+  cost: z.number().min(0).optional(),
+  time: Duration.optional(),
+  exceeded: z.enum(["blocked", "ask", "defer"]).default("blocked"),
+});
+export type Limit = z.infer<typeof Limit>;
+
+/** Harn's lists, as a shorthand for rules. What they do not name falls to the rules after them. */
+export const ToolApprovalPolicy = z.strictObject({
+  auto_deny: z.array(z.string().min(1)).default([]),
+  write_path_allowlist: z.array(z.string().min(1)).default([]),
+  auto_approve: z.array(z.string().min(1)).default([]),
+  require_approval: z.array(z.string().min(1)).default([]),
+});
+export type ToolApprovalPolicy = z.infer<typeof ToolApprovalPolicy>;
+
+/** An external harness that is asked too. */
+export const ExternalHarness = z.strictObject({
+  name: z.string().min(1),
+  url: z.string().min(1),
+  timeout: Duration.default("5s"),
+  fail: z.enum(["closed", "open"]).default("closed"),
+});
+export type ExternalHarness = z.infer<typeof ExternalHarness>;
+
+/** An example with the verdict it must get; the file is refused when one does not. */
+export const PolicyTest = z.strictObject({
+  name: z.string().min(1),
+  given: z.strictObject({
+    tool: z.string(),
+    event: z.string().default("pre_action"),
+    trust: z.enum(TRUST_LEVELS).default("registered"),
+    agent: z.string().default("agent"),
+    user: z.string().default("user"),
+    tenant: z.string().default("default"),
+    roles: z.array(z.string()).default([]),
+    scopes: z.array(z.string()).default([]),
+    started: z.enum(STARTS).default("interactive"),
+    enforcement: z.enum(ENFORCEMENTS).default("asked"),
+    mode: z.string().default("default"),
+    depth: z.int().default(0),
+    opaque: z.boolean().default(false),
+    effects: z.array(z.looseObject({ kind: z.enum(["read", "write", "exec", "net"]) })).default([]),
+    arguments: z.unknown().optional(),
+    at: z.string().optional().describe("the time, RFC 3339"),
+  }),
+  expect: RuleVerdict,
+  rule: z.string().optional().describe("the rule that must match"),
+});
+export type PolicyTest = z.infer<typeof PolicyTest>;
+
+/** The whole file. HAAK's members mean what they mean there. */
+export const ConstitutionFile = z.strictObject({
+  tool_rules: z.array(Rule),
+  default_mandate: z.string().default(""),
+  tool_approval_policy: ToolApprovalPolicy.optional(),
+  tools: z.record(z.string(), ToolDeclaration).default({}),
+  limits: z.array(Limit).default([]),
+  harnesses: z.array(ExternalHarness).default([]),
+  tests: z.array(PolicyTest).default([]),
+});
+export type ConstitutionFile = z.infer<typeof ConstitutionFile>;

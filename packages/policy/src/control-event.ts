@@ -1,0 +1,8 @@
+/** A step of an agent that is decided on, or noted. The names are those of the Agent Harness Protocol. */
+export interface ControlEvent {
+  readonly event_type: string;
+  readonly session_id: string;
+  readonly agent_id: string;
+  readonly depth: number;
+  readonly payload: unknown;
+}

@@ -1,0 +1,372 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { blake3Hex } from "../blake3.ts";
+import type { DecisionInput } from "../conditions/input.ts";
+import { loadPolicy } from "../constitution/load.ts";
+import type { Effect } from "../effect.ts";
+import { History } from "../history/history.ts";
+import type { Subject } from "../subject.ts";
+import type { Policy } from "./policy.ts";
+
+const prose = Buffer.from("be kind");
+
+function policyOf(rules: string): Policy {
+  return loadPolicy({ file: "constitution.yaml", rules, prose });
+}
+
+function shipped(name: string): Policy {
+  const text = (file: string) => readFileSync(new URL(`../../constitutions/${file}`, import.meta.url));
+  return loadPolicy({ file: `${name}.yaml`, rules: text(`${name}.yaml`).toString(), prose });
+}
+
+const someone: Subject = {
+  user: "ann",
+  tenant: "acme",
+  roles: ["developer"],
+  scopes: ["repo:write"],
+  agent: "coder",
+  trust: "registered",
+  session: "s1",
+  started: "interactive",
+  chain: [],
+  depth: 0,
+  mode: "default",
+  enforcement: "asked",
+};
+
+interface Given {
+  tool?: string;
+  event?: string;
+  effects?: Effect[];
+  opaque?: boolean;
+  arguments?: unknown;
+  subject?: Partial<Subject>;
+  counters?: Record<string, number>;
+  at?: string;
+}
+
+function input({
+  tool = "bash",
+  event = "pre_action",
+  effects = [],
+  opaque = false,
+  subject,
+  counters = {},
+  at = "2026-11-15T12:00:00Z",
+  ...rest
+}: Given): DecisionInput {
+  return {
+    event_type: event,
+    action: { tool, effects, opaque, doubts: [], claims: {}, arguments: rest.arguments ?? {} },
+    subject: { ...someone, ...subject },
+    counters,
+    at: Date.parse(at),
+  };
+}
+
+/** Whether a condition, written as YAML, holds. */
+function holds(condition: string, given: Given): boolean {
+  const policy = policyOf(`tool_rules:\n  - { name: r, condition: ${condition}, verdict: allowed }`);
+  return policy.decide(input(given)).verdict === "allowed";
+}
+
+describe("HAAK's rules", () => {
+  const policy = shipped("haak");
+  const verdict = (tool: string, trust: Subject["trust"]) =>
+    policy.decide(input({ tool, subject: { trust } })).verdict;
+
+  test("unknown agents are kept from shell and files, and may read, search and send messages", () => {
+    for (const tool of ["bash", "write_file", "spawn_subagent"])
+      expect(verdict(tool, "unknown")).toBe("blocked");
+    for (const tool of ["read_file", "search", "send_message"])
+      expect(verdict(tool, "unknown")).toBe("allowed");
+  });
+
+  test("registered and standing agents may use any tool", () => {
+    for (const tool of ["bash", "anything"]) {
+      expect(verdict(tool, "registered")).toBe("allowed");
+      expect(verdict(tool, "standing")).toBe("allowed");
+    }
+  });
+
+  test("what no rule names is blocked, with the reason", () => {
+    const { verdict, reason, rule } = policy.decide(input({ tool: "launch", subject: { trust: "unknown" } }));
+    expect({ verdict, reason, rule }).toEqual({
+      verdict: "blocked",
+      reason: "no matching policy rule",
+      rule: undefined,
+    });
+  });
+
+  test("every verdict carries the hash of the prose and of the rules", () => {
+    for (const tool of ["bash", "launch"]) {
+      const verdict = policy.decide(input({ tool, subject: { trust: "unknown" } }));
+      expect(verdict.constitution_hash).toBe(blake3Hex(prose));
+      expect(verdict.constitution_hash).toMatch(/^[0-9a-f]{64}$/);
+      expect(verdict.rules_hash).toMatch(/^[0-9a-f]{64}$/);
+    }
+  });
+});
+
+describe("rules", () => {
+  test("the first that matches wins, in the order of the file", () => {
+    const policy = policyOf(`
+tool_rules:
+  - { name: first, condition: { tool_name_matches: [bash] }, verdict: blocked, reason: no }
+  - { name: second, condition: {}, verdict: allowed }
+  - { name: third, condition: { tool_name_matches: [ls] }, verdict: blocked }`);
+    expect(policy.decide(input({ tool: "bash" }))).toMatchObject({
+      verdict: "blocked",
+      rule: "first",
+      reason: "no",
+    });
+    expect(policy.decide(input({ tool: "ls" }))).toMatchObject({ verdict: "allowed", rule: "second" });
+  });
+
+  test("conditions are ANDed, and an empty one matches everything", () => {
+    const both = "{ agent_trust: unknown, tool_name_matches: [bash] }";
+    expect(holds(both, { tool: "bash", subject: { trust: "unknown" } })).toBe(true);
+    expect(holds(both, { tool: "bash" })).toBe(false);
+    expect(holds(both, { tool: "ls", subject: { trust: "unknown" } })).toBe(false);
+    expect(holds("{}", {})).toBe(true);
+  });
+
+  test("carry what their verdict needs", () => {
+    const policy = policyOf(`
+tool_rules:
+  - { name: later, condition: { tool_name_matches: [a] }, verdict: defer, retry_after: 5s }
+  - { name: two, condition: { tool_name_matches: [b] }, verdict: ask, quorum: 2, expires: 1h }
+  - { name: other, condition: { tool_name_matches: [c] }, verdict: modify, patch: { command: ls } }`);
+    expect(policy.decide(input({ tool: "a" }))).toMatchObject({ verdict: "defer", retry_after_ms: 5_000 });
+    expect(policy.decide(input({ tool: "b" }))).toMatchObject({
+      verdict: "ask",
+      quorum: 2,
+      expires_ms: 3_600_000,
+    });
+    expect(policy.decide(input({ tool: "c" }))).toMatchObject({
+      verdict: "modify",
+      patch: { command: "ls" },
+    });
+  });
+});
+
+const read = (place: "workspace" | "home" | "unknown", inside?: string): Effect => ({
+  kind: "read",
+  path: `/w/${inside ?? "x"}`,
+  place,
+  ...(inside === undefined ? {} : { inside }),
+});
+const write = (path: string, destroys = false): Effect => ({
+  kind: "write",
+  path,
+  place: "workspace",
+  inside: path.slice(3),
+  destroys,
+});
+const run = (...words: (string | null)[]): Effect => ({
+  kind: "exec",
+  command: words[0] ?? "",
+  arguments: words.slice(1),
+  opaque: false,
+});
+const net = (host: string): Effect => ({ kind: "net", host });
+
+describe("conditions", () => {
+  test.each<[string, Given, Given]>([
+    ["{ agent_trust: [unknown, registered] }", {}, { subject: { trust: "standing" } }],
+    ["{ tool_name_matches: ['mcp__*', bash] }", { tool: "mcp__git__push" }, { tool: "xmcp__git" }],
+    ["{ event: pre_prompt }", { event: "pre_prompt" }, { event: "pre_action" }],
+    ["{ agent: 'cod*' }", {}, { subject: { agent: "writer" } }],
+    ["{ user: ann }", {}, { subject: { user: "annie" } }],
+    ["{ tenant: acme }", {}, { subject: { tenant: "other" } }],
+    ["{ role: [admin, developer] }", {}, { subject: { roles: ["guest"] } }],
+    ["{ scopes: [repo:write] }", {}, { subject: { scopes: [] } }],
+    ["{ scopes: [a, b] }", { subject: { scopes: ["*"] } }, { subject: { scopes: ["a"] } }],
+    ["{ started: [background, interactive] }", {}, { subject: { started: "api" } }],
+    ["{ session: s1 }", {}, { subject: { session: "s2" } }],
+    ["{ mode: plan }", { subject: { mode: "plan" } }, {}],
+    ["{ depth: { at_least: 1, at_most: 2 } }", { subject: { depth: 2 } }, { subject: { depth: 3 } }],
+    ["{ enforcement: [performed, confined] }", { subject: { enforcement: "confined" } }, {}],
+    ["{ opaque: false }", {}, { opaque: true }],
+    ["{ effects: { every: [read] } }", { effects: [read("home")] }, { effects: [read("home"), net("x")] }],
+    ["{ effects: { any: [net] } }", { effects: [read("home"), net("x")] }, { effects: [read("home")] }],
+    [
+      "{ reads: { every: { place: workspace } } }",
+      { effects: [read("workspace")] },
+      { effects: [read("workspace"), read("home")] },
+    ],
+    [
+      "{ reads: { every: { place: workspace } } }",
+      { effects: [write("/w/a")] },
+      { effects: [read("unknown")] },
+    ],
+    [
+      "{ paths: { any: { match: 'src/**' } } }",
+      { effects: [read("workspace", "src/a/b.ts")] },
+      { effects: [read("workspace", "lib/a.ts")] },
+    ],
+    [
+      "{ paths: { any: { match: /w/secret/* } } }",
+      { effects: [write("/w/secret/x")] },
+      { effects: [write("/w/secret/x/y")] },
+    ],
+    [
+      "{ writes: { any: { destroys: true } } }",
+      { effects: [write("/w/a", true)] },
+      { effects: [write("/w/a")] },
+    ],
+    [
+      "{ commands: { every: [ls, 'git status'] } }",
+      { effects: [run("ls", "-la"), run("git", "status", "-s")] },
+      { effects: [run("git", "push")] },
+    ],
+    [
+      "{ commands: { every: ['git status'] } }",
+      { effects: [run("git", "status")] },
+      { effects: [run("git", null)] },
+    ],
+    [
+      "{ commands: { any: ['git push'] } }",
+      { effects: [run("git", "-C", "x", "push", "origin")] },
+      { effects: [run("git", "status")] },
+    ],
+    ["{ commands: { any: ['git push'] } }", { effects: [run("git", null)] }, { effects: [run("hg", null)] }],
+    [
+      "{ hosts: { every: ['*.example.com'] } }",
+      { effects: [net("a.example.com")] },
+      { effects: [net("a.example.com"), net("*")] },
+    ],
+    ["{ hosts: { any: [evil.example] } }", { effects: [net("*")] }, { effects: [net("good.example")] }],
+    ["{ arguments: { a.b: 'x*' } }", { arguments: { a: { b: "xyz" } } }, { arguments: { a: "xyz" } }],
+    ["{ time: { from: '09:00', until: '17:00', days: [sun] } }", {}, { at: "2026-11-15T17:00:00Z" }],
+    ["{ time: { from: '22:00', until: '06:00' } }", { at: "2026-11-15T23:30:00Z" }, {}],
+    ["{ time: { from: '13:00', until: '14:00', zone: Europe/Berlin } }", {}, { at: "2026-11-15T13:30:00Z" }],
+    ["{ not: { tool_name_matches: [bash] } }", { tool: "ls" }, { tool: "bash" }],
+    ["{ any_of: [{ user: bob }, { tool_name_matches: [ls] }] }", { tool: "ls" }, { tool: "bash" }],
+  ])("%s", (condition, match, miss) => {
+    expect(holds(condition, match)).toBe(true);
+    expect(holds(condition, miss)).toBe(false);
+  });
+
+  test("tools declare what they need and how sensitive they are", () => {
+    const policy = policyOf(`
+tools: { deploy: { scopes: [prod], sensitivity: high } }
+tool_rules:
+  - { name: unscoped, condition: { lacks_scopes: true }, verdict: blocked }
+  - { name: high, condition: { sensitivity: high }, verdict: ask }
+  - { name: rest, condition: {}, verdict: allowed }`);
+    const decide = (tool: string, scopes: string[]) =>
+      policy.decide(input({ tool, subject: { scopes } })).rule;
+    expect(decide("deploy", [])).toBe("unscoped");
+    expect(decide("deploy", ["prod"])).toBe("high");
+    expect(decide("ls", [])).toBe("rest");
+  });
+
+  test("Harn's lists are rules of their own, and what they do not name falls to the rules after them", () => {
+    const policy = policyOf(`
+tool_approval_policy: { auto_deny: ['rm*'], write_path_allowlist: ['src/**'], auto_approve: [read], require_approval: [edit] }
+tool_rules: []`);
+    const decide = (tool: string, effects: Effect[] = []) => policy.decide(input({ tool, effects })).verdict;
+    expect(decide("rmdir")).toBe("blocked");
+    expect(decide("read", [write("/w/lib/x")])).toBe("blocked");
+    expect(decide("read", [write("/w/src/x")])).toBe("allowed");
+    expect(decide("edit")).toBe("ask");
+    expect(policy.decide(input({ tool: "other" }))).toMatchObject({
+      verdict: "blocked",
+      reason: "no matching policy rule",
+    });
+  });
+});
+
+describe("sequences", () => {
+  const policy = policyOf(`
+tool_rules:
+  - name: too_many
+    condition: { tool_name_matches: [send], count: { of: { tool_name_matches: [send] }, within: 10m, at_least: 2, by: user } }
+    verdict: blocked
+  - name: after_secrets
+    condition: { tool_name_matches: [send], after: { of: { paths: { any: { place: home } } } } }
+    verdict: ask
+  - { name: rest, condition: {}, verdict: allowed }`);
+  const at = (minute: number) => `2026-11-15T12:${String(minute).padStart(2, "0")}:00Z`;
+
+  function play(history: History, given: Given): string | undefined {
+    const now = Date.parse(given.at ?? at(0));
+    const subject = { ...someone, ...given.subject };
+    const counted = input({ ...given, counters: { ...history.counters(subject, now) } });
+    const { verdict, rule } = policy.decide(counted);
+    if (verdict === "allowed") history.note(counted);
+    return rule;
+  }
+
+  test("count what was let through, within a time, by whoever the rule says", () => {
+    const history = new History(policy.sequences);
+    const send = (minute: number, subject: Partial<Subject> = {}) =>
+      play(history, { tool: "send", at: at(minute), subject });
+    expect([send(0), send(1, { session: "s2" }), send(2), send(2)]).toEqual([
+      "rest",
+      "rest",
+      "too_many",
+      "too_many",
+    ]);
+    expect(send(2, { user: "bob" })).toBe("rest");
+    expect(send(2, { tenant: "other" })).toBe("rest");
+    expect(send(11)).toBe("rest");
+  });
+
+  test("know what came before in the session", () => {
+    const history = new History(policy.sequences);
+    expect(play(history, { tool: "send" })).toBe("rest");
+    expect(play(history, { tool: "read", effects: [read("home")] })).toBe("rest");
+    expect(play(history, { tool: "send", subject: { user: "bob" } })).toBe("after_secrets");
+    expect(play(history, { tool: "send", subject: { user: "bob", session: "s2" } })).toBe("rest");
+  });
+});
+
+describe("an explanation", () => {
+  test("names the rule that matched and what failed in the ones before it", () => {
+    const policy = policyOf(`
+tool_rules:
+  - { name: a, condition: { user: bob, tool_name_matches: [bash] }, verdict: blocked }
+  - { name: b, condition: { tool_name_matches: [bash] }, verdict: ask, reason: careful }
+  - { name: c, condition: {}, verdict: allowed }`);
+    expect(policy.explain(input({})).rules).toEqual([
+      { rule: "a", matched: false, held: ["tool_name_matches"], failed: ["user"] },
+      { rule: "b", matched: true, held: ["tool_name_matches"], failed: [] },
+    ]);
+  });
+});
+
+describe("a bad file", () => {
+  const fails = (rules: string) => {
+    try {
+      policyOf(rules);
+    } catch (error) {
+      return error instanceof Error ? error.message : "";
+    }
+    return "loaded";
+  };
+
+  test("is refused with line and column", () => {
+    expect(fails("tool_rules:\n  - { name: a, verdict: maybe }")).toMatch(
+      /^constitution\.yaml:2:\d+: tool_rules\.0\.verdict: /,
+    );
+    expect(
+      fails("tool_rules:\n  - name: a\n    condition: { tool_nam_matches: [x] }\n    verdict: allowed"),
+    ).toMatch(/^constitution\.yaml:3:\d+: /);
+    expect(fails("tool_rules: [")).toMatch(/^constitution\.yaml:1:\d+: /);
+    expect(fails("tool_rules: []\ntool_rules: []")).toMatch(/^constitution\.yaml:2:1: /);
+    expect(fails("")).toContain("tool_rules");
+  });
+
+  test("is refused when one of its own tests fails", () => {
+    const text = fails(`
+tool_rules: [{ name: a, condition: {}, verdict: ask }]
+tests: [{ name: must pass, given: { tool: x }, expect: allowed }]`);
+    expect(text).toBe('constitution.yaml: test "must pass": expected allowed, got ask by rule "a"');
+  });
+});
+
+test("the default constitution passes its own tests", () => {
+  expect(shipped("default").file.tests.length).toBeGreaterThan(8);
+});

@@ -1,0 +1,98 @@
+import { compilePlain, many } from "../conditions/compile.ts";
+import type { DecisionInput } from "../conditions/input.ts";
+import { rulesOf } from "../constitution/approval-lists.ts";
+import type { ConstitutionFile, Limit, Rule } from "../constitution/constitution.ts";
+import { milliseconds } from "../constitution/duration.ts";
+import type { Sequence } from "../history/sequence.ts";
+import { type CompiledRule, compileRule } from "./compiled-rule.ts";
+import { type Explanation, explain } from "./explain.ts";
+import { RuleIndex } from "./rule-index.ts";
+import type { PolicyVerdict } from "./verdict.ts";
+
+/** What a verdict says when no rule matched. */
+export const NO_RULE = "no matching policy rule";
+
+/** The two names of a policy: of its prose, and of its rules. */
+export interface PolicyHashes {
+  readonly constitution_hash: string;
+  readonly rules_hash: string;
+}
+
+/** A constitution made ready to decide. Deciding is pure: the same input gets the same verdict, then and now. */
+export class Policy {
+  readonly file: ConstitutionFile;
+  readonly hashes: PolicyHashes;
+  /** What must be counted for the rules that ask about earlier actions. */
+  readonly sequences: readonly Sequence[];
+  readonly rules: readonly CompiledRule[];
+  /** The limits, each with which actions count against it. */
+  readonly limits: readonly { readonly limit: Limit; readonly applies: (input: DecisionInput) => boolean }[];
+  /** The members of the arguments that rules look at, by dotted path; the others need not be kept to decide again. */
+  readonly argumentPaths: readonly string[];
+  readonly #index: RuleIndex;
+  readonly #verdicts: readonly PolicyVerdict[];
+  readonly #noRule: PolicyVerdict;
+
+  constructor(file: ConstitutionFile, hashes: PolicyHashes) {
+    this.file = file;
+    this.hashes = hashes;
+    const sequences: Sequence[] = [];
+    const rules = rulesOf(file);
+    this.rules = rules.map((rule, index) => {
+      const keys = new Map<object, string>();
+      for (const sequence of [...many(rule.condition.count), ...many(rule.condition.after)]) {
+        const key = `${rule.name}#${keys.size}`;
+        keys.set(sequence, key);
+        const within = sequence.within === undefined ? undefined : milliseconds(sequence.within);
+        sequences.push({ key, by: sequence.by, within, clauses: compilePlain(sequence.of, file.tools) });
+      }
+      return compileRule(rule, index, file.tools, (sequence) => keys.get(sequence) ?? "");
+    });
+    this.sequences = sequences;
+    this.limits = file.limits.map((limit) => {
+      const clauses = compilePlain(limit.condition, file.tools);
+      return { limit, applies: (input) => clauses.every(({ holds }) => holds(input)) };
+    });
+    this.argumentPaths = argumentPathsIn(file);
+    this.#index = new RuleIndex(this.rules);
+    this.#verdicts = rules.map((rule) => verdictOf(rule, hashes));
+    this.#noRule = { verdict: "blocked", reason: NO_RULE, rule: undefined, ...hashes };
+  }
+
+  /** The verdict on an action: that of the first rule that matches, and blocked when none does. */
+  decide(input: DecisionInput): PolicyVerdict {
+    const rule = this.#index.first(input);
+    return (rule && this.#verdicts[rule.index]) ?? this.#noRule;
+  }
+
+  /** Why the verdict is what it is: the rule that matched, and what failed in the ones before it. */
+  explain(input: DecisionInput): Explanation {
+    return explain(input, this.rules, this.decide(input));
+  }
+}
+
+/** Every dotted path under an `arguments` condition, wherever in the file it stands. */
+function argumentPathsIn(value: unknown): string[] {
+  if (Array.isArray(value)) return [...new Set(value.flatMap(argumentPathsIn))];
+  if (typeof value !== "object" || value === null) return [];
+  const paths = Object.entries(value).flatMap(([name, member]) =>
+    name === "arguments" && typeof member === "object" && member !== null
+      ? Object.keys(member)
+      : argumentPathsIn(member),
+  );
+  return [...new Set(paths)];
+}
+
+function verdictOf(rule: Rule, hashes: PolicyHashes): PolicyVerdict {
+  const { verdict, reason, name, patch, retry_after, quorum, expires } = rule;
+  return {
+    verdict,
+    reason: reason || `rule "${name}"`,
+    rule: name,
+    ...hashes,
+    ...(patch && { patch }),
+    ...(verdict === "defer" && { retry_after_ms: milliseconds(retry_after ?? "1m") }),
+    ...(quorum !== undefined && { quorum }),
+    ...(expires !== undefined && { expires_ms: milliseconds(expires) }),
+  };
+}

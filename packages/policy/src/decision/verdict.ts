@@ -1,0 +1,28 @@
+import type { RuleVerdict } from "../constitution/constitution.ts";
+
+/** What the constitution says about an action, and by which rule. */
+export interface PolicyVerdict {
+  readonly verdict: RuleVerdict;
+  readonly reason: string;
+  /** The rule that matched; absent when none did. */
+  readonly rule: string | undefined;
+  /** BLAKE3 of the prose constitution. */
+  readonly constitution_hash: string;
+  /** BLAKE3 of the rules. */
+  readonly rules_hash: string;
+  /** For `modify`: members of the arguments to set, by dotted path. */
+  readonly patch?: Readonly<Record<string, unknown>>;
+  /** For `defer`: when to ask again. */
+  readonly retry_after_ms?: number;
+  /** For `ask`: how many people must agree, and for how long the question stands. */
+  readonly quorum?: number;
+  readonly expires_ms?: number;
+}
+
+/** From the strictest to the loosest. */
+const STRICTNESS: readonly RuleVerdict[] = ["blocked", "defer", "ask", "modify", "allowed"];
+
+/** Whether one verdict is at least as strict as another. */
+export function isAtLeastAsStrict(verdict: RuleVerdict, than: RuleVerdict): boolean {
+  return STRICTNESS.indexOf(verdict) <= STRICTNESS.indexOf(than);
+}

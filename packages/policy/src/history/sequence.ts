@@ -1,0 +1,11 @@
+import type { Clause } from "../conditions/effect-clauses.ts";
+import type { Whose } from "../constitution/condition.ts";
+
+/** Something earlier that a rule asks about: actions of a kind, by somebody, within a time. */
+export interface Sequence {
+  readonly key: string;
+  readonly by: Whose;
+  /** Milliseconds; without it, since the beginning. */
+  readonly within: number | undefined;
+  readonly clauses: readonly Clause[];
+}

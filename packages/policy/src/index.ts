@@ -1,0 +1,28 @@
+export type { Action, Claims } from "./action.ts";
+export { blake3Hex } from "./blake3.ts";
+export type { Counters, DecisionInput } from "./conditions/input.ts";
+export {
+  ConstitutionFile,
+  type ExternalHarness,
+  type Limit,
+  RuleVerdict,
+} from "./constitution/constitution.ts";
+export { milliseconds } from "./constitution/duration.ts";
+export { type ConstitutionText, loadPolicy } from "./constitution/load.ts";
+export type { ControlEvent } from "./control-event.ts";
+export type { Explanation, RuleOutcome } from "./decision/explain.ts";
+export { NO_RULE, Policy, type PolicyHashes } from "./decision/policy.ts";
+export { isAtLeastAsStrict, type PolicyVerdict } from "./decision/verdict.ts";
+export { type Effect, type EffectKind, PLACES, type Place } from "./effect.ts";
+export { History } from "./history/history.ts";
+export { PolicyError, type PolicyFault } from "./policy-error.ts";
+export { Roster, RosterEntry } from "./roster/roster.ts";
+export {
+  ENFORCEMENTS,
+  type Enforcement,
+  STARTS,
+  type Started,
+  type Subject,
+  TRUST_LEVELS,
+  type Trust,
+} from "./subject.ts";

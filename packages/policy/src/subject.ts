@@ -1,0 +1,30 @@
+/** How well an agent is known. */
+export const TRUST_LEVELS = ["unknown", "registered", "standing"] as const;
+export type Trust = (typeof TRUST_LEVELS)[number];
+
+/** How the work was started. */
+export const STARTS = ["interactive", "sub-agent", "background", "api"] as const;
+export type Started = (typeof STARTS)[number];
+
+/** Whether an action that was not allowed can happen all the same, from the strongest hold to none. */
+export const ENFORCEMENTS = ["performed", "confined", "asked", "observed"] as const;
+export type Enforcement = (typeof ENFORCEMENTS)[number];
+
+/** On whose behalf, and through whom, an action is asked for: what the harness knows, never what the agent claims. */
+export interface Subject {
+  readonly user: string;
+  readonly tenant: string;
+  readonly roles: readonly string[];
+  readonly scopes: readonly string[];
+  readonly agent: string;
+  readonly trust: Trust;
+  readonly session: string;
+  /** The session that the user started, when this one was delegated; limits count for the whole tree. */
+  readonly root_session?: string;
+  readonly started: Started;
+  /** The agents between the one the user started and the one that acts, outermost first; empty for the former. */
+  readonly chain: readonly string[];
+  readonly depth: number;
+  readonly mode: string;
+  readonly enforcement: Enforcement;
+}

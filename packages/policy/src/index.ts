@@ -12,6 +12,7 @@ export { type ConstitutionText, loadPolicy } from "./constitution/load.ts";
 export type { ControlEvent } from "./control-event.ts";
 export type { Explanation, RuleOutcome } from "./decision/explain.ts";
 export { NO_RULE, Policy, type PolicyHashes } from "./decision/policy.ts";
+export { isNoLooser } from "./decision/stricter.ts";
 export { isAtLeastAsStrict, type PolicyVerdict } from "./decision/verdict.ts";
 export { type Effect, type EffectKind, PLACES, type Place } from "./effect.ts";
 export { History } from "./history/history.ts";

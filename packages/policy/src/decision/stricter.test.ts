@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { readConstitution } from "../constitution/read.ts";
+import { isNoLooser } from "./stricter.ts";
+
+const BASE = `
+tool_rules:
+  - { name: a, condition: { tool_name_matches: [rm] }, verdict: ask }
+  - { name: b, condition: {}, verdict: allowed }
+limits: [{ name: calls, per: user, within: 1h, calls: 10 }]
+harnesses: [{ name: h, url: "http://h", fail: open }]
+`;
+
+const file = (text: string) => readConstitution(text, "f");
+
+test.each<[string, string]>([
+  ["the same", BASE],
+  ["other words", BASE.replace("name: a,", "name: z, reason: because,")],
+  ["a stricter verdict", BASE.replace("verdict: ask", "verdict: blocked")],
+  [
+    "a block more",
+    BASE.replace("tool_rules:", "tool_rules:\n  - { name: n, condition: { user: x }, verdict: blocked }"),
+  ],
+  ["a lower limit", BASE.replace("calls: 10", "calls: 5")],
+  ["a limit more", BASE.replace("limits: [", "limits: [{ name: more, per: tenant, within: 1d, cost: 1 }, ")],
+  ["a harness that must answer", BASE.replace("fail: open", "fail: closed")],
+  ["another mandate", `${BASE}default_mandate: be good`],
+])("%s is no looser", (_, text) => {
+  expect(isNoLooser(file(text), file(BASE))).toBe(true);
+});
+
+test.each<[string, string]>([
+  ["a looser verdict", BASE.replace("verdict: ask", "verdict: allowed")],
+  ["a rule less", BASE.replace(/ {2}- \{ name: a.*\n/, "")],
+  [
+    "a question before a block could be",
+    BASE.replace("tool_rules:", "tool_rules:\n  - { name: n, condition: {}, verdict: ask }"),
+  ],
+  ["a wider condition", BASE.replace("[rm]", "[rm, ls]")],
+  ["a higher limit", BASE.replace("calls: 10", "calls: 11")],
+  ["a limit less", BASE.replace(/limits: .*\n/, "")],
+  ["a harness less", BASE.replace(/harnesses: .*\n/, "")],
+  ["another order", BASE.replace(/( {2}- \{ name: a.*\n)( {2}- \{ name: b.*\n)/, "$2$1")],
+])("%s is looser, as far as one can see", (_, text) => {
+  expect(isNoLooser(file(text), file(BASE))).toBe(false);
+});

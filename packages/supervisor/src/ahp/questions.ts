@@ -1,0 +1,70 @@
+import type { Call, QueryRequest, QueryResponse } from "@reins/ahp";
+import { z } from "zod";
+import { queryApproval } from "../approvals/query.ts";
+import { SupervisorError } from "../supervisor-error.ts";
+import type { SupervisorParts } from "./handlers.ts";
+import { principalOf } from "./subject.ts";
+
+const Delegation = z.object({
+  child_agent: z.string().min(1),
+  task: z.string().default(""),
+  scopes: z.array(z.string()).default([]),
+  session_token: z.string().optional(),
+});
+
+const RunQuestion = z.object({ run_id: z.string().optional() });
+
+/** Answers what an agent asks of its harness: about approvals, policy, budgets and runs, and for a child session. */
+export async function answerQuestion(
+  parts: SupervisorParts,
+  request: QueryRequest,
+  call: Call,
+): Promise<QueryResponse> {
+  const { identity, policies, approvals, runs, supervisor } = parts;
+  const principal = await principalOf(identity, call);
+  const { tenant } = principal;
+  const { session_id, agent_id, payload } = request;
+  switch (request.query_type) {
+    case "approval":
+      return queryApproval(approvals, { tenant, session: session_id, payload });
+    case "policy": {
+      const status = policies.status(tenant);
+      const rules = status?.policy?.rules.length ?? 0;
+      return { answer: { ...status?.policy?.hashes, rules, in_force: status?.policy !== undefined } };
+    }
+    case "budget": {
+      const subject = identity.subjectFor({
+        principal,
+        agent: agent_id,
+        session: session_id,
+        enforcement: "asked",
+        roster: policies.roster,
+      });
+      const used = supervisor.limitsOf(tenant)?.report(subject, Date.now()) ?? [];
+      return {
+        answer: {
+          limits: used.map(({ limit, used: usage }) => ({ ...limit, condition: undefined, used: usage })),
+        },
+      };
+    }
+    case "run": {
+      const { run_id } = RunQuestion.parse(payload ?? {});
+      return {
+        answer: {
+          runs: run_id === undefined ? await runs.list(tenant, session_id) : await runs.find(tenant, run_id),
+        },
+      };
+    }
+    case "delegate": {
+      const { child_agent, task, scopes, session_token } = Delegation.parse(payload);
+      const parent = { principal, parentSession: session_id, parentAgent: agent_id };
+      const child = { childAgent: child_agent, task, scopes, childToken: session_token };
+      return { answer: { ...(await identity.delegate({ ...parent, ...child })) } };
+    }
+    default:
+      throw new SupervisorError(
+        "invalid",
+        `there is no query_type "${request.query_type}"; ask for approval, policy, budget, run or delegate`,
+      );
+  }
+}

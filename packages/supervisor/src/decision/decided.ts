@@ -1,0 +1,18 @@
+import type { Enforcement, RuleVerdict } from "@reins/policy";
+
+/** What was decided on an event, after everybody who has a say was heard. */
+export interface Decided {
+  readonly verdict: RuleVerdict;
+  readonly reason: string;
+  /** The rule, limit or harness that settled it. */
+  readonly rule: string | undefined;
+  readonly enforcement: Enforcement;
+  /** The content id of the verdict in the ledger, always there when something is let through. */
+  readonly entry: string | undefined;
+  /** For `ask`: the approval that waits for a person. */
+  readonly approval?: string;
+  /** For `defer`. */
+  readonly retry_after_ms?: number;
+  /** For `modify`: the arguments to act with instead. */
+  readonly modified_arguments?: unknown;
+}

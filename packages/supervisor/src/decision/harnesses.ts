@@ -1,0 +1,87 @@
+import { AhpClient, type Decision } from "@reins/ahp";
+import { type ControlEvent, type ExternalHarness, milliseconds, type RuleVerdict } from "@reins/policy";
+
+/** What an external harness said. */
+export interface HarnessAnswer {
+  readonly harness: string;
+  /** Absent when it had nothing to say: it was not reached and the constitution lets that pass. */
+  readonly verdict: RuleVerdict | undefined;
+  readonly reason: string;
+  /** For the record. */
+  readonly remark?: string;
+}
+
+/** Asks other AHP harnesses, each within its time. One that fails blocks, unless the constitution says it may not. */
+export class Harnesses {
+  readonly #clients = new Map<string, Promise<AhpClient>>();
+
+  /** The answers, in the order of the constitution. */
+  ask(harnesses: readonly ExternalHarness[], event: ControlEvent): Promise<HarnessAnswer[]> {
+    return Promise.all(harnesses.map((harness) => this.#ask(harness, event)));
+  }
+
+  /** Ends every connection. */
+  async close(): Promise<void> {
+    const clients = await Promise.allSettled(this.#clients.values());
+    await Promise.all(clients.map((client) => client.status === "fulfilled" && client.value.close()));
+  }
+
+  async #ask(harness: ExternalHarness, event: ControlEvent): Promise<HarnessAnswer> {
+    const { name, fail } = harness;
+    try {
+      const client = await this.#clientOf(harness);
+      const type = event.event_type === "pre_prompt" ? "pre_prompt" : "pre_action";
+      const decision = await client.sendEventDecision(type, event.payload, {
+        timeoutMs: milliseconds(harness.timeout),
+      });
+      return { harness: name, ...verdictOf(decision, name) };
+    } catch (error) {
+      this.#clients.delete(name);
+      const reason = `the harness "${name}" did not decide: ${error instanceof Error ? error.message : String(error)}`;
+      if (fail === "open")
+        return {
+          harness: name,
+          verdict: undefined,
+          reason,
+          remark: `${reason}; the constitution lets that pass`,
+        };
+      return { harness: name, verdict: "blocked", reason };
+    }
+  }
+
+  #clientOf({ name, url, timeout }: ExternalHarness): Promise<AhpClient> {
+    const known = this.#clients.get(name);
+    if (known) return known;
+    const type = url.startsWith("ws") ? ("websocket" as const) : ("http" as const);
+    const client = AhpClient.connect(
+      { type, url },
+      { timeoutMs: milliseconds(timeout), onFailure: "throw" },
+    ).then(async (connected) => {
+      await connected.handshake(["pre_action", "pre_prompt"]);
+      return connected;
+    });
+    this.#clients.set(name, client);
+    return client;
+  }
+}
+
+function verdictOf(decision: Decision, name: string): { verdict: RuleVerdict; reason: string } {
+  switch (decision.decision) {
+    case "allow":
+      return { verdict: "allowed", reason: `the harness "${name}" allows it` };
+    case "block":
+      return { verdict: "blocked", reason: `the harness "${name}" blocks it: ${decision.reason}` };
+    case "escalate":
+      return { verdict: "ask", reason: `the harness "${name}" wants a person to decide: ${decision.reason}` };
+    case "defer":
+      return {
+        verdict: "defer",
+        reason: `the harness "${name}" puts it off: ${decision.reason ?? "no reason given"}`,
+      };
+    case "modify":
+      return {
+        verdict: "blocked",
+        reason: `the harness "${name}" would change it, which only the constitution may`,
+      };
+  }
+}

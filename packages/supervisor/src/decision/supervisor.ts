@@ -1,0 +1,310 @@
+import { randomUUID } from "node:crypto";
+import type { Ledger } from "@reins/ledger";
+import {
+  type Action,
+  type ControlEvent,
+  type DecisionInput,
+  History,
+  isAtLeastAsStrict,
+  type Policy,
+  type PolicyVerdict,
+  type RuleVerdict,
+  type Subject,
+} from "@reins/policy";
+import { type Change, change } from "@reins/store";
+import type { Approval, Approvals } from "../approvals/approvals.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { Limits } from "../limits/limits.ts";
+import { limitTables } from "../limits/tables.ts";
+import type { Use } from "../limits/usage.ts";
+import type { Decided } from "./decided.ts";
+import type { Harnesses } from "./harnesses.ts";
+import { applyPatch } from "./patch.ts";
+import { verdictDraft } from "./verdict-record.ts";
+
+/** Where an action takes place. */
+export interface Setting {
+  readonly cwd: string;
+  readonly roots: readonly string[];
+  /** The turn it belongs to, if it is known. */
+  readonly turn?: string;
+}
+
+/** Finds out what an event would do. */
+export type GatherFacts = (event: ControlEvent, subject: Subject, setting: Setting) => Promise<Action>;
+
+/** Tells the state of what an action would change, so that an answer counts for exactly that. */
+export type TargetState = (action: Action) => Promise<Readonly<Record<string, string>>>;
+
+/** What a supervisor stands on. */
+export interface SupervisorOptions {
+  readonly ledger: Ledger;
+  readonly approvals: Approvals;
+  /** The policy of a tenant, as it is in force now; none blocks everything. */
+  readonly policyFor: (tenant: string) => Policy | undefined;
+  readonly gatherFacts: GatherFacts;
+  readonly targetState?: TargetState;
+  readonly harnesses?: Harnesses;
+  /** Told when the entry of a verdict that let nothing through could not be written. */
+  readonly onRecordError?: (error: unknown) => void;
+  readonly clock?: Clock;
+  readonly newId?: () => string;
+}
+
+/** One decision on its way: what it is about and what has been settled so far. */
+interface Course {
+  readonly event: ControlEvent;
+  readonly subject: Subject;
+  readonly setting: Setting;
+  readonly policy: Policy;
+  readonly state: TenantState;
+  input: DecisionInput;
+  verdict: PolicyVerdict;
+  rule: string | undefined;
+  modified: unknown;
+  uses: readonly Use[];
+  approval: Approval | undefined;
+  changes: Change<unknown>[];
+  remarks: string[];
+}
+
+/** What is counted under one policy. */
+interface TenantState {
+  readonly policy: Policy;
+  readonly history: History;
+  readonly limits: Limits;
+}
+
+/**
+ * Decides on control events: facts, then policy, then limits, then external harnesses, then people, each only stricter
+ * than the one before. A verdict that lets something through is on the disk before it is released; whatever goes wrong
+ * on the way is a block with the reason.
+ */
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #clock: Clock;
+  readonly #newId: () => string;
+  readonly #states = new Map<string, TenantState>();
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#newId = options.newId ?? randomUUID;
+  }
+
+  /** The verdict on an event. Never rejects. */
+  async decide(event: ControlEvent, subject: Subject, setting: Setting): Promise<Decided> {
+    try {
+      const policy = this.#options.policyFor(subject.tenant);
+      if (!policy) return this.#withoutPolicy(event, subject);
+      const course = await this.#begin(event, subject, setting, policy);
+      await this.#applyPatch(course);
+      this.#reserve(course);
+      await this.#askHarnesses(course);
+      await this.#askPeople(course);
+      return await this.#conclude(course);
+    } catch (error) {
+      return blocked(subject, `it could not be decided: ${textOf(error)}`);
+    }
+  }
+
+  /** What a tenant's limits have counted, by policy in force. */
+  limitsOf(tenant: string): Limits | undefined {
+    const policy = this.#options.policyFor(tenant);
+    return policy && this.#stateOf(tenant, policy).limits;
+  }
+
+  async #begin(event: ControlEvent, subject: Subject, setting: Setting, policy: Policy): Promise<Course> {
+    const state = this.#stateOf(subject.tenant, policy);
+    const input = await this.#inputFor(event, subject, setting, state);
+    const verdict = policy.decide(input);
+    return {
+      event,
+      subject,
+      setting,
+      policy,
+      state,
+      input,
+      verdict,
+      rule: verdict.rule,
+      modified: undefined,
+      uses: [],
+      approval: undefined,
+      changes: [],
+      remarks: [],
+    };
+  }
+
+  async #inputFor(
+    event: ControlEvent,
+    subject: Subject,
+    setting: Setting,
+    state: TenantState,
+  ): Promise<DecisionInput> {
+    const action = await this.#options.gatherFacts(event, subject, setting);
+    const at = this.#clock.now().getTime();
+    return {
+      event_type: event.event_type,
+      action,
+      subject,
+      counters: state.history.counters(subject, at),
+      at,
+    };
+  }
+
+  /** A modified action is decided again as what it has become; one that would be modified further is blocked. */
+  async #applyPatch(course: Course): Promise<void> {
+    if (course.verdict.verdict !== "modify" || !course.verdict.patch) return;
+    const first = course.verdict;
+    const modified = applyPatch(course.input.action.arguments, course.verdict.patch);
+    const event = { ...course.event, payload: withArguments(course.event.payload, modified) };
+    course.input = await this.#inputFor(event, course.subject, course.setting, course.state);
+    const again = course.policy.decide(course.input);
+    if (again.verdict === "modify" && again.rule !== first.rule) {
+      this.#settle(
+        course,
+        "blocked",
+        `the rules "${first.rule}" and "${again.rule}" would change it in two ways`,
+        again.rule,
+      );
+      return;
+    }
+    course.modified = modified;
+    if (again.verdict === "allowed" || again.verdict === "modify") return;
+    course.verdict = again;
+    course.rule = again.rule;
+  }
+
+  #reserve(course: Course): void {
+    if (!letsThrough(course.verdict.verdict)) return;
+    const outcome = course.state.limits.reserve(course.input);
+    if (outcome.passed) course.uses = outcome.uses;
+    else this.#settle(course, outcome.verdict, outcome.reason, outcome.limit);
+  }
+
+  async #askHarnesses(course: Course): Promise<void> {
+    const { harnesses } = this.#options;
+    if (!harnesses || course.policy.file.harnesses.length === 0) return;
+    for (const answer of await harnesses.ask(course.policy.file.harnesses, course.event)) {
+      if (answer.remark !== undefined) course.remarks.push(answer.remark);
+      if (answer.verdict === undefined || isAtLeastAsStrict(course.verdict.verdict, answer.verdict)) continue;
+      this.#settle(course, answer.verdict, answer.reason, answer.harness);
+    }
+  }
+
+  /** A question is put to people once; an answer to the same action, or a grant for it, settles it. */
+  async #askPeople(course: Course): Promise<void> {
+    if (course.verdict.verdict !== "ask") return;
+    const { approvals, targetState } = this.#options;
+    const { subject, setting, input, verdict } = course;
+    const request = {
+      subject,
+      event_type: input.event_type,
+      facts: input.action,
+      cwd: setting.cwd,
+      target_state: (await targetState?.(input.action)) ?? {},
+      ...(setting.turn !== undefined && { turn: setting.turn }),
+      ...(verdict.rule !== undefined && { rule: verdict.rule }),
+      reason: verdict.reason,
+      ...(verdict.quorum !== undefined && { quorum: verdict.quorum }),
+      ...(verdict.expires_ms !== undefined && { expires_ms: verdict.expires_ms }),
+    };
+    const settled = await approvals.settled(request);
+    if (!settled) {
+      course.approval = await approvals.seek(request);
+      return;
+    }
+    const { approval, change: use } = settled;
+    if (approval) course.approval = approval;
+    if (use) course.changes.push(use);
+    this.#settle(course, settled.verdict, settled.reason, verdict.rule);
+    if (settled.verdict === "allowed") this.#reserve(course);
+  }
+
+  /** Writes the verdict down, and only then lets it out. */
+  async #conclude(course: Course): Promise<Decided> {
+    const { input, subject, verdict, policy, state } = course;
+    const modified = course.modified !== undefined && verdict.verdict === "modify";
+    const decided: Omit<Decided, "entry"> = {
+      verdict: verdict.verdict,
+      reason: verdict.reason,
+      rule: course.rule,
+      enforcement: subject.enforcement,
+      ...(course.approval && { approval: course.approval.id }),
+      ...(verdict.retry_after_ms !== undefined && { retry_after_ms: verdict.retry_after_ms }),
+      ...(modified && { modified_arguments: course.modified }),
+    };
+    const passes = letsThrough(verdict.verdict);
+    if (passes) state.history.note(input);
+    else state.limits.release(course.uses);
+    const { hashes, argumentPaths } = policy;
+    const draft = verdictDraft({ input, decided, hashes, argumentPaths, remarks: course.remarks });
+    const uses = passes && course.uses.length > 0 ? [change(limitTables, "keep", { uses: course.uses })] : [];
+    const recording = this.#options.ledger.record([draft], {
+      with: [...course.changes, ...uses],
+      durable: passes,
+    });
+    try {
+      const { entries } = await recording;
+      return { ...decided, entry: entries[0]?.cid };
+    } catch (error) {
+      state.limits.release(course.uses);
+      return blocked(subject, `the verdict could not be written: ${textOf(error)}`);
+    }
+  }
+
+  #settle(course: Course, verdict: RuleVerdict, reason: string, rule: string | undefined): void {
+    const { patch: _, ...rest } = course.verdict;
+    course.verdict = { ...rest, verdict, reason };
+    course.rule = rule;
+  }
+
+  async #withoutPolicy(event: ControlEvent, subject: Subject): Promise<Decided> {
+    const decided = blocked(subject, "no policy is loaded");
+    const action: Action = {
+      tool: toolIn(event.payload),
+      effects: [],
+      opaque: true,
+      doubts: [],
+      claims: {},
+      arguments: {},
+    };
+    const at = this.#clock.now().getTime();
+    const input: DecisionInput = { event_type: event.event_type, action, subject, counters: {}, at };
+    const draft = verdictDraft({ input, decided, hashes: undefined, argumentPaths: [], remarks: [] });
+    const { entries } = await this.#options.ledger.record([draft], { durable: false });
+    return { ...decided, entry: entries[0]?.cid };
+  }
+
+  #stateOf(tenant: string, policy: Policy): TenantState {
+    const known = this.#states.get(tenant);
+    if (known?.policy === policy) return known;
+    const state = { policy, history: new History(policy.sequences), limits: new Limits(policy, this.#newId) };
+    this.#states.set(tenant, state);
+    return state;
+  }
+}
+
+function letsThrough(verdict: RuleVerdict): boolean {
+  return verdict === "allowed" || verdict === "modify";
+}
+
+function blocked(subject: Subject, reason: string): Decided {
+  return { verdict: "blocked", reason, rule: undefined, enforcement: subject.enforcement, entry: undefined };
+}
+
+function withArguments(payload: unknown, args: unknown): unknown {
+  return typeof payload === "object" && payload !== null
+    ? { ...payload, arguments: args }
+    : { arguments: args };
+}
+
+function toolIn(payload: unknown): string {
+  if (typeof payload !== "object" || payload === null) return "";
+  const { tool_name, tool } = { tool_name: undefined, tool: undefined, ...payload };
+  return String(tool_name ?? tool ?? "");
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

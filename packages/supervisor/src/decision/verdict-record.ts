@@ -1,0 +1,63 @@
+import type { Draft } from "@reins/ledger";
+import type { Action, DecisionInput, PolicyHashes } from "@reins/policy";
+import { approvalTag } from "../approvals/tags.ts";
+import { redact } from "../record/redact.ts";
+import type { Decided } from "./decided.ts";
+
+/** What a verdict's entry is made from. */
+export interface VerdictRecord {
+  readonly input: DecisionInput;
+  readonly decided: Omit<Decided, "entry">;
+  readonly hashes: PolicyHashes | undefined;
+  /** Members of the arguments that the policy looks at; the others are not kept. */
+  readonly argumentPaths: readonly string[];
+  /** What else happened on the way, such as an external harness that was not reached. */
+  readonly remarks: readonly string[];
+}
+
+/** The entry of a verdict: who, what, by which rule, and everything needed to decide it again. */
+export function verdictDraft({ input, decided, hashes, argumentPaths, remarks }: VerdictRecord): Draft {
+  const { action, subject, event_type, counters, at } = input;
+  return {
+    quality: "policy_verdict",
+    actor: subject.agent,
+    target: action.tool,
+    entity_id: `${subject.agent}:${subject.session}`,
+    tags: [
+      "verdict",
+      decided.verdict,
+      ...(decided.approval === undefined ? [] : [approvalTag(decided.approval)]),
+    ],
+    payload: {
+      verdict: decided.verdict,
+      reason: decided.reason,
+      rule: decided.rule ?? null,
+      enforcement: decided.enforcement,
+      constitution_hash: hashes?.constitution_hash ?? null,
+      rules_hash: hashes?.rules_hash ?? null,
+      event_type,
+      at,
+      subject: { ...subject },
+      facts: redact(factsFor(action, argumentPaths)),
+      counters: { ...counters },
+      ...(decided.approval !== undefined && { approval: decided.approval }),
+      ...(remarks.length > 0 && { remarks }),
+    },
+  };
+}
+
+/** An action with no more of its arguments than the rules look at. */
+function factsFor(action: Action, paths: readonly string[]): Action {
+  const kept: Record<string, unknown> = {};
+  for (const path of paths) {
+    const value = memberAt(action.arguments, path.split("."));
+    if (value !== undefined) kept[path] = value;
+  }
+  return { ...action, arguments: kept };
+}
+
+function memberAt(value: unknown, [name, ...rest]: readonly string[]): unknown {
+  if (name === undefined) return value;
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return memberAt(Reflect.get(value, name), rest);
+}

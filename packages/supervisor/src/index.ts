@@ -1,0 +1,19 @@
+export { type SupervisorParts, supervisorHandlers } from "./ahp/handlers.ts";
+export { type Clock, systemClock } from "./clock.ts";
+export type { Decided } from "./decision/decided.ts";
+export { Harnesses } from "./decision/harnesses.ts";
+export {
+  type GatherFacts,
+  type Setting,
+  Supervisor,
+  type SupervisorOptions,
+  type TargetState,
+} from "./decision/supervisor.ts";
+export { Limits } from "./limits/limits.ts";
+export { limitTables } from "./limits/tables.ts";
+export { policyFiles, writeIfMissing } from "./policies/policy-home.ts";
+export { PolicyKeeper, type PolicyKeeperOptions, type PolicyStatus } from "./policies/policy-keeper.ts";
+export { redact } from "./record/redact.ts";
+export { type RunListener, Runs } from "./runs/runs.ts";
+export { type RunContract, type RunState, runTables } from "./runs/tables.ts";
+export { SupervisorError, type SupervisorErrorCode } from "./supervisor-error.ts";

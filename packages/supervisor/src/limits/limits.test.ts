@@ -1,0 +1,101 @@
+import { type DecisionInput, loadPolicy, type Subject } from "@reins/policy";
+import { expect, test } from "vitest";
+import { Limits } from "./limits.ts";
+
+const subject: Subject = {
+  user: "ann",
+  tenant: "acme",
+  roles: [],
+  scopes: [],
+  agent: "root",
+  trust: "registered",
+  session: "s1",
+  started: "interactive",
+  chain: [],
+  depth: 0,
+  mode: "default",
+  enforcement: "asked",
+};
+
+function limits(yaml: string) {
+  const policy = loadPolicy({
+    file: "c.yaml",
+    rules: `tool_rules: []\nlimits: ${yaml}`,
+    prose: new Uint8Array(),
+  });
+  let next = 0;
+  return new Limits(policy, () => String(next++));
+}
+
+const call = (at = 0, who: Partial<Subject> = {}, tool = "bash"): DecisionInput => ({
+  event_type: "pre_action",
+  action: { tool, effects: [], opaque: false, doubts: [], claims: {}, arguments: {} },
+  subject: { ...subject, ...who },
+  counters: {},
+  at,
+});
+
+test("of 1,000 calls at once against a budget of 100, 100 pass, sub-agents included", () => {
+  const budget = limits("[{ name: calls, per: session, within: 1h, calls: 100 }]");
+  const child = {
+    agent: "child",
+    session: "s2",
+    root_session: "s1",
+    chain: ["root"],
+    started: "sub-agent",
+  } as const;
+  const outcomes = Array.from({ length: 1_000 }, (_, n) => budget.reserve(call(n, n % 2 ? child : {})));
+  expect(outcomes.filter(({ passed }) => passed)).toHaveLength(100);
+  expect(outcomes.at(-1)).toEqual({
+    passed: false,
+    limit: "calls",
+    verdict: "blocked",
+    reason: 'the limit "calls" of 100 calls in 1h per session is used up',
+  });
+});
+
+test("what was reserved and not used is given back, and old uses count no more", () => {
+  const budget = limits("[{ name: calls, per: user, within: 10s, calls: 1, exceeded: defer }]");
+  const first = budget.reserve(call(0));
+  if (!first.passed) throw new Error("blocked");
+  expect(budget.reserve(call(1))).toMatchObject({ passed: false, verdict: "defer" });
+  budget.release(first.uses);
+  expect(budget.reserve(call(2)).passed).toBe(true);
+  expect(budget.reserve(call(10_001)).passed).toBe(false);
+  expect(budget.reserve(call(10_002)).passed).toBe(true);
+});
+
+test("tokens, cost and time count once they are settled", () => {
+  const budget = limits(
+    "[{ name: tokens, per: tenant, within: 1d, tokens: 1000 }, { name: cost, per: tenant, within: 1d, cost: 5 }]",
+  );
+  const first = budget.reserve(call(0));
+  if (!first.passed) throw new Error("blocked");
+  budget.settle(first.uses, { tokens: 900, cost: 1 });
+  const second = budget.reserve(call(1));
+  if (!second.passed) throw new Error("blocked");
+  budget.settle(second.uses, { tokens: 200, cost: 1 });
+  expect(budget.reserve(call(2))).toMatchObject({ passed: false, limit: "tokens" });
+});
+
+test("limits are each holder's own, in its tenant, and only for what they are about", () => {
+  const budget = limits(
+    "[{ name: calls, per: user, within: 1h, calls: 1, condition: { tool_name_matches: [deploy] } }]",
+  );
+  expect(budget.reserve(call(0, {}, "deploy")).passed).toBe(true);
+  expect(budget.reserve(call(0, {}, "deploy")).passed).toBe(false);
+  expect(budget.reserve(call(0, { user: "bob" }, "deploy")).passed).toBe(true);
+  expect(budget.reserve(call(0, { tenant: "other" }, "deploy")).passed).toBe(true);
+  expect(budget.reserve(call(0, {}, "ls")).passed).toBe(true);
+});
+
+test("uses are kept across a restart", () => {
+  const yaml = "[{ name: calls, per: user, within: 1h, calls: 2 }]";
+  const before = limits(yaml);
+  const uses = [before.reserve(call(0)), before.reserve(call(1))].flatMap((outcome) =>
+    outcome.passed ? outcome.uses : [],
+  );
+  const after = limits(yaml);
+  after.restore(uses);
+  expect(after.reserve(call(2)).passed).toBe(false);
+});

@@ -1,0 +1,126 @@
+import {
+  type DecisionInput,
+  type Limit,
+  milliseconds,
+  type Policy,
+  type RuleVerdict,
+  type Subject,
+} from "@reins/policy";
+import { exceeded, NO_USAGE, plus, type Usage, type Use } from "./usage.ts";
+
+/** What a limit says to an action. */
+export type LimitOutcome =
+  | { readonly passed: true; readonly uses: readonly Use[] }
+  | {
+      readonly passed: false;
+      readonly limit: string;
+      readonly verdict: RuleVerdict;
+      readonly reason: string;
+    };
+
+interface Counted {
+  readonly limit: Limit;
+  readonly within: number;
+  readonly time_ms: number | undefined;
+  readonly applies: (input: DecisionInput) => boolean;
+}
+
+/**
+ * Rate limits and budgets. A use is reserved before the action is let through and settled when it is known what it took;
+ * reserving is one step, so no number of callers at once gets past a limit. The whole delegation tree counts as one.
+ */
+export class Limits {
+  readonly #counted: readonly Counted[];
+  readonly #uses = new Map<string, Use[]>();
+  readonly #newId: () => string;
+
+  constructor(policy: Policy, newId: () => string) {
+    this.#newId = newId;
+    this.#counted = policy.limits.map(({ limit, applies }) => ({
+      limit,
+      within: milliseconds(limit.within),
+      time_ms: limit.time === undefined ? undefined : milliseconds(limit.time),
+      applies,
+    }));
+  }
+
+  /** Takes over uses that were kept across a restart. */
+  restore(uses: readonly Use[]): void {
+    for (const use of uses) this.#usesOf(use.limit, use.holder).push(use);
+  }
+
+  /** The longest time for which a use counts. */
+  get longestMs(): number {
+    return Math.max(0, ...this.#counted.map(({ within }) => within));
+  }
+
+  /** Reserves one call against every limit that applies, or none and says which one is used up. */
+  reserve(input: DecisionInput): LimitOutcome {
+    const applying = this.#counted.filter(({ applies }) => applies(input));
+    const reserved: Use[] = [];
+    for (const { limit, within, time_ms } of applying) {
+      const holder = holderOf(input.subject, limit);
+      const used = this.#used(limit.name, holder, input.at - within);
+      const passed = exceeded(plus(used, { ...NO_USAGE, calls: 1 }), limit, time_ms);
+      if (passed !== undefined) {
+        const reason = `the limit "${limit.name}" of ${passed} in ${limit.within} per ${limit.per} is used up`;
+        return { passed: false, limit: limit.name, verdict: limit.exceeded, reason };
+      }
+      reserved.push({ ...NO_USAGE, calls: 1, id: this.#newId(), limit: limit.name, holder, at: input.at });
+    }
+    for (const use of reserved) this.#usesOf(use.limit, use.holder).push(use);
+    return { passed: true, uses: reserved };
+  }
+
+  /** Gives back what was reserved for an action that was not let through after all. */
+  release(uses: readonly Use[]): void {
+    for (const { id, limit, holder } of uses) this.#replace(limit, holder, id, undefined);
+  }
+
+  /** Notes what an action took once that is known; gives the uses as they count now. */
+  settle(uses: readonly Use[], usage: Partial<Usage>): Use[] {
+    return uses.map((use) => {
+      const settled = { ...use, ...usage, calls: use.calls };
+      this.#replace(use.limit, use.holder, use.id, settled);
+      return settled;
+    });
+  }
+
+  /** What a subject has used of each limit, for those who ask. */
+  report(subject: Subject, at: number): { limit: Limit; used: Usage }[] {
+    return this.#counted.map(({ limit, within }) => ({
+      limit,
+      used: this.#used(limit.name, holderOf(subject, limit), at - within),
+    }));
+  }
+
+  #used(limit: string, holder: string, since: number): Usage {
+    const uses = this.#usesOf(limit, holder);
+    while (uses[0] && uses[0].at <= since) uses.shift();
+    return uses.reduce(plus, NO_USAGE);
+  }
+
+  #usesOf(limit: string, holder: string): Use[] {
+    const key = `${limit}\n${holder}`;
+    const uses = this.#uses.get(key) ?? [];
+    this.#uses.set(key, uses);
+    return uses;
+  }
+
+  #replace(limit: string, holder: string, id: string, by: Use | undefined): void {
+    const uses = this.#usesOf(limit, holder);
+    const index = uses.findIndex((use) => use.id === id);
+    if (index >= 0) uses.splice(index, 1, ...(by ? [by] : []));
+  }
+}
+
+/** Whose use it is: that of the root of the tree, in its tenant. */
+function holderOf(subject: Subject, { per }: Limit): string {
+  const names = {
+    user: subject.user,
+    agent: subject.chain[0] ?? subject.agent,
+    session: subject.root_session ?? subject.session,
+    tenant: "",
+  };
+  return JSON.stringify([subject.tenant, per, names[per]]);
+}

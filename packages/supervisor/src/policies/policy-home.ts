@@ -1,0 +1,48 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { ConstitutionText } from "@reins/policy";
+
+/** Where a constitution lies. */
+export interface PolicyFiles {
+  readonly rules: string;
+  readonly prose: string;
+  readonly roster: string;
+}
+
+/** The files of the harness itself, or of one of its tenants. */
+export function policyFiles(home: string, tenant: string): PolicyFiles {
+  const folder = tenant === "default" ? home : join(home, "tenants", tenant);
+  return {
+    rules: join(folder, "constitution.yaml"),
+    prose: join(folder, "constitution.md"),
+    roster: join(home, "agent-roster.jsonl"),
+  };
+}
+
+/** Reads a constitution; `undefined` when there is none. */
+export async function readPolicyFiles({ rules, prose }: PolicyFiles): Promise<ConstitutionText | undefined> {
+  const [rulesText, proseBytes] = await Promise.all([readIfThere(rules), readIfThere(prose)]);
+  if (!rulesText) return undefined;
+  return { file: rules, rules: rulesText.toString("utf8"), prose: proseBytes ?? Buffer.alloc(0) };
+}
+
+/** The bytes of a file; `undefined` when it is not there. */
+export async function readIfThere(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Writes a file that is not there yet, in one step. Says whether it did. */
+export async function writeIfMissing(path: string, text: string | Uint8Array): Promise<boolean> {
+  if (await readIfThere(path)) return false;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.${randomUUID()}`;
+  await writeFile(temporary, text, { mode: 0o600, flush: true });
+  await rename(temporary, path);
+  return true;
+}

@@ -1,0 +1,187 @@
+import { stat } from "node:fs/promises";
+import { type Ledger, SYSTEM } from "@reins/ledger";
+import {
+  type ConstitutionText,
+  isNoLooser,
+  loadPolicy,
+  type Policy,
+  PolicyError,
+  Roster,
+} from "@reins/policy";
+import { type Clock, systemClock } from "../clock.ts";
+import { SupervisorError } from "../supervisor-error.ts";
+import { type PolicyFiles, policyFiles, readIfThere, readPolicyFiles } from "./policy-home.ts";
+
+/** How a tenant's policy stands. */
+export interface PolicyStatus {
+  readonly tenant: string;
+  /** In force now; absent blocks everything. */
+  readonly policy: Policy | undefined;
+  /** A changed file that would let more through, and so waits for an admin. */
+  readonly waiting: Policy | undefined;
+  /** What is wrong with the file as it is now, if anything; the policy in force stays. */
+  readonly fault: string | undefined;
+}
+
+/** What a keeper needs. */
+export interface PolicyKeeperOptions {
+  readonly home: string;
+  readonly ledger: Ledger;
+  readonly clock?: Clock;
+  /** How often the files are looked at. */
+  readonly everyMs?: number;
+  /** Told of every change of status. */
+  readonly onChange?: (status: PolicyStatus) => void;
+}
+
+interface Kept extends PolicyStatus {
+  readonly files: PolicyFiles;
+  readonly seen: string;
+}
+
+const DEFAULT_EVERY_MS = 1_000;
+
+/**
+ * Keeps each tenant's policy in step with its files: checked, tested and swapped in one step. A change that can be seen to
+ * be no looser applies at once; any other waits for an admin; a bad file leaves the policy in force as it was.
+ */
+export class PolicyKeeper {
+  readonly #options: PolicyKeeperOptions;
+  readonly #clock: Clock;
+  readonly #kept = new Map<string, Kept>();
+  #roster = Roster.read("");
+  #rosterSeen = "";
+  #callOff: (() => void) | undefined;
+  #closed = false;
+
+  private constructor(options: PolicyKeeperOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Loads the policies of these tenants and begins to watch their files. */
+  static async open(
+    options: PolicyKeeperOptions,
+    tenants: readonly string[] = ["default"],
+  ): Promise<PolicyKeeper> {
+    const keeper = new PolicyKeeper(options);
+    for (const tenant of tenants) await keeper.#look(tenant);
+    await keeper.#lookAtRoster();
+    keeper.#watch();
+    return keeper;
+  }
+
+  /** The policy of a tenant as it is in force. */
+  readonly policyFor = (tenant: string): Policy | undefined => this.#kept.get(tenant)?.policy;
+
+  /** Who is known, as the roster says now. */
+  get roster(): Roster {
+    return this.#roster;
+  }
+
+  /** How a tenant's policy stands. */
+  status(tenant: string): PolicyStatus | undefined {
+    return this.#kept.get(tenant);
+  }
+
+  /** Looks at the files now. */
+  async refresh(): Promise<void> {
+    for (const tenant of this.#kept.keys()) await this.#look(tenant);
+    await this.#lookAtRoster();
+  }
+
+  /** Puts a policy that waits into force, on an admin's word. */
+  async accept(tenant: string, admin: string): Promise<void> {
+    const kept = this.#kept.get(tenant);
+    if (!kept?.waiting)
+      throw new SupervisorError("not_found", "no changed constitution waits to be accepted");
+    await this.#enforce({ ...kept, waiting: undefined }, kept.waiting, admin);
+  }
+
+  /** Ends the watch. */
+  close(): void {
+    this.#closed = true;
+    this.#callOff?.();
+  }
+
+  #watch(): void {
+    if (this.#closed) return;
+    this.#callOff = this.#clock.after(this.#options.everyMs ?? DEFAULT_EVERY_MS, () => {
+      void this.refresh()
+        .catch(() => undefined)
+        .then(() => this.#watch());
+    });
+  }
+
+  async #look(tenant: string): Promise<void> {
+    const files = policyFiles(this.#options.home, tenant);
+    const seen = (await Promise.all([files.rules, files.prose].map(stampOf))).join();
+    const before = this.#kept.get(tenant);
+    if (before?.seen === seen) return;
+    const kept: Kept = {
+      tenant,
+      policy: undefined,
+      ...before,
+      waiting: undefined,
+      fault: undefined,
+      files,
+      seen,
+    };
+    const loaded = load(await readPolicyFiles(files));
+    if (!loaded.policy) return this.#keep({ ...kept, fault: loaded.fault });
+    const same = JSON.stringify(loaded.policy.hashes) === JSON.stringify(kept.policy?.hashes);
+    if (same) return this.#keep(kept);
+    const first = kept.policy === undefined;
+    if (first || isNoLooser(loaded.policy.file, kept.policy.file))
+      return this.#enforce(kept, loaded.policy, SYSTEM);
+    this.#keep({ ...kept, waiting: loaded.policy });
+  }
+
+  /** Puts a policy into force, once the ledger says so. */
+  async #enforce(kept: Kept, policy: Policy, actor: string): Promise<void> {
+    const payload = {
+      change: "constitution",
+      tenant: kept.tenant,
+      ...policy.hashes,
+      before: kept.policy?.hashes ?? null,
+      rules: policy.rules.length,
+    };
+    await this.#options.ledger.record([
+      { quality: "policy_change", actor, target: kept.tenant, tags: ["constitution"], payload },
+    ]);
+    this.#keep({ ...kept, policy });
+  }
+
+  #keep(kept: Kept): void {
+    this.#kept.set(kept.tenant, kept);
+    this.#options.onChange?.(kept);
+  }
+
+  async #lookAtRoster(): Promise<void> {
+    const { roster } = policyFiles(this.#options.home, "default");
+    const seen = await stampOf(roster);
+    if (seen === this.#rosterSeen) return;
+    this.#rosterSeen = seen;
+    this.#roster = Roster.read((await readIfThere(roster))?.toString("utf8") ?? "");
+  }
+}
+
+function load(text: ConstitutionText | undefined): { policy?: Policy; fault: string | undefined } {
+  if (!text) return { fault: "there is no constitution" };
+  try {
+    return { policy: loadPolicy(text), fault: undefined };
+  } catch (error) {
+    if (error instanceof PolicyError) return { fault: error.message };
+    throw error;
+  }
+}
+
+/** What tells one state of a file from another without reading it. */
+async function stampOf(path: string): Promise<string> {
+  try {
+    const { mtimeMs, size, ino } = await stat(path);
+    return `${mtimeMs}/${size}/${ino}`;
+  } catch {
+    return "absent";
+  }
+}

@@ -1,0 +1,467 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AhpClient, AhpServer, serveHttp } from "@reins/ahp";
+import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { type Action, loadPolicy, type Policy, type Subject } from "@reins/policy";
+import { openSqlite } from "@reins/store";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { supervisorHandlers } from "../src/ahp/handlers.ts";
+import { Approvals } from "../src/approvals/approvals.ts";
+import { approvalTables } from "../src/approvals/tables.ts";
+import { Harnesses } from "../src/decision/harnesses.ts";
+import { type GatherFacts, Supervisor, type SupervisorOptions } from "../src/decision/supervisor.ts";
+import { Identity } from "../src/identity/identity.ts";
+import { identityTables } from "../src/identity/tables/tables.ts";
+import { limitTables } from "../src/limits/tables.ts";
+import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
+import { Runs } from "../src/runs/runs.ts";
+import { runTables } from "../src/runs/tables.ts";
+
+const subject: Subject = {
+  user: "ann",
+  tenant: "default",
+  roles: [],
+  scopes: ["*"],
+  agent: "coder",
+  trust: "registered",
+  session: "s1",
+  started: "interactive",
+  chain: [],
+  depth: 0,
+  mode: "default",
+  enforcement: "asked",
+};
+
+/** Facts as a payload tells them; finding them out is tested elsewhere. */
+const plainFacts: GatherFacts = async ({ payload }) => {
+  const { tool_name = "", arguments: given = {} } = payload as { tool_name?: string; arguments?: unknown };
+  const action: Action = {
+    tool: tool_name,
+    effects: [],
+    opaque: false,
+    doubts: [],
+    claims: {},
+    arguments: given,
+  };
+  return action;
+};
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "supervisor-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function openAll(home: string) {
+  const tables = [ledgerTables, approvalTables, identityTables, limitTables, runTables];
+  const store = await openSqlite({ path: join(home, "reins.db"), tables });
+  onTestFinished(() => store.close());
+  const ledger = await Ledger.open({
+    store,
+    signers: new KeyRing(new KeyFolder(join(home, "keys"))),
+    newOrigin: () => "reins/test",
+  });
+  const approvals = new Approvals({ store, ledger });
+  onTestFinished(() => approvals.close());
+  return { store, ledger, approvals };
+}
+
+async function supervise(rules: string | undefined, options: Partial<SupervisorOptions> = {}) {
+  const parts = await openAll(await folder());
+  const policy: Policy | undefined =
+    rules === undefined
+      ? undefined
+      : loadPolicy({ file: "constitution.yaml", rules, prose: Buffer.from("prose") });
+  const supervisor = new Supervisor({
+    ...parts,
+    policyFor: () => policy,
+    gatherFacts: plainFacts,
+    ...options,
+  });
+  const decide = (tool_name: string, args: unknown = {}, who: Partial<Subject> = {}) => {
+    const event = {
+      event_type: "pre_action",
+      session_id: "s1",
+      agent_id: "coder",
+      depth: 0,
+      payload: { tool_name, arguments: args },
+    };
+    return supervisor.decide(event, { ...subject, ...who }, { cwd: "/w", roots: ["/w"] });
+  };
+  return { ...parts, supervisor, decide };
+}
+
+const RULES = `
+tool_rules:
+  - { name: never, condition: { tool_name_matches: [rm] }, verdict: blocked, reason: not here }
+  - { name: question, condition: { tool_name_matches: [deploy] }, verdict: ask, reason: careful }
+  - { name: later, condition: { tool_name_matches: [wait] }, verdict: defer, retry_after: 5s }
+  - { name: smaller, condition: { tool_name_matches: [big] }, verdict: modify, patch: { size: 1 } }
+  - { name: rest, condition: {}, verdict: allowed }
+`;
+
+describe("a verdict", () => {
+  test("that lets something through is in the ledger, with everything needed to decide it again", async () => {
+    const { decide, ledger } = await supervise(RULES);
+    const decided = await decide("ls");
+    expect(decided).toMatchObject({ verdict: "allowed", rule: "rest", enforcement: "asked" });
+    const found = await ledger.get(decided.entry ?? "");
+    expect(found?.entry).toMatchObject({
+      quality: "policy_verdict",
+      actor: "coder",
+      target: "ls",
+      payload: {
+        verdict: "allowed",
+        rule: "rest",
+        event_type: "pre_action",
+        subject,
+        facts: { tool: "ls" },
+        counters: {},
+      },
+    });
+    expect(found?.entry.payload).toMatchObject({
+      constitution_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
+
+  test("that lets nothing through is in the ledger soon", async () => {
+    const { decide, ledger } = await supervise(RULES);
+    expect(await decide("rm")).toMatchObject({ verdict: "blocked", rule: "never", reason: "not here" });
+    expect(await decide("wait")).toMatchObject({ verdict: "defer", retry_after_ms: 5_000 });
+    await expect.poll(async () => (await ledger.read({ quality: "policy_verdict" })).length).toBe(2);
+  });
+
+  test("keeps secrets out of the record", async () => {
+    const { decide, ledger } = await supervise(`
+tool_rules: [{ name: r, condition: { arguments: { header: '*' } }, verdict: allowed }]`);
+    const secret = "ghp_0123456789abcdefghijABCDEFGHIJ";
+    const { entry } = await decide("curl", { header: `Authorization: Bearer ${secret}`, other: "unnamed" });
+    const text = JSON.stringify(await ledger.get(entry ?? ""));
+    expect(text).toContain("[redacted]");
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain("unnamed");
+  });
+
+  test("to modify is decided again as what it has become", async () => {
+    const { decide } = await supervise(RULES);
+    expect(await decide("big", { size: 9, name: "x" })).toMatchObject({
+      verdict: "modify",
+      modified_arguments: { size: 1, name: "x" },
+    });
+    const strict = await supervise(`
+tool_rules:
+  - { name: small, condition: { arguments: { size: '1' } }, verdict: blocked, reason: too small }
+  - { name: smaller, condition: { tool_name_matches: [big] }, verdict: modify, patch: { size: 1 } }`);
+    expect(await strict.decide("big", { size: 9 })).toMatchObject({ verdict: "blocked", rule: "small" });
+    const twice = await supervise(`
+tool_rules:
+  - { name: one, condition: { arguments: { size: '9' } }, verdict: modify, patch: { size: 5 } }
+  - { name: two, condition: { arguments: { size: '5' } }, verdict: modify, patch: { size: 1 } }`);
+    expect(await twice.decide("big", { size: 9 })).toMatchObject({
+      verdict: "blocked",
+      reason: expect.stringContaining("two ways"),
+    });
+  });
+});
+
+describe("whatever goes wrong is a block with the reason", () => {
+  test("no policy", async () => {
+    const { decide } = await supervise(undefined);
+    expect(await decide("ls")).toMatchObject({ verdict: "blocked", reason: "no policy is loaded" });
+  });
+
+  test("facts that cannot be gathered", async () => {
+    const { decide } = await supervise(RULES, {
+      gatherFacts: () => Promise.reject(new Error("disk on fire")),
+    });
+    expect(await decide("ls")).toMatchObject({
+      verdict: "blocked",
+      reason: "it could not be decided: disk on fire",
+    });
+  });
+
+  test("a ledger that cannot be written", async () => {
+    const { decide, store } = await supervise(RULES);
+    await store.close();
+    expect(await decide("ls")).toMatchObject({
+      verdict: "blocked",
+      reason: expect.stringContaining("could not be written"),
+    });
+  });
+
+  test("a clock that jumps", async () => {
+    let now = Date.parse("2026-01-01T00:00:00Z");
+    const clock = { now: () => new Date(now), after: () => () => {} };
+    const { decide } = await supervise(`${RULES}limits: [{ name: one, per: user, within: 1h, calls: 1 }]`, {
+      clock,
+    });
+    expect(await decide("ls")).toMatchObject({ verdict: "allowed" });
+    now -= 86_400_000;
+    expect(await decide("ls")).toMatchObject({ verdict: "blocked", rule: "one" });
+  });
+});
+
+describe("limits", () => {
+  test("of 1,000 calls at once against a budget of 100, exactly 100 get through, sub-agents included", async () => {
+    const { decide, ledger } = await supervise(
+      `${RULES}limits: [{ name: budget, per: session, within: 1h, calls: 100 }]`,
+    );
+    const child = {
+      agent: "helper",
+      session: "s2",
+      root_session: "s1",
+      chain: ["coder"],
+      started: "sub-agent",
+    } as const;
+    const decided = await Promise.all(
+      Array.from({ length: 1_000 }, (_, n) => decide("ls", {}, n % 2 ? child : {})),
+    );
+    expect(decided.filter(({ verdict }) => verdict === "allowed")).toHaveLength(100);
+    const blocked = await decide("rm");
+    expect(blocked.rule).toBe("never");
+    await expect.poll(() => ledger.size(), { timeout: 20_000 }).toBeGreaterThan(1_000);
+  });
+});
+
+describe("people", () => {
+  test("are asked once, and a yes counts once for exactly what they saw", async () => {
+    const { decide, approvals } = await supervise(RULES);
+    const first = await decide("deploy", { to: "prod" });
+    expect(first).toMatchObject({ verdict: "ask", reason: "careful" });
+    expect((await decide("deploy", { to: "prod" })).approval).toBe(first.approval);
+    await approvals.answer(first.approval ?? "", { by: "bob", tenant: "default", decision: "allow_once" });
+    expect(await decide("deploy", { to: "elsewhere" })).toMatchObject({ verdict: "ask" });
+    const [used, again] = [await decide("deploy", { to: "prod" }), await decide("deploy", { to: "prod" })];
+    expect(used).toMatchObject({ verdict: "allowed", reason: expect.stringContaining("bob") });
+    expect(again.verdict).toBe("ask");
+    expect(again.approval).not.toBe(first.approval);
+  });
+
+  test("may say no, and that counts", async () => {
+    const { decide, approvals } = await supervise(RULES);
+    const { approval } = await decide("deploy");
+    await approvals.answer(approval ?? "", {
+      by: "bob",
+      tenant: "default",
+      decision: "deny",
+      note: "not today",
+    });
+    expect(await decide("deploy")).toMatchObject({
+      verdict: "blocked",
+      reason: expect.stringContaining("not today"),
+    });
+  });
+
+  test("a yes is used exactly once however many ask at the same time", async () => {
+    const { decide, approvals } = await supervise(RULES);
+    const { approval } = await decide("deploy");
+    await approvals.answer(approval ?? "", { by: "bob", tenant: "default", decision: "allow_once" });
+    const decided = await Promise.all(Array.from({ length: 20 }, () => decide("deploy")));
+    expect(decided.filter(({ verdict }) => verdict === "allowed")).toHaveLength(1);
+    expect(decided.every(({ verdict }) => ["allowed", "ask", "blocked"].includes(verdict))).toBe(true);
+  });
+});
+
+describe("external harnesses", () => {
+  async function harness(
+    event: () => Promise<{ decision: "allow" } | { decision: "block"; reason: string }>,
+  ) {
+    const served = await serveHttp(new AhpServer({ event: () => event() }));
+    onTestFinished(() => served.close());
+    return served.address;
+  }
+
+  async function withHarness(url: string, fail = "closed", timeout = "2s") {
+    const harnesses = new Harnesses();
+    onTestFinished(() => harnesses.close());
+    return supervise(
+      `${RULES}harnesses: [{ name: other, url: "${url}", fail: ${fail}, timeout: ${timeout} }]`,
+      { harnesses },
+    );
+  }
+
+  test("can only make a verdict stricter", async () => {
+    const kind = await withHarness(await harness(async () => ({ decision: "allow" })));
+    expect(await kind.decide("rm")).toMatchObject({ verdict: "blocked", rule: "never" });
+    expect(await kind.decide("ls")).toMatchObject({ verdict: "allowed", rule: "rest" });
+    const strict = await withHarness(await harness(async () => ({ decision: "block", reason: "no" })));
+    expect(await strict.decide("ls")).toMatchObject({
+      verdict: "blocked",
+      rule: "other",
+      reason: 'the harness "other" blocks it: no',
+    });
+  });
+
+  test("that hang or are not there block, unless the constitution names them open, and then the entry says so", async () => {
+    const hanging = await withHarness(await harness(() => new Promise(() => {})), "closed", "100ms");
+    expect(await hanging.decide("ls")).toMatchObject({
+      verdict: "blocked",
+      reason: expect.stringContaining("did not decide"),
+    });
+    const open = await withHarness("http://127.0.0.1:1/ahp", "open");
+    const decided = await open.decide("ls");
+    expect(decided.verdict).toBe("allowed");
+    const entry = await open.ledger.get(decided.entry ?? "");
+    expect(JSON.stringify(entry?.entry.payload)).toContain("the constitution lets that pass");
+  });
+});
+
+describe("behind AHP", () => {
+  async function served(rules: string) {
+    const home = await folder();
+    await writeFile(join(home, "constitution.yaml"), rules);
+    await writeFile(join(home, "constitution.md"), "be kind");
+    await writeFile(
+      join(home, "agent-roster.jsonl"),
+      '{"session_id":"coder","kind":"agent","state":"live"}\n',
+    );
+    const { store, ledger, approvals } = await openAll(home);
+    const policies = await PolicyKeeper.open({ home, ledger, everyMs: 60_000 });
+    onTestFinished(() => policies.close());
+    const identity = await Identity.open({ store, ledger });
+    const runs = new Runs(store);
+    const supervisor = new Supervisor({
+      ledger,
+      approvals,
+      policyFor: policies.policyFor,
+      gatherFacts: plainFacts,
+    });
+    const settingOf = () => ({ cwd: "/w", roots: ["/w"] });
+    const handlers = supervisorHandlers({
+      supervisor,
+      identity,
+      approvals,
+      policies,
+      runs,
+      ledger,
+      settingOf,
+    });
+    const http = await serveHttp(new AhpServer(handlers));
+    onTestFinished(() => http.close());
+    const client = await AhpClient.connect(
+      { type: "http", url: http.address },
+      { agentId: "coder", sessionId: "s1" },
+    );
+    onTestFinished(() => client.close());
+    await client.handshake(["pre_action"]);
+    return { client, approvals, policies, home, ledger };
+  }
+
+  test("an agent is told to wait for a person, asks how it stands, and gets its answer when it asks again", async () => {
+    const { client, approvals } = await served(RULES);
+    const payload = { tool_name: "deploy", arguments: {} };
+    const asked = await client.sendEvent("pre_action", payload);
+    if (asked.decision !== "escalate") throw new Error(asked.decision);
+    const target = asked.escalation_target ?? "";
+    expect(target).toMatch(/^approval:apr_/);
+    expect((await client.query("approval", { approval: target })).answer).toMatchObject({ state: "pending" });
+    await approvals.answer(target.slice("approval:".length), {
+      by: "bob",
+      tenant: "default",
+      decision: "allow_once",
+    });
+    expect((await client.query("approval", { approval: target })).answer).toMatchObject({
+      state: "approved",
+    });
+    expect(await client.sendEvent("pre_action", payload)).toMatchObject({
+      decision: "allow",
+      metadata: { enforcement: "asked" },
+    });
+    expect((await client.query("approval", { approval: target })).answer).toMatchObject({ state: "used" });
+  });
+
+  test("verdicts become decisions", async () => {
+    const { client } = await served(RULES);
+    const send = (tool_name: string, args = {}) =>
+      client.sendEvent("pre_action", { tool_name, arguments: args });
+    expect(await send("rm")).toMatchObject({
+      decision: "block",
+      reason: "not here",
+      metadata: { rule: "never" },
+    });
+    expect(await send("wait")).toMatchObject({ decision: "defer", retry_after_ms: 5_000 });
+    expect(await send("big", { size: 3 })).toMatchObject({
+      decision: "modify",
+      modified_payload: { size: 1 },
+    });
+    expect(await client.query("policy", {})).toMatchObject({ answer: { in_force: true, rules: 5 } });
+  });
+
+  test("a child is narrowed, carries its chain, and is known by its token", async () => {
+    const { client, ledger } = await served(RULES);
+    const { answer } = await client.query("delegate", {
+      child_agent: "helper",
+      task: "look",
+      scopes: ["read"],
+    });
+    const { session_token, session_id } = answer as { session_token: string; session_id: string };
+    const event = {
+      ...client.event("pre_action", { tool_name: "ls", arguments: {} }),
+      agent_id: "helper",
+      session_id,
+    };
+    const decision = await client.sendEventFull({ ...event, metadata: { session_token } });
+    expect(decision.decision).toBe("allow");
+    const [verdict] = await ledger.read({ quality: "policy_verdict", order: "newest", limit: 1 });
+    expect(verdict?.entry.payload).toHaveProperty("subject");
+    expect(Object(verdict?.entry.payload).subject).toMatchObject({
+      agent: "helper",
+      chain: ["coder"],
+      depth: 1,
+      started: "sub-agent",
+      scopes: ["read"],
+    });
+    expect((await client.sendEventFull(event)).decision).toBe("block");
+  });
+
+  test("runs are kept as they stand, and what cannot follow is refused", async () => {
+    const { client } = await served(RULES);
+    const run = (status: string, n: number) => ({
+      run_id: "r",
+      session_id: "s1",
+      status,
+      updated_at: `2026-01-01T00:00:0${n}Z`,
+    });
+    await client.sendEvent("run_lifecycle", run("created", 1));
+    await client.sendEvent("run_lifecycle", run("executing", 2));
+    await expect(client.sendEvent("run_lifecycle", run("created", 3))).rejects.toThrow(
+      "does not become created",
+    );
+    expect((await client.query("run", { run_id: "r" })).answer).toMatchObject({
+      runs: [{ payload: { status: "executing" } }],
+    });
+  });
+
+  test("a stricter constitution applies at once, a looser one waits for an admin, a bad one changes nothing", async () => {
+    const { client, policies, home, ledger } = await served(RULES);
+    const write = async (rules: string) => {
+      await writeFile(join(home, "constitution.yaml"), rules);
+      await policies.refresh();
+    };
+    const decision = async (tool_name: string) =>
+      (await client.sendEvent("pre_action", { tool_name, arguments: {} })).decision;
+    await write(
+      RULES.replace(
+        "tool_rules:",
+        "tool_rules:\n  - { name: more, condition: { tool_name_matches: [ls] }, verdict: blocked }",
+      ),
+    );
+    expect(await decision("ls")).toBe("block");
+    await write(RULES);
+    expect(await decision("ls")).toBe("block");
+    expect(policies.status("default")?.waiting).toBeDefined();
+    await write("tool_rules: [{ name: x, verdict: perhaps }]");
+    expect(policies.status("default")?.fault).toMatch(/constitution\.yaml:1:\d+: /);
+    expect(await decision("ls")).toBe("block");
+    await write(RULES);
+    await policies.accept("default", "user:default/operator");
+    expect(await decision("ls")).toBe("allow");
+    const changes = await ledger.read({ tag: "constitution" });
+    expect(changes.map(({ entry }) => entry.actor)).toEqual([
+      "reins:system",
+      "reins:system",
+      "user:default/operator",
+    ]);
+  });
+});

@@ -1,4 +1,7 @@
 export { type SupervisorParts, supervisorHandlers } from "./ahp/handlers.ts";
+export { type Approval, Approvals, type ApprovalsOptions, type GivenAnswer } from "./approvals/approvals.ts";
+export { describeApproval } from "./approvals/describe.ts";
+export { approvalTables } from "./approvals/tables.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export type { Decided } from "./decision/decided.ts";
 export { Harnesses } from "./decision/harnesses.ts";
@@ -9,6 +12,10 @@ export {
   type SupervisorOptions,
   type TargetState,
 } from "./decision/supervisor.ts";
+export { Identity, type IdentityOptions } from "./identity/identity.ts";
+export { actorOf, isAdmin, type Principal } from "./identity/principal.ts";
+export { identityRoutes } from "./identity/routes/identity-routes.ts";
+export { identityTables } from "./identity/tables/tables.ts";
 export { Limits } from "./limits/limits.ts";
 export { limitTables } from "./limits/tables.ts";
 export { policyFiles, writeIfMissing } from "./policies/policy-home.ts";

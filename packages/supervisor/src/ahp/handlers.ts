@@ -5,6 +5,7 @@ import type { Approvals } from "../approvals/approvals.ts";
 import type { Setting, Supervisor } from "../decision/supervisor.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { PolicyKeeper } from "../policies/policy-keeper.ts";
+import { sessionKey } from "../record/session-key.ts";
 import type { Runs } from "../runs/runs.ts";
 import { asDecision } from "./decision.ts";
 import { answerQuestion } from "./questions.ts";
@@ -56,6 +57,7 @@ async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): P
     return;
   }
   if (event_type !== "session_start" && event_type !== "session_end") return;
+  if (event_type === "session_end") await identity.revokeSession(event.session_id, principal);
   const subject = subjectOf(identity, principal, event, policies.roster, "asked");
   await ledger.record(
     [
@@ -63,7 +65,7 @@ async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): P
         quality: "session_lifecycle",
         actor: subject.agent,
         target: subject.session,
-        entity_id: `${subject.agent}:${subject.session}`,
+        entity_id: sessionKey(subject),
         tags: [event_type],
         payload: { change: event_type, subject: { ...subject } },
       },

@@ -12,6 +12,7 @@ const Delegation = z.object({
   session_token: z.string().optional(),
 });
 
+const BudgetQuestion = z.object({ session_token: z.string().optional() });
 const RunQuestion = z.object({ run_id: z.string().optional() });
 
 /** Answers what an agent asks of its harness: about approvals, policy, budgets and runs, and for a child session. */
@@ -33,18 +34,12 @@ export async function answerQuestion(
       return { answer: { ...status?.policy?.hashes, rules, in_force: status?.policy !== undefined } };
     }
     case "budget": {
-      const subject = identity.subjectFor({
-        principal,
-        agent: agent_id,
-        session: session_id,
-        enforcement: "asked",
-        roster: policies.roster,
-      });
-      const used = supervisor.limitsOf(tenant)?.report(subject, Date.now()) ?? [];
+      const { session_token: childToken } = BudgetQuestion.parse(payload ?? {});
+      const { roster } = policies;
+      const who = { principal, agent: agent_id, session: session_id, childToken };
+      const limits = supervisor.budget(identity.subjectFor({ ...who, enforcement: "asked", roster }));
       return {
-        answer: {
-          limits: used.map(({ limit, used: usage }) => ({ ...limit, condition: undefined, used: usage })),
-        },
+        answer: { limits: limits.map(({ limit: { condition: _, ...limit }, used }) => ({ ...limit, used })) },
       };
     }
     case "run": {

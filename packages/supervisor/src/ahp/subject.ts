@@ -7,7 +7,7 @@ import { SupervisorError } from "../supervisor-error.ts";
 /** Whoever sent a message, as it is now. A peer that nobody asked for a token is the operator at this machine. */
 export async function principalOf(identity: Identity, { peer }: Pick<Call, "peer">): Promise<Principal> {
   if (peer.principal === undefined) return identity.local();
-  const principal = await identity.current({ ...identity.local(), id: peer.principal });
+  const principal = await identity.current({ id: peer.principal });
   if (principal) return principal;
   throw new SupervisorError("forbidden", "the token is no longer valid");
 }

@@ -108,10 +108,12 @@ export class Supervisor {
     }
   }
 
-  /** What a tenant's limits have counted, by policy in force. */
-  limitsOf(tenant: string): Limits | undefined {
-    const policy = this.#options.policyFor(tenant);
-    return policy && this.#stateOf(tenant, policy).limits;
+  /** What a subject has used of each limit that its policy sets. */
+  budget(subject: Subject): ReturnType<Limits["report"]> {
+    const policy = this.#options.policyFor(subject.tenant);
+    return policy
+      ? this.#stateOf(subject.tenant, policy).limits.report(subject, this.#clock.now().getTime())
+      : [];
   }
 
   async #begin(event: ControlEvent, subject: Subject, setting: Setting, policy: Policy): Promise<Course> {

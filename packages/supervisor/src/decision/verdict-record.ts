@@ -2,6 +2,7 @@ import type { Draft } from "@reins/ledger";
 import type { Action, DecisionInput, PolicyHashes } from "@reins/policy";
 import { approvalTag } from "../approvals/tags.ts";
 import { redact } from "../record/redact.ts";
+import { sessionKey } from "../record/session-key.ts";
 import type { Decided } from "./decided.ts";
 
 /** What a verdict's entry is made from. */
@@ -22,7 +23,7 @@ export function verdictDraft({ input, decided, hashes, argumentPaths, remarks }:
     quality: "policy_verdict",
     actor: subject.agent,
     target: action.tool,
-    entity_id: `${subject.agent}:${subject.session}`,
+    entity_id: sessionKey(subject),
     tags: [
       "verdict",
       decided.verdict,

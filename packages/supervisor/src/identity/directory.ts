@@ -1,0 +1,156 @@
+import { asChildSession, type ChildSession, type StoredChild } from "./child-session.ts";
+import { DEFAULT_TENANT, LOCAL, OPERATOR, type Principal } from "./principal.ts";
+import { intersect } from "./scopes.ts";
+import { isSameHash } from "./secret.ts";
+import type { Delta } from "./tables/delta.ts";
+import type { StoredToken } from "./token.ts";
+import type { StoredUser } from "./user.ts";
+
+/**
+ * Who is who, in memory: a copy of the tables that answers at once. Of two states of one row the newer counts, however
+ * they arrive, so what was revoked never comes back. Times are RFC 3339.
+ */
+export class Directory {
+  readonly #users = new Map<string, StoredUser>();
+  readonly #tokens = new Map<string, StoredToken>();
+  readonly #tokenOfHash = new Map<string, string>();
+  readonly #children = new Map<string, StoredChild>();
+  readonly #childOfHash = new Map<string, string>();
+  readonly #principals = new Map<string, Principal>();
+  #version = 0;
+
+  /** Everything up to this version is in here. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Takes over what changed. */
+  apply({ after, version, users, tokens, children }: Delta, now: string): void {
+    for (const user of users) keepNewer(this.#users, userKey(user.tenant, user.id), user);
+    for (const token of tokens) {
+      keepNewer(this.#tokens, token.id, token);
+      this.#tokenOfHash.set(token.hash, token.id);
+    }
+    for (const child of children) {
+      keepNewer(this.#children, child.session_id, child);
+      this.#childOfHash.set(child.hash, child.session_id);
+    }
+    this.#forgetExpired(now);
+    this.#principals.clear();
+    if (after <= this.#version) this.#version = Math.max(this.#version, version);
+  }
+
+  /** The principal of an id, as of now. */
+  principal(id: string, now: string): Principal | undefined {
+    const token = this.#tokens.get(id);
+    if (id !== LOCAL && !isLive(token, now)) return undefined;
+    const known = this.#principals.get(id);
+    if (known) return known;
+    const made = token ? this.#principalOf(token) : this.#operator();
+    if (made) this.#principals.set(id, made);
+    return made;
+  }
+
+  /** The principal whose secret has a hash, as of now. */
+  principalWithHash(hash: string, now: string): Principal | undefined {
+    const token = this.#tokens.get(this.#tokenOfHash.get(hash) ?? "");
+    return token && isSameHash(token.hash, hash) ? this.principal(token.id, now) : undefined;
+  }
+
+  /** When the token of a principal expires. */
+  expiryOf({ id }: Principal): string | undefined {
+    return this.#tokens.get(id)?.expires;
+  }
+
+  /** The child session of a name, as of now: no more than its principal still has. */
+  child(session: string, now: string): ChildSession | undefined {
+    const child = this.#children.get(session);
+    if (!child || !isLive(child, now)) return undefined;
+    const principal = this.principal(child.principal, now);
+    if (principal?.tenant !== child.tenant || principal.user !== child.user) return undefined;
+    return { ...asChildSession(child), scopes: intersect(child.scopes, principal.scopes) };
+  }
+
+  /** The child session whose token has a hash, as of now. */
+  childWithHash(hash: string, now: string): ChildSession | undefined {
+    const child = this.#children.get(this.#childOfHash.get(hash) ?? "");
+    return child && isSameHash(child.hash, hash) ? this.child(child.session_id, now) : undefined;
+  }
+
+  #principalOf({
+    id,
+    kind,
+    user,
+    tenant,
+    role,
+    scopes,
+    agents,
+    started,
+  }: StoredToken): Principal | undefined {
+    const owner = this.#userOf(tenant, user);
+    return (
+      owner && {
+        id,
+        kind,
+        user,
+        tenant,
+        roles: role === undefined ? owner.roles : owner.roles.filter((name) => name === role),
+        scopes: intersect(owner.scopes, scopes),
+        agents,
+        started,
+      }
+    );
+  }
+
+  #operator(): Principal | undefined {
+    const owner = this.#userOf(DEFAULT_TENANT, OPERATOR);
+    return (
+      owner && {
+        id: LOCAL,
+        kind: "user",
+        user: owner.id,
+        tenant: owner.tenant,
+        roles: owner.roles,
+        scopes: owner.scopes,
+        agents: ["*"],
+        started: "interactive",
+      }
+    );
+  }
+
+  #userOf(tenant: string, id: string): StoredUser | undefined {
+    const user = this.#users.get(userKey(tenant, id));
+    return user && user.removed === undefined ? user : undefined;
+  }
+
+  /** Children expire about in the order in which they were begun. */
+  #forgetExpired(now: string): void {
+    for (const [session, { expires, hash }] of this.#children) {
+      if (expires > now) return;
+      this.#children.delete(session);
+      this.#childOfHash.delete(hash);
+    }
+  }
+}
+
+interface Ending {
+  readonly expires: string | undefined;
+  readonly revoked: string | undefined;
+}
+
+function isLive(row: Ending | undefined, now: string): boolean {
+  return row !== undefined && row.revoked === undefined && (row.expires === undefined || row.expires > now);
+}
+
+function keepNewer<Row extends { readonly changed: number }>(
+  rows: Map<string, Row>,
+  key: string,
+  row: Row,
+): void {
+  if ((rows.get(key)?.changed ?? 0) < row.changed) rows.set(key, row);
+}
+
+/** No name holds a slash. */
+function userKey(tenant: string, id: string): string {
+  return `${tenant}/${id}`;
+}

@@ -1,0 +1,137 @@
+import type { Subject } from "@reins/policy";
+import type { ChildSession } from "./child-session.ts";
+import { type Delegated, Delegation, type DelegationRequest } from "./delegation.ts";
+import { DELEGATION_LIMITS, type DelegationLimits } from "./delegation-limits.ts";
+import type { Principal } from "./principal.ts";
+import { Registry, type RegistryOptions } from "./registry.ts";
+import { isSecret } from "./secret.ts";
+import { type SubjectRequest, Subjects } from "./subjects.ts";
+import type { Tenant } from "./tables/tables.ts";
+import type { CreatedToken, NewToken, Token } from "./token.ts";
+import { Tokens } from "./tokens.ts";
+import type { NewUser, User, UserChange, UserName } from "./user.ts";
+import { Users } from "./users.ts";
+
+/** What identity stands on, and how far delegation may go. */
+export interface IdentityOptions extends RegistryOptions {
+  readonly limits?: Partial<DelegationLimits> | undefined;
+}
+
+/**
+ * Who is who and who may what: users, tokens, tenants, sub-agents. Whatever changes it names who does so, by default
+ * the operator at this machine; stands in the ledger in the same commit; and counts with the next decision. Refusals
+ * are a `SupervisorError`.
+ */
+export class Identity {
+  readonly #registry: Registry;
+  readonly #users: Users;
+  readonly #tokens: Tokens;
+  readonly #subjects: Subjects;
+  readonly #delegation: Delegation;
+
+  private constructor(registry: Registry, limits: DelegationLimits) {
+    this.#registry = registry;
+    this.#users = new Users(registry);
+    this.#tokens = new Tokens(registry);
+    this.#subjects = new Subjects(registry);
+    this.#delegation = new Delegation(registry, this.#subjects, limits);
+  }
+
+  /** Reads who is who from a store that holds `identityTables`. */
+  static async open({ limits, ...options }: IdentityOptions): Promise<Identity> {
+    return new Identity(await Registry.open(options), { ...DELEGATION_LIMITS, ...limits });
+  }
+
+  /** The operator at this machine, who needs no token: the user `operator` of the tenant `default`. */
+  local(): Principal {
+    return this.#registry.local();
+  }
+
+  /** Whoever holds a secret, as of now; `undefined` if nobody may. */
+  async authenticate(secret: string): Promise<Principal | undefined> {
+    if (!isSecret(secret)) return undefined;
+    await this.#registry.fresh();
+    const { directory, hash } = this.#registry;
+    return directory.principalWithHash(hash.ofToken(secret), this.#registry.now());
+  }
+
+  /** The principal of an id as it is now, for connections that outlive one decision; `undefined` if it may no more. */
+  async current({ id }: Pick<Principal, "id">): Promise<Principal | undefined> {
+    await this.#registry.fresh();
+    return this.#registry.directory.principal(id, this.#registry.now());
+  }
+
+  /**
+   * The subject of an event, as the harness itself knows it: what was changed here counts at once, what another process
+   * changed from the next {@link authenticate} or {@link current} on. Throws `forbidden` when the principal or the
+   * session_token is no longer, or never was, valid.
+   */
+  subjectFor(request: SubjectRequest): Subject {
+    return this.#subjects.subjectFor(request);
+  }
+
+  /** Begins a sub-agent with no more than its user, its parent and its task have in common. */
+  delegate(request: DelegationRequest): Promise<Delegated> {
+    return this.#delegation.delegate(request);
+  }
+
+  /** The sub-agent that a session_token stands for, while it is valid. */
+  childOf(sessionToken: string): ChildSession | undefined {
+    return this.#subjects.childOf(sessionToken);
+  }
+
+  /** Ends the sub-agents begun from a session, and itself if it is one; tells how many. */
+  revokeSession(session: string, by = this.local(), tenant?: string): Promise<number> {
+    return this.#delegation.revoke(session, by, tenant);
+  }
+
+  /** The live sub-agents of a tenant, by default of the one who asks. */
+  listSessions(tenant?: string, by = this.local()): Promise<readonly ChildSession[]> {
+    return this.#delegation.list(tenant, by);
+  }
+
+  /** Adds a user; the operator may do so in a tenant that comes to be with it. */
+  addUser(user: NewUser, by = this.local()): Promise<User> {
+    return this.#users.add(user, by);
+  }
+
+  /** Changes what is named and leaves the rest. */
+  setUser(user: UserChange, by = this.local()): Promise<User> {
+    return this.#users.set(user, by);
+  }
+
+  /** Removes a user with its tokens and sub-agents. */
+  removeUser(user: UserName, by = this.local()): Promise<void> {
+    return this.#users.remove(user, by);
+  }
+
+  /** The users of a tenant, by default of the one who asks. */
+  listUsers(tenant?: string, by = this.local()): Promise<readonly User[]> {
+    return this.#users.list(tenant, by);
+  }
+
+  /** Makes a token; its secret is shown this once. */
+  createToken(token: NewToken, by = this.local()): Promise<CreatedToken> {
+    return this.#tokens.create(token, by);
+  }
+
+  /** The tokens of a tenant, by default of the one who asks; never their secrets. */
+  listTokens(tenant?: string, by = this.local()): Promise<readonly Token[]> {
+    return this.#tokens.list(tenant, by);
+  }
+
+  /** Ends a token and the sub-agents begun with it. */
+  revokeToken(id: string, by = this.local()): Promise<void> {
+    return this.#tokens.revoke(id, by);
+  }
+
+  /** The tenants that somebody can see. A tenant comes to be with its first user. */
+  listTenants(by = this.local()): Promise<readonly Tenant[]> {
+    return this.#users.tenants(by);
+  }
+
+  /** Removes a tenant with everything in it. For the operator alone. */
+  removeTenant(tenant: string, by = this.local()): Promise<void> {
+    return this.#users.removeTenant(tenant, by);
+  }
+}

@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { SupervisorError } from "../supervisor-error.ts";
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+:-]{0,127}$/;
+const SCOPE = /^(?:\*|[A-Za-z0-9][A-Za-z0-9._@+:/-]{0,127})$/;
+const MOST_NAMES = 200;
+
+/** Control characters, those that change the direction of text, and line ends: nothing a person should have to read. */
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/** A name of a user, tenant or role. Plain ASCII, so that no two of them look alike. */
+export const Name = z
+  .string()
+  .regex(NAME, "1 to 128 letters, digits or . _ @ + : -, beginning with a letter or digit");
+
+/** A name of an agent, as the roster has it. */
+export const AgentName = z
+  .string()
+  .min(1)
+  .max(128)
+  .refine(isPrintable, "holds characters that cannot be shown");
+
+/** The name of a session, as whoever began it chose. */
+export const SessionName = z
+  .string()
+  .min(1)
+  .max(256)
+  .refine(isPrintable, "holds characters that cannot be shown");
+
+/** What a person or task is called: one line of text. */
+export const Line = z.string().trim().min(1).max(200).refine(isPrintable, "is not one line of plain text");
+
+/** Names of roles, each once and in order. */
+export const Roles = z.array(Name).max(MOST_NAMES).readonly().transform(inOrder);
+
+/** Scopes, each once and in order. `*` stands alone for all; it is no pattern. */
+export const Scopes = z
+  .array(z.string().regex(SCOPE, "1 to 128 letters, digits or . _ @ + : / -, or * alone for all"))
+  .max(MOST_NAMES)
+  .readonly()
+  .transform((scopes) => (scopes.includes("*") ? ["*"] : inOrder(scopes)));
+
+/** Agents of the roster, each once and in order; `*` is any. */
+export const Agents = z
+  .array(AgentName)
+  .max(MOST_NAMES)
+  .readonly()
+  .transform((agents) => (agents.includes("*") ? ["*"] : inOrder(agents)));
+
+/** A text with nothing in it that cannot be shown, cut to a length. */
+export function printable(text: string, longest: number): string {
+  return text.slice(0, longest).toWellFormed().replace(UNPRINTABLE, "\u{fffd}");
+}
+
+/** Reads what somebody gave; what does not fit is `invalid`. */
+export function read<Output>(schema: z.ZodType<Output>, given: unknown): Output {
+  const checked = schema.safeParse(given);
+  if (checked.success) return checked.data;
+  throw new SupervisorError("invalid", z.prettifyError(checked.error), { cause: checked.error });
+}
+
+function isPrintable(text: string): boolean {
+  return text.isWellFormed() && text.search(UNPRINTABLE) === -1;
+}
+
+function inOrder(names: readonly string[]): string[] {
+  return [...new Set(names)].sort();
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from "node:crypto";
+import type { Ledger } from "@reins/ledger";
+import { type Change, StoreError, type StoreReader } from "@reins/store";
+import { type Clock, systemClock } from "../clock.ts";
+import { SupervisorError } from "../supervisor-error.ts";
+import { Directory } from "./directory.ts";
+import { type IdentityChange, identityDraft } from "./identity-entry.ts";
+import { LOCAL, type Principal } from "./principal.ts";
+import { type RandomBytes, SecretHash } from "./secret.ts";
+import type { Delta } from "./tables/delta.ts";
+import { type IdentityQueries, identityTables } from "./tables/tables.ts";
+
+/** What identity stands on. */
+export interface RegistryOptions {
+  readonly store: Pick<StoreReader, "query">;
+  readonly ledger: Pick<Ledger, "record">;
+  readonly clock?: Clock | undefined;
+  readonly randomBytes?: RandomBytes | undefined;
+  /** After how many milliseconds at most a change made by another process counts here; by default 50. */
+  readonly staleAfter?: number | undefined;
+}
+
+const STALE_AFTER = 50;
+
+/** Keeps the directory in step with the store, and writes every change down together with its entry in the ledger. */
+export class Registry {
+  readonly directory = new Directory();
+  readonly hash: SecretHash;
+  readonly randomBytes: RandomBytes;
+  readonly #options: RegistryOptions;
+  readonly #clock: Clock;
+  #checked = Number.NEGATIVE_INFINITY;
+  #checking: Promise<void> | undefined;
+
+  private constructor(options: RegistryOptions, hash: SecretHash) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.randomBytes = options.randomBytes ?? randomBytes;
+    this.hash = hash;
+  }
+
+  /** Reads what is in the store. */
+  static async open(options: RegistryOptions): Promise<Registry> {
+    const key = await options.store.query(identityTables, "hashKey", null);
+    const registry = new Registry(options, new SecretHash(key));
+    await registry.fresh();
+    return registry;
+  }
+
+  /** The time now, RFC 3339. */
+  now(): string {
+    return this.#clock.now().toISOString();
+  }
+
+  /** Sees to it that the directory is no older than it may be. Rejects when that cannot be known. */
+  async fresh(): Promise<void> {
+    const since = this.#clock.now().getTime() - this.#checked;
+    if (since >= 0 && since < (this.#options.staleAfter ?? STALE_AFTER)) return;
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = undefined;
+    });
+    await this.#checking;
+  }
+
+  /** A principal as it is now; `forbidden` if it is no more. */
+  async live(principal: Principal): Promise<Principal> {
+    await this.fresh();
+    return this.liveAtOnce(principal);
+  }
+
+  /** The same from what is known here already. */
+  liveAtOnce({ id }: Pick<Principal, "id">): Principal {
+    const live = this.directory.principal(id, this.now());
+    if (live) return live;
+    throw new SupervisorError("forbidden", `the token "${id}" was revoked, has expired or never was`);
+  }
+
+  /** The operator at this machine. */
+  local(): Principal {
+    return this.liveAtOnce({ id: LOCAL });
+  }
+
+  /** Asks the tables. */
+  query<Name extends keyof IdentityQueries & string>(
+    name: Name,
+    args: Parameters<IdentityQueries[Name]>[0],
+  ): Promise<ReturnType<IdentityQueries[Name]>> {
+    return this.#options.store.query<IdentityQueries, Name>(identityTables, name, args);
+  }
+
+  /** Makes a change with its entry, both or neither. When it is done it counts. */
+  async record(by: Principal, entry: IdentityChange, change: Change<Delta>): Promise<void> {
+    try {
+      const { results } = await this.#options.ledger.record([identityDraft(by, entry)], { with: [change] });
+      this.directory.apply(results[0], this.now());
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.code !== "conflict") throw error;
+      throw new SupervisorError("conflict", error.message, { cause: error });
+    }
+  }
+
+  async #check(): Promise<void> {
+    const asked = this.#clock.now().getTime();
+    this.directory.apply(await this.query("since", { version: this.directory.version }), this.now());
+    this.#checked = asked;
+  }
+}

@@ -1,0 +1,38 @@
+import { LedgerError } from "@reins/ledger";
+import { StoreError } from "@reins/store";
+import { z } from "zod";
+import { SupervisorError, type SupervisorErrorCode } from "../../supervisor-error.ts";
+
+/** Why a request came to nothing: the body of an `application/problem+json` answer (RFC 9457). */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly code: SupervisorErrorCode | "unavailable";
+  /** For `invalid`: what is wrong, member by member. */
+  readonly errors?: readonly { readonly path: string; readonly message: string }[];
+}
+
+const KINDS: Readonly<Record<Problem["code"], readonly [status: number, title: string]>> = {
+  invalid: [400, "Not what it should be"],
+  forbidden: [403, "Not allowed"],
+  not_found: [404, "Not found"],
+  conflict: [409, "Somebody was first"],
+  unavailable: [503, "Cannot be done now"],
+};
+
+/** The problem that an error stands for. An error that is nobody's answer is thrown on. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof SupervisorError) return problem(error.code, error.message, error.cause);
+  if (error instanceof StoreError || error instanceof LedgerError)
+    return problem("unavailable", "the change could not be written down, so it was not made");
+  throw error;
+}
+
+function problem(code: Problem["code"], detail: string, cause?: unknown): Problem {
+  const [status, title] = KINDS[code];
+  const found = { type: `urn:reins:problem:${code}`, title, status, detail, code };
+  if (!(cause instanceof z.ZodError)) return found;
+  return { ...found, errors: cause.issues.map(({ path, message }) => ({ path: path.join("."), message })) };
+}

@@ -1,0 +1,104 @@
+import type { Enforcement, Roster, Subject } from "@reins/policy";
+import { SupervisorError } from "../supervisor-error.ts";
+import { agentFor, trustIn, unverified } from "./agent-claim.ts";
+import { type ChildSession, isChildSessionName } from "./child-session.ts";
+import type { Principal } from "./principal.ts";
+import type { Registry } from "./registry.ts";
+import { isSecret } from "./secret.ts";
+
+/** What is known of an event before it is decided. */
+export interface SubjectRequest {
+  readonly principal: Principal;
+  /** Who the agent says it is. */
+  readonly agent: string;
+  readonly session: string;
+  /** By default `default`. */
+  readonly mode?: string | undefined;
+  readonly enforcement: Enforcement;
+  readonly roster: Pick<Roster, "trustOf">;
+  /** How deep below the user's own agent the harness itself began this one; by default 0. */
+  readonly depth?: number | undefined;
+  /** The token that came with the event, if it is a sub-agent's. */
+  readonly childToken?: string | undefined;
+}
+
+/** Makes the subject of an event from what the harness knows. */
+export class Subjects {
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  /** The live child session of a token. */
+  childOf(sessionToken: string): ChildSession | undefined {
+    if (!isSecret(sessionToken)) return undefined;
+    const { directory, hash } = this.#registry;
+    return directory.childWithHash(hash.ofSession(sessionToken), this.#registry.now());
+  }
+
+  /** The live child session of a token that came from a principal; anybody else's is refused. */
+  boundChild(sessionToken: string, { id, tenant }: Principal): ChildSession {
+    const child = this.childOf(sessionToken);
+    if (child?.principal === id && child.tenant === tenant) return child;
+    throw new SupervisorError("forbidden", "the session_token is not valid here, was revoked or has expired");
+  }
+
+  /** The subject of an event. */
+  subjectFor(request: SubjectRequest): Subject {
+    const principal = this.#registry.liveAtOnce(request.principal);
+    const { childToken, session } = request;
+    if (childToken !== undefined)
+      return this.#childSubject(request, principal, this.boundChild(childToken, principal));
+    if (isChildSessionName(session))
+      throw new SupervisorError("forbidden", `events of the session "${session}" need its session_token`);
+    return ownSubject(request, principal);
+  }
+
+  /** The subject of what a delegated sub-agent does. */
+  #childSubject(request: SubjectRequest, principal: Principal, child: ChildSession): Subject {
+    const agent = request.agent === child.agent ? child.agent : unverified(request.agent);
+    return {
+      ...common(request, principal),
+      scopes: child.scopes,
+      agent,
+      trust: trustIn(request.roster, [...child.chain, agent]),
+      session: child.session_id,
+      root_session: this.#rootOf(child),
+      started: "sub-agent",
+      chain: child.chain,
+      depth: Math.max(child.depth, request.depth ?? 0),
+    };
+  }
+
+  /** The session that the user started, above all the delegated ones. */
+  #rootOf(child: ChildSession): string {
+    let { parent } = child;
+    for (let left = child.depth; left > 0 && isChildSessionName(parent); left -= 1) {
+      const above = this.#registry.directory.child(parent, this.#registry.now());
+      if (!above) break;
+      parent = above.parent;
+    }
+    return parent;
+  }
+}
+
+/** The subject of what the user's own agent does, or one that the harness began below it. */
+function ownSubject(request: SubjectRequest, principal: Principal): Subject {
+  const agent = agentFor(principal, request.agent);
+  const depth = request.depth ?? 0;
+  return {
+    ...common(request, principal),
+    scopes: principal.scopes,
+    agent,
+    trust: trustIn(request.roster, [agent]),
+    session: request.session,
+    started: depth > 0 ? "sub-agent" : principal.started,
+    chain: [],
+    depth,
+  };
+}
+
+function common({ mode = "default", enforcement }: SubjectRequest, { user, tenant, roles }: Principal) {
+  return { user, tenant, roles, mode, enforcement };
+}

@@ -9,6 +9,8 @@ export default defineConfig({
           include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts"],
           // Modules are loaded once per worker instead of once per file. Unit tests own what they change.
           isolate: false,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
           sequence: { groupOrder: 0 },
         },
       },
@@ -18,8 +20,8 @@ export default defineConfig({
           include: ["packages/*/system/**/*.test.ts", "examples/**/*.test.ts"],
           // Real sockets, processes and databases: one file at a time, with time to spare on a busy machine.
           fileParallelism: false,
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           sequence: { groupOrder: 1 },
         },
       },

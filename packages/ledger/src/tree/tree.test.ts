@@ -100,16 +100,16 @@ describe("the tree", () => {
   });
 
   test("has the same root in tiles as by the definition, at every size around their borders", () => {
-    const all = cids(70_000);
+    const all = cids(65_800);
     const hashes = all.map(leafHash);
     const { tiles, node } = grown([]);
-    const sizes = new Set([1, 2, 255, 256, 257, 511, 512, 513, 1_000, 65_535, 65_536, 65_537, 70_000]);
+    const sizes = new Set([1, 2, 255, 256, 257, 511, 512, 513, 1_000, 65_536, 65_793]);
+    const roots = new Map([...sizes].map((size) => [size, hex(slowRoot(hashes.slice(0, size)))]));
     for (const hash of hashes) {
       tiles.append(hash);
-      if (sizes.has(tiles.size))
-        expect(hex(rootOf(tiles.size, node))).toBe(hex(slowRoot(hashes.slice(0, tiles.size))));
+      if (sizes.has(tiles.size)) expect(hex(rootOf(tiles.size, node))).toBe(roots.get(tiles.size));
     }
-    for (const size of sizes) expect(hex(rootOf(size, node))).toBe(hex(slowRoot(hashes.slice(0, size))));
+    for (const size of sizes) expect(hex(rootOf(size, node))).toBe(roots.get(size));
   });
 
   test.each([0, 1, 255, 256, 257, 65_536, 65_793])(

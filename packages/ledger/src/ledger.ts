@@ -73,7 +73,7 @@ export class Ledger extends LedgerReader {
     const name = options.newOrigin();
     const ledger = new Ledger(options, name, verifierKey(name, log.publicKey), false);
     await store.commit([change(ledgerTables, "describe", { origin: name, log_key: ledger.logKey })]);
-    await ledger.#announcements.announce(await signers.signer(SYSTEM), SYSTEM);
+    await ledger.#begin();
     return ledger;
   }
 
@@ -109,6 +109,11 @@ export class Ledger extends LedgerReader {
     await this.#checkpointer.flush();
   }
 
+  /** The first entry announces the key of the system. */
+  async #begin(): Promise<void> {
+    await this.#announcements.announce(await this.#options.signers.signer(SYSTEM), SYSTEM);
+  }
+
   async #resume(): Promise<void> {
     for (let after = -1; ; ) {
       const page = await this.read({ tag: "key", after, limit: 1_000 });
@@ -119,6 +124,8 @@ export class Ledger extends LedgerReader {
       if (page.length < 1_000) break;
     }
     if (this.#mirror) return;
+    // One that was named and came no further before the process died is begun now.
+    if ((await this.size()) === 0) await this.#begin();
     for (const keyId of await this.#options.signers.retired()) {
       if (this.#announcements.isInUse(keyId)) await this.#recordRetired(keyId);
     }

@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSqlite, type Store } from "@reins/store";
+import { change, openSqlite, type Store } from "@reins/store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ArtifactStore } from "../src/artifacts/artifact-store.ts";
 import { reveal } from "../src/artifacts/withhold.ts";
-import { openCheckpoint } from "../src/checkpoint/note.ts";
+import { openCheckpoint, verifierKey } from "../src/checkpoint/note.ts";
 import type { Draft } from "../src/entry/draft.ts";
 import { buildEntry } from "../src/entry/entry-builder.ts";
-import { KeyFolder } from "../src/keys/key-folder.ts";
+import { KeyFolder, LOG_HOLDER } from "../src/keys/key-folder.ts";
 import { KeyRing } from "../src/keys/key-ring.ts";
 import { verifySignature } from "../src/keys/signer.ts";
 import { Ledger } from "../src/ledger.ts";
@@ -104,6 +104,21 @@ describe("a chain", () => {
     ]);
     expect(entries[0]?.parents).toEqual([genesis?.entry.cid]);
   });
+});
+
+test("a ledger that was named and came no further is begun when it is opened again", async () => {
+  const home = await folder();
+  const keys = new KeyFolder(join(home, "keys"));
+  const log = await keys.signer(LOG_HOLDER);
+  const early = await openSqlite({ path: join(home, "reins.db"), tables: [ledgerTables] });
+  const described = { origin: "reins/early", log_key: verifierKey("reins/early", log.publicKey) };
+  await early.commit([change(ledgerTables, "describe", described)]);
+  await early.close();
+  const { ledger } = await open(home);
+  await ledger.record([call("one")]);
+  const [first, second] = await ledger.read();
+  expect(first?.entry.payload).toMatchObject({ change: "key_added", holder: "reins:system" });
+  expect(second?.entry.entity_id).toBe("one");
 });
 
 describe("an entry", () => {
@@ -306,6 +321,35 @@ describe("reading", () => {
       after = page.at(-1) ?? 0;
     }
     expect(pages).toEqual(entries.map(({ seq }) => seq));
+  });
+});
+
+describe("finding", () => {
+  test("by the beginning of a content id", async () => {
+    const { ledger } = await open(await folder());
+    const { entries } = await ledger.record(Array.from({ length: 40 }, (_, n) => call("one", n)));
+    const cids = (await ledger.read()).map(({ entry }) => entry.cid).sort();
+    for (const { cid, seq } of entries)
+      expect(await ledger.find(cid, 2)).toMatchObject([{ seq, entry: { cid } }]);
+    for (const digit of "0123456789abcdef") {
+      const found = await ledger.find(digit, 100);
+      expect(found.map(({ entry }) => entry.cid)).toEqual(cids.filter((cid) => cid.startsWith(digit)));
+    }
+    expect(await ledger.find("", 3)).toHaveLength(3);
+  });
+
+  test("the sessions there are, and the most recent of them", async () => {
+    const { ledger } = await open(await folder());
+    expect(await ledger.sessions(5)).toEqual({ count: 0, recent: [] });
+    await ledger.record([call("one"), call("two"), call("three"), call("one"), call("two")]);
+    await ledger.record([{ quality: "session_lifecycle", actor: "x", target: "y", payload: null }]);
+    const { count, recent } = await ledger.sessions(2);
+    expect(count).toBe(3);
+    expect(recent).toMatchObject([
+      { entity_id: "two", seq: 5 },
+      { entity_id: "one", seq: 4 },
+    ]);
+    expect(recent[0]?.timestamp).toBe((await ledger.read({ after: 4, limit: 1 }))[0]?.entry.timestamp);
   });
 });
 

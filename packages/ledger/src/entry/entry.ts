@@ -20,7 +20,8 @@ export const LedgerEntry = z.strictObject({
   quality: EntryQuality,
   timestamp: z
     .string()
-    .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, "a time is RFC 3339 in UTC with milliseconds"),
+    .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, "a time is RFC 3339 in UTC with milliseconds")
+    .refine((time) => !Number.isNaN(Date.parse(time)), "there is no such time"),
   source: text,
   actor: text.min(1),
   parents: z.array(Cid),

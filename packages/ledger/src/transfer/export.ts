@@ -28,12 +28,13 @@ export async function* exportLines(
     size,
   });
   let checkpoints = await ledger.checkpoints(0, PAGE);
+  const exported = new Set<string>();
   for (let next = 0; next < size; ) {
     const page = await ledger.readStored({ after: next - 1, limit: Math.min(PAGE, size - next) });
     if (page.length === 0) break;
     for (const { seq, cid, body } of page) {
       yield `{"kind":"entry","seq":${seq},"entry":{"cid":"${cid}",${body.slice(1)}}\n`;
-      if (options.artifacts) yield* artifactLines(entryOf(cid, body).payload, options.artifacts);
+      if (options.artifacts) yield* artifactLines(entryOf(cid, body).payload, options.artifacts, exported);
       next = seq + 1;
       while (checkpoints[0]?.size === next) {
         yield line({ kind: "checkpoint", note: checkpoints[0].note });
@@ -45,9 +46,15 @@ export async function* exportLines(
   yield line({ kind: "end", size });
 }
 
-async function* artifactLines(payload: unknown, artifacts: ArtifactReader): AsyncGenerator<string> {
+/** The private content of a payload, each piece once in an export. */
+async function* artifactLines(
+  payload: unknown,
+  artifacts: ArtifactReader,
+  exported: Set<string>,
+): AsyncGenerator<string> {
   for (const digest of privateDigests(payload)) {
-    const bytes = await artifacts.readRaw(digest);
+    const bytes = exported.has(digest) ? undefined : await artifacts.readRaw(digest);
+    exported.add(digest);
     if (bytes) yield line({ kind: "artifact", digest, bytes: Buffer.from(bytes).toString("base64") });
   }
 }

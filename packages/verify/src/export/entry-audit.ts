@@ -1,0 +1,106 @@
+import { Chain } from "../chain/chain.ts";
+import type { Entry } from "../entry/entry.ts";
+import { type InspectedEntry, inspectEntry } from "../entry/inspect.ts";
+import { isAttestation } from "../entry/proof.ts";
+import { isObject, type JsonValue } from "../json/value.ts";
+import { keyChangeOf } from "../keys/announcement.ts";
+import { missingAttestation, wrongHolder, wrongSignature } from "../keys/attestation.ts";
+import { firstEntryComplaint } from "../keys/first-entry.ts";
+import { KeyRegister } from "../keys/key-register.ts";
+import type { PrivateContent } from "../private/private-content.ts";
+import { mayRefer, type Reference, referencesIn } from "../private/references.ts";
+import type { Complaint, Place } from "../report/fault.ts";
+import type { Findings } from "../report/findings.ts";
+import type { SignatureChecker } from "../signature/checker.ts";
+import type { PendingChecks } from "../signature/pending.ts";
+
+/** Checks entries one after the other: each by itself, its place in its chain, its keys and its signature. */
+export class EntryAudit {
+  readonly #findings: Findings;
+  readonly #pending: PendingChecks;
+  readonly #checker: SignatureChecker;
+  readonly #private: PrivateContent;
+  readonly #chain = new Chain();
+  readonly #keys = new KeyRegister();
+  #position = 0;
+  #signatures = 0;
+
+  constructor(
+    findings: Findings,
+    pending: PendingChecks,
+    checker: SignatureChecker,
+    privateContent: PrivateContent,
+  ) {
+    this.#findings = findings;
+    this.#pending = pending;
+    this.#checker = checker;
+    this.#private = privateContent;
+  }
+
+  /** How many signatures hold so far. */
+  get signatures(): number {
+    return this.#signatures;
+  }
+
+  /** Checks the next entry; calls back for each piece of private content that nothing before it refers to. */
+  check(
+    value: JsonValue,
+    place: Place,
+    onReference?: (reference: Reference, place: Place) => void,
+  ): InspectedEntry {
+    const inspected = inspectEntry(value, place, this.#findings);
+    const { entry, content } = inspected;
+    if (entry === undefined) this.#followMalformed(value);
+    else {
+      this.#complain(inspected.place, this.#chain.follow(entry));
+      this.#checkKeys(entry, inspected);
+      if (content !== undefined && mayRefer(content.body)) {
+        for (const reference of referencesIn(entry.payload)) {
+          if (this.#private.refer(reference, inspected.place)) onReference?.(reference, inspected.place);
+        }
+      }
+    }
+    this.#position += 1;
+    return inspected;
+  }
+
+  /** Goes on behind an entry that is malformed, so that its fault is not repeated by the entry after it. */
+  #followMalformed(value: JsonValue): void {
+    if (!isObject(value)) return;
+    const { cid, entity_id, quality } = value;
+    if (typeof cid !== "string" || typeof entity_id !== "string") return;
+    this.#chain.follow({ cid, entity_id, quality: typeof quality === "string" ? quality : "", parents: [] });
+  }
+
+  #checkKeys(entry: Entry, inspected: InspectedEntry): void {
+    const { place } = inspected;
+    const change = entry.quality === "policy_change" ? keyChangeOf(entry) : undefined;
+    const first = this.#position === 0;
+    if (first) this.#complain(place, firstEntryComplaint(entry, change));
+    // Only the first entry may be signed with the key that it announces.
+    if (first && change !== undefined) this.#complain(place, ...this.#keys.apply(change));
+    this.#checkAttestation(entry, inspected);
+    if (!first && change !== undefined) this.#complain(place, ...this.#keys.apply(change));
+  }
+
+  #checkAttestation(entry: Entry, { place, content }: InspectedEntry): void {
+    this.#complain(place, missingAttestation(entry));
+    if (!isAttestation(entry.proof)) return;
+    const key = this.#keys.find(entry.proof.key_id);
+    if ("code" in key) {
+      this.#complain(place, key);
+      return;
+    }
+    this.#complain(place, wrongHolder(entry, key));
+    if (content === undefined) return;
+    const check = wrongSignature(entry.proof, content, key, this.#checker).then((complaint) => {
+      if (complaint === undefined) this.#signatures += 1;
+      else this.#findings.fault(place, complaint);
+    });
+    this.#pending.add(check);
+  }
+
+  #complain(place: Place, ...complaints: readonly (Complaint | undefined)[]): void {
+    for (const one of complaints) if (one !== undefined) this.#findings.fault(place, one);
+  }
+}

@@ -1,0 +1,2 @@
+export type { SourceOptions } from "./source-options.ts";
+export { verify } from "./verify.ts";

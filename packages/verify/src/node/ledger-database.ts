@@ -1,0 +1,117 @@
+import { existsSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { setTimeout as wait } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import type { Line } from "../export/line.ts";
+import { FORMAT } from "../export/record.ts";
+import { VerifyError } from "../verify-error.ts";
+import { entryLine } from "./entry-line.ts";
+
+/** The log signs within 100 ms of an entry; this long an entry may wait before it counts as not signed. */
+const SIGNED_WITHIN = 2_000;
+const LOOK_EVERY = 25;
+const BATCH = 512;
+
+/** A ledger in a database, read as if it were an export. */
+export class LedgerDatabase {
+  readonly #database: DatabaseSync;
+  #size = 0;
+
+  private constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  /** Opens a database for reading. */
+  static async open(path: string): Promise<LedgerDatabase> {
+    if (!existsSync(path))
+      throw new VerifyError("no_ledger", `${path} is not there: this is no data folder.`);
+    const { DatabaseSync: Database } = await import("node:sqlite");
+    try {
+      return LedgerDatabase.#reading(new Database(path, { readOnly: true }));
+    } catch (cause) {
+      // Where nothing can be written, SQLite cannot share the file with a writer. Without a log to read there is none.
+      if (existsSync(`${path}-wal`)) throw unreadable(path, cause);
+      const unchanging = pathToFileURL(path);
+      unchanging.searchParams.set("immutable", "1");
+      try {
+        return LedgerDatabase.#reading(new Database(unchanging, { readOnly: true }));
+      } catch {
+        throw unreadable(path, cause);
+      }
+    }
+  }
+
+  static #reading(database: DatabaseSync): LedgerDatabase {
+    database.prepare("SELECT seq, cid, body FROM ledger_entries LIMIT 1").get();
+    return new LedgerDatabase(database);
+  }
+
+  /**
+   * Chooses what to verify in a ledger that may be growing: everything there is now, and what comes until a checkpoint
+   * covers it. Entries younger than that checkpoint are left for the next time.
+   */
+  async settle(signal: AbortSignal | undefined): Promise<void> {
+    const entries = this.#entries();
+    for (let waited = 0; waited < SIGNED_WITHIN && this.#covered() < entries; waited += LOOK_EVERY) {
+      await wait(LOOK_EVERY, undefined, signal ? { signal } : {});
+    }
+    this.#database.exec("BEGIN");
+    const covered = this.#covered();
+    this.#size = covered >= entries ? Math.min(covered, this.#entries()) : this.#entries();
+  }
+
+  /** The lines that an export of this ledger would have. */
+  async *lines(): AsyncGenerator<readonly Line[]> {
+    const header = { kind: "header", format: FORMAT, ...this.#meta(), size: this.#size };
+    let batch: Line[] = [JSON.stringify(header)];
+    const checkpoints = this.#database
+      .prepare("SELECT size, note FROM ledger_checkpoints ORDER BY size")
+      .iterate();
+    let checkpoint = checkpoints.next();
+    const passCheckpoints = (size: number) => {
+      for (; !checkpoint.done && Number(checkpoint.value.size) <= size; checkpoint = checkpoints.next()) {
+        batch.push(JSON.stringify({ kind: "checkpoint", note: checkpoint.value.note }));
+      }
+    };
+    const entries = this.#database.prepare("SELECT * FROM ledger_entries WHERE seq < ? ORDER BY seq");
+    for (const row of entries.iterate(this.#size)) {
+      passCheckpoints(Number(row.seq));
+      batch.push(entryLine(row));
+      if (batch.length < BATCH) continue;
+      yield batch;
+      batch = [];
+    }
+    passCheckpoints(Number.POSITIVE_INFINITY);
+    yield [...batch, JSON.stringify({ kind: "end", size: this.#size })];
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #entries(): number {
+    return this.#number("SELECT coalesce(max(seq) + 1, 0) AS number FROM ledger_entries");
+  }
+
+  #covered(): number {
+    return this.#number("SELECT coalesce(max(size), 0) AS number FROM ledger_checkpoints");
+  }
+
+  #number(query: string): number {
+    return Number(this.#database.prepare(query).get()?.number ?? 0);
+  }
+
+  #meta(): Record<string, unknown> {
+    const rows = this.#database
+      .prepare("SELECT name, value FROM ledger_meta WHERE name IN ('origin', 'log_key')")
+      .all();
+    return Object.fromEntries(rows.map(({ name, value }) => [String(name), value]));
+  }
+}
+
+function unreadable(path: string, cause: unknown): VerifyError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  if (/no such table/.test(reason))
+    return new VerifyError("no_ledger", `${path} holds no ledger.`, { cause });
+  return new VerifyError("unreadable", `${path} cannot be read: ${reason}.`, { cause });
+}

@@ -1,0 +1,101 @@
+import { toBase64 } from "../bytes/base64.ts";
+import { sameBytes } from "../bytes/bytes.ts";
+import { remarksOn } from "../export/remarks.ts";
+import { type Checkpoint, isSignedBy, readCheckpoint } from "../note/checkpoint.ts";
+import { type LogKey, readLogKey } from "../note/log-key.ts";
+import { type Trust, trustOf, type VerifyOptions } from "../options.ts";
+import { Findings } from "../report/findings.ts";
+import type { Report, SeenResult } from "../report/report.ts";
+import { ProofAudit } from "./proof-audit.ts";
+import { type ProofFile, readProofFile } from "./proof-file.ts";
+
+/** Verifies a proof file, given as its text, its bytes or what was parsed from it, with no ledger at hand. */
+export async function verifyProof(file: unknown, options: VerifyOptions = {}): Promise<Report> {
+  const trust = trustOf(options);
+  const findings = new Findings(options.maxFaults);
+  const proof = readProofFile(file, findings);
+  const key = proof && openKey(proof, trust, findings);
+  const checkpoint = proof && (await openCheckpoint(proof, key, findings));
+  const audit = new ProofAudit(findings);
+  if (proof !== undefined && checkpoint !== undefined) await audit.check(proof, checkpoint);
+  const report = {
+    entries: audit.entries,
+    checkpoints: checkpoint === undefined ? 0 : 1,
+    signatures: audit.signatures,
+    withheld: audit.withheld,
+    logKey: key?.text ?? null,
+    pinned: trust.key !== undefined,
+    seen: await compareSeen(trust, checkpoint, key, findings),
+  };
+  for (const remark of remarksOn(report)) findings.remark(remark);
+  const { clean, faults, unlisted, remarks } = findings;
+  return {
+    ok: clean,
+    ...report,
+    checkpoint: clean && proof !== undefined ? proof.checkpoint : null,
+    faults,
+    unlisted,
+    remarks,
+  };
+}
+
+function openKey({ log_key }: ProofFile, trust: Trust, findings: Findings): LogKey | undefined {
+  const stated = readLogKey(log_key);
+  if (stated === undefined) {
+    const expected = "NAME+HASH+KEY of Ed25519";
+    const message = "the log key is not a verifier key";
+    findings.fault({}, { code: "log_key_malformed", message, expected, found: log_key });
+  } else if (trust.key !== undefined && trust.key.text !== log_key) {
+    const message = "the proof states another log key than the one you gave";
+    findings.fault({}, { code: "log_key_mismatch", message, expected: trust.key.text, found: log_key });
+  }
+  return trust.key ?? stated;
+}
+
+async function openCheckpoint(
+  { checkpoint: note }: ProofFile,
+  key: LogKey | undefined,
+  findings: Findings,
+): Promise<Checkpoint | undefined> {
+  const checkpoint = readCheckpoint(note);
+  if (checkpoint === undefined) {
+    const message = "the checkpoint is not a signed note of origin, size and root";
+    findings.fault({}, { code: "checkpoint_malformed", message, found: note });
+  } else if (key !== undefined && !(await isSignedBy(checkpoint, key))) {
+    const message = "the checkpoint is not signed with the log's key";
+    findings.fault({}, { code: "checkpoint_signature", message, expected: `a signature with ${key.text}` });
+  }
+  return checkpoint;
+}
+
+/** One proof shows no history: only a checkpoint of the very same size can be compared. */
+async function compareSeen(
+  { seen }: Trust,
+  checkpoint: Checkpoint | undefined,
+  key: LogKey | undefined,
+  findings: Findings,
+): Promise<SeenResult> {
+  if (seen === undefined || checkpoint === undefined || key === undefined)
+    return { checked: false, holds: false };
+  const { size } = seen;
+  if (!(await isSignedBy(seen, key))) {
+    const message = "the checkpoint seen before is not signed with this log's key";
+    findings.fault({}, { code: "seen_signature", message, expected: `a signature with ${key.text}` });
+    return { checked: true, holds: false, size };
+  }
+  if (size !== checkpoint.size) {
+    findings.remark("a proof of one entry cannot show that its ledger extends the one you saw");
+    return { checked: false, holds: false, size };
+  }
+  if (sameBytes(seen.root, checkpoint.root)) return { checked: true, holds: true, size };
+  findings.fault(
+    {},
+    {
+      code: "seen_forked",
+      message: `the ledger of the proof had other entries at size ${size} than the one you saw`,
+      expected: toBase64(seen.root),
+      found: toBase64(checkpoint.root),
+    },
+  );
+  return { checked: true, holds: false, size };
+}

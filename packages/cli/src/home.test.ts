@@ -3,7 +3,7 @@ import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CliError } from "./errors/cli-error.ts";
-import { homeFolder, openHome, socketIn } from "./home.ts";
+import { artifactsIn, databaseIn, homeFolder, keysIn, openHome, socketIn } from "./home.ts";
 
 describe("the home folder", () => {
   it("is reins in the user's data folder", () => {
@@ -17,8 +17,11 @@ describe("the home folder", () => {
     expect(homeFolder("flag", { REINS_HOME: "/env" })).toBe(resolve("flag"));
   });
 
-  it("holds the socket", () => {
+  it("holds socket, database, keys and artifacts", () => {
     expect(socketIn("/home")).toBe("/home/ahp.sock");
+    expect(databaseIn("/home")).toBe("/home/reins.db");
+    expect(keysIn("/home")).toBe("/home/keys");
+    expect(artifactsIn("/home")).toBe("/home/artifacts");
   });
 });
 

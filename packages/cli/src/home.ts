@@ -18,6 +18,21 @@ export function socketIn(home: string): string {
   return join(home, "ahp.sock");
 }
 
+/** The database of a home, in which its ledger is. */
+export function databaseIn(home: string): string {
+  return join(home, "reins.db");
+}
+
+/** The keys that a home signs with. */
+export function keysIn(home: string): string {
+  return join(home, "keys");
+}
+
+/** The private content that entries of a home's ledger refer to. */
+export function artifactsIn(home: string): string {
+  return join(home, "artifacts");
+}
+
 /** Makes the folder, for this user only. Says whether it was there before and others may write to it. */
 export async function openHome(home: string): Promise<{ readonly othersMayWrite: boolean }> {
   try {

@@ -2,7 +2,9 @@
 import { enableCompileCache } from "node:module";
 import { compileCacheFolder } from "./compile-cache.ts";
 
-// Before anything else is loaded, because only what is loaded later is cached.
-enableCompileCache(compileCacheFolder(process.platform, process.env));
+// Before anything else is loaded, because only what is loaded later is cached. The variable is for the threads of the
+// database, which do not take it over otherwise.
+process.env.NODE_COMPILE_CACHE ??= compileCacheFolder(process.platform, process.env);
+enableCompileCache(process.env.NODE_COMPILE_CACHE);
 const { run } = await import("./run.ts");
 await run(process.argv.slice(2));

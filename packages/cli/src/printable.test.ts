@@ -1,8 +1,19 @@
 import { expect, it } from "vitest";
-import { printable } from "./printable.ts";
+import { printable, printableJson, printableLine } from "./printable.ts";
 
 it("shows what would steer a terminal", () => {
   expect(printable("plain – ünïcödé 🐎\n\tindented")).toBe("plain – ünïcödé 🐎\n\tindented");
   expect(printable("\u001b[2J\r\u0007\u009b")).toBe("\\u{1b}[2J\\u{d}\\u{7}\\u{9b}");
   expect(printable("a\u202eb\u2028")).toBe("a\\u{202e}b\\u{2028}");
+});
+
+it("keeps a line one line", () => {
+  expect(printableLine("a\nb\tc\r")).toBe("a\\u{a}b\\u{9}c\\u{d}");
+});
+
+it("keeps JSON the same JSON", () => {
+  const value = { "\u202e": ["\u009b", "\u2028\u001b", "plain\n"], n: 1 };
+  const text = printableJson(value);
+  expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}\u2028]/u);
+  expect(JSON.parse(text)).toEqual(value);
 });

@@ -23,7 +23,20 @@ function descendants(command: Command): Command[] {
 }
 
 describe("help", () => {
-  it.each(["", "up", "ahp serve", "ahp conformance", "ahp send"])(
+  const ledger = [
+    "show",
+    "log",
+    "get",
+    "verify",
+    "prove",
+    "checkpoint",
+    "export",
+    "import",
+    "keys",
+    "keys rotate",
+  ];
+
+  it.each(["", "up", "ahp serve", "ahp conformance", "ahp send", ...ledger.map((name) => `ledger ${name}`)])(
     "of reins %s has examples and exit codes",
     async (name) => {
       const { output, exitCode } = await outcomeOf(...name.split(" ").filter(Boolean), "--help");
@@ -40,6 +53,11 @@ describe("help", () => {
     for (const name of ["serve", "conformance", "send"]) expect(output).toContain(`  ${name} `);
   });
 
+  it("of reins ledger lists what belongs to it", async () => {
+    const { output } = await outcomeOf("ledger", "--help");
+    for (const name of ledger.slice(0, -1)) expect(output).toContain(`  ${name} `);
+  });
+
   it("documents every exit code of a decision", async () => {
     const { output } = await outcomeOf("ahp", "send", "--help");
     for (const line of ["10  block", "11  modify", "12  defer", "13  escalate"])
@@ -52,6 +70,9 @@ describe("a wrong command line", () => {
     [["upp"], "Did you mean up?"],
     [["ahp", "sned"], "Did you mean send?"],
     [["up", "--prot", "1"], "Did you mean --port?"],
+    [["ledger", "lgo"], "Did you mean log?"],
+    [["ledger", "get"], "missing required argument"],
+    [["ledger", "keys", "rotate"], "missing required argument"],
     [["ahp", "serve"], "--handlers"],
     [["ahp", "conformance"], "missing required argument"],
     [["up", "now"], "too many arguments"],

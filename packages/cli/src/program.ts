@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { declareAhp } from "./commands/ahp/command.ts";
+import { declareLedger } from "./commands/ledger/command.ts";
 import { declareUp } from "./commands/up/command.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
 import type { Invocation } from "./invocation.ts";
@@ -11,6 +12,8 @@ Examples:
   reins ahp serve --http --handlers ./handlers.ts  serve rules of your own
   reins ahp send pre_action                        ask the running Reins for a decision
   reins ahp conformance http http://127.0.0.1:18789/ahp
+  reins ledger log -f                              see what is recorded, as it comes
+  reins ledger verify                              check that nobody changed it
 
 Every command has its own --help with examples and exit codes.`;
 
@@ -35,5 +38,6 @@ export function makeProgram(invocation: Invocation): Command {
     });
   declareUp(program);
   declareAhp(program, invocation);
+  declareLedger(program, invocation);
   return program;
 }

@@ -8,7 +8,7 @@ export function prettyStream(destination: NonNullable<PrettyOptions["destination
     sync: true,
     singleLine: true,
     // What a line says in words need not follow as JSON.
-    ignore: "pid,hostname,transport,address,signal,version,home",
+    ignore: "pid,hostname,transport,address,signal,version,home,ledger",
     translateTime: "SYS:HH:MM:ss",
   });
 }

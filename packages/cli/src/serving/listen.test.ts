@@ -44,4 +44,14 @@ describe("serving", () => {
     await server.served.close();
     await expect(serving).resolves.toBeUndefined();
   });
+
+  it("lets go of what it stands on last, also when that refuses to go on", async () => {
+    const journal: string[] = [];
+    const never = { requested: new Promise<NodeJS.Signals>(() => {}), dispose: () => {} };
+    const refused = Promise.reject(new Error("rolled back"));
+    const backing = { refused, close: async () => void journal.push("close ledger") };
+    const serving = serveUntilStopped([opened("a", journal)], never, silent, backing);
+    await expect(serving).rejects.toThrow("rolled back");
+    expect(journal).toEqual(["close a", "close ledger"]);
+  });
 });

@@ -17,12 +17,30 @@ export async function startAll(starts: readonly Start[]): Promise<Opened[]> {
   }
 }
 
+/** What serving stands on. */
+export interface Backing {
+  /** Rejects when serving must not go on. */
+  readonly refused: Promise<never>;
+  /** Lets go of it, once nobody is served any more. */
+  close(): Promise<void>;
+}
+
 /** Serves until asked to stop or until there is nobody left to serve, then lets what is under way finish. */
-export async function serveUntilStopped(opened: readonly Opened[], stop: Stop, log: Log): Promise<void> {
+export async function serveUntilStopped(
+  opened: readonly Opened[],
+  stop: Stop,
+  log: Log,
+  backing?: Backing,
+): Promise<void> {
   const left = Promise.all(opened.map(({ served }) => served.closed)).then(() => undefined);
-  const signal = await Promise.race([stop.requested, left]);
-  if (signal) log.info({ signal }, "stopping: what is under way may finish; a second signal ends it at once");
-  await closeAll(opened);
+  try {
+    const signal = await Promise.race([stop.requested, left, ...(backing ? [backing.refused] : [])]);
+    if (signal)
+      log.info({ signal }, "stopping: what is under way may finish; a second signal ends it at once");
+  } finally {
+    await closeAll(opened);
+    await backing?.close();
+  }
   log.info("stopped");
 }
 

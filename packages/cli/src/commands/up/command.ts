@@ -12,7 +12,8 @@ Examples:
   reins up
   reins up --port 0                                any free port; see what it prints
   REINS_TOKEN=@/run/secrets/reins reins up --host 0.0.0.0
-  reins up --home ./scratch                        a second Reins beside the first`;
+  reins up --home ./scratch                        a second Reins beside the first
+  reins ledger log -f                              what it records, from another terminal`;
 
 /** Declares `reins up`. */
 export function declareUp(program: Command): void {
@@ -21,6 +22,7 @@ export function declareUp(program: Command): void {
     .summary("serve the agents of this machine")
     .description(
       "Serves AHP over HTTP and WebSocket at /ahp, and on ahp.sock in the home folder.\n" +
+        "Every verdict is on disk, in the ledger of the home, before it is told; see reins ledger.\n" +
         "Runs until Ctrl-C; what is under way may finish, a second Ctrl-C ends it at once (exit code 130).\n" +
         "Logs human lines on a terminal and one JSON document per line elsewhere.",
     )
@@ -38,7 +40,7 @@ export function declareUp(program: Command): void {
       "after",
       exitCodesHelp({
         done: "stopped by Ctrl-C or SIGTERM",
-        failed: "failed",
+        failed: "failed, or its ledger was rolled back or rewritten",
         usage: "wrong usage, or a host open to others without a token",
         taken: "the port is in use, or Reins is already running on this home",
       }),

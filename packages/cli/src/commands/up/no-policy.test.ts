@@ -50,31 +50,72 @@ function eventOf(event_type: EventType) {
   return { event_type, session_id, agent_id: "a", timestamp: "2026-05-01T00:00:00Z", depth: 0, payload };
 }
 
-async function ask(method: string, params: object, id?: string) {
+type Recording = Parameters<typeof withoutPolicy>[0];
+
+async function ask(method: string, params: object, id?: string, recorder: Partial<Recording> = {}) {
   const seen: unknown[] = [];
+  const recorded: unknown[] = [];
+  const recording: Recording = {
+    verdict: async ({ event_type }, { verdict }) => void recorded.push([event_type, verdict]),
+    session: async ({ event_type }) => void recorded.push([event_type]),
+    ...recorder,
+  };
   const server = new AhpServer(
-    withoutPolicy(({ event_type }, decision) => seen.push([event_type, decision])),
+    withoutPolicy(recording, ({ event_type }, decision) => seen.push([event_type, decision])),
   );
   const reply = await server.handleMessage(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
-  return { seen, answer: reply === undefined ? undefined : JSON.parse(reply) };
+  return { seen, recorded, answer: reply === undefined ? undefined : JSON.parse(reply) };
 }
+
+const fails = () => Promise.reject(new Error("the disk is full"));
 
 describe("a Reins without a policy", () => {
   it.each(EventType.options.filter(isBlocking))("decides against %s and says why", async (type) => {
-    const { answer, seen } = await ask("ahp/event", eventOf(type), "1");
+    const { answer, seen, recorded } = await ask("ahp/event", eventOf(type), "1");
     expect(answer.result).toEqual({ decision: decisions[type], reason: NO_POLICY });
     expect(seen).toEqual([[type, decisions[type]]]);
+    expect(recorded).toEqual([[type, "blocked"]]);
+  });
+
+  it.each(EventType.options.filter(isBlocking))(
+    "decides against %s though nothing can be recorded",
+    async (type) => {
+      const { answer } = await ask("ahp/event", eventOf(type), "1", { verdict: fails });
+      expect(answer.result).toEqual({
+        decision: decisions[type],
+        reason: "Nothing can be recorded, so Reins allows nothing: the disk is full",
+      });
+    },
+  );
+
+  it("tells no verdict before it is recorded", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let told = false;
+    const asked = ask("ahp/event", eventOf("pre_action"), "1", { verdict: () => promise }).then(() => {
+      told = true;
+    });
+    await new Promise(setImmediate);
+    expect(told).toBe(false);
+    resolve();
+    await asked;
   });
 
   it.each(EventType.options.filter((type) => !isBlocking(type)))("takes note of %s", async (type) => {
-    const { answer, seen } = await ask("ahp/event", eventOf(type));
+    const { answer, seen, recorded } = await ask("ahp/event", eventOf(type));
     expect(answer).toBeUndefined();
     expect(seen).toEqual([[type, undefined]]);
+    expect(recorded).toEqual(["session_start", "session_end"].includes(type) ? [[type]] : []);
   });
 
   it("allows in a batch only what reports", async () => {
     const types = EventType.options.filter(isBatchable);
-    const { answer } = await ask("ahp/batch", { events: types.map(eventOf) }, "1");
+    const { answer, recorded } = await ask("ahp/batch", { events: types.map(eventOf) }, "1");
+    expect(recorded).toEqual([
+      ["pre_action", "blocked"],
+      ["pre_prompt", "blocked"],
+      ["session_start"],
+      ["session_end"],
+    ]);
     const given = answer.result.decisions.map(({ decision }: { decision: string }) => decision);
     expect(given).toEqual(types.map((type) => (isBlocking(type) ? "block" : "allow")));
     expect(given.filter((decision: string) => decision === "block")).toHaveLength(2);

@@ -11,6 +11,7 @@ import { serveWeb } from "../../serving/web.ts";
 import { version } from "../../version.ts";
 import { CAPABILITIES } from "./capabilities.ts";
 import { NO_POLICY, type Witness, withoutPolicy } from "./no-policy.ts";
+import { Recorder } from "./record/recorder.ts";
 import { settleUp, type UpFlags, type UpSettings } from "./settings.ts";
 
 /** Serves the agents of this machine until asked to stop. */
@@ -20,16 +21,27 @@ export async function up(flags: UpFlags): Promise<void> {
   const log = await openLog(process.stdout, logLevel(flags.verbose, process.env));
   const { othersMayWrite } = await openHome(settings.home);
   const stop = watchForStop();
-  const opened = await open(settings, log);
+  const recorder = recorderOf(settings, log);
+  const opened = await open(settings, recorder, log);
   announce(opened, log);
+  recorder.start();
   log.info({ version: version(), home: settings.home }, `reins ${version()} is up; Ctrl-C stops it`);
   warn(settings, othersMayWrite, log);
-  await serveUntilStopped(opened, stop, log);
+  await serveUntilStopped(opened, stop, log, recorder);
+}
+
+/** The ledger is loaded and opened while this Reins listens already. */
+function recorderOf({ home }: UpSettings, log: Log): Recorder {
+  const open = async () => {
+    const { OpenRecord } = await import("./record/open-record.ts");
+    return OpenRecord.open(home, log);
+  };
+  return new Recorder({ open, log, now: () => performance.now() });
 }
 
 /** The socket comes first: it tells whether a Reins runs on this home, whatever port that one has. */
-function open({ host, port, home, tokens, allowHosts }: UpSettings, log: Log) {
-  const server = new AhpServer(withoutPolicy(witnessOf(log)), {
+function open({ host, port, home, tokens, allowHosts }: UpSettings, recorder: Recorder, log: Log) {
+  const server = new AhpServer(withoutPolicy(recorder, witnessOf(log)), {
     info: { name: "reins", version: version(), capabilities: [...CAPABILITIES] },
     onDropped: (reason, text) => log.debug({ reason, length: text.length }, "dropped a message"),
   });

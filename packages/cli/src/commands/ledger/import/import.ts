@@ -1,0 +1,53 @@
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { ArtifactStore, type Imported, importLines, LedgerReader, ledgerTables } from "@reins/ledger";
+import { openSqlite, type Store } from "@reins/store";
+import { artifactsIn, databaseIn, homeFolder, openHome } from "../../../home.ts";
+import { checkSeen } from "../../../ledger/check-seen.ts";
+import { ledgerFault } from "../../../ledger/fault.ts";
+import type { LedgerFlags } from "../../../ledger/read-ledger.ts";
+import { SeenCheckpoints } from "../../../ledger/seen-checkpoints.ts";
+import { type Notice, noticeOnStderr } from "../../../notice.ts";
+import { print } from "../../../print.ts";
+import { printableLine } from "../../../printable.ts";
+import { linesOfExport } from "./export-lines.ts";
+
+/** Takes an export into the ledger of a home. */
+export async function importLedger(file: string, flags: LedgerFlags): Promise<void> {
+  const home = homeFolder(flags.home, process.env);
+  await openHome(home);
+  try {
+    const imported = await importInto(home, file, noticeOnStderr(flags.json));
+    print(flags.json ? `${JSON.stringify(imported)}\n` : describe(imported, home));
+  } catch (error) {
+    throw ledgerFault(error, home);
+  }
+}
+
+async function importInto(home: string, file: string, notice: Notice): Promise<Imported> {
+  const isNew = !existsSync(databaseIn(home));
+  const store = await openSqlite({ path: databaseIn(home), tables: [ledgerTables] });
+  try {
+    const lines = linesOfExport(file, process.stdin);
+    const imported = await importLines(store, lines, new ArtifactStore(artifactsIn(home)));
+    await checkSeen(await LedgerReader.of(store), home, SeenCheckpoints.ofUser(process.env), notice);
+    return imported;
+  } catch (error) {
+    await abandon(store, home, isNew);
+    throw error;
+  } finally {
+    await store.close();
+  }
+}
+
+/** A home that had no ledger is not left with half of one. */
+async function abandon(store: Store, home: string, isNew: boolean): Promise<void> {
+  await store.close();
+  if (!isNew) return;
+  for (const suffix of ["", "-wal", "-shm"]) await rm(`${databaseIn(home)}${suffix}`, { force: true });
+}
+
+function describe({ origin, entries, added }: Imported, home: string): string {
+  const name = printableLine(origin);
+  return `The ledger ${name} is in ${home}: ${entries} entries, ${added} of them new. To check it: reins ledger verify\n`;
+}

@@ -1,0 +1,43 @@
+import { existsSync } from "node:fs";
+import { CliError } from "../../../errors/cli-error.ts";
+import { EXIT } from "../../../exit-codes.ts";
+import { databaseIn, homeFolder } from "../../../home.ts";
+import { ledgerFault, noLedger } from "../../../ledger/fault.ts";
+import type { LedgerFlags } from "../../../ledger/read-ledger.ts";
+import { SeenCheckpoints } from "../../../ledger/seen-checkpoints.ts";
+import { WritableLedger } from "../../../ledger/write-ledger.ts";
+import { noticeOnStderr } from "../../../notice.ts";
+import { print } from "../../../print.ts";
+import { type AnnouncedKey, announcedKeys } from "./announced-keys.ts";
+import { describeKeys } from "./keys.ts";
+
+/** Gives a holder a new key and prints the holder's keys. */
+export async function rotate(holder: string, flags: LedgerFlags): Promise<void> {
+  const home = homeFolder(flags.home, process.env);
+  if (!existsSync(databaseIn(home))) throw noLedger(home);
+  try {
+    const keys = await rotateIn(home, holder, flags);
+    print(flags.json ? `${JSON.stringify({ keys })}\n` : describeKeys(keys));
+  } catch (error) {
+    throw ledgerFault(error, home);
+  }
+}
+
+async function rotateIn(home: string, holder: string, { json }: LedgerFlags): Promise<AnnouncedKey[]> {
+  const seen = SeenCheckpoints.ofUser(process.env);
+  const writable = await WritableLedger.open({ home, seen, notice: noticeOnStderr(json) });
+  try {
+    if (writable.ledger.isMirror) throw isCopy(writable.ledger.origin);
+    await writable.ledger.rotateKey(holder);
+    return (await announcedKeys(writable.ledger)).filter((key) => key.holder === holder);
+  } finally {
+    await writable.close();
+  }
+}
+
+function isCopy(origin: string): CliError {
+  return new CliError(`This home holds a copy of the ledger ${origin}, which cannot be added to.`, {
+    next: "Rotate keys in the home where that ledger was begun.",
+    exitCode: EXIT.failed,
+  });
+}

@@ -1,0 +1,43 @@
+import type { LedgerEntry } from "@reins/ledger";
+import { describe, expect, it } from "vitest";
+import { gistOf } from "./gist.ts";
+
+const gist = (quality: LedgerEntry["quality"], payload: unknown) =>
+  gistOf({ quality, payload, envelope: null });
+
+describe("the gist of an entry", () => {
+  it.each<[LedgerEntry["quality"], unknown, string]>([
+    [
+      "policy_verdict",
+      { verdict: "blocked", reason: "no policy is loaded", event_type: "pre_action", depth: 0 },
+      "blocked pre_action: no policy is loaded",
+    ],
+    [
+      "policy_change",
+      { change: "key_added", key_id: "0123", holder: "reed", public_key: "x" },
+      "key_added 0123 of reed",
+    ],
+    ["policy_change", { change: "key_retired", key_id: "0123" }, "key_retired 0123"],
+    ["policy_change", { change: "rules", rules_hash: "ab" }, 'rules {"rules_hash":"ab"}'],
+    ["session_lifecycle", { event: "server_stop" }, "server_stop"],
+    ["session_lifecycle", { event: "server_start", version: "1" }, 'server_start {"version":"1"}'],
+    ["turn", { n: 1, text: "hello" }, '{"n":1,"text":"hello"}'],
+    ["turn", null, "null"],
+    ["turn", ["a"], '["a"]'],
+    ["policy_verdict", { anything: 1 }, '{"anything":1}'],
+  ])("of %s %j is %s", (quality, payload, expected) => {
+    expect(gist(quality, payload)).toBe(expected);
+  });
+
+  it("names private content without showing where it is", () => {
+    const reference = { $private: { digest: "d".repeat(64), size: 12 } };
+    expect(gist("tool_call", { tool: "bash", arguments: reference })).toBe(
+      '{"tool":"bash","arguments":"[private, 12 bytes]"}',
+    );
+  });
+
+  it("says for whom something is sealed", () => {
+    const envelope = { audience_label: "board", encrypted_key: "k", ciphertext: "c" };
+    expect(gistOf({ quality: "turn", payload: { sealed: true }, envelope })).toBe("sealed for board");
+  });
+});

@@ -1,0 +1,35 @@
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Commitment } from "./commitment.ts";
+
+describe("a commitment", () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "reins-commitment-"));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it("is the same for the same value, also the next day", async () => {
+    const keys = join(folder, "keys");
+    const first = (await Commitment.open(keys)).to({ a: 1, b: [2] });
+    expect(first).toMatch(/^hmac-sha256:[0-9a-f]{64}$/);
+    expect((await Commitment.open(keys)).to({ b: [2], a: 1 })).toBe(first);
+    expect((await Commitment.open(keys)).to({ a: 1, b: [3] })).not.toBe(first);
+    expect((await stat(join(keys, "commitment.key"))).mode & 0o777).toBe(0o600);
+  });
+
+  it("cannot be guessed without the key", async () => {
+    const [here, there] = [
+      await Commitment.open(join(folder, "a")),
+      await Commitment.open(join(folder, "b")),
+    ];
+    expect(here.to("ls")).not.toBe(there.to("ls"));
+  });
+
+  it("is not made with a damaged key", async () => {
+    await writeFile(join(folder, "commitment.key"), "short");
+    await expect(Commitment.open(folder)).rejects.toThrow("is damaged");
+  });
+});

@@ -1,0 +1,36 @@
+import { open, rm } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { CliError } from "./errors/cli-error.ts";
+import { textOf } from "./errors/render.ts";
+import { systemCode } from "./errors/system-code.ts";
+import { EXIT } from "./exit-codes.ts";
+
+/** Writes a file, for this user only, that must not be there yet; what could not be written whole is taken away. */
+export async function writeNewFile(
+  path: string,
+  pieces: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>,
+): Promise<void> {
+  const file = await open(path, "wx", 0o600).catch((error: unknown) => {
+    throw newFileFault(error, path);
+  });
+  try {
+    await pipeline(pieces, file.createWriteStream({ flush: true }));
+  } catch (error) {
+    await rm(path, { force: true });
+    throw systemCode(error) === undefined ? error : newFileFault(error, path);
+  }
+}
+
+function newFileFault(error: unknown, path: string): CliError {
+  if (systemCode(error) === "EEXIST") {
+    return new CliError(`${path} is there already.`, {
+      next: "Choose another name, or remove it first.",
+      cause: error,
+    });
+  }
+  return new CliError(`${path} cannot be written: ${textOf(error)}`, {
+    next: "Choose another place, or make room.",
+    exitCode: EXIT.failed,
+    cause: error,
+  });
+}

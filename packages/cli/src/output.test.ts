@@ -1,0 +1,28 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { Output } from "./output.ts";
+
+describe("a long result", () => {
+  it("waits for whoever reads it", async () => {
+    const stream = new PassThrough({ highWaterMark: 4 });
+    const output = new Output(stream);
+    let written = false;
+    const writing = output.write("longer than the mark").then(() => {
+      written = true;
+    });
+    await new Promise(setImmediate);
+    expect(written).toBe(false);
+    expect(stream.read().toString()).toBe("longer than the mark");
+    await writing;
+  });
+
+  it("ends quietly when the reader has gone, also while it waits", async () => {
+    const stream = new PassThrough({ highWaterMark: 4 });
+    const output = new Output(stream);
+    const writing = output.write("longer than the mark");
+    stream.destroy(Object.assign(new Error("gone"), { code: "EPIPE" }));
+    await writing;
+    expect(output.gone.aborted).toBe(true);
+    await output.write("more");
+  });
+});

@@ -1,54 +1,63 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { AhpClient } from "../src/index.ts";
 import type { Channel, MeasuredTransport } from "./channel/channel.ts";
 import { openChannel } from "./channel/open.ts";
-import { median, pipelined, roundTrips } from "./measure.ts";
-import { REQUEST } from "./message.ts";
+import { median, pipelined, roundTrips, timed } from "./measure.ts";
+import { EVENT, REQUEST } from "./message.ts";
+import { clientTransport } from "./server/client-transport.ts";
 import { type Started, start } from "./server/started.ts";
 
-/** How one server did. */
-export interface Figures {
-  /** Microseconds of a round trip, the middle one. */
-  readonly p50: number;
-  /** Replies per second with many requests under way, the middle round. */
-  readonly rate: number;
+/** How much is measured: rounds, and in each so many round trips, then so many messages in a stream. */
+export interface Amounts {
+  readonly rounds: number;
+  readonly trips: number;
+  readonly messages: number;
 }
 
-const ROUNDS = 9;
-const TRIPS = 500;
-const MESSAGES = 6_000;
-const WARM_UP = 12_000;
+/** What was measured over one transport. */
+export interface Comparison {
+  /** Microseconds of a round trip, the middle one: our server, the echo, our server by way of our client. */
+  readonly p50: { readonly ahp: number; readonly echo: number; readonly client: number };
+  /** Replies per second with many requests under way, the middle round. */
+  readonly rate: { readonly ahp: number; readonly echo: number };
+}
+
 /** Below the bound on requests in flight, so that nobody is made to wait. */
-const WINDOW = 64;
+export const WINDOW = 64;
+const WARM_UP = { trips: 2_000, messages: 12_000 };
 
 /** Measures our server and the echo over one transport, turn by turn, so that both meet the same noise. */
-export async function compare(transport: MeasuredTransport): Promise<{ ahp: Figures; echo: Figures }> {
+export async function compare(transport: MeasuredTransport, amounts: Amounts): Promise<Comparison> {
   const folder = await mkdtemp(join(tmpdir(), "ahp-bench-"));
-  const servers = [
-    await start("ahp.ts", [transport, join(folder, "ahp.sock")]),
-    await start("echo.ts", [transport, join(folder, "echo.sock")]),
-  ] as const;
+  const started: Started[] = [];
+  const launch = async (program: string, socket: string) => {
+    const server = await start(program, [transport, join(folder, socket)]);
+    started.push(server);
+    return server;
+  };
   try {
-    const [ahp, echo] = [await contestant(transport, servers[0]), await contestant(transport, servers[1])];
-    await expectAllow(ahp.single);
-    for (const one of [ahp, echo]) await warmUp(one);
-    for (let round = 0; round < ROUNDS; round += 1) {
-      for (const one of round % 2 ? [echo, ahp] : [ahp, echo]) {
-        one.trips.push(...(await roundTrips(one.single, TRIPS)));
-        one.rates.push(await pipelined(one.many, MESSAGES, WINDOW));
-      }
+    const server = await launch("ahp.ts", "ahp.sock");
+    const ahp = await contestant(transport, server);
+    const echo = await contestant(transport, await launch("echo.ts", "echo.sock"));
+    const client = await AhpClient.connect(clientTransport(transport, server.address));
+    await client.handshake(["pre_action"]);
+    try {
+      return await race(ahp, echo, client, amounts);
+    } finally {
+      for (const { single, many } of [ahp, echo]) for (const channel of [single, many]) channel.close();
+      await client.close();
     }
-    for (const one of [ahp, echo]) for (const channel of new Set([one.single, one.many])) channel.close();
-    return { ahp: figuresOf(ahp), echo: figuresOf(echo) };
   } finally {
-    await Promise.all(servers.map((server) => server.stop()));
+    await Promise.all(started.map((server) => server.stop()));
     await rm(folder, { recursive: true });
   }
 }
 
 interface Contestant {
   readonly single: Channel;
+  /** Over HTTP one connection answers in order, so many requests need many connections. */
   readonly many: Channel;
   readonly trips: number[];
   readonly rates: number[];
@@ -60,17 +69,38 @@ async function contestant(transport: MeasuredTransport, server: Started): Promis
   return { single, many, trips: [], rates: [] };
 }
 
-async function expectAllow(channel: Channel): Promise<void> {
-  await roundTrips(channel, 1);
+async function race(
+  ahp: Contestant,
+  echo: Contestant,
+  client: AhpClient,
+  { rounds, trips, messages }: Amounts,
+): Promise<Comparison> {
+  const ask = () => client.sendEventFull(EVENT);
+  const asked: number[] = [];
+  for (const { single, many } of [ahp, echo]) {
+    await roundTrips(single, WARM_UP.trips);
+    await pipelined(many, WARM_UP.messages, WINDOW);
+  }
+  for (let trip = 0; trip < WARM_UP.trips; trip += 1) await ask();
+  await expectAllow(ahp.single, ask);
+  for (let round = 0; round < rounds; round += 1) {
+    const order = round % 2 === 0 ? [ahp, echo] : [echo, ahp];
+    for (let trip = 0; trip < trips; trip += 1) {
+      for (const one of order) one.trips.push(...(await roundTrips(one.single, 1)));
+      asked.push(await timed(ask));
+    }
+    for (const one of order) one.rates.push(await pipelined(one.many, messages, WINDOW));
+  }
+  return {
+    p50: { ahp: median(ahp.trips), echo: median(echo.trips), client: median(asked) },
+    rate: { ahp: median(ahp.rates), echo: median(echo.rates) },
+  };
+}
+
+/** What is quick must also be right. */
+async function expectAllow(channel: Channel, ask: () => Promise<{ decision: string }>): Promise<void> {
   const reply = await channel.firstReply;
   if (!reply.includes('"result":{"decision":"allow"}')) throw new Error(`not an allow: ${reply}`);
-}
-
-async function warmUp({ single, many }: Contestant): Promise<void> {
-  await roundTrips(single, WARM_UP / 4);
-  await pipelined(many, WARM_UP, WINDOW);
-}
-
-function figuresOf({ trips, rates }: Contestant): Figures {
-  return { p50: median(trips), rate: median(rates) };
+  const { decision } = await ask();
+  if (decision !== "allow") throw new Error(`not an allow: ${decision}`);
 }

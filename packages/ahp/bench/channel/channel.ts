@@ -18,5 +18,7 @@ export interface Channel {
   onReplies(told: (count: number) => void): void;
   /** The first reply, to see that it is what it should be. */
   readonly firstReply: Promise<string>;
+  /** Rejects when the server ends the connection, on which nothing would come back any more. */
+  readonly lost: Promise<never>;
   close(): void;
 }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Channel } from "./channel.ts";
+import { lostWhenClosed } from "./lost.ts";
 
 /**
  * A `POST` per message over kept-alive connections, taken in turn. The requests are bytes made beforehand: an HTTP
@@ -19,8 +20,7 @@ export async function httpChannel(address: string, message: string, connections:
   let told = (_: number): void => {};
   const sockets = await Promise.all(
     Array.from({ length: connections }, async () => {
-      const socket = connect(Number(port), hostname);
-      socket.setNoDelay(true);
+      const socket = connect(Number(port), hostname).setNoDelay(true);
       await once(socket, "connect");
       readReplies(socket, (body, count) => {
         first.resolve(body);
@@ -39,6 +39,7 @@ export async function httpChannel(address: string, message: string, connections:
       told = listener;
     },
     firstReply: first.promise,
+    lost: lostWhenClosed(sockets),
     close: () => {
       for (const socket of sockets) socket.destroy();
     },

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { Channel } from "./channel.ts";
+import { lostWhenClosed } from "./lost.ts";
 
 const NEWLINE = 0x0a;
 
@@ -24,6 +25,7 @@ export function lineChannel(input: Readable, output: Writable, message: string):
       told = listener;
     },
     firstReply: first.promise,
+    lost: lostWhenClosed([input]),
     close: () => output.end(),
   };
 }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import type { Channel } from "./channel.ts";
+import { lostWhenClosed } from "./lost.ts";
 
 /** A text frame per message. */
 export async function webSocketChannel(address: string, message: string): Promise<Channel> {
@@ -16,6 +17,7 @@ export async function webSocketChannel(address: string, message: string): Promis
       told = listener;
     },
     firstReply: first.promise,
+    lost: lostWhenClosed([webSocket]),
     close: () => webSocket.terminate(),
   };
 }

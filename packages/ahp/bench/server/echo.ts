@@ -1,10 +1,10 @@
-import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { WebSocketServer } from "ws";
 import { report } from "./lifeline.ts";
 
-/** What everything is compared with: the least that a server over the same transport can do. */
+// What everything is compared with: the least that a server over the same transport can do.
 const [transport, path = ""] = process.argv.slice(2);
 
 switch (transport) {
@@ -38,10 +38,7 @@ function echoLines(input: Readable, output: Writable): void {
   });
 }
 
-function echoBody(
-  request: Parameters<Parameters<typeof createHttpServer>[1] & object>[0],
-  response: import("node:http").ServerResponse,
-): void {
+function echoBody(request: IncomingMessage, response: ServerResponse): void {
   const parts: Buffer[] = [];
   request.on("data", (part: Buffer) => parts.push(part));
   request.on("end", () => {

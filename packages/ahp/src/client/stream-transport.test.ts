@@ -128,6 +128,16 @@ describe("a broken connection", () => {
     await expect(transport.request("b", "B", patience)).rejects.toThrow("Connection closed");
   });
 
+  test("is ended on this side too, and so is a new one that cannot be greeted", async () => {
+    const { transport, wires, clock } = await open();
+    transport.onReconnect(async (send) => void (await send("hello", "HELLO", { timeoutMs: 50 })));
+    wires[0]?.events.closed();
+    await clock.advance(100);
+    await clock.advance(50);
+    await clock.advance(200);
+    expect(wires.map(({ closed }) => closed)).toEqual([true, true, false]);
+  });
+
   test("is the end without reconnect", async () => {
     const { transport, wires } = await open(0, { reconnect: undefined });
     wires[0]?.events.closed();

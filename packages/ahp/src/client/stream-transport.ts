@@ -71,7 +71,8 @@ export class StreamTransport implements ClientTransport {
     const start = this.#options.clock.now().getTime();
     const wire = await this.#connected(options);
     const waited = this.#options.clock.now().getTime() - start;
-    return this.#requestOn(wire, id, text, { ...options, timeoutMs: options.timeoutMs - waited });
+    const timeoutMs = Math.max(0, options.timeoutMs - waited);
+    return this.#requestOn(wire, id, text, { ...options, timeoutMs });
   };
 
   async notify(text: string, options: CallOptions): Promise<void> {
@@ -143,6 +144,7 @@ export class StreamTransport implements ClientTransport {
   #broke(life: Connected["life"], cause: unknown): void {
     this.#pending.fail(AhpError.closed(cause));
     if (this.#end.signal.aborted || this.#current?.life !== life) return;
+    discard(this.#current.wire);
     const { reconnect } = this.#options;
     this.#wire = reconnect ? this.#comeBack(reconnect) : Promise.reject(AhpError.closed(cause));
     this.#wire.catch(() => {
@@ -156,14 +158,25 @@ export class StreamTransport implements ClientTransport {
       await this.#sleep(backoff(reconnect, attempt, this.#options.random()));
       if (this.#end.signal.aborted) break;
       try {
-        const connected = await this.#connect();
-        await this.#greet?.((id, text, options) => this.#requestOn(connected.wire, id, text, options));
-        if (!connected.life.broken) return this.#use(connected);
+        return this.#use(await this.#reconnect());
       } catch (error) {
         last = error;
       }
     }
     throw AhpError.closed(last);
+  }
+
+  /** A new connection that has been greeted; one that does not get so far is not left open. */
+  async #reconnect(): Promise<Connected> {
+    const connected = await this.#connect();
+    try {
+      await this.#greet?.((id, text, options) => this.#requestOn(connected.wire, id, text, options));
+      if (connected.life.broken) throw AhpError.closed();
+      return connected;
+    } catch (error) {
+      discard(connected.wire);
+      throw error;
+    }
   }
 
   #sleep(milliseconds: number): Promise<void> {
@@ -183,6 +196,13 @@ export class StreamTransport implements ClientTransport {
     if (isObject(answer?.value) && typeof answer.value.id === "string")
       this.#pending.answer(answer.value.id, answer);
   }
+}
+
+/** Ends a connection that is of no use any more, whose end may not have reached the other side. */
+function discard(wire: Wire): void {
+  wire.close().catch(() => {
+    // It was broken anyway.
+  });
 }
 
 function readAnswer(text: string): ParsedJson | undefined {

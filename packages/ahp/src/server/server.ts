@@ -25,12 +25,12 @@ export interface Outcome {
 
 type Answer = (exchange: Exchange, params: unknown) => Promise<string>;
 
-const METHODS: Readonly<Record<Method, Answer>> = {
-  "ahp/handshake": answerHandshake,
-  "ahp/event": answerEvent,
-  "ahp/query": answerQuery,
-  "ahp/batch": answerBatch,
-};
+const METHODS: ReadonlyMap<string, Answer> = new Map<Method, Answer>([
+  ["ahp/handshake", answerHandshake],
+  ["ahp/event", answerEvent],
+  ["ahp/query", answerQuery],
+  ["ahp/batch", answerBatch],
+]);
 
 /**
  * A harness, without any transport: text in, text out. Every transport hands its messages to {@link handle}; it
@@ -101,7 +101,7 @@ export class AhpServer {
 
   async #answer(id: MessageId, method: string, params: unknown, exchange: Exchange): Promise<string> {
     try {
-      const answer = isMethod(method) ? METHODS[method] : undefined;
+      const answer = METHODS.get(method);
       if (!answer) throw new Refusal(RPC.methodNotFound, "Method not found", "method_not_found", { method });
       return resultText(id, await answer(exchange, params));
     } catch (error) {
@@ -128,10 +128,6 @@ async function answerHandshake(exchange: Exchange, params: unknown): Promise<str
   const { response, session } = shakeHands(request, exchange.settings);
   exchange.sessions.open(exchange.peer, session);
   return encode(HandshakeResponse, response);
-}
-
-function isMethod(method: string): method is Method {
-  return Object.hasOwn(METHODS, method);
 }
 
 function asRefusal(error: unknown): Refusal {

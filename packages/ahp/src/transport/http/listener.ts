@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Refusal, RPC } from "../../errors/rpc.ts";
 import type { Peer } from "../../server/peer.ts";
 import { errorText } from "../../server/reply.ts";
-import type { AhpServer } from "../../server/server.ts";
+import type { AhpServer, Outcome } from "../../server/server.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { credentialInHeaders } from "../auth/credential.ts";
 import { type OriginRules, originFault } from "../auth/origin.ts";
@@ -40,21 +40,21 @@ export class HttpListener {
 
   /** Answers one request. Never rejects. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (this.#inFlight >= this.#options.limits.maxInFlight) {
-      return send(response, {
-        ...plain(503, "Too many requests are under way"),
-        headers: { "retry-after": "1" },
-      });
-    }
-    this.#inFlight += 1;
     try {
       send(response, await this.#answer(request));
+      this.#cutOffDeaf(response);
     } catch {
       // Only the peer itself can make reading its request fail: it has gone.
       response.destroy();
-    } finally {
-      this.#inFlight -= 1;
     }
+  }
+
+  /** Ends the connection of a peer that does not take its reply. */
+  #cutOffDeaf(response: ServerResponse): void {
+    if (response.socket?.writableLength === 0) return;
+    const { clock } = this.#server.settings;
+    const callOff = clock.after(this.#options.limits.stallMs, () => response.destroy());
+    response.once("close", callOff);
   }
 
   async #answer(request: IncomingMessage): Promise<Reply> {
@@ -84,10 +84,23 @@ export class HttpListener {
       principal,
       sessionToken: typeof token === "string" ? token : undefined,
     };
-    const { reply, unreadable } = await this.#server.handle(body.bytes.toString(), peer);
+    if (this.#inFlight >= limits.maxInFlight) {
+      return { ...plain(503, "Too many requests are under way"), headers: { "retry-after": "1" } };
+    }
+    const { reply, unreadable } = await this.#work(body.bytes.toString(), peer);
     if (unreadable)
       return reply === undefined ? this.#unreadable("not JSON") : { ...json(reply), status: 400 };
     return reply === undefined ? { status: 204 } : json(reply);
+  }
+
+  /** Only what is worked on counts as under way: peers that send slowly must not keep others out. */
+  async #work(text: string, peer: Peer): Promise<Outcome> {
+    this.#inFlight += 1;
+    try {
+      return await this.#server.handle(text, peer);
+    } finally {
+      this.#inFlight -= 1;
+    }
   }
 
   #unreadable(detail: string): Reply {

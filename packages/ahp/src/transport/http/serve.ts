@@ -9,6 +9,7 @@ import { type Limits, settleLimits } from "../limits.ts";
 import { listening } from "../listening.ts";
 import type { Served } from "../served.ts";
 import { WebSocketListener } from "../websocket/listener.ts";
+import { hangUp } from "./hang-up.ts";
 import { HttpListener } from "./listener.ts";
 
 /** Where to listen over HTTP and WebSocket, for whom, and how much they may ask. */
@@ -33,6 +34,12 @@ export interface HttpOptions extends OriginRules {
 const DEFAULT_KEEP_ALIVE_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
+
+/** What a peer is told about HTTP that cannot be read; anything else is a bad request. */
+const FAULT_STATUS: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+};
 
 /** Serves HTTP and WebSocket on one port and path. */
 export async function serveHttp(server: AhpServer, options: HttpOptions = {}): Promise<Served> {
@@ -61,10 +68,10 @@ export async function serveHttp(server: AhpServer, options: HttpOptions = {}): P
   });
   listener.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (webSocket && pathOf(request) === path) return void webSocket.upgrade(request, socket, head);
-    socket.end("HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+    hangUp(socket, "404 Not Found");
   });
-  listener.on("clientError", (_, socket) =>
-    socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n"),
+  listener.on("clientError", (error: NodeJS.ErrnoException, socket) =>
+    hangUp(socket, FAULT_STATUS[error.code ?? ""] ?? "400 Bad Request"),
   );
   await listening(listener, `${host}:${port}`, () => listener.listen(port, host));
   const closed = Promise.withResolvers<void>();

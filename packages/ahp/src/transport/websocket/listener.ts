@@ -11,6 +11,7 @@ import {
 } from "../auth/credential.ts";
 import { type OriginRules, originFault } from "../auth/origin.ts";
 import { drain } from "../drain.ts";
+import { hangUp } from "../http/hang-up.ts";
 import type { Limits } from "../limits.ts";
 import { WebSocketConnection } from "./connection.ts";
 
@@ -47,13 +48,18 @@ export class WebSocketListener {
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on("error", () => socket.destroy());
     const fault = originFault(request, this.#options);
-    if (fault) return refuse(socket, "403 Forbidden", fault);
+    if (fault) return hangUp(socket, "403 Forbidden", fault);
     if (this.#open.size >= this.#options.limits.maxConnections) {
-      return refuse(socket, "503 Service Unavailable", "Too many connections");
+      return hangUp(socket, "503 Service Unavailable", "Too many connections");
     }
-    const principal = await this.#authenticate(request);
+    let principal: string | undefined;
+    try {
+      principal = await this.#authenticate(request);
+    } catch {
+      return hangUp(socket, "503 Service Unavailable", "The credential could not be checked");
+    }
     if (this.#options.authenticate && principal === undefined) {
-      return refuse(socket, "401 Unauthorized", "A valid bearer token or API key is required");
+      return hangUp(socket, "401 Unauthorized", "A valid bearer token or API key is required");
     }
     if (socket.destroyed) return;
     this.#acceptor.handleUpgrade(request, socket, head, (webSocket) => this.#accept(webSocket, principal));
@@ -80,15 +86,4 @@ export class WebSocketListener {
     this.#open.add(connection);
     webSocket.once("close", () => this.#open.delete(connection));
   }
-}
-
-function refuse(socket: Duplex, status: string, text: string): void {
-  const length = Buffer.byteLength(text);
-  const headers = [
-    `HTTP/1.1 ${status}`,
-    "connection: close",
-    "content-type: text/plain; charset=utf-8",
-    `content-length: ${length}`,
-  ];
-  socket.end(`${headers.join("\r\n")}\r\n\r\n${text}`);
 }

@@ -1,4 +1,4 @@
-import { createRequire } from "node:module";
+import SqliteDatabase from "better-sqlite3";
 import type { PreparedEntry } from "../src/tables/prepared-entry.ts";
 import { MIGRATIONS } from "../src/tables/schema.ts";
 
@@ -9,13 +9,9 @@ export interface Row {
   readonly body: string;
 }
 
-/** The database driver of the store; it is the store's dependency, not ours. */
-const require = createRequire(import.meta.resolve("@reins/store"));
-const SqliteDatabase: typeof import("better-sqlite3") = require("better-sqlite3");
-
 /** Writes ledger rows, with all their indexes, straight into SQLite: as fast as it goes without a ledger. */
 export class RawSqlite {
-  readonly #database: import("better-sqlite3").Database;
+  readonly #database: SqliteDatabase.Database;
   readonly #write: (rows: readonly Row[]) => void;
   #seq = 0;
 

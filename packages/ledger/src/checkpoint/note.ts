@@ -12,7 +12,7 @@ const ED25519 = 0x01;
 const DASH = "\u2014";
 
 /** The bytes that identify a key in a signature line. */
-export function logKeyHash(name: string, publicKey: Uint8Array): Buffer {
+function logKeyHash(name: string, publicKey: Uint8Array): Buffer {
   return hash(
     "sha256",
     Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(ED25519), publicKey]),

@@ -6,7 +6,7 @@ import { assertPlainJson } from "../plain-json.ts";
 import { type Cid, type EntryContent, LedgerEntry } from "./entry.ts";
 
 /** The largest entry, in bytes of its canonical form. */
-export const MAX_ENTRY_BYTES = 1024 * 1024;
+const MAX_ENTRY_BYTES = 1024 * 1024;
 
 /** An entry with the text its content id was computed from. */
 export interface BuiltEntry {

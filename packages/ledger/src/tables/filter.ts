@@ -15,7 +15,7 @@ export interface EntryRange {
 }
 
 /** The most entries one query gives. */
-export const MAX_LIMIT = 10_000;
+const MAX_LIMIT = 10_000;
 const DEFAULT_LIMIT = 100;
 
 /** A range as SQL with its parameters. `seq` is the cursor, so pages never overlap and nothing slips between them. */

@@ -88,21 +88,19 @@ export const PlainCondition: z.ZodType<PlainCondition> = z.lazy(() =>
 );
 
 /** So many earlier actions of a kind, within a time. */
-export const CountCondition = z.strictObject({
+const CountCondition = z.strictObject({
   of: PlainCondition,
   within: Duration,
   at_least: z.int().min(1),
   by: Whose.default("session"),
 });
-export type CountCondition = z.infer<typeof CountCondition>;
 
 /** Some earlier action of a kind. */
-export const AfterCondition = z.strictObject({
+const AfterCondition = z.strictObject({
   of: PlainCondition,
   within: Duration.optional(),
   by: Whose.default("session"),
 });
-export type AfterCondition = z.infer<typeof AfterCondition>;
 
 /** What must hold for a rule to match; everything that is given must. `{}` matches all. */
 export const Condition = z.strictObject({

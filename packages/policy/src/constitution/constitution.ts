@@ -28,7 +28,7 @@ export const Rule = z
 export type Rule = z.infer<typeof Rule>;
 
 /** What a tool needs and how much harm it can do. */
-export const ToolDeclaration = z.strictObject({
+const ToolDeclaration = z.strictObject({
   scopes: z.array(z.string().min(1)).default([]),
   sensitivity: z.string().min(1).optional(),
 });

@@ -13,7 +13,7 @@ export async function principalOf(identity: Identity, { peer }: Pick<Call, "peer
 }
 
 /** The token of a delegated session that came with an event, if one did. */
-export function childTokenIn(metadata: Readonly<Record<string, unknown>> | undefined): string | undefined {
+function childTokenIn(metadata: Readonly<Record<string, unknown>> | undefined): string | undefined {
   const token = metadata?.session_token;
   return typeof token === "string" ? token : undefined;
 }

@@ -15,5 +15,7 @@ export interface Statement {
 export interface Database {
   prepare(sql: string): Statement;
   exec(sql: string): void;
+  /** Whether a transaction is open; some failures end it without being asked. */
+  readonly inTransaction: boolean;
   close(): void;
 }

@@ -1,12 +1,13 @@
 export type { Database, Statement } from "./database.ts";
+export type { SqliteLimits } from "./sqlite/limits.ts";
+export type { DatabaseWrap } from "./sqlite/messages.ts";
 export { openSqlite, type SqliteOptions } from "./sqlite/open.ts";
-export { openSqliteReader, type StoreReader } from "./sqlite/open-reader.ts";
-export type { CommitOptions, Lease, Results, Store } from "./store.ts";
+export { openSqliteReader } from "./sqlite/open-reader.ts";
+export type { CommitOptions, Lease, Results, Store, StoreReader } from "./store.ts";
 export { StoreError, type StoreErrorCode } from "./store-error.ts";
 export {
   type Change,
   change,
-  moduleBeside,
   type OpenTables,
   type Operations,
   type Tables,

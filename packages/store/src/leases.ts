@@ -1,5 +1,5 @@
 import type { Lease } from "./store.ts";
-import { moduleBeside, type Tables } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 type LeaseChanges = {
   claim(args: { name: string; owner: string; now: number; milliseconds: number }): Lease | undefined;
@@ -15,5 +15,5 @@ type LeaseQueries = {
 /** Who may act for what, and since which epoch. Part of every store. */
 export const leases: Tables<LeaseChanges, LeaseQueries> = {
   name: "leases",
-  module: moduleBeside(import.meta.url, "./leases.tables"),
+  module: new URL("./leases.tables.ts", import.meta.url),
 };

@@ -8,12 +8,17 @@ export type StoreErrorCode =
   | "locked"
   /** No room on the disk, or the database may not grow. */
   | "full"
-  /** The disk failed; nothing can be written until the store is opened anew. */
+  /**
+   * The disk failed, or a thread of the store died. Nothing can be written until the store is opened anew, and only then
+   * does it show whether what was being written was kept; as a whole, if so.
+   */
   | "io"
   /** More waits to be written than the store is willing to hold. */
   | "overloaded"
   /** The database was written by a newer version. */
   | "newer"
+  /** The database was written by an older version, and a reader may not bring it up to date. */
+  | "older"
   /** The database is damaged. */
   | "corrupt"
   /** The store is closed. */
@@ -21,7 +26,7 @@ export type StoreErrorCode =
   /** A change or query that the tables do not know, or arguments they cannot take. */
   | "invalid";
 
-const RETRYABLE: ReadonlySet<StoreErrorCode> = new Set(["full", "overloaded"]);
+const RETRYABLE: ReadonlySet<StoreErrorCode> = new Set(["full", "locked", "overloaded"]);
 
 /** An error of the store. */
 export class StoreError extends Error {

@@ -26,33 +26,42 @@ export type Results<Changes extends readonly Change<unknown>[]> = {
   [Index in keyof Changes]: Changes[Index] extends Change<infer Result> ? Result : never;
 };
 
-/**
- * The database. One commit changes whatever tables it likes, all or nothing; commits are applied in the order in
- * which they were asked for. Every rejection is a {@link StoreError}.
- */
-export interface Store {
-  /** Applies the changes together. Settles when they are kept as asked. */
-  commit<const Changes extends readonly Change<unknown>[]>(
-    changes: Changes,
-    options?: CommitOptions,
-  ): Promise<Results<Changes>>;
-
-  /** Reads; sees every commit that had settled when it was asked. */
+/** The part of a store that only reads. */
+export interface StoreReader {
+  /**
+   * Reads; sees every commit that had settled when it was asked, and one state of the database however many statements
+   * it takes.
+   */
   query<Queries extends Operations, Name extends keyof Queries & string>(
     tables: Tables<Operations, Queries>,
     name: Name,
     args: Parameters<Queries[Name]>[0],
   ): Promise<ReturnType<Queries[Name]>>;
 
+  /** Copies the database to a new file, while writes go on. */
+  backup(path: string): Promise<void>;
+  /** Lets go of the database. May be called twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * The database. One commit changes whatever tables it likes, all or nothing; commits are applied in the order in
+ * which they were asked for. Every rejection is a {@link StoreError}.
+ */
+export interface Store extends StoreReader {
+  /** Applies the changes together. Settles when they are kept as asked; until then their arguments stay as they are. */
+  commit<const Changes extends readonly Change<unknown>[]>(
+    changes: Changes,
+    options?: CommitOptions,
+  ): Promise<Results<Changes>>;
+
   /** Takes a lease that nobody holds, or whose time is over, or that the owner holds already; else `undefined`. */
   claim(name: string, owner: string, milliseconds: number): Promise<Lease | undefined>;
   /** Holds a lease for longer; `undefined` when it has passed on. */
   renew(lease: Lease, milliseconds: number): Promise<Lease | undefined>;
-  /** Gives a lease back. */
+  /** Gives a lease back; nothing more can be written under it. */
   release(lease: Lease): Promise<void>;
 
-  /** Copies the database, as it stands, to a new file. */
-  backup(path: string): Promise<void>;
   /** Writes what waits, then lets go of the database. May be called twice. */
   close(): Promise<void>;
 }

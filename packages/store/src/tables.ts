@@ -5,12 +5,16 @@ import type { Database } from "./database.ts";
 export type Operations = { readonly [name: string]: (args: any) => unknown };
 
 /**
- * A package's own part of the database, by name. `module` is the address of the {@link TablesModule} behind it, which
- * is loaded where the database lives; arguments and results cross a thread, so they are plain data.
+ * A package's own part of the database, by name. The operations themselves are in a module that is loaded where the
+ * database lives; arguments and results cross a thread, so they are plain data.
  */
 export interface Tables<Changes extends Operations, Queries extends Operations> {
   readonly name: string;
-  readonly module: string;
+  /**
+   * Where the {@link TablesModule} is: `new URL("./thing.tables.ts", import.meta.url)`. Once built, it is looked for
+   * under the same name with the extension `.js`.
+   */
+  readonly module: string | URL;
   /** Handed to the module when it is opened; plain data. */
   readonly settings?: unknown;
   /** Carries the types; never there. */
@@ -51,9 +55,4 @@ export function change<Changes extends Operations, Name extends keyof Changes & 
   args: Parameters<Changes[Name]>[0],
 ): Change<ReturnType<Changes[Name]>> {
   return { tables: tables.name, name, args };
-}
-
-/** The address of a module beside the caller's, whether it runs from source or was built. */
-export function moduleBeside(url: string, name: string): string {
-  return new URL(url.endsWith(".ts") ? `${name}.ts` : `${name}.js`, url).href;
 }

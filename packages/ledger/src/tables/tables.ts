@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { moduleBeside, type Tables } from "@reins/store";
+import type { Tables } from "@reins/store";
 import type { Cid } from "../entry/entry.ts";
 import type { Appended } from "./append.ts";
 import type { EntryRange } from "./filter.ts";
@@ -60,5 +60,5 @@ export type LedgerQueries = {
 /** The ledger's part of the store. */
 export const ledgerTables: Tables<LedgerChanges, LedgerQueries> = {
   name: "ledger",
-  module: moduleBeside(import.meta.url, "./module"),
+  module: new URL("./module.ts", import.meta.url),
 };

@@ -1,71 +1,127 @@
 import { StoreError } from "../store-error.ts";
-import type { Outcome, Write } from "./messages.ts";
-import { unwrap } from "./thread-port.ts";
+import { Load, type LoadLimit } from "./load.ts";
+import type { Write } from "./messages.ts";
+import { failed, type Outcome, unwrap } from "./outcome.ts";
+import { Pace } from "./pace.ts";
+import { weightOf } from "./weight.ts";
 
-/** How much may wait to be written, and how much is written at once. */
-export interface QueueLimits {
-  readonly maxWaiting: number;
-  readonly maxBatch: number;
+/** Hands commits to the writer and gives their outcomes, in order. */
+type Send = (writes: readonly Write[]) => Promise<readonly Outcome[]>;
+
+interface Caller {
+  readonly resolve: (results: unknown[]) => void;
+  readonly reject: (error: unknown) => void;
+  readonly bytes: number;
 }
 
 interface Waiting {
   readonly write: Write;
-  readonly settled: PromiseWithResolvers<unknown[]>;
+  readonly caller: Caller;
 }
 
+/** Handed over in one message; copying so much to another thread takes a fraction of a millisecond. */
+export const CHUNK: LoadLimit = { commits: 64, bytes: 262_144 };
+/** Handed over and not settled; enough for a batch to gather while another is written. */
+const WINDOW: LoadLimit = { commits: 2_048, bytes: 16_777_216 };
+
 /**
- * Group commit: while one batch is being written, the next one gathers; the more callers, the larger the batches and
- * the fewer the waits for the disk.
+ * Commits on their way to the writer and back. They are handed over and settled a chunk at a time, the event loop
+ * turning in between, so that thousands of them never hold it up.
  */
 export class CommitQueue {
-  readonly #apply: (writes: Write[]) => Promise<readonly Outcome[]>;
-  readonly #limits: QueueLimits;
+  readonly #send: Send;
+  readonly #limit: LoadLimit;
+  readonly #chunk: LoadLimit;
+  readonly #unsettled: Load;
+  readonly #underWay = new Load(WINDOW);
+  readonly #settling = new Pace();
   #waiting: Waiting[] = [];
-  #writing: Promise<void> | undefined;
+  #sending = false;
+  #idle: PromiseWithResolvers<void> | undefined;
 
-  constructor(apply: (writes: Write[]) => Promise<readonly Outcome[]>, limits: QueueLimits) {
-    this.#apply = apply;
-    this.#limits = limits;
+  constructor(send: Send, limit: LoadLimit, chunk = CHUNK) {
+    this.#send = send;
+    this.#limit = limit;
+    this.#chunk = chunk;
+    this.#unsettled = new Load(limit);
   }
 
   /** Queues a commit; settles when its batch is written. */
   add(write: Write): Promise<unknown[]> {
-    if (this.#waiting.length >= this.#limits.maxWaiting) {
-      const text = `${this.#waiting.length} commits wait to be written already; try again later`;
+    const bytes = weightOf(write.changes, this.#limit.bytes);
+    if (!this.#unsettled.fits(bytes)) {
+      const text = `${this.#unsettled.commits} commits wait to be written already; try again later`;
       return Promise.reject(new StoreError("overloaded", text));
     }
-    const settled = Promise.withResolvers<unknown[]>();
-    this.#waiting.push({ write, settled });
-    this.#writing ??= this.#writeAll();
-    return settled.promise;
+    this.#unsettled.add(bytes);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ write, caller: { resolve, reject, bytes } });
+      this.#sendSoon();
+    });
   }
 
   /** Settles when nothing waits any more. */
   async idle(): Promise<void> {
-    await this.#writing;
+    if (this.#unsettled.commits === 0) return;
+    this.#idle ??= Promise.withResolvers();
+    await this.#idle.promise;
   }
 
-  async #writeAll(): Promise<void> {
-    // Commits asked for in the same turn of the event loop belong to the first batch too.
-    await Promise.resolve();
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, this.#limits.maxBatch);
-      try {
-        const outcomes = await this.#apply(batch.map(({ write }) => write));
-        for (const [index, { settled }] of batch.entries()) settle(settled, outcomes[index]);
-      } catch (error) {
-        for (const { settled } of batch) settled.reject(error);
-      }
+  /** Commits asked for in the same turn of the event loop go together. */
+  #sendSoon(): void {
+    if (!this.#sending) queueMicrotask(() => this.#sendChunk());
+    this.#sending = true;
+  }
+
+  #sendChunk(): void {
+    const chunk = this.#takeChunk();
+    this.#sending = chunk.length > 0;
+    if (!this.#sending) return;
+    this.#hand(chunk);
+    setImmediate(() => this.#sendChunk());
+  }
+
+  #takeChunk(): readonly Waiting[] {
+    const size = new Load(this.#chunk);
+    for (const { caller } of this.#waiting) {
+      if (!size.fits(caller.bytes) || !this.#underWay.fits(caller.bytes)) break;
+      size.add(caller.bytes);
+      this.#underWay.add(caller.bytes);
     }
-    this.#writing = undefined;
+    return this.#waiting.splice(0, size.commits);
+  }
+
+  /** Hands a chunk over. From then on only the callers' promises are held, and no longer what they asked for. */
+  #hand(chunk: readonly Waiting[]): void {
+    const callers = chunk.map(({ caller }) => caller);
+    const settle = (outcomes: readonly Outcome[]) =>
+      this.#settling.add(() => this.#settle(callers, outcomes));
+    const refuse = (error: unknown) => settle(callers.map(() => failed(error)));
+    try {
+      this.#send(chunk.map(({ write }) => write)).then(settle, refuse);
+    } catch (error) {
+      // Arguments that cannot be copied keep a whole chunk from being handed over; only their own commit is to fail.
+      if (chunk.length > 1) for (const one of chunk) this.#hand([one]);
+      else refuse(error);
+    }
+  }
+
+  #settle(callers: readonly Caller[], outcomes: readonly Outcome[]): void {
+    for (const [index, caller] of callers.entries()) {
+      this.#unsettled.remove(caller.bytes);
+      this.#underWay.remove(caller.bytes);
+      settleOne(caller, outcomes[index]);
+    }
+    if (this.#waiting.length > 0) this.#sendSoon();
+    if (this.#unsettled.commits === 0) this.#idle?.resolve();
   }
 }
 
-function settle(settled: PromiseWithResolvers<unknown[]>, outcome: Outcome | undefined): void {
+function settleOne({ resolve, reject }: Caller, outcome: Outcome | undefined): void {
   try {
     if (!outcome) throw new StoreError("io", "the writer gave no outcome");
-    settled.resolve(unwrap(outcome));
+    resolve(unwrap(outcome));
   } catch (error) {
-    settled.reject(error);
+    reject(error);
   }
 }

@@ -1,5 +1,6 @@
-import type { StoreErrorCode } from "../store-error.ts";
 import type { Change } from "../tables.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Part } from "./parts.ts";
 
 /** One commit on its way to the writer. */
 export interface Write {
@@ -7,18 +8,16 @@ export interface Write {
   readonly durable: boolean;
 }
 
-/** An error as it crosses threads. */
-export interface Fault {
-  readonly code: StoreErrorCode;
-  readonly message: string;
+/** Commits that arrive together; those of several such requests may be written in one transaction. */
+export interface ApplyRequest {
+  readonly kind: "apply";
+  readonly id: number;
+  readonly writes: readonly Write[];
 }
 
-/** What became of one commit or query. */
-export type Outcome<Results = unknown[]> = { readonly results: Results } | { readonly error: Fault };
-
-/** What the main thread asks of a thread of the store. */
-export type Request =
-  | { readonly kind: "apply"; readonly id: number; readonly writes: readonly Write[] }
+/** Everything but commits; `open` comes first. */
+export type OtherRequest =
+  | { readonly kind: "open"; readonly id: number }
   | {
       readonly kind: "query";
       readonly id: number;
@@ -29,10 +28,11 @@ export type Request =
   | { readonly kind: "backup"; readonly id: number; readonly path: string }
   | { readonly kind: "close"; readonly id: number };
 
+/** What the main thread asks of a thread of the store. */
+export type Request = ApplyRequest | OtherRequest;
+
 /** What a thread answers. */
 export type Reply =
-  | { readonly kind: "ready" }
-  | { readonly kind: "failed"; readonly error: Fault }
   | { readonly kind: "applied"; readonly id: number; readonly outcomes: readonly Outcome[] }
   | { readonly kind: "answered"; readonly id: number; readonly outcome: Outcome<unknown> };
 
@@ -40,7 +40,15 @@ export type Reply =
 export interface ThreadData {
   readonly path: string;
   readonly role: "writer" | "reader";
-  readonly tables: readonly { readonly name: string; readonly module: string; readonly settings?: unknown }[];
-  /** Address of a module whose default export wraps the database; for tests that break it. */
-  readonly wrap?: string | undefined;
+  readonly tables: readonly Part[];
+  /** The most commits in one transaction. */
+  readonly maxBatch: number;
+  readonly wrap?: DatabaseWrap | undefined;
+}
+
+/** A module whose default export stands between the writer and its database: `(database, settings) => Database`. */
+export interface DatabaseWrap {
+  readonly module: string;
+  /** Handed to it; crosses a thread. */
+  readonly settings?: unknown;
 }

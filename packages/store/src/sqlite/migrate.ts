@@ -2,34 +2,55 @@ import type { Database } from "../database.ts";
 import { StoreError } from "../store-error.ts";
 import type { TablesModule } from "../tables.ts";
 
+type Modules = ReadonlyMap<string, Pick<TablesModule, "migrations">>;
+
 /** Brings the tables of each package up to its newest migration. A database of a newer version is left alone. */
-export function migrate(
-  database: Database,
-  modules: ReadonlyMap<string, Pick<TablesModule, "migrations">>,
-): void {
+export function migrate(database: Database, modules: Modules): void {
   database.exec("BEGIN IMMEDIATE");
   try {
     database.exec(
       "CREATE TABLE IF NOT EXISTS migrations (tables TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT",
     );
-    const read = database.prepare("SELECT version FROM migrations WHERE tables = ?");
+    const versions = readVersions(database);
     const write = database.prepare("INSERT OR REPLACE INTO migrations (tables, version) VALUES (?, ?)");
     for (const [tables, { migrations }] of modules) {
-      const done = versionIn(read.get(tables));
-      if (done > migrations.length) {
-        const text = `the tables "${tables}" are of version ${done}, this program knows ${migrations.length}; update it`;
-        throw new StoreError("newer", text);
-      }
+      const done = versions.get(tables) ?? 0;
+      refuseNewer(tables, done, migrations.length);
       for (const migration of migrations.slice(done)) database.exec(migration);
-      write.run(tables, migrations.length);
+      if (done < migrations.length) write.run(tables, migrations.length);
     }
     database.exec("COMMIT");
   } catch (error) {
-    database.exec("ROLLBACK");
+    if (database.inTransaction) database.exec("ROLLBACK");
     throw error;
   }
 }
 
-function versionIn(row: unknown): number {
-  return typeof row === "object" && row !== null && "version" in row ? Number(row.version) : 0;
+/** Refuses a database that a reader cannot read as it is, because a writer has yet to migrate it or knows more. */
+export function expectMigrated(database: Database, modules: Modules): void {
+  const versions = readVersions(database);
+  for (const [tables, { migrations }] of modules) {
+    const done = versions.get(tables) ?? 0;
+    refuseNewer(tables, done, migrations.length);
+    if (done === migrations.length) continue;
+    const text = `the tables "${tables}" are of version ${done}, this program needs ${migrations.length}; open the database for writing once`;
+    throw new StoreError("older", text);
+  }
+}
+
+function refuseNewer(tables: string, done: number, known: number): void {
+  if (done <= known) return;
+  const text = `the tables "${tables}" are of version ${done}, this program knows ${known}; update it`;
+  throw new StoreError("newer", text);
+}
+
+function readVersions(database: Database): Map<string, number> {
+  const there = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").get();
+  const rows = there ? database.prepare("SELECT tables, version FROM migrations").all() : [];
+  const versions = new Map<string, number>();
+  for (const row of rows) {
+    if (typeof row === "object" && row !== null && "tables" in row && "version" in row)
+      versions.set(String(row.tables), Number(row.version));
+  }
+  return versions;
 }

@@ -1,44 +1,49 @@
 import SqliteDatabase from "better-sqlite3";
 import type { Database } from "../database.ts";
-import { StoreError, type StoreErrorCode } from "../store-error.ts";
+import { StoreError } from "../store-error.ts";
+
+/** More than any database has. */
+const ALL_PAGES = 2 ** 31 - 1;
+
+/** A database file, and a way to copy it while it is in use. */
+export interface DatabaseFile extends Database {
+  /**
+   * The connection that writes copies a piece at a time between batches. Any other would have to begin anew after
+   * each of them, so it copies all in one go.
+   */
+  backup(to: string): Promise<unknown>;
+}
 
 /** Opens a database file; the writer makes it if it is not there. */
-export function openDatabase(
-  path: string,
-  readonly: boolean,
-): Database & { backup(to: string): Promise<unknown> } {
+export function openDatabase(path: string, readonly: boolean): DatabaseFile {
   const database = new SqliteDatabase(path, { readonly, timeout: 5_000 });
-  if (!readonly) {
-    database.pragma("journal_mode = WAL");
-    database.pragma("foreign_keys = ON");
+  try {
+    if (!readonly) prepareForWriting(database);
+    database.pragma("cache_size = -65536");
+  } catch (error) {
+    database.close();
+    throw error;
   }
-  database.pragma("cache_size = -65536");
-  database.pragma("mmap_size = 268435456");
   return {
     prepare: (sql) => database.prepare(sql),
     exec: (sql) => void database.exec(sql),
+    get inTransaction() {
+      return database.inTransaction;
+    },
     close: () => void database.close(),
-    backup: (to) => database.backup(to),
+    backup: (to) => database.backup(to, readonly ? { progress: () => ALL_PAGES } : undefined),
   };
 }
 
-const CODES: readonly (readonly [RegExp, StoreErrorCode, string])[] = [
-  [/^SQLITE_(FULL|IOERR_WRITE_ENOSPC)/, "full", "the disk is full; make room and try again"],
-  [/^SQLITE_BUSY/, "locked", "another process writes to this database"],
-  [/^SQLITE_(CORRUPT|NOTADB)/, "corrupt", "the database is damaged; restore a backup"],
-  [/^SQLITE_(IOERR|CANTOPEN|READONLY)/, "io", "the disk failed"],
-  [/^SQLITE_CONSTRAINT/, "conflict", "the change contradicts what is there"],
-];
-
-/** What an error of SQLite means to a caller; errors that are not SQLite's stay what they are. */
-export function translate(error: unknown): Error {
-  if (error instanceof StoreError) return error;
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const known = CODES.find(([pattern]) => pattern.test(code));
-  if (known) return new StoreError(known[1], `${known[2]} (${code}: ${textOf(error)})`, { cause: error });
-  return error instanceof Error ? error : new Error(String(error));
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+function prepareForWriting(database: SqliteDatabase.Database): void {
+  const mode = database.pragma("journal_mode = WAL", { simple: true });
+  if (mode !== "wal") {
+    throw new StoreError(
+      "io",
+      `the file system of ${database.name} cannot hold a write-ahead log; use a local disk`,
+    );
+  }
+  // A log that grew during a long backup is cut back; this is what a busy one needs.
+  database.pragma("journal_size_limit = 67108864");
+  database.pragma("foreign_keys = ON");
 }

@@ -1,9 +1,14 @@
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../store-error.ts";
-import { moduleBeside } from "../tables.ts";
-import type { Fault, Outcome, Reply, Request, ThreadData } from "./messages.ts";
+import type { ApplyRequest, OtherRequest, Reply, ThreadData, Write } from "./messages.ts";
+import { type Outcome, unwrap } from "./outcome.ts";
 
-type Question = Request extends infer One ? (One extends Request ? Omit<One, "id"> : never) : never;
+type WithoutId<One> = One extends { readonly id: number } ? Omit<One, "id"> : never;
+
+/** Where the code of a thread is, whether it runs from source or was built. */
+const CODE = import.meta.url.endsWith(".ts")
+  ? new URL("./thread.ts", import.meta.url)
+  : new URL("./thread.js", import.meta.url);
 
 /** The main thread's end of a thread of the store: asks by message, answers by promise. */
 export class ThreadPort {
@@ -12,70 +17,70 @@ export class ThreadPort {
   #lastId = 0;
   #gone: StoreError | undefined;
 
-  private constructor(worker: Worker) {
-    this.#worker = worker;
-    worker.on("message", (reply: Reply) => this.#settle(reply));
-    worker.on("error", (error) =>
-      this.#fail(new StoreError("io", `the store's thread died: ${error.message}`)),
-    );
-    worker.on("exit", () => this.#fail(new StoreError("closed", "the store is closed")));
+  /** Starts a thread, which opens the database when it is first asked something. */
+  constructor(data: ThreadData) {
+    this.#worker = new Worker(CODE, { workerData: data, stdin: false, name: `store ${data.role}` });
+    this.#worker.on("message", (reply: Reply) => this.#settle(reply));
+    this.#worker.on("messageerror", (error) => this.#fail(`sent what cannot be read: ${textOf(error)}`));
+    this.#worker.on("error", (error) => this.#fail(`died: ${textOf(error)}`));
+    this.#worker.on("exit", (code) => this.#fail(`ended with code ${code}`));
   }
 
-  /** Starts a thread and waits until it is ready. */
-  static async start(data: ThreadData): Promise<ThreadPort> {
-    const worker = new Worker(new URL(moduleBeside(import.meta.url, "./thread")), {
-      workerData: data,
-      stdin: false,
+  /** How many questions wait for their reply. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Has commits written; gives the outcome of each. Throws at once when they cannot be handed over. */
+  apply(writes: readonly Write[]): Promise<readonly Outcome[]> {
+    return this.#send({ kind: "apply", writes }).then((reply) => {
+      if (reply.kind === "applied") return reply.outcomes;
+      unwrap(reply.outcome);
+      throw new StoreError("io", "the writer did not say what became of the commits");
     });
-    const port = new ThreadPort(worker);
-    const reply = await port.#expect(0).promise;
-    if (reply.kind !== "failed") return port;
-    await worker.terminate();
-    throw revive(reply.error);
   }
 
-  /** Asks and waits for the reply. */
-  ask(question: Question): Promise<Reply> {
-    if (this.#gone) return Promise.reject(this.#gone);
-    this.#lastId += 1;
-    const { promise } = this.#expect(this.#lastId);
-    this.#worker.postMessage({ ...question, id: this.#lastId });
-    return promise;
+  /** Asks and gives the answer. */
+  async ask(question: WithoutId<OtherRequest>): Promise<unknown> {
+    const reply = await this.#send(question);
+    return reply.kind === "answered" ? unwrap(reply.outcome) : undefined;
   }
 
-  /** Closes the database and ends the thread. */
+  /** Closes the database, if it is open, and ends the thread. */
   async end(): Promise<void> {
-    if (this.#gone) return;
-    await this.ask({ kind: "close" }).catch(() => undefined);
-    await this.#worker.terminate();
+    try {
+      if (!this.#gone && this.#lastId > 0) await this.#send({ kind: "close" });
+    } finally {
+      this.#gone ??= new StoreError("closed", "the store is closed");
+      await this.#worker.terminate();
+    }
   }
 
-  #expect(id: number): PromiseWithResolvers<Reply> {
+  #send(question: WithoutId<ApplyRequest | OtherRequest>): Promise<Reply> {
+    if (this.#gone) throw this.#gone;
+    this.#lastId += 1;
+    try {
+      this.#worker.postMessage({ ...question, id: this.#lastId });
+    } catch (error) {
+      throw new StoreError("invalid", `not plain data: ${textOf(error)}`, { cause: error });
+    }
     const waiting = Promise.withResolvers<Reply>();
-    this.#waiting.set(id, waiting);
-    return waiting;
+    this.#waiting.set(this.#lastId, waiting);
+    return waiting.promise;
   }
 
   #settle(reply: Reply): void {
-    const id = reply.kind === "ready" || reply.kind === "failed" ? 0 : reply.id;
-    this.#waiting.get(id)?.resolve(reply);
-    this.#waiting.delete(id);
+    this.#waiting.get(reply.id)?.resolve(reply);
+    this.#waiting.delete(reply.id);
   }
 
-  #fail(error: StoreError): void {
-    this.#gone ??= error;
-    for (const waiting of this.#waiting.values()) waiting.reject(error);
+  #fail(what: string): void {
+    this.#gone ??= new StoreError("io", `the store's thread ${what}; open the store anew`);
+    for (const waiting of this.#waiting.values()) waiting.reject(this.#gone);
     this.#waiting.clear();
   }
 }
 
-/** An error that crossed threads, as an error again. */
-export function revive({ code, message }: Fault): StoreError {
-  return new StoreError(code, message);
-}
-
-/** The results of an outcome, or its error thrown. */
-export function unwrap<Results>(outcome: Outcome<Results>): Results {
-  if ("error" in outcome) throw revive(outcome.error);
-  return outcome.results;
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,80 +1,75 @@
-import { parentPort, workerData } from "node:worker_threads";
-import type { Database } from "../database.ts";
+// The code of both threads of the store: the writer, which owns the database, and the reader beside it.
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { StoreError } from "../store-error.ts";
-import type { OpenTables, TablesModule } from "../tables.ts";
-import type { Fault, Reply, Request, ThreadData } from "./messages.ts";
-import { migrate } from "./migrate.ts";
-import { openDatabase, translate } from "./sqlite-database.ts";
-import { takeWriteLock } from "./write-lock.ts";
-import { Writer } from "./writer.ts";
+import { Inbox } from "./inbox.ts";
+import type { ApplyRequest, OtherRequest, Request, ThreadData } from "./messages.ts";
+import { loadModules, Opened } from "./opened.ts";
+import { Replies } from "./replies.ts";
 
-/** A thread of the store: the writer, which owns the database, or a reader beside it. */
-async function run(data: ThreadData): Promise<(request: Request) => void> {
-  const unlock = data.role === "writer" ? takeWriteLock(data.path) : () => {};
-  const file = openDatabase(data.path, data.role === "reader");
-  const database: Database = data.wrap ? (await import(data.wrap)).default(file) : file;
-  const modules = new Map<string, TablesModule>();
-  for (const { name, module } of data.tables) modules.set(name, (await import(module)).default);
-  if (data.role === "writer") migrate(database, modules);
-  const tables = new Map<string, OpenTables>();
-  for (const { name, settings } of data.tables) {
-    const opened = await modules.get(name)?.open(database, settings);
-    if (opened) tables.set(name, opened);
-  }
-  const writer = new Writer(database, tables);
-  const query = (name: string, operation: string, args: unknown): unknown => {
-    const found = tables.get(name)?.queries[operation];
-    if (!found) throw new StoreError("invalid", `there is no query "${name}.${operation}"`);
-    return found(args);
-  };
-  return (request) => {
-    const { id } = request;
-    switch (request.kind) {
-      case "apply":
-        return reply({ kind: "applied", id, outcomes: writer.apply(request.writes) });
-      case "query":
-        return answer(id, () => query(request.tables, request.name, request.args));
-      case "backup":
-        return void file.backup(request.path).then(
-          () => answer(id, () => undefined),
-          (error) =>
-            answer(id, () => {
-              throw error;
-            }),
-        );
-      case "close":
-        return answer(id, () => {
-          database.close();
-          unlock();
-        });
-    }
-  };
-}
+const data: ThreadData = workerData;
+const port = parentPort;
+if (!port) throw new StoreError("invalid", "this is the code of a thread, which the store starts");
 
-function answer(id: number, run: () => unknown): void {
+// Begun at once, so that the reader does it while the writer opens the database. A failure is told when it is asked for.
+const loading = loadModules(data);
+loading.catch(() => undefined);
+const inbox = new Inbox(data.maxBatch);
+const replies = new Replies(port);
+let opening: Promise<Opened> | undefined;
+let working = false;
+
+/** Takes in everything that has arrived; by itself Node hands over one request after the other. */
+const receiveAll = (): void => {
+  for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
+    inbox.add(next.message);
+};
+
+port.on("message", (request: Request) => {
+  inbox.add(request);
+  if (!working) queueMicrotask(work);
+  working = true;
+});
+
+/** Does one thing and lets the event loop turn before the next, so that a backup goes on between batches. */
+async function work(): Promise<void> {
+  receiveAll();
+  const next = inbox.take();
+  working = next !== undefined;
+  if (!next) return;
+  opening ??= loading.then((modules) => Opened.open(data, modules));
   try {
-    reply({ kind: "answered", id, outcome: { results: run() } });
+    const database = await opening;
+    if ("kind" in next) serve(database, next);
+    else applyTogether(database, next);
   } catch (error) {
-    reply({ kind: "answered", id, outcome: { error: asFault(error) } });
+    for (const { id } of "kind" in next ? [next] : next) replies.fail(id, error);
+  }
+  receiveAll();
+  working = !inbox.isEmpty;
+  if (working) setImmediate(work);
+}
+
+function serve(database: Opened, request: OtherRequest): void {
+  const { id, kind } = request;
+  if (kind === "query") replies.answer(id, database.query(request.tables, request.name, request.args));
+  else if (kind === "backup") void backup(database, id, request.path);
+  else if (kind === "close") replies.answer(id, database.close());
+  else replies.answer(id, undefined);
+}
+
+async function backup(database: Opened, id: number, path: string): Promise<void> {
+  try {
+    replies.answer(id, await database.backup(path));
+  } catch (error) {
+    replies.fail(id, error);
   }
 }
 
-function reply(message: Reply): void {
-  parentPort?.postMessage(message);
-}
-
-function asFault(error: unknown): Fault {
-  const translated = translate(error);
-  return {
-    code: translated instanceof StoreError ? translated.code : "invalid",
-    message: translated.message,
-  };
-}
-
-try {
-  const handle = await run(workerData);
-  parentPort?.on("message", handle);
-  reply({ kind: "ready" });
-} catch (error) {
-  reply({ kind: "failed", error: asFault(error) });
+function applyTogether(database: Opened, requests: readonly ApplyRequest[]): void {
+  const outcomes = database.apply(requests.flatMap(({ writes }) => writes));
+  let told = 0;
+  for (const { id, writes } of requests) {
+    replies.applied(id, outcomes.slice(told, told + writes.length));
+    told += writes.length;
+  }
 }

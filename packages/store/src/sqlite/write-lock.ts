@@ -1,5 +1,6 @@
 import SqliteDatabase from "better-sqlite3";
 import { StoreError } from "../store-error.ts";
+import { translate } from "./translate.ts";
 
 /**
  * Makes this process the only writer of a database, for as long as it lives: a lock on a file beside it that the
@@ -12,7 +13,8 @@ export function takeWriteLock(path: string): () => void {
     lock.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     lock.close();
-    const text = `${path} is in use by another process; stop it first, or open the database for reading only`;
+    if (translate(error).code !== "locked") throw error;
+    const text = "in use by another process; stop it first, or open the database for reading only";
     throw new StoreError("locked", text, { cause: error });
   }
   return () => lock.close();

@@ -1,79 +1,103 @@
+import SqliteDatabase from "better-sqlite3";
 import type { Database } from "../database.ts";
 import { StoreError } from "../store-error.ts";
 import type { OpenTables } from "../tables.ts";
-import type { Outcome, Write } from "./messages.ts";
-import { translate } from "./sqlite-database.ts";
+import type { Write } from "./messages.ts";
+import { failed, type Outcome } from "./outcome.ts";
+import { Transaction } from "./transaction.ts";
+import { translate } from "./translate.ts";
 
 /**
- * Applies batches of commits, each batch in one transaction. The whole batch is tried at once; only when something in
- * it fails is it undone and each commit tried alone, so that one caller's conflict is nobody else's.
+ * Applies batches of commits, each batch in one transaction. It is tried as a whole first; only when something in it
+ * fails is it undone and tried again with a savepoint around each commit, so that one caller's conflict is nobody
+ * else's.
  */
 export class Writer {
-  readonly #database: Database;
   readonly #tables: ReadonlyMap<string, OpenTables>;
-  #synchronous: "FULL" | "NORMAL" | undefined;
+  readonly #transaction: Transaction;
   #broken: StoreError | undefined;
 
   constructor(database: Database, tables: ReadonlyMap<string, OpenTables>) {
-    this.#database = database;
     this.#tables = tables;
+    this.#transaction = new Transaction(database);
   }
 
   /** The outcome of each write, in order. Never throws. */
   apply(writes: readonly Write[]): Outcome[] {
-    if (this.#broken) return writes.map(() => failed(this.#broken));
-    try {
-      return this.#transact(writes).map((results) => ({ results }));
-    } catch (error) {
-      const fault = this.#undo(error);
-      if (writes.length > 1 && !isOfTheDisk(fault)) return writes.flatMap((write) => this.apply([write]));
-      return writes.map(() => failed(fault));
-    }
-  }
-
-  #transact(writes: readonly Write[]): unknown[][] {
-    this.#wait(writes.some(({ durable }) => durable) ? "FULL" : "NORMAL");
-    this.#database.exec("BEGIN IMMEDIATE");
-    const results = writes.map(({ changes }) =>
-      changes.map(({ tables, name, args }) => this.#operation(tables, name)(args)),
+    return (
+      this.#attempt(writes, (write) => ({ results: this.#change(write) })) ??
+      this.#attempt(writes, (write) => this.#changeApart(write)) ??
+      // What is only found wrong at the end of a transaction is found by giving each commit its own.
+      writes.flatMap((write) => this.apply([write]))
     );
-    this.#database.exec("COMMIT");
-    return results;
   }
 
-  /** Whether the next transaction waits for the disk. */
-  #wait(synchronous: "FULL" | "NORMAL"): void {
-    if (this.#synchronous === synchronous) return;
-    this.#database.exec(`PRAGMA synchronous = ${synchronous}`);
-    this.#synchronous = synchronous;
-  }
-
-  #operation(tables: string, name: string): (args: unknown) => unknown {
-    const operation = this.#tables.get(tables)?.changes[name];
-    if (!operation) throw new StoreError("invalid", `there is no change "${tables}.${name}"`);
-    return operation;
-  }
-
-  /** Takes everything back; a disk that cannot even do that, or that lost what it had taken, is not trusted again. */
-  #undo(error: unknown): Error {
-    const fault = translate(error);
+  /** Writes a batch; gives nothing when it was undone because of a commit that is not known. */
+  #attempt(writes: readonly Write[], change: (write: Write) => Outcome): Outcome[] | undefined {
+    if (this.#broken) return everyOne(writes, this.#broken);
     try {
-      this.#database.exec("ROLLBACK");
-    } catch {
-      // SQLite has rolled back by itself, as it does after most failures of the disk.
+      this.#transaction.begin(writes.some(({ durable }) => durable));
+      const outcomes = writes.map(change);
+      this.#transaction.commit();
+      return outcomes;
+    } catch (error) {
+      const fault = this.#undo(translate(error));
+      return writes.length === 1 || isOfTheDisk(fault) ? everyOne(writes, fault) : undefined;
     }
-    if (fault instanceof StoreError && (fault.code === "io" || fault.code === "corrupt"))
-      this.#broken = fault;
-    for (const { undone } of this.#tables.values()) undone?.();
-    return fault;
+  }
+
+  #change({ changes }: Write): unknown[] {
+    return changes.map(({ tables, name, args }) => {
+      const operations = this.#tables.get(tables)?.changes;
+      const operation = operations && Object.hasOwn(operations, name) ? operations[name] : undefined;
+      if (!operation) throw new StoreError("invalid", `there is no change "${tables}.${name}"`);
+      return operation(args);
+    });
+  }
+
+  #changeApart(write: Write): Outcome {
+    this.#transaction.mark();
+    try {
+      const results = this.#change(write);
+      this.#transaction.keep();
+      return { results };
+    } catch (error) {
+      const fault = translate(error);
+      if (isOfTheDisk(fault)) throw fault;
+      this.#transaction.takeBack();
+      this.#tellUndone();
+      return failed(fault);
+    }
+  }
+
+  /**
+   * Takes everything back. A disk that failed once is not trusted again: after a refused fsync, the next one says
+   * nothing about what came before it.
+   */
+  #undo(fault: StoreError): StoreError {
+    try {
+      this.#transaction.undo();
+      if (isOfTheDisk(fault, ["io", "corrupt"])) this.#broken = fault;
+      this.#tellUndone();
+    } catch (error) {
+      this.#broken ??= new StoreError("io", `what failed cannot be undone: ${translate(error).message}`);
+    }
+    return this.#broken ?? fault;
+  }
+
+  #tellUndone(): void {
+    for (const tables of this.#tables.values()) tables.undone?.();
   }
 }
 
-function isOfTheDisk(fault: Error): boolean {
-  return fault instanceof StoreError && ["full", "io", "corrupt", "locked"].includes(fault.code);
+/**
+ * Whether a fault says something about the disk rather than about a commit, so that trying the commits one by one
+ * would not help. A change may refuse with such a code too; only SQLite's own word counts.
+ */
+function isOfTheDisk({ code, cause }: StoreError, codes = ["full", "io", "corrupt", "locked"]): boolean {
+  return codes.includes(code) && cause instanceof SqliteDatabase.SqliteError;
 }
 
-function failed(fault: Error | undefined): Outcome {
-  const code = fault instanceof StoreError ? fault.code : "invalid";
-  return { error: { code, message: fault?.message ?? "unknown" } };
+function everyOne(writes: readonly Write[], fault: StoreError): Outcome[] {
+  return writes.map(() => failed(fault));
 }

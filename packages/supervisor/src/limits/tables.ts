@@ -1,4 +1,4 @@
-import { moduleBeside, type Tables } from "@reins/store";
+import type { Tables } from "@reins/store";
 import type { Use } from "./usage.ts";
 
 /** What limits keep in the store. */
@@ -17,5 +17,5 @@ export type LimitQueries = {
 /** The uses that count against limits, across restarts. */
 export const limitTables: Tables<LimitChanges, LimitQueries> = {
   name: "limits",
-  module: moduleBeside(import.meta.url, "./module"),
+  module: new URL("./module.ts", import.meta.url),
 };

@@ -1,4 +1,4 @@
-import { moduleBeside, type Tables } from "@reins/store";
+import type { Tables } from "@reins/store";
 
 /** The three contracts of which each run has a current state. */
 export type RunContract = "run_lifecycle" | "task_list" | "verification";
@@ -28,5 +28,5 @@ export type RunQueries = {
 /** The current state of every run. */
 export const runTables: Tables<RunChanges, RunQueries> = {
   name: "runs",
-  module: moduleBeside(import.meta.url, "./module"),
+  module: new URL("./module.ts", import.meta.url),
 };

@@ -1,4 +1,4 @@
-import { moduleBeside, type Tables } from "@reins/store";
+import type { Tables } from "@reins/store";
 import type { StoredChild } from "../child-session.ts";
 import type { StoredToken } from "../token.ts";
 import type { StoredUser, User } from "../user.ts";
@@ -57,5 +57,5 @@ export type IdentityQueries = {
 /** The part of the store that knows who is who. */
 export const identityTables: Tables<IdentityChanges, IdentityQueries> = {
   name: "identity",
-  module: moduleBeside(import.meta.url, "./module"),
+  module: new URL("./module.ts", import.meta.url),
 };

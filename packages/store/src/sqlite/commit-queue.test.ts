@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import { CommitQueue } from "./commit-queue.ts";
+import type { Write } from "./messages.ts";
+import type { Outcome } from "./outcome.ts";
+
+const AMPLE = { commits: 100_000, bytes: 1e9 };
+
+/** Writers that answer when they are told to; each commit gives back its argument. */
+function heldWriter() {
+  const chunks: {
+    writes: readonly Write[];
+    answer: (outcomes: readonly Outcome[]) => void;
+    fail: (error: Error) => void;
+  }[] = [];
+  const send = (writes: readonly Write[]): Promise<readonly Outcome[]> => {
+    if (writes.some(({ changes }) => changes[0]?.args === "uncopyable")) throw new Error("cannot be copied");
+    return new Promise((answer, fail) => void chunks.push({ writes, answer, fail }));
+  };
+  const answer = () => {
+    for (const { writes, answer: settle } of chunks.splice(0))
+      settle(writes.map(({ changes }) => ({ results: [changes[0]?.args] })));
+  };
+  return { chunks, send, answer };
+}
+
+const commit = (args: unknown): Write => ({ changes: [{ tables: "t", name: "n", args }], durable: true });
+const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
+
+/** Lets the event loop turn until everything has settled; gives how many times. */
+async function turnsUntil(settled: Promise<unknown>): Promise<number> {
+  let done = false;
+  void settled.finally(() => {
+    done = true;
+  });
+  let turns = 0;
+  for (; !done; turns += 1) await turn();
+  return turns;
+}
+
+describe("the queue of commits", () => {
+  it("hands over together what is asked for together, up to a chunk in each turn", async () => {
+    const { chunks, send, answer } = heldWriter();
+    const queue = new CommitQueue(send, AMPLE);
+    const all = Promise.all(Array.from({ length: 150 }, (_, index) => queue.add(commit(index))));
+    await Promise.resolve();
+    expect(chunks.map(({ writes }) => writes.length)).toEqual([64]);
+    await turn();
+    await turn();
+    await turn();
+    expect(chunks.map(({ writes }) => writes.length)).toEqual([64, 64, 22]);
+    answer();
+    expect(await all).toEqual(Array.from({ length: 150 }, (_, index) => [index]));
+  });
+
+  it("settles a chunk in each turn, however many were answered at once", async () => {
+    const { chunks, send, answer } = heldWriter();
+    const queue = new CommitQueue(send, AMPLE);
+    const all = Promise.all(Array.from({ length: 640 }, (_, index) => queue.add(commit(index))));
+    while (chunks.length < 10) await turn();
+    answer();
+    expect(await turnsUntil(all)).toBeGreaterThanOrEqual(9);
+  });
+
+  it("makes smaller chunks of bigger commits, and hands over even the biggest", async () => {
+    const { chunks, send, answer } = heldWriter();
+    const queue = new CommitQueue(send, AMPLE, { commits: 64, bytes: 1_000 });
+    const all = [400, 400, 400, 5_000, 10].map((length) => queue.add(commit("x".repeat(length))));
+    while (chunks.length < 4) await turn();
+    expect(chunks.map(({ writes }) => writes.length)).toEqual([2, 1, 1, 1]);
+    answer();
+    await Promise.all(all);
+  });
+
+  it("does not hand over without end what is not answered", async () => {
+    const { chunks, send, answer } = heldWriter();
+    const queue = new CommitQueue(send, AMPLE);
+    const all = Promise.all(Array.from({ length: 5_000 }, (_, index) => queue.add(commit(index))));
+    for (let turns = 0; turns < 100; turns += 1) await turn();
+    expect(chunks.reduce((sum, { writes }) => sum + writes.length, 0)).toBe(2_048);
+    const answering = setInterval(answer, 0);
+    expect(await all).toHaveLength(5_000);
+    clearInterval(answering);
+  });
+
+  it("refuses what exceeds its limits and takes more when something has settled", async () => {
+    const { send, answer } = heldWriter();
+    const queue = new CommitQueue(send, { commits: 3, bytes: 10_000 });
+    const big = queue.add(commit("x".repeat(20_000)));
+    await expect(queue.add(commit("x"))).rejects.toMatchObject({ code: "overloaded" });
+    await turn();
+    answer();
+    await big;
+    const small = [1, 2, 3].map((number) => queue.add(commit(number)));
+    await expect(queue.add(commit(4))).rejects.toMatchObject({ code: "overloaded", retryable: true });
+    await turn();
+    answer();
+    expect(await Promise.all(small)).toEqual([[1], [2], [3]]);
+    const last = queue.add(commit(5));
+    await turn();
+    answer();
+    expect(await last).toEqual([5]);
+  });
+
+  it("fails only the commit that cannot be handed over, and keeps the order of the others", async () => {
+    const { chunks, send, answer } = heldWriter();
+    const queue = new CommitQueue(send, AMPLE);
+    const [first, bad, last] = ["a", "uncopyable", "b"].map((args) => queue.add(commit(args)));
+    await expect(bad).rejects.toMatchObject({ code: "invalid", message: "cannot be copied" });
+    expect(chunks.flatMap(({ writes }) => writes.map(({ changes }) => changes[0]?.args))).toEqual(["a", "b"]);
+    answer();
+    expect([await first, await last]).toEqual([["a"], ["b"]]);
+  });
+
+  it("fails the commits of a writer that is gone, or that says nothing of them", async () => {
+    const { chunks, send } = heldWriter();
+    const queue = new CommitQueue(send, AMPLE);
+    const lost = queue.add(commit("a"));
+    await turn();
+    chunks[0]!.fail(new Error("gone"));
+    await expect(lost).rejects.toThrow("gone");
+    const forgotten = queue.add(commit("b"));
+    await turn();
+    chunks[1]!.answer([]);
+    await expect(forgotten).rejects.toMatchObject({ code: "io" });
+  });
+
+  it("is idle when everything has settled", async () => {
+    const { send, answer } = heldWriter();
+    const queue = new CommitQueue(send, AMPLE);
+    await queue.idle();
+    let idle = false;
+    const commits = [1, 2].map((number) => queue.add(commit(number)));
+    const waiting = queue.idle().then(() => {
+      idle = true;
+    });
+    await turn();
+    expect(idle).toBe(false);
+    answer();
+    await waiting;
+    await Promise.all(commits);
+  });
+});

@@ -1,0 +1,117 @@
+import type { Database } from "../database.ts";
+import { StoreError } from "../store-error.ts";
+import type { OpenTables, TablesModule } from "../tables.ts";
+import { backUp } from "./backup.ts";
+import type { ThreadData, Write } from "./messages.ts";
+import { expectMigrated, migrate } from "./migrate.ts";
+import type { Outcome } from "./outcome.ts";
+import { Snapshot } from "./snapshot.ts";
+import { type DatabaseFile, openDatabase } from "./sqlite-database.ts";
+import { translate } from "./translate.ts";
+import { takeWriteLock } from "./write-lock.ts";
+import { Writer } from "./writer.ts";
+
+/** The modules of the tables, by name, in the order in which they were given. */
+export type Modules = ReadonlyMap<string, TablesModule>;
+
+/** An open database with its tables, in the thread that owns it. */
+export class Opened {
+  readonly #file: DatabaseFile;
+  readonly #tables: ReadonlyMap<string, OpenTables>;
+  readonly #writer: Writer | undefined;
+  readonly #snapshot: Snapshot;
+  readonly #backups = new Set<string>();
+  readonly #unlock: () => void;
+  #isClosed = false;
+
+  private constructor(
+    file: DatabaseFile,
+    database: Database,
+    tables: ReadonlyMap<string, OpenTables>,
+    unlock: (() => void) | undefined,
+  ) {
+    this.#file = file;
+    this.#tables = tables;
+    this.#snapshot = new Snapshot(database);
+    if (unlock) this.#writer = new Writer(database, tables);
+    this.#unlock = unlock ?? (() => {});
+  }
+
+  /** Opens the database; the writer locks it first and migrates it. */
+  static async open(data: ThreadData, modules: Modules): Promise<Opened> {
+    let unlock: (() => void) | undefined;
+    let file: DatabaseFile | undefined;
+    try {
+      if (data.role === "writer") unlock = takeWriteLock(data.path);
+      file = openDatabase(data.path, data.role === "reader");
+      const database = await wrapped(file, data);
+      if (unlock) migrate(database, modules);
+      else expectMigrated(database, modules);
+      return new Opened(file, database, await openTables(database, data, modules), unlock);
+    } catch (error) {
+      file?.close();
+      unlock?.();
+      const { code, message } = translate(error);
+      throw new StoreError(code, `${data.path}: ${message}`, { cause: error });
+    }
+  }
+
+  /** Writes commits; gives the outcome of each. */
+  apply(writes: readonly Write[]): Outcome[] {
+    if (!this.#writer) throw new StoreError("invalid", "a reader does not write");
+    return this.#writer.apply(writes);
+  }
+
+  /** Runs a query; all it reads is of the same moment. */
+  query(tables: string, name: string, args: unknown): unknown {
+    const queries = this.#tables.get(tables)?.queries;
+    const query = queries && Object.hasOwn(queries, name) ? queries[name] : undefined;
+    if (!query) throw new StoreError("invalid", `there is no query "${tables}.${name}"`);
+    return this.#snapshot.read(() => query(args));
+  }
+
+  /** Copies the database to a new file. */
+  async backup(path: string): Promise<void> {
+    if (this.#backups.has(path)) throw new StoreError("invalid", `${path} is being written already`);
+    this.#backups.add(path);
+    try {
+      await backUp(this.#file, path);
+    } catch (error) {
+      throw this.#isClosed
+        ? new StoreError("closed", "the store was closed before the copy was whole")
+        : error;
+    } finally {
+      this.#backups.delete(path);
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#file.close();
+    this.#unlock();
+  }
+}
+
+/** Loads what the tables' packages brought. */
+export async function loadModules({ tables }: ThreadData): Promise<Modules> {
+  const modules = new Map<string, TablesModule>();
+  for (const { name, module } of tables) modules.set(name, (await import(module)).default);
+  return modules;
+}
+
+async function wrapped(file: DatabaseFile, { wrap }: ThreadData): Promise<Database> {
+  return wrap ? (await import(wrap.module)).default(file, wrap.settings) : file;
+}
+
+async function openTables(
+  database: Database,
+  data: ThreadData,
+  modules: Modules,
+): Promise<ReadonlyMap<string, OpenTables>> {
+  const tables = new Map<string, OpenTables>();
+  for (const { name, settings } of data.tables) {
+    const opened = await modules.get(name)?.open(database, settings);
+    if (opened) tables.set(name, opened);
+  }
+  return tables;
+}

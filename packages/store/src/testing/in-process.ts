@@ -1,0 +1,23 @@
+import { loadModules, Opened } from "../sqlite/opened.ts";
+import { partsOf } from "../sqlite/parts.ts";
+import type { Change } from "../tables.ts";
+import type { Faults } from "./faults.ts";
+import { notes } from "./notes.ts";
+import { tally } from "./tally.ts";
+
+/** The writer's end of a store without its thread, so that a test can open one after the other quickly. */
+export async function openInProcess(path: string, faults?: Faults): Promise<Opened> {
+  const data = {
+    path,
+    role: "writer",
+    tables: partsOf([notes, tally]),
+    maxBatch: 100,
+    wrap: faults?.wrap,
+  } as const;
+  return Opened.open(data, await loadModules(data));
+}
+
+/** A durable commit of some changes. */
+export function write(...changes: readonly Change<unknown>[]) {
+  return { changes, durable: true };
+}

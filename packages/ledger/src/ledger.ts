@@ -15,7 +15,12 @@ import { LedgerReader } from "./ledger-reader.ts";
 import type { Audiences } from "./seal/audiences.ts";
 import type { LedgerSigner, Signers } from "./signers.ts";
 import type { Appended } from "./tables/append.ts";
-import { type ParentlessContent, type PreparedEntry, prepare } from "./tables/prepared-entry.ts";
+import {
+  type AttestationOrder,
+  type ParentlessContent,
+  type PreparedEntry,
+  prepare,
+} from "./tables/prepared-entry.ts";
 import { ledgerTables, type StoredCheckpoint } from "./tables/tables.ts";
 
 /** What a ledger stands on. */
@@ -158,19 +163,30 @@ export class Ledger extends LedgerReader {
   async #prepare(draft: Draft, kept: string[]): Promise<PreparedEntry> {
     if (this.#mirror)
       throw new LedgerError("conflict", `this is a copy of the ledger ${this.origin} and cannot be added to`);
-    const content = await this.#conceal(draft, contentOf(draft, this.#clock), kept);
-    if (!isAttested(content.quality)) return prepare(content, undefined);
+    const content = contentOf(draft, this.#clock);
+    const entry =
+      this.#plain(draft, content) ?? prepare(await this.#conceal(draft, content, kept), undefined);
+    if (!isAttested(content.quality)) return entry;
     const signer = await this.#options.signers.signer(content.actor);
     await this.#announcements.announce(signer, content.actor);
-    return this.#signed(content, signer, draft);
+    return { ...entry, attestation: attestationBy(signer, draft) };
+  }
+
+  /** The entry of a draft that has nothing to conceal, as most have. */
+  #plain(draft: Draft, content: ParentlessContent): PreparedEntry | undefined {
+    if (draft.isPrivate || draft.audience !== undefined) return undefined;
+    const entry = prepare(content, undefined);
+    return entry.beforeProof.includes('"$private"') ? undefined : entry;
   }
 
   /** Takes out what is private and seals what is for an audience. */
   async #conceal(draft: Draft, content: ParentlessContent, kept: string[]): Promise<ParentlessContent> {
     const { artifacts, audiences } = this.#options;
     let { payload } = content;
-    if (draft.isPrivate || mentionsPrivate(payload)) {
-      if (!artifacts) throw new LedgerError("invalid", "this ledger has no place for private content");
+    if (!artifacts && (draft.isPrivate || draft.audience === undefined)) {
+      throw new LedgerError("invalid", "this ledger has no place for private content");
+    }
+    if (artifacts) {
       const withheld = await withhold(artifacts, payload, draft.isPrivate ?? (() => false));
       kept.push(...withheld.artifacts.map(({ digest }) => digest));
       payload = withheld.payload;
@@ -182,11 +198,6 @@ export class Ledger extends LedgerReader {
       payload: SEALED_PAYLOAD,
       envelope: await audiences.seal(payload, draft.audience, content),
     };
-  }
-
-  #signed(content: ParentlessContent, { keyId, privateKey }: LedgerSigner, draft?: Draft): PreparedEntry {
-    const { rules_checked = [], predicate_results = [] } = draft ?? {};
-    return prepare(content, { key_id: keyId, privateKey, rules_checked, predicate_results });
   }
 
   /** Records that a key belongs to somebody, signed by the system; the very first key announces itself. */
@@ -206,7 +217,7 @@ export class Ledger extends LedgerReader {
 
   async #recordKey(system: LedgerSigner, target: string, payload: object): Promise<void> {
     const draft: Draft = { quality: "policy_change", actor: SYSTEM, target, tags: ["key"], payload };
-    const entry = this.#signed(contentOf(draft, this.#clock), system);
+    const entry = prepare(contentOf(draft, this.#clock), attestationBy(system, draft));
     await this.#options.store.commit([change(ledgerTables, "append", entry)]);
     this.#checkpointer.due();
   }
@@ -221,7 +232,7 @@ export class Ledger extends LedgerReader {
   }
 }
 
-/** Whether a payload has anything that could be taken for a reference to private content. */
-function mentionsPrivate(payload: unknown): boolean {
-  return JSON.stringify(payload)?.includes('"$private"') ?? false;
+function attestationBy({ keyId, privateKey }: LedgerSigner, draft: Draft): AttestationOrder {
+  const { rules_checked = [], predicate_results = [] } = draft;
+  return { key_id: keyId, privateKey, rules_checked, predicate_results };
 }

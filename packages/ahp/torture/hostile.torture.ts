@@ -7,6 +7,7 @@ import { aborted } from "./bounds.ts";
 import { Bystander } from "./bystander.ts";
 import { Harness } from "./harness/harness.ts";
 import { type Amounts, bounded, type HostileContext, MOST_CONNECTIONS, TOKEN } from "./hostile/context.ts";
+import { CRUMBS } from "./hostile/crumbs.ts";
 import { DEAF } from "./hostile/deaf.ts";
 import { DEEP } from "./hostile/deep.ts";
 import { HUGE } from "./hostile/huge.ts";
@@ -57,7 +58,7 @@ async function suffer(
   const disturbances = [harness.died, aborted(signal), ...bystanders.map(({ failed }) => failed)];
   const context: HostileContext = { harness, unix, random: seededRandom(seed), amounts: AMOUNTS[scale] };
   try {
-    for (const { name, run } of [...HUGE, ...DEAF, ...VANISH, ...DEEP, ...INTRUDERS, ...SLOW]) {
+    for (const { name, run } of [...HUGE, ...CRUMBS, ...DEAF, ...VANISH, ...DEEP, ...INTRUDERS, ...SLOW]) {
       try {
         const more = await Promise.race([bounded(harness, () => run(context)), ...disturbances]);
         log(`${name}: at most ${megabytes(more)} more lived in the server`);

@@ -33,7 +33,7 @@ export async function answerBatch(exchange: Exchange, params: unknown): Promise<
     const call = exchange.eventCall(event, sessions[index], deadline);
     decisions.push(
       await decideOrBlock(() =>
-        exchange.result(Decision, deadline, () => exchange.handlers.event(event, call), AROUND),
+        exchange.result(Decision, deadline, () => exchange.handlers.event(event, call), { around: AROUND }),
       ),
     );
   }

@@ -18,7 +18,7 @@ import { type Exchange, failure } from "./exchange.ts";
 import type { Awaitable, EventCall, SpecialisedHandlers } from "./handlers.ts";
 
 /** Answers an event that its sender waits on, with the JSON text of the decision. */
-export async function answerEvent(exchange: Exchange, params: unknown): Promise<string> {
+export function answerEvent(exchange: Exchange, params: unknown): Promise<string> {
   const event = exchange.params(AhpEvent, params);
   const session = exchange.session(event);
   const fault = faultOf(event, exchange.settings.config, exchange.floats);
@@ -34,12 +34,7 @@ export async function answerEvent(exchange: Exchange, params: unknown): Promise<
   const decide = isSpecialised(type)
     ? specialisedDecision(exchange, type, event, call)
     : () => exchange.handlers.event(event, call);
-  try {
-    return await exchange.result(DECISIONS[type], deadline, decide);
-  } catch (error) {
-    if (error instanceof Refusal && error.reason === "handler_timeout") return closed(type, error.message);
-    throw error;
-  }
+  return exchange.result(DECISIONS[type], deadline, decide, { late: (reason) => closed(type, reason) });
 }
 
 /** Takes note of an event that nobody waits for. Throws a {@link Refusal} that only HTTP can tell the sender. */

@@ -12,6 +12,14 @@ import type { ServerSettings } from "./options.ts";
 import type { Peer } from "./peer.ts";
 import type { Session, Sessions } from "./sessions.ts";
 
+/** How the result of a handler is written. */
+interface ResultOptions {
+  /** How many containers of the response it will stand in. */
+  readonly around?: number;
+  /** What is written instead when the handler took too long; without it that is a {@link Refusal} as well. */
+  readonly late?: (reason: string) => string;
+}
+
 /** One message on its way through the server: what came, from whom, and what answers it. */
 export class Exchange {
   readonly handlers: Handlers;
@@ -67,21 +75,21 @@ export class Exchange {
     return new HandlerEventCall(this.peer, this.text, session, deadline, event);
   }
 
-  /**
-   * Runs a handler within its deadline and writes its result, which will stand in `around` containers of the
-   * response; whatever fails is a {@link Refusal}.
-   */
+  /** Runs a handler within its deadline and writes its result; whatever fails is a {@link Refusal}. */
   async result(
     schema: z.ZodType,
     deadline: Deadline,
     handler: () => Awaitable<unknown>,
-    around = 1,
+    { around = 1, late }: ResultOptions = {},
   ): Promise<string> {
     let value: unknown;
     try {
       value = await deadline.run(handler);
     } catch (error) {
-      throw failure(textOf(error), deadline.expired ? "handler_timeout" : "handler_failed", error);
+      if (!deadline.expired) throw failure(textOf(error), "handler_failed", error);
+      const refusal = failure(textOf(error), "handler_timeout", error);
+      if (late) return late(refusal.message);
+      throw refusal;
     }
     try {
       return encode(schema, value, around);

@@ -11,21 +11,27 @@ import { isObject } from "../wire/decoder.ts";
 /** What a request is answered under. */
 export type MessageId = string | number | null;
 
+/** A message that its sender waits on. */
+export interface RequestMessage {
+  readonly kind: "request";
+  readonly id: MessageId;
+  readonly method: string;
+  readonly params: unknown;
+  readonly floats: Floats | undefined;
+}
+
+/** A message that nobody waits for. */
+export interface NotificationMessage {
+  readonly kind: "notification";
+  readonly method: string;
+  readonly params: unknown;
+  readonly floats: Floats | undefined;
+}
+
 /** A message, as far as its envelope goes. */
 export type Message =
-  | {
-      readonly kind: "request";
-      readonly id: MessageId;
-      readonly method: string;
-      readonly params: unknown;
-      readonly floats: Floats | undefined;
-    }
-  | {
-      readonly kind: "notification";
-      readonly method: string;
-      readonly params: unknown;
-      readonly floats: Floats | undefined;
-    }
+  | RequestMessage
+  | NotificationMessage
   /** Not JSON. */
   | { readonly kind: "unreadable"; readonly refusal: Refusal }
   /** JSON, but no message; `answerable` is false for what looks like a response, so that errors never echo. */

@@ -8,7 +8,7 @@ import { answerEvent, noteEvent } from "./event.ts";
 import { Exchange, failure } from "./exchange.ts";
 import type { Handlers } from "./handlers.ts";
 import { shakeHands } from "./handshake.ts";
-import { type MessageId, readMessage } from "./message.ts";
+import { type NotificationMessage, type RequestMessage, readMessage } from "./message.ts";
 import { type ServerOptions, type ServerSettings, settle } from "./options.ts";
 import { memoryPeer, type Peer } from "./peer.ts";
 import { answerQuery } from "./query.ts";
@@ -54,34 +54,25 @@ export class AhpServer {
   }
 
   /** Like {@link handleMessage}, and says whether the message could be read. */
-  async handle(text: string, peer: Peer): Promise<Outcome> {
+  handle(text: string, peer: Peer): Promise<Outcome> {
     const { compat } = this.settings;
-    const http = peer.transport === "http";
-    const message = readMessage(text, compat, http);
+    const message = readMessage(text, compat, peer.transport === "http");
     switch (message.kind) {
       case "request":
-        return answered(
-          await this.#answer(
-            message.id,
-            message.method,
-            message.params,
-            this.#exchange(peer, text, message.floats),
-          ),
-        );
+        return this.#answer(message, this.#exchange(peer, text, message.floats));
       case "notification":
-        return answered(
-          await this.#note(message.method, message.params, this.#exchange(peer, text, message.floats)),
-        );
+        return this.#note(message, this.#exchange(peer, text, message.floats));
       case "malformed": {
-        const answerable = http || (message.answerable && !compat);
+        const answerable = peer.transport === "http" || (message.answerable && !compat);
         if (!answerable) this.#dropped(message.refusal.message, text);
-        return answered(
-          answerable ? errorText(compat ? "" : message.id, message.refusal, compat) : undefined,
-        );
+        const id = compat ? "" : message.id;
+        return Promise.resolve(answered(answerable ? errorText(id, message.refusal, compat) : undefined));
       }
-      case "unreadable":
+      case "unreadable": {
         if (compat) this.#dropped(message.refusal.message, text);
-        return { reply: compat ? undefined : errorText(null, message.refusal, compat), unreadable: true };
+        const reply = compat ? undefined : errorText(null, message.refusal, compat);
+        return Promise.resolve({ reply, unreadable: true });
+      }
     }
   }
 
@@ -99,26 +90,26 @@ export class AhpServer {
     return new Exchange(server, { peer, text, floats });
   }
 
-  async #answer(id: MessageId, method: string, params: unknown, exchange: Exchange): Promise<string> {
+  async #answer({ id, method, params }: RequestMessage, exchange: Exchange): Promise<Outcome> {
     try {
       const answer = METHODS.get(method);
       if (!answer) throw new Refusal(RPC.methodNotFound, "Method not found", "method_not_found", { method });
-      return resultText(id, await answer(exchange, params));
+      return answered(resultText(id, await answer(exchange, params)));
     } catch (error) {
-      return errorText(id, asRefusal(error), this.settings.compat);
+      return answered(errorText(id, asRefusal(error), this.settings.compat));
     }
   }
 
-  async #note(method: string, params: unknown, exchange: Exchange): Promise<string | undefined> {
-    if (method !== "ahp/event") return undefined;
+  async #note({ method, params }: NotificationMessage, exchange: Exchange): Promise<Outcome> {
+    if (method !== "ahp/event") return answered(undefined);
     try {
       await noteEvent(exchange, params);
-      return undefined;
+      return answered(undefined);
     } catch (error) {
       const refusal = asRefusal(error);
-      if (exchange.peer.transport === "http") return errorText("", refusal, this.settings.compat);
+      if (exchange.peer.transport === "http") return answered(errorText("", refusal, this.settings.compat));
       this.#dropped(refusal.message, exchange.text);
-      return undefined;
+      return answered(undefined);
     }
   }
 }

@@ -1,9 +1,9 @@
-import { within } from "../bounds.ts";
+import { pause, within } from "../bounds.ts";
 import { Harness } from "../harness/harness.ts";
 import { until } from "../harness/until.ts";
 import { megabytes } from "../memory.ts";
 import { rawHttp } from "../raw/http.ts";
-import { AUTHORISED, STREAMS } from "./connect.ts";
+import { AUTHORISED, authorisedWebSocket, STREAMS } from "./connect.ts";
 import { type Hostility, MOST_LIVE } from "./context.ts";
 import { ask, post } from "./message.ts";
 
@@ -27,6 +27,22 @@ export const DEAF: readonly Hostility[] = [
       stream.destroy();
     },
   })),
+  {
+    name: "a client that pings and never reads",
+    async run(context) {
+      const { webSocket, destroy, closed } = await authorisedWebSocket(context);
+      webSocket.pause();
+      const ping = Buffer.alloc(125);
+      for (let sent = 0; sent < context.amounts.huge && webSocket.readyState === webSocket.OPEN; ) {
+        for (let more = 0; more < 1_000; more += 1, sent += ping.length) webSocket.ping(ping);
+        // Only as fast as the server reads, if it does.
+        for (let waits = 0; webSocket.bufferedAmount > 0 && waits < 100; waits += 1) await pause(1);
+        if (webSocket.bufferedAmount > 0) break;
+      }
+      destroy();
+      await closed;
+    },
+  },
   {
     name: "a client that never reads, over HTTP",
     async run({ harness }) {

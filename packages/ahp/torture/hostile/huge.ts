@@ -6,6 +6,7 @@ import { type RawLines, rawLines, rawUnix } from "../raw/lines.ts";
 import { AUTHORISED, authorisedWebSocket } from "./connect.ts";
 import { bounded, type Hostility } from "./context.ts";
 import { expectReplies, expectSame } from "./expect.ts";
+import { flood } from "./flood.ts";
 import { allowed, ask, post } from "./message.ts";
 
 const PIECE = Buffer.alloc(64 * 1024, "x");
@@ -70,7 +71,7 @@ export const HUGE: readonly Hostility[] = [
       connection.send(head);
       const [reply] = await within("the response", connection.replies(1));
       expectSame("status", reply?.status, 413);
-      await flood(connection.socket, amounts.huge);
+      await flood(connection.socket, amounts.huge, PIECE);
       await within("the end of the connection", connection.closed);
     },
   },
@@ -94,24 +95,9 @@ export const HUGE: readonly Hostility[] = [
 
 /** A line that is too long is refused once, whatever its length, and the next one is answered. */
 async function hugeLine(stream: RawLines, output: Writable, bytes: number): Promise<void> {
-  await flood(output, bytes);
+  await flood(output, bytes, PIECE);
   stream.send(`\n${ask("after")}\n`);
   await expectReplies(stream, [TOO_LARGE, allowed("after")]);
-}
-
-/** Writes as much as the other side takes, up to so many bytes. */
-async function flood(output: Writable, bytes: number, piece = PIECE): Promise<void> {
-  for (let sent = 0; sent < bytes && output.writable; sent += piece.length) {
-    if (!output.write(piece)) await within("room for more", drainedOrClosed(output));
-  }
-}
-
-async function drainedOrClosed(output: Writable): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const settle = () => resolve();
-  for (const event of ["drain", "close"]) output.on(event, settle);
-  await promise;
-  for (const event of ["drain", "close"]) output.off(event, settle);
 }
 
 function expectOneOf(what: string, found: number, allowedOnes: readonly number[]): void {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../ports/clock.ts";
+import { Pieces } from "../pieces.ts";
 
 /** A body that was read, or that it is too large. */
 export type Body = { readonly bytes: Buffer } | { readonly tooLarge: true };
@@ -10,24 +11,18 @@ const PATIENCE_MS = 2_000;
 /** Reads a request's body up to a bound; beyond it nothing is kept. Rejects when the peer vanishes. */
 export async function readBody(request: IncomingMessage, maxBytes: number, clock: Clock): Promise<Body> {
   const { promise, resolve, reject } = Promise.withResolvers<Body>();
-  let parts: Buffer[] = [];
-  let length = 0;
+  const pieces = new Pieces();
   let callOff: (() => void) | undefined;
   const discard = () => {
-    parts = [];
+    pieces.clear();
     callOff ??= clock.after(PATIENCE_MS, () => resolve({ tooLarge: true }));
   };
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) discard();
-  request.on("data", (part: Buffer) => {
-    length += part.length;
-    if (length > maxBytes) discard();
-    else if (!callOff) parts.push(part);
+  request.on("data", (piece: Buffer) => {
+    if (pieces.length + piece.length > maxBytes) discard();
+    else if (!callOff) pieces.add(piece);
   });
-  request.once("end", () => {
-    const [only] = parts;
-    const bytes = only && parts.length === 1 ? only : Buffer.concat(parts);
-    resolve(callOff ? { tooLarge: true } : { bytes });
-  });
+  request.once("end", () => resolve(callOff ? { tooLarge: true } : { bytes: pieces.take() }));
   request.once("error", reject);
   request.once("close", () => {
     if (!request.readableEnded) reject(new Error("the request was cut off"));

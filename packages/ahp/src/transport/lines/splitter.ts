@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { Pieces } from "../pieces.ts";
 
 /** Where the lines of a byte stream go. */
 export interface LineSink {
@@ -8,15 +9,12 @@ export interface LineSink {
 }
 
 const NEWLINE = 0x0a;
-/** A line that comes in crumbs is put together now and then, or the crumbs would outweigh the bread. */
-const MAX_PARTS = 256;
 
 /** Cuts a stream of bytes into lines of text. Holds at most one line of bounded length. */
 export class LineSplitter {
   readonly #sink: LineSink;
   readonly #maxBytes: number;
-  #parts: Buffer[] = [];
-  #held = 0;
+  readonly #held = new Pieces();
   #skipping = false;
 
   constructor(sink: LineSink, maxBytes: number) {
@@ -40,30 +38,21 @@ export class LineSplitter {
 
   /** Takes the end of the stream; a last line needs no newline. */
   end(): void {
-    if (this.#held > 0 || this.#skipping) this.#finish();
+    if (this.#held.length > 0 || this.#skipping) this.#finish();
   }
 
   #hold(part: Buffer): void {
     if (this.#skipping || part.length === 0) return;
-    this.#held += part.length;
-    if (this.#held > this.#maxBytes) {
-      this.#skipping = true;
-      this.#parts = [];
-      return;
-    }
-    this.#parts.push(part);
-    if (this.#parts.length > MAX_PARTS) this.#parts = [Buffer.concat(this.#parts, this.#held)];
+    this.#skipping = this.#held.length + part.length > this.#maxBytes;
+    if (this.#skipping) this.#held.clear();
+    else this.#held.add(part);
   }
 
   #finish(): void {
-    const [only, ...more] = this.#parts;
     const skipped = this.#skipping;
-    const line = only && more.length > 0 ? Buffer.concat(this.#parts, this.#held) : only;
-    this.#parts = [];
-    this.#held = 0;
     this.#skipping = false;
     if (skipped) this.#sink.refused("too_large");
-    else if (line) this.#emit(line);
+    else if (this.#held.length > 0) this.#emit(this.#held.take());
   }
 
   /** Whole lines are decoded together, which is much cheaper; only bad bytes make it look at each. */

@@ -1,0 +1,65 @@
+import { lstat, open, opendir, readlink, realpath } from "node:fs/promises";
+
+/** What lies at a path, its last symlink not followed. */
+export type FileKind = "file" | "folder" | "link" | "other";
+
+/**
+ * What facts need to see of a file system, and nothing that changes it. `undefined` says that nothing is there; any
+ * other reason for not answering (no permission, a loop, a name too long) is a rejection.
+ */
+export interface FilePort {
+  /** The path with every symlink followed, spelled as the file system has it. */
+  realpath(path: string): Promise<string | undefined>;
+  lstat(path: string): Promise<FileKind | undefined>;
+  /** Where a symlink leads, as it is written. */
+  readlink(path: string): Promise<string | undefined>;
+  /** The names in a folder; `undefined` also when there are more than `limit`. */
+  list(path: string, limit: number): Promise<readonly string[] | undefined>;
+  /** The beginning of a file, at most `limit` bytes. */
+  readStart(path: string, limit: number): Promise<string | undefined>;
+}
+
+/** The file system of the machine. */
+export const realFiles: FilePort = {
+  realpath: (path) => orNothing(realpath(path)),
+  readlink: (path) => orNothing(readlink(path)),
+  async lstat(path) {
+    const found = await orNothing(lstat(path));
+    if (found === undefined) return undefined;
+    if (found.isSymbolicLink()) return "link";
+    if (found.isDirectory()) return "folder";
+    return found.isFile() ? "file" : "other";
+  },
+  async list(path, limit) {
+    const folder = await orNothing(opendir(path, { bufferSize: 256 }));
+    if (folder === undefined) return undefined;
+    const names: string[] = [];
+    // Leaving the loop closes the folder.
+    for await (const { name } of folder) {
+      if (names.length === limit) return undefined;
+      names.push(name);
+    }
+    return names;
+  },
+  async readStart(path, limit) {
+    const file = await orNothing(open(path, "r"));
+    if (file === undefined) return undefined;
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(limit), 0, limit, 0);
+      return buffer.toString("utf8", 0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  },
+};
+
+async function orNothing<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) {
+      return undefined;
+    }
+    throw error;
+  }
+}

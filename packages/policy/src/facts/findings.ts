@@ -1,0 +1,87 @@
+/** A path as an action gives it, before the file system is asked. */
+export interface Target {
+  /** `null` when it is only known at run time. */
+  readonly text: string | null;
+  /** The glob it stands for, `text` being what is left of it when nothing matches. */
+  readonly pattern?: string | undefined;
+  /** The folders it may be relative to; `undefined` when they are not known. */
+  readonly base: readonly string[] | undefined;
+  /** Whether `~`, `file:` and the like have no meaning in it any more: a shell has seen to that. */
+  readonly isLiteral?: boolean | undefined;
+  /** Whether a match that starts with `-` would be taken for an option. */
+  readonly mayBeOption?: boolean | undefined;
+}
+
+/** Whether what was there is gone: always, if there was something, or never. */
+export type Destroys = "always" | "existing" | "never";
+
+/** What an action is found to do, before the file system is asked where its paths lead. */
+export type Finding =
+  | { readonly kind: "read"; readonly target: Target; readonly deep: boolean }
+  | {
+      readonly kind: "write";
+      readonly target: Target;
+      readonly deep: boolean;
+      readonly destroys: Destroys;
+      /** Whether a link at the target is itself what is written, and not what it leads to. */
+      readonly onLink?: boolean | undefined;
+      /** The names that arrive in the target if it is a folder; `null` for one that is not known. */
+      readonly names?: readonly (string | null)[] | undefined;
+    }
+  | {
+      readonly kind: "exec";
+      readonly command: string;
+      readonly arguments: readonly (string | null)[];
+      readonly opaque: boolean;
+      /** The folders whose git repository may name programs that this command runs. */
+      readonly repository?: readonly string[] | undefined;
+    }
+  | { readonly kind: "net"; readonly host: string };
+
+/** More than any honest action has. */
+const FINDING_LIMIT = 512;
+
+/** Collects what an action is found to do, and every doubt on the way. */
+export class Findings {
+  readonly #found: Finding[] = [];
+  readonly #doubts = new Set<string>();
+  #opaque = false;
+
+  get found(): readonly Finding[] {
+    return this.#found;
+  }
+
+  get doubts(): readonly string[] {
+    return [...this.#doubts];
+  }
+
+  get opaque(): boolean {
+    return this.#opaque;
+  }
+
+  get isFull(): boolean {
+    return this.#found.length >= FINDING_LIMIT;
+  }
+
+  add(finding: Finding): void {
+    if (this.isFull) this.hide("the action does too many things to list");
+    else this.#found.push(finding);
+  }
+
+  /** Puts a finding before those that were made since. */
+  insert(at: number, finding: Finding): void {
+    if (this.isFull) this.hide("the action does too many things to list");
+    else this.#found.splice(at, 0, finding);
+  }
+
+  /** Something could not be found out. */
+  doubt(why: string): void {
+    this.#doubts.add(why);
+  }
+
+  /** The action may do more than is found. */
+  hide(why: string): void {
+    this.#opaque = true;
+    this.#doubts.add(why);
+  }
+}

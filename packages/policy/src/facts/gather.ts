@@ -1,0 +1,85 @@
+import type { Action, Claims } from "../action.ts";
+import type { ControlEvent } from "../control-event.ts";
+import type { FactsContext } from "./facts-context.ts";
+import { Findings } from "./findings.ts";
+import { Places } from "./path/places.ts";
+import { FindingResolver } from "./resolve-findings.ts";
+import { shellParser } from "./shell/parser.ts";
+import { shellRunner } from "./tool/shell-runner.ts";
+import { readStrangers } from "./tool/strangers.ts";
+import { readToolCall, type ToolCall } from "./tool/tool-call.ts";
+import { findByTable, type ToolSetting } from "./tool/tool-findings.ts";
+
+const places = new WeakMap<FactsContext, Promise<Places>>();
+
+/**
+ * What an action is, as far as that can be found out: the tool by the agent's table, its paths followed on the file
+ * system, its commands read as a shell would. Never rejects; what cannot be found out is a doubt, and what may do more
+ * than is found is opaque.
+ */
+export async function gatherFacts(event: ControlEvent, context: FactsContext): Promise<Action> {
+  const findings = new Findings();
+  let call: ToolCall = { tool: "", versions: [], claims: {}, folders: [], doubts: [] };
+  try {
+    call = readToolCall(event.payload);
+    if (call.tool === "" && call.versions.length === 0 && !isAction(event)) return nothing(call);
+    for (const why of call.doubts) findings.hide(why);
+    await find(call, context, findings);
+    const effects = await new FindingResolver(context, await placesOf(context), findings).effects();
+    const runsHidden = effects.some((effect) => effect.kind === "exec" && effect.opaque);
+    return {
+      tool: call.tool,
+      effects,
+      opaque: findings.opaque || runsHidden,
+      doubts: findings.doubts,
+      claims: call.claims,
+      arguments: call.versions[0],
+    };
+  } catch (error) {
+    // Whatever this is, it was brought about by what an agent sent, and must not be taken for an empty action.
+    const reason = error instanceof Error ? error.message : String(error);
+    const doubts = [...findings.doubts, `the facts could not be gathered: ${reason}`];
+    return {
+      tool: call.tool,
+      effects: [],
+      opaque: true,
+      doubts,
+      claims: call.claims,
+      arguments: call.versions[0],
+    };
+  }
+}
+
+function isAction(event: ControlEvent): boolean {
+  return event.event_type === "pre_action" || event.event_type === "post_action";
+}
+
+function nothing(call: { readonly claims: Claims }): Action {
+  return { tool: "", effects: [], opaque: false, doubts: [], claims: call.claims, arguments: undefined };
+}
+
+async function find(call: ToolCall, context: FactsContext, findings: Findings): Promise<void> {
+  const shell = shellRunner(findings, await shellParser(), context);
+  const folders = [...new Set([context.cwd, ...call.folders.filter((folder) => folder.startsWith("/"))])];
+  if (call.folders.some((folder) => !folder.startsWith("/")))
+    findings.hide("the payload's folder is not absolute");
+  const setting: ToolSetting = { findings, shell, folders };
+  const table = context.tables.get(context.agent);
+  const tool = table && Object.hasOwn(table.tools, call.tool) ? table.tools[call.tool] : undefined;
+  const versions = call.versions.length === 0 ? [undefined] : call.versions;
+  for (const version of versions) {
+    if (tool) findByTable(call.tool, tool, version, setting);
+    else readStrangers(version, setting);
+  }
+  if (!tool && call.tool !== "")
+    findings.hide(`${JSON.stringify(call.tool).slice(0, 80)} is not a known tool of ${context.agent}`);
+}
+
+function placesOf(context: FactsContext): Promise<Places> {
+  let known = places.get(context);
+  if (known === undefined) {
+    known = Places.of(context);
+    places.set(context, known);
+  }
+  return known;
+}

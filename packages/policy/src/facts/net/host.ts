@@ -1,0 +1,34 @@
+import { domainToASCII } from "node:url";
+
+/** The host that could not be found out. */
+const ANY_HOST = "*";
+
+// What every parser of addresses reads alike. Anything else (backslashes, blanks, two @, escapes in the host) is read
+// differently by different programs.
+const ADDRESS =
+  /^([a-z][a-z0-9+.-]*):\/\/(?:[\w.~!$&'()*+,;=:%-]*@)?(\[[0-9a-f:.]+\]|[^\s/?#@\\:%[\]<>^`{|}"]+)(?::\d{0,5})?(?:[/?#]|$)/iu;
+
+/** The host of an address with a scheme, as `NetEffect` has it; `*` when programs may disagree about it. */
+export function hostOfUrl(text: string): string {
+  if (/[\s\\\p{Cc}\p{Default_Ignorable_Code_Point}]/u.test(text)) return ANY_HOST;
+  if (/^[^/]*:\/\/[^/]*[?#][^/]*@/.test(text)) return ANY_HOST;
+  const host = ADDRESS.exec(text)?.[2];
+  return host === undefined ? ANY_HOST : hostName(host);
+}
+
+/** A host as it is written in an address or on a command line: one spelling for all bases, cases and scripts. */
+export function hostName(text: string): string {
+  const bare = text.replace(/^\[(.*)\]$/, "$1");
+  if (/[\s/?#@\\%]/.test(bare) || bare === "") return ANY_HOST;
+  // An http address makes node read 0x7f.1, 2130706433 and ::ffff:7f00:1 as the network would.
+  const parsed = URL.parse(`http://${bare.includes(":") ? `[${bare}]` : domainToASCII(bare) || bare}/`);
+  if (parsed === null || parsed.hostname === "") return ANY_HOST;
+  return mappedToFour(parsed.hostname.replace(/^\[(.*)\]$/, "$1")).replace(/\.$/, "") || ANY_HOST;
+}
+
+function mappedToFour(host: string): string {
+  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(host);
+  if (mapped === null) return host;
+  const [high, low] = [Number.parseInt(mapped[1] ?? "", 16), Number.parseInt(mapped[2] ?? "", 16)];
+  return [high >> 8, high & 255, low >> 8, low & 255].join(".");
+}

@@ -1,0 +1,80 @@
+import type { Place } from "../../effect.ts";
+import type { FactsContext } from "../facts-context.ts";
+import { fold } from "./fold.ts";
+import { isCredentials, isPersistence, isSomebodysHome, TEMPORARY } from "./place-table.ts";
+import { PathResolver } from "./resolve.ts";
+
+/** How a path is touched, as far as that decides where it counts as lying. */
+export interface Touch {
+  readonly writes: boolean;
+  /** Whether everything below it is touched too. */
+  readonly deep: boolean;
+}
+
+/** The folders of a session, followed to where they really lie, and which place a path is in. */
+export class Places {
+  readonly roots: readonly string[];
+  readonly #harness: readonly string[];
+  readonly #home: readonly string[];
+  readonly #temporary: readonly string[];
+
+  private constructor(folders: Record<"roots" | "harness" | "home" | "temporary", readonly string[]>) {
+    this.roots = folders.roots;
+    this.#harness = folders.harness.map(fold);
+    this.#home = folders.home;
+    this.#temporary = folders.temporary;
+  }
+
+  /** Both spellings of each guarded folder count, but of a root only where it really lies. */
+  static async of(context: FactsContext): Promise<Places> {
+    const resolver = new PathResolver(context.files);
+    const real = async (path: string): Promise<string> => (await resolver.resolve(path)).path;
+    const temporary = context.temporary ?? [...TEMPORARY, ...environmentFolder(context)];
+    return new Places({
+      roots: await Promise.all(context.roots.map(real)),
+      harness: [context.harness, await real(context.harness)],
+      home: [context.home, await real(context.home)],
+      temporary: await Promise.all(temporary.map(real)),
+    });
+  }
+
+  /** @param path followed to its end */
+  placeOf(path: string, touch: Touch): Place {
+    if (this.#isHarness(path, touch.deep)) return "harness";
+    if (isCredentials(path)) return "credentials";
+    if (touch.deep && this.#home.some((home) => isWithin(home, path))) return "credentials";
+    if (touch.writes && isPersistence(path)) return "persistence";
+    if (this.roots.some((root) => isWithin(path, root))) return "workspace";
+    const temporary = longest(this.#temporary, path);
+    const home = longest(this.#home, path);
+    if (temporary > home) return "temporary";
+    return home > 0 || isSomebodysHome(path) ? "home" : "system";
+  }
+
+  /** An agent's private home may lie inside the harness's folder; that part is the agent's. */
+  #isHarness(path: string, deep: boolean): boolean {
+    const folded = fold(path);
+    const inside = this.#harness.some((harness) => isWithin(folded, harness));
+    if (inside) return !this.#home.some((home) => isWithin(path, home) && this.#holds(home));
+    return deep && this.#harness.some((harness) => isWithin(harness, folded));
+  }
+
+  #holds(home: string): boolean {
+    return this.#harness.some((harness) => isWithin(fold(home), harness));
+  }
+}
+
+/** Whether a path is a folder, or lies in it. Both tidy. */
+export function isWithin(path: string, folder: string): boolean {
+  if (!path.startsWith(folder)) return false;
+  return path.length === folder.length || folder.endsWith("/") || path[folder.length] === "/";
+}
+
+function longest(folders: readonly string[], path: string): number {
+  return Math.max(0, ...folders.filter((folder) => isWithin(path, folder)).map((folder) => folder.length));
+}
+
+function environmentFolder(context: FactsContext): readonly string[] {
+  const folder = context.environment?.TMPDIR;
+  return folder?.startsWith("/") ? [folder] : [];
+}

@@ -1,0 +1,78 @@
+import { posix } from "node:path";
+import type { FactsContext } from "../facts-context.ts";
+import type { Findings, Target } from "../findings.ts";
+import { expandGlob } from "./expand-glob.ts";
+import { givenPath } from "./given-path.ts";
+import { DEVICES } from "./place-table.ts";
+
+/** The absolute paths that a target stands for, not yet followed; or that they are not known, and what is. */
+export type TargetPaths = { readonly paths: readonly string[] } | { readonly unknown: string };
+
+/** Makes a target absolute, and looks up what a glob matches. */
+export async function targetPaths(
+  target: Target,
+  context: FactsContext,
+  findings: Findings,
+): Promise<TargetPaths> {
+  const { text, base } = target;
+  if (text === null) {
+    findings.doubt("a path is only known at run time");
+    return { unknown: "*" };
+  }
+  if (target.isLiteral && DEVICES.has(posix.normalize(text))) return { paths: [] };
+  if (base === undefined && !text.startsWith("/") && !(text.startsWith("~") && !target.isLiteral)) {
+    findings.doubt("a path starts from a folder that is not known");
+    return { unknown: text };
+  }
+  const bases = base === undefined || base.length === 0 ? ["/"] : base;
+  const paths = new Set<string>();
+  for (const folder of bases) {
+    if (target.pattern !== undefined) {
+      const found = await matches(
+        target.pattern,
+        text,
+        folder,
+        context,
+        findings,
+        target.mayBeOption === true,
+      );
+      if (!found) return { unknown: text };
+      for (const path of found) paths.add(path);
+      continue;
+    }
+    const given = target.isLiteral
+      ? { absolute: text.startsWith("/") ? text : `${folder}/${text}` }
+      : givenPath(text, folder, context.home);
+    if ("doubt" in given) {
+      findings.doubt(given.doubt);
+      return { unknown: text };
+    }
+    paths.add(given.absolute);
+  }
+  return { paths: [...paths] };
+}
+
+async function matches(
+  pattern: string,
+  text: string,
+  folder: string,
+  context: FactsContext,
+  findings: Findings,
+  mayBeOption: boolean,
+): Promise<readonly string[] | undefined> {
+  const isAbsolute = text.startsWith("/");
+  // The folder's own letters are no pattern.
+  const escaped = folder.replace(/[*?[\]\\]/g, "\\$&");
+  const found = await expandGlob(context.files, isAbsolute ? pattern : `${escaped}/${pattern}`).catch(
+    () => undefined,
+  );
+  if (!found) {
+    findings.doubt(`what ${text} matches could not be found out`);
+    return undefined;
+  }
+  if (mayBeOption && found.some((path) => posix.basename(path).startsWith("-"))) {
+    findings.hide(`${text} matches a file whose name is taken for an option`);
+  }
+  if (found.length === 0) return [isAbsolute ? text : `${folder}/${text}`];
+  return found;
+}

@@ -1,0 +1,57 @@
+import { posix } from "node:path";
+import type { FilePort } from "./files.ts";
+
+const CONFIG_LIMIT = 64 * 1_024;
+const FOLDER_LIMIT = 64;
+
+/** Settings of a repository that name a program, or another file of settings. */
+const PROGRAM_SETTING =
+  /^\s*(?:fsmonitor|pager|editor|sshcommand|askpass|hookspath|gitproxy|external|textconv|command|clean|smudge|process|driver|program|helper|path|cmd|worktree|uploadpack|receivepack|packobjectshook|alternaterefscommand|recentobjectshook)\s*=\s*(?!false\b|true\b|0\b|$)/im;
+const PROGRAM_SECTION =
+  /^\s*\[\s*(?:include|includeif|alias|pager|man|browser|web|gui|guitool|sendemail|instaweb)\b/im;
+
+/**
+ * Why git, run in a folder, may run programs that the repository itself names; `undefined` when it names none. Such
+ * settings do not come with a clone, but they do come with an unpacked archive, or by an earlier change.
+ */
+export async function repositoryPrograms(files: FilePort, folder: string): Promise<string | undefined> {
+  try {
+    const config = await findConfig(files, folder);
+    if (config === undefined) return undefined;
+    const text = (await files.readStart(config, CONFIG_LIMIT)) ?? "";
+    const isLong = text.length >= CONFIG_LIMIT;
+    // A submodule's section has a path that is no program.
+    const plain = text.replace(/^\s*\[\s*submodule\b[^\]]*\][^[]*/gim, "");
+    const names = PROGRAM_SETTING.test(plain) || PROGRAM_SECTION.test(plain) || /\\\n/.test(plain);
+    return names || isLong ? `${config} names programs that git runs` : undefined;
+  } catch {
+    return `the settings of the repository around ${folder} could not be read`;
+  }
+}
+
+/** The settings file of the repository that a folder lies in: beside its objects, wherever those are kept. */
+async function findConfig(files: FilePort, folder: string): Promise<string | undefined> {
+  let here = (await files.realpath(folder)) ?? posix.normalize(folder);
+  for (let steps = 0; steps < FOLDER_LIMIT; steps += 1) {
+    const marker = posix.join(here, ".git");
+    const kind = await files.lstat(marker);
+    if (kind === "folder" || kind === "link") return posix.join(marker, "config");
+    if (kind === "file") return configBehind(files, marker, here);
+    const isBare =
+      (await files.lstat(posix.join(here, "HEAD"))) !== undefined &&
+      (await files.lstat(posix.join(here, "objects"))) !== undefined;
+    if (isBare) return posix.join(here, "config");
+    if (here === "/") return undefined;
+    here = posix.dirname(here);
+  }
+  return undefined;
+}
+
+/** A work tree's `.git` is a file that says where the rest is. */
+async function configBehind(files: FilePort, marker: string, here: string): Promise<string> {
+  const text = (await files.readStart(marker, CONFIG_LIMIT)) ?? "";
+  const given = /^gitdir: (.+)$/m.exec(text)?.[1]?.trim() ?? "";
+  const folder = posix.resolve(here, given);
+  const common = (await files.readStart(posix.join(folder, "commondir"), CONFIG_LIMIT))?.trim();
+  return posix.join(common === undefined ? folder : posix.resolve(folder, common), "config");
+}

@@ -1,0 +1,91 @@
+import { checkArithmetic, expandText, expandWord } from "./expand.ts";
+import type { Scope } from "./scope.ts";
+import type { Shell } from "./shell.ts";
+import type { Assignment, Statement } from "./syntax.ts";
+import { knownValue, unknownValue, type Value } from "./value.ts";
+import { isHarmlessVariable, isShellVariable } from "./variable-table.ts";
+
+/** `NAME=value` on its own: a variable of the shell. */
+export function assign(shell: Shell, assignment: Assignment, scope: Scope): void {
+  const value = assignedValue(shell, assignment, scope);
+  setVariable(assignment.name, value, scope);
+  if (isShellVariable(assignment.name)) taint(shell, assignment.name, scope);
+}
+
+/** `NAME=value command`: a variable of the command, which may change what it does. */
+export function prefix(shell: Shell, assignment: Assignment, words: readonly Value[], scope: Scope): void {
+  assignedValue(shell, assignment, scope);
+  if (isHarmlessVariable(assignment.name)) return;
+  const program = words[0]?.text ?? "a program";
+  shell.findings.hide(`${assignment.name} is set, which may change what ${program} does`);
+}
+
+/** `export`, `declare`, `readonly`, `unset` and their like. */
+export function declare(shell: Shell, statement: Statement & { kind: "declaration" }, scope: Scope): void {
+  const { keyword, assignments } = statement;
+  const words = statement.words.flatMap((word) => expandWord(shell, word, scope));
+  const options = words.filter((word) => word.text?.startsWith("-"));
+  const names = words.filter((word) => !options.includes(word));
+  const isOdd = options.some((option) => !/^-[xgrapfvFlu]+$/.test(option.text ?? ""));
+  if (isOdd || names.some((name) => name.text === null || /[$`[]/.test(name.text))) {
+    shell.findings.hide(`${keyword} with something that may be evaluated`);
+  }
+  for (const name of names) declareText(shell, keyword, name.text ?? "", scope);
+  for (const one of assignments) {
+    const value = one.value === undefined ? undefined : assignedValue(shell, one, scope);
+    declareName(shell, keyword, one.name, value, scope);
+  }
+  shell.findings.add({
+    kind: "exec",
+    command: keyword,
+    arguments: words.map((word) => word.text),
+    opaque: false,
+  });
+}
+
+/** `export "NAME=value"`: an assignment that the parser sees as a word. */
+function declareText(shell: Shell, keyword: string, text: string, scope: Scope): void {
+  const [, name = text, value] = /^([A-Za-z_]\w*)\+?=([\s\S]*)$/.exec(text) ?? [];
+  declareName(shell, keyword, name, value === undefined ? undefined : unknownValue(false), scope);
+}
+
+function declareName(
+  shell: Shell,
+  keyword: string,
+  name: string,
+  value: Value | undefined,
+  scope: Scope,
+): void {
+  if (keyword === "unset" || keyword === "unsetenv") setVariable(name, unknownValue(true), scope);
+  else if (value !== undefined) setVariable(name, value, scope);
+  const reaches =
+    keyword === "export" || keyword === "declare" || keyword === "typeset" || keyword === "readonly";
+  if (isShellVariable(name) || (reaches && keyword === "export" && !isHarmlessVariable(name))) {
+    taint(shell, name, scope);
+  }
+}
+
+function assignedValue(shell: Shell, assignment: Assignment, scope: Scope): Value {
+  const word = assignment.value ?? [];
+  const [only] = word;
+  if (only?.kind === "computed" && only.arithmetic && word.length === 1) {
+    checkArithmetic(shell, only.inside, scope);
+    return unknownValue(true);
+  }
+  const value = expandText(shell, word, scope);
+  if (!assignment.appends) return value;
+  const before = scope.variables.get(assignment.name);
+  return before?.text != null && value.text !== null
+    ? knownValue(before.text + value.text)
+    : unknownValue(true);
+}
+
+function setVariable(name: string, value: Value, scope: Scope): void {
+  scope.variables.set(name, value.isPipe ? unknownValue(true) : value);
+}
+
+function taint(shell: Shell, name: string, scope: Scope): void {
+  scope.tainted ??= `${name} is set, which may change what programs do`;
+  if (name === "IFS" || name === "GLOBIGNORE" || name === "BASHOPTS") scope.unusualWords = true;
+  shell.findings.doubt(scope.tainted);
+}

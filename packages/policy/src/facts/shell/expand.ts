@@ -1,0 +1,157 @@
+import { expandBraces } from "./braces.ts";
+import { knownOutput } from "./known-output.ts";
+import type { Scope } from "./scope.ts";
+import type { Shell } from "./shell.ts";
+import type { Part, Word } from "./syntax.ts";
+import { knownValue, unknownValue, type Value } from "./value.ts";
+import { isSecretVariable, NUMBERS, variableValue } from "./variable.ts";
+
+/** The words that one word of a command becomes. Whatever runs inside it is run. */
+export function expandWord(shell: Shell, word: Word, scope: Scope): readonly Value[] {
+  const [only] = word;
+  if (word.length === 1 && only?.kind === "variable" && /^[@*]$/.test(only.name))
+    return allArguments(only, scope);
+  const words = expandBraces(word);
+  if (!words) {
+    runInside(shell, word, scope);
+    return [unknownValue(true)];
+  }
+  return words.flatMap((one) => splitWord(shell, one, scope));
+}
+
+/** The one text that a word becomes where a shell does not split: in assignments, redirections and here-documents. */
+export function expandText(shell: Shell, word: Word, scope: Scope): Value {
+  const tilde = tildePart(word, scope);
+  const pieces = (tilde ?? word).map((part) => expandPart(shell, part, scope));
+  const [only] = pieces;
+  if (only && pieces.length === 1 && only.pattern !== undefined) return only;
+  let start = "";
+  for (const piece of pieces) {
+    if (piece.text === null) return unknownValue(false, start + piece.start);
+    start += piece.text;
+  }
+  return { ...knownValue(start), isPipe: pieces.length === 1 && only?.isPipe };
+}
+
+/** `"$@"` is the arguments as they are; without quotes they are split once more. */
+function allArguments({ name, quoted }: { name: string; quoted: boolean }, scope: Scope): readonly Value[] {
+  const { positional } = scope;
+  if (positional === undefined) return [unknownValue(true)];
+  if (name === "@" && quoted) return positional;
+  const isPlain = positional.every(({ text }) => text !== null && /^[^\s*?[]+$/.test(text));
+  if (!isPlain || scope.unusualWords)
+    return positional.length === 0 && !quoted ? [] : [unknownValue(!quoted)];
+  return quoted ? [knownValue(positional.map(({ text }) => text).join(" "))] : positional;
+}
+
+/** Expands, then splits what came unquoted out of variables, then looks for globs. */
+function splitWord(shell: Shell, word: Word, scope: Scope): readonly Value[] {
+  const values: Value[] = [];
+  let text = "";
+  let pattern = "";
+  let isGlob = false;
+  let isOpen = false;
+  const parts = tildePart(word, scope) ?? word;
+  const finish = (): void => {
+    if (isOpen) values.push({ text, start: text, many: false, pattern: isGlob ? pattern : undefined });
+    text = "";
+    pattern = "";
+    isGlob = false;
+    isOpen = false;
+  };
+  const append = (piece: string, quoted: boolean): void => {
+    text += piece;
+    pattern += quoted ? escapePattern(piece) : piece;
+    isGlob ||= !quoted && /[*?[]/.test(piece);
+    isOpen = true;
+  };
+  for (const [index, part] of parts.entries()) {
+    const value = expandPart(shell, part, scope);
+    if (value.isPipe && parts.length === 1) return [value];
+    if (parts.length === 1 && value.pattern !== undefined) return [value];
+    const quoted = part.kind === "pipe" || part.quoted;
+    if (
+      value.text === null ||
+      value.isPipe ||
+      value.pattern !== undefined ||
+      (!quoted && part.kind !== "text" && scope.unusualWords)
+    ) {
+      for (const rest of parts.slice(index + 1)) expandPart(shell, rest, scope);
+      const start = text + (value.text === null ? value.start : "");
+      return [...values, unknownValue(!quoted, start)];
+    }
+    if (quoted || part.kind === "text") {
+      append(value.text, quoted);
+      continue;
+    }
+    const pieces = value.text.split(/[ \t\n]+/);
+    pieces.forEach((piece, at) => {
+      if (at > 0) finish();
+      if (piece !== "") append(piece, false);
+    });
+  }
+  if (isGlob && scope.unusualWords) return [...values, unknownValue(true, text.split(/[*?[]/)[0])];
+  finish();
+  return values;
+}
+
+function expandPart(shell: Shell, part: Part, scope: Scope): Value {
+  switch (part.kind) {
+    case "text":
+      return knownValue(part.text);
+    case "variable":
+      if (isSecretVariable(part.name, scope))
+        shell.findings.doubt(`uses $${part.name}, which may hold a secret`);
+      return variableValue(part.name, scope);
+    case "pipe":
+      shell.run(part.body, scope.copy());
+      return { ...knownValue("/dev/fd/63"), isPipe: true };
+    case "output":
+      shell.run(part.body, scope.copy());
+      return knownOutput(shell, part.body, scope) ?? unknownValue(!part.quoted);
+    case "computed":
+      if (part.arithmetic) checkArithmetic(shell, part.inside, scope);
+      else runInside(shell, part.inside, scope);
+      return unknownValue(!part.quoted);
+  }
+}
+
+/** Expands pieces only for what they run. */
+export function runInside(shell: Shell, parts: readonly Part[], scope: Scope): void {
+  for (const part of parts) expandPart(shell, part, scope);
+}
+
+/** Arithmetic evaluates the text of variables, and a subscript in it may run commands. */
+export function checkArithmetic(shell: Shell, parts: readonly Part[], scope: Scope): void {
+  for (const part of parts) {
+    const value = expandPart(shell, part, scope);
+    const isNumber = part.kind === "variable" && NUMBERS.has(part.name);
+    if (value.text === null ? !isNumber && part.kind !== "computed" : /[$`[]/.test(value.text)) {
+      shell.findings.hide("arithmetic on a text that may hold commands");
+    }
+  }
+}
+
+const UNKNOWN_HOME: Part = { kind: "computed", inside: [], quoted: true, arithmetic: false };
+
+/** `~` at the start of a word, or of a value in `name=~`, is the home; `~name` and `~+` are not looked up. */
+function tildePart(word: Word, scope: Scope): Word | undefined {
+  const [first, ...rest] = word;
+  if (first?.kind !== "text" || first.quoted || !first.text.includes("~")) return undefined;
+  const found = /^((?:[A-Za-z_]\w*=)?)~([^/:]*)([\s\S]*)$/.exec(first.text);
+  if (!found) return /^[A-Za-z_]\w*=.*:~/.test(first.text) ? [UNKNOWN_HOME, ...rest] : undefined;
+  const [, before = "", name = "", after = ""] = found;
+  const home = variableValue("HOME", scope).text;
+  const isWhole = after !== "" || rest.length === 0;
+  if (name !== "" || !isWhole || home === null || after.includes(":~")) return [UNKNOWN_HOME, ...rest];
+  return [
+    { kind: "text", text: before, quoted: false },
+    { kind: "text", text: home, quoted: true },
+    { kind: "text", text: after, quoted: false },
+    ...rest,
+  ];
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[*?[\]\\{}()!+@|^]/g, "\\$&");
+}

@@ -1,0 +1,189 @@
+import type { Findings } from "../findings.ts";
+import { assign, declare, prefix } from "./assign.ts";
+import { checkArithmetic, expandWord, runInside } from "./expand.ts";
+import { runLoop } from "./loop.ts";
+import type { ParseText } from "./parser.ts";
+import { readScript } from "./read-script.ts";
+import { applyRedirects } from "./redirects.ts";
+import { isKnownProgram, runProgram } from "./run-program.ts";
+import { type Folders, type Scope, union } from "./scope.ts";
+import type { Input, Outcome, Shell } from "./shell.ts";
+import type { Script, Statement } from "./syntax.ts";
+import type { Value } from "./value.ts";
+
+const NESTING_LIMIT = 24;
+const STATEMENT_LIMIT = 4_000;
+
+/**
+ * Goes through a script as a shell would, without running anything: what each simple command does is put into
+ * findings. Where a shell would have to choose, all ways are gone; what only run time tells stays unknown.
+ */
+export class Interpreter implements Shell {
+  readonly findings: Findings;
+  readonly parse: ParseText;
+  #nesting = 0;
+  #statements = 0;
+  readonly #called = new Set<Statement>();
+
+  constructor(findings: Findings, parse: ParseText) {
+    this.findings = findings;
+    this.parse = parse;
+  }
+
+  /** Goes through a whole command line. Functions that it defines and never calls are gone through as well. */
+  runScript(text: string, scope: Scope): void {
+    this.#runRead(readScript(text, this.parse), scope);
+    for (const body of scope.functions.values()) {
+      if (this.#called.has(body)) continue;
+      const inside = scope.copy();
+      inside.positional = undefined;
+      this.run(body, inside);
+    }
+  }
+
+  #runRead(script: Script, scope: Scope): void {
+    for (const why of script.unclear) this.findings.hide(why);
+    this.run(script.body, scope);
+  }
+
+  runText(text: Value, scope: Scope, why: string): void {
+    if (text.text === null || text.pattern !== undefined) this.findings.hide(why);
+    else if (this.#nesting >= NESTING_LIMIT) this.findings.hide("the command is nested too deep");
+    else {
+      this.#nesting += 1;
+      this.#runRead(readScript(text.text, this.parse), scope);
+      this.#nesting -= 1;
+    }
+  }
+
+  runWords(words: readonly Value[], scope: Scope, input: Input = {}): void {
+    this.#runWords(words, scope, input);
+  }
+
+  run(statement: Statement, scope: Scope): void {
+    this.#run(statement, scope);
+  }
+
+  #run(statement: Statement, scope: Scope): Outcome {
+    this.#statements += 1;
+    if (this.#statements > STATEMENT_LIMIT || this.findings.isFull) {
+      this.findings.hide("the command does too many things to follow");
+      return here(scope);
+    }
+    switch (statement.kind) {
+      case "command":
+        return this.#runCommand(statement, scope);
+      case "sequence": {
+        let outcome = here(scope);
+        for (const one of statement.statements) outcome = this.#run(one, scope);
+        return outcome;
+      }
+      case "list":
+        return this.#runList(statement, scope);
+      case "pipeline":
+        return this.#runPipeline(statement.statements, scope);
+      case "subshell":
+        this.#run(statement.body, scope.copy());
+        return here(scope);
+      case "redirected":
+        applyRedirects(this, statement.redirects, scope);
+        return this.#run(statement.body, scope);
+      case "branch":
+        return this.#runBranch(statement.tests, statement.bodies, scope);
+      case "loop":
+        runLoop(this, statement, scope);
+        return here(scope);
+      case "function":
+        this.#define(statement.name, statement.body, scope);
+        return here(scope);
+      case "declaration":
+        declare(this, statement, scope);
+        return here(scope);
+      case "test":
+        for (const word of statement.words) {
+          if (statement.arithmetic) checkArithmetic(this, word, scope);
+          else runInside(this, word, scope);
+        }
+        return here(scope);
+    }
+  }
+
+  #runCommand(command: Statement & { kind: "command" }, scope: Scope): Outcome {
+    const words = command.words.flatMap((word) => expandWord(this, word, scope));
+    const input = applyRedirects(this, command.redirects, scope);
+    if (words.length === 0) {
+      for (const one of command.assignments) assign(this, one, scope);
+      return here(scope);
+    }
+    for (const one of command.assignments) prefix(this, one, words, scope);
+    return this.#runWords(words, scope, input);
+  }
+
+  #runWords(words: readonly Value[], scope: Scope, input: Input): Outcome {
+    const [name, ...rest] = words;
+    const body = name?.text === null || name === undefined ? undefined : scope.functions.get(name.text);
+    if (body === undefined) return runProgram(this, words, scope, input) ?? here(scope);
+    if (this.#nesting >= NESTING_LIMIT) {
+      this.findings.hide("a function that calls itself");
+      return here(scope);
+    }
+    this.#called.add(body);
+    this.#nesting += 1;
+    const outer = scope.positional;
+    scope.positional = rest.some((value) => value.many) ? undefined : rest;
+    const outcome = this.#run(body, scope);
+    scope.positional = outer;
+    this.#nesting -= 1;
+    return outcome;
+  }
+
+  #define(name: string, body: Statement, scope: Scope): void {
+    if (scope.functions.has(name)) this.findings.hide(`the function ${name} is defined twice`);
+    scope.functions.set(name, body);
+    // A function in the place of a program: whoever calls the program now gets the function.
+    if (isKnownProgram(name)) this.findings.hide(`${name} is given another meaning`);
+  }
+
+  #runList(list: Statement & { kind: "list" }, scope: Scope): Outcome {
+    const first = this.#run(list.first, scope);
+    const before = scope.copy();
+    scope.folders = orElse(list.needs ? first.success : first.failure, before.folders);
+    const second = this.#run(list.second, scope);
+    scope.join(before);
+    const outcome = list.needs
+      ? { success: second.success, failure: union(first.failure, second.failure) }
+      : { success: union(first.success, second.success), failure: second.failure };
+    scope.folders = orElse(union(outcome.success, outcome.failure), before.folders);
+    return outcome;
+  }
+
+  /** Every part has a shell of its own, save that some shells run the last one themselves. */
+  #runPipeline(statements: readonly Statement[], scope: Scope): Outcome {
+    for (const [index, one] of statements.entries()) {
+      const inside = scope.copy();
+      this.#run(one, inside);
+      if (index === statements.length - 1 && statements.length > 1) scope.join(inside);
+    }
+    return here(scope);
+  }
+
+  #runBranch(tests: readonly Statement[], bodies: readonly Statement[], scope: Scope): Outcome {
+    for (const test of tests) this.#run(test, scope);
+    const before = scope.copy();
+    for (const body of bodies) {
+      const inside = before.copy();
+      this.#run(body, inside);
+      scope.join(inside);
+    }
+    return here(scope);
+  }
+}
+
+/** After `exit` there is no folder any more; but what stands behind it is gone through all the same. */
+function orElse(folders: Folders, otherwise: Folders): Folders {
+  return folders?.length === 0 ? otherwise : folders;
+}
+
+function here(scope: Scope): Outcome {
+  return { success: scope.folders, failure: scope.folders };
+}

@@ -1,0 +1,46 @@
+import { expandWord } from "./expand.ts";
+import type { Scope } from "./scope.ts";
+import type { Shell } from "./shell.ts";
+import type { Statement } from "./syntax.ts";
+import { unknownValue, type Value } from "./value.ts";
+
+/** Loops over more words than this are gone through with the word unknown. */
+const TURN_LIMIT = 16;
+
+/** A loop over known words is gone through word by word; any other until nothing changes, or is known, any more. */
+export function runLoop(shell: Shell, loop: Statement & { kind: "loop" }, scope: Scope): void {
+  const before = scope.copy();
+  const values = loop.values.flatMap((word) => expandWord(shell, word, scope));
+  const isListed = values.length <= TURN_LIMIT && values.every((value) => value.text !== null);
+  if (loop.variable !== undefined && isListed) {
+    for (const value of values) {
+      scope.variables.set(loop.variable, value);
+      shell.run(loop.body, scope);
+    }
+  } else repeat(shell, loop, oneFor(values), scope);
+  scope.join(before);
+}
+
+function oneFor(values: readonly Value[]): Value {
+  const [only] = values;
+  return only && values.length === 1 && only.pattern !== undefined ? only : unknownValue(true);
+}
+
+function repeat(shell: Shell, loop: Statement & { kind: "loop" }, value: Value, scope: Scope): void {
+  const turn = (): void => {
+    if (loop.test) shell.run(loop.test, scope);
+    if (loop.variable !== undefined) scope.variables.set(loop.variable, value);
+    shell.run(loop.body, scope);
+  };
+  const before = scope.copy();
+  turn();
+  if (loop.variable !== undefined) before.variables.set(loop.variable, value);
+  if (scope.isLike(before)) return;
+  // What one turn changed may be anything after many.
+  const folders = scope.folders?.join("\0") === before.folders?.join("\0") ? scope.folders : undefined;
+  scope.join(before);
+  scope.folders = folders;
+  turn();
+  scope.join(before);
+  scope.folders = folders;
+}

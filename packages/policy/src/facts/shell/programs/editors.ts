@@ -1,0 +1,97 @@
+import { patchFindings } from "../../tool/patch.ts";
+import { knownValue } from "../value.ts";
+import { type Call, CLEAR, type Handler, hidden } from "./call.ts";
+import { programOf } from "./program.ts";
+import { applyRole } from "./role.ts";
+import { readWords } from "./words.ts";
+
+/** Programs that change text, some of them by a small language of their own. */
+export const EDITORS: readonly (readonly [string, Handler])[] = [
+  ["sed", editStream],
+  ["gsed", editStream],
+  ...["awk", "gawk", "mawk", "nawk"].map((name) => [name, runAwk] as const),
+  ["dd", copyBlocks],
+  ["apply_patch", applyPatch],
+  ["applypatch", applyPatch],
+];
+
+const ADDRESS = String.raw`(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/I?)`;
+const SUBSTITUTE = String.raw`s([/|#,:@!%])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gpIiM0-9]*`;
+const TRANSLATE = String.raw`y/(?:[^/\\\n]|\\.)*/(?:[^/\\\n]|\\.)*/`;
+const SED_COMMAND = `(?:${ADDRESS}(?:\\s*,\\s*(?:[+~]?\\d+|${ADDRESS}))?\\s*!?\\s*)?(?:[pdDPqQ=gGhHxnN]|${SUBSTITUTE}|${TRANSLATE}|[aic]\\\\?\\s?[^\\n;]*)`;
+/** Scripts that print, delete and replace. Those that write files (`w`), read them (`r`) or run commands (`e`) do not fit. */
+const PLAIN_SED = new RegExp(`^\\s*(?:${SED_COMMAND}\\s*(?:[;\\n]\\s*|$))+$`);
+
+/** Longer scripts are not looked through. */
+const SED_LIMIT = 1_000;
+
+function editStream(call: Call): ReturnType<Handler> {
+  const { operands, options, present, doubts } = readWords(call.words, programOf("sed") ?? {});
+  const setting = { ...call, deep: false };
+  const hasScript = ["e", "f", "expression", "file"].some((option) => present.has(option));
+  const files = hasScript ? operands : operands.slice(1);
+  const scripts = [
+    ...options.filter(({ role }) => role === "text").map(({ value }) => value),
+    ...(hasScript ? [] : operands.slice(0, 1)),
+  ];
+  for (const { value, role } of options) applyRole(role, value, setting);
+  const inPlace = present.has("i") || present.has("in-place");
+  for (const file of files) applyRole(inPlace ? "edit" : "read", file, setting);
+  const vague = scripts.some(({ pattern, many }) => pattern !== undefined || many);
+  const isPlain = scripts.every(({ text }) => text !== null && isPlainSed(text));
+  if (doubts.length > 0) return hidden(call, `sed: ${doubts[0]}`);
+  const usesFile = present.has("f") || present.has("file");
+  return isPlain && !vague && !usesFile ? CLEAR : hidden(call, "a sed script that may do more than edit");
+}
+
+function isPlainSed(script: string): boolean {
+  return script === "" || (script.length < SED_LIMIT && PLAIN_SED.test(script));
+}
+
+/** What lets a script of awk reach files, programs or the environment. */
+const AWK_REACHES = /system|getline|close|fflush|ENVIRON|PROCINFO|[|>@]/;
+
+function runAwk(call: Call): ReturnType<Handler> {
+  const { operands, options, present, doubts } = readWords(call.words, programOf("awk") ?? {}, {
+    stopsAtOperand: true,
+  });
+  const setting = { ...call, deep: false };
+  for (const { value, role } of options) applyRole(role, value, setting);
+  const [script, ...files] = present.has("f") ? [undefined, ...operands] : operands;
+  for (const file of files) {
+    if (file && !/^[A-Za-z_]\w*=/.test(file.start)) applyRole("read", file, setting);
+  }
+  const isPlain =
+    script?.text != null && script.pattern === undefined && !AWK_REACHES.test(withoutStrings(script.text));
+  return isPlain && doubts.length === 0 ? CLEAR : hidden(call, "an awk script that may do more than print");
+}
+
+/** `a > b` compares only inside an expression; within quotes nothing reaches out. */
+function withoutStrings(script: string): string {
+  return script
+    .replace(/"(?:[^"\\]|\\.)*"/g, '""')
+    .replaceAll("||", "")
+    .replace(/[>]=/g, "");
+}
+
+const DD = /^(if|of|bs|ibs|obs|cbs|count|skip|seek|iseek|oseek|conv|iflag|oflag|status)=([\s\S]*)$/;
+
+function copyBlocks(call: Call): ReturnType<Handler> {
+  for (const word of call.words) {
+    const [, name, value = ""] = DD.exec(word.start) ?? [];
+    if (name === undefined) return hidden(call, "dd with words that are not known");
+    const file = word.text === null ? word : knownValue(value);
+    if (name === "if") applyRole("read", file, { ...call, deep: false });
+    if (name === "of") applyRole("overwrite", file, { ...call, deep: false });
+  }
+  return CLEAR;
+}
+
+/** The patch tool that Codex puts into its shell: the patch is its word or its input. */
+function applyPatch(call: Call): ReturnType<Handler> {
+  const patch = call.words[0] ?? call.input.text;
+  const findings = patch?.text == null ? undefined : patchFindings(patch.text, call.scope.folders);
+  if (!findings || call.words.length > 1) return hidden(call, "a patch that could not be read");
+  for (const finding of findings) call.shell.findings.add(finding);
+  return CLEAR;
+}

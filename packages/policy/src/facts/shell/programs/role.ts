@@ -1,0 +1,123 @@
+import type { Destroys } from "../../findings.ts";
+import { hostName, hostOfUrl } from "../../net/host.ts";
+import { target } from "../path-target.ts";
+import type { Scope } from "../scope.ts";
+import type { Shell } from "../shell.ts";
+import { knownValue, type Value } from "../value.ts";
+import type { Role } from "./program.ts";
+
+/** What a role is applied in. */
+export interface RoleSetting {
+  readonly shell: Shell;
+  readonly scope: Scope;
+  /** Whether everything below is touched too. */
+  readonly deep: boolean;
+  /** The names that arrive in the word's folder. */
+  readonly names?: readonly (string | null)[] | undefined;
+}
+
+/** Puts down what a word in a role does. A word that is not there stands for the working folder. */
+export function applyRole(role: Role, word: Value | undefined, setting: RoleSetting): "opaque" | undefined {
+  const value = word ?? knownValue(".");
+  const { shell, scope, deep } = setting;
+  switch (role) {
+    case "text":
+    case "folder":
+      return undefined;
+    case "opaque":
+      return "opaque";
+    case "read":
+      return read(value, setting, deep);
+    case "outside":
+      return value.text === null || /^[/~]|(?:^|\/)\.\.(?:\/|$)/.test(value.text)
+        ? read(value, setting, deep)
+        : undefined;
+    case "tree":
+      return read(value, setting, true);
+    case "follow":
+      shell.findings.doubt("links in a folder may lead out of it");
+      return read(value, setting, true);
+    case "write":
+      return write(value, setting, "never");
+    case "overwrite":
+      return write(value, setting, "existing");
+    case "edit":
+      return write(value, setting, "always");
+    case "destroy":
+      return write(value, setting, "always", true);
+    case "move":
+      read(value, setting, deep);
+      return write(value, setting, "always", true);
+    case "url":
+      return url(value, setting);
+    case "host":
+      return net(setting, value.text === null ? "*" : hostName(value.text.replace(/^.*@/, "")));
+    case "remote-read":
+    case "remote-write":
+      return remote(role, value, setting);
+    case "upload":
+      return upload(value, setting);
+    case "shell":
+      shell.runText(value, scope.copy(), "a command that is only known at run time");
+      return undefined;
+  }
+}
+
+function read(value: Value, { shell, scope }: RoleSetting, deep: boolean): undefined {
+  if (!value.isPipe && value.text !== "-")
+    shell.findings.add({ kind: "read", target: target(value, scope), deep });
+}
+
+function write(
+  value: Value,
+  { shell, scope, deep, names }: RoleSetting,
+  destroys: Destroys,
+  onLink = false,
+): undefined {
+  if (value.isPipe || value.text === "-") return;
+  shell.findings.add({ kind: "write", target: target(value, scope), deep, destroys, names, onLink });
+}
+
+function net({ shell }: RoleSetting, host: string): undefined {
+  shell.findings.add({ kind: "net", host });
+}
+
+/** An address; without a scheme, programs guess one. Brackets and braces are patterns to some of them. */
+function url(value: Value, setting: RoleSetting): undefined {
+  const { text } = value;
+  if (
+    text === null ||
+    value.pattern !== undefined ||
+    /[{}[\]]/.test(text.replace(/^\w+:\/\/[^/]*@?\[[0-9a-f:.]+\]/i, ""))
+  ) {
+    return net(setting, "*");
+  }
+  if (/^file:/i.test(text))
+    return read(knownValue(text.replace(/^file:\/\/(?:localhost)?(?=\/)/i, "")), setting, false);
+  return net(setting, hostOfUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`));
+}
+
+/** `host:path`, `user@host:path`, `rsync://host/path`, or a file of this machine. */
+function remote(role: "remote-read" | "remote-write", value: Value, setting: RoleSetting): undefined {
+  const { text } = value;
+  if (text === null) net(setting, "*");
+  else if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return net(setting, hostOfUrl(text));
+  else {
+    const host = /^(?:[^/@:]*@)?(\[[^\]]+\]|[^/:]+):/.exec(text)?.[1];
+    if (host !== undefined) return net(setting, hostName(host));
+  }
+  return role === "remote-read"
+    ? read(value, setting, true)
+    : write(value, { ...setting, deep: true }, "existing");
+}
+
+/** `@file`, `name=@file`, `name=<file`, `name@file`. */
+function upload(value: Value, setting: RoleSetting): undefined {
+  if (value.text === null) {
+    if (value.start === "" || /[@<]$/.test(value.start) || !/[=:]/.test(value.start))
+      read(value, setting, false);
+    return;
+  }
+  const file = /^(?:[^@<]*=)?[@<]([^;]*)/.exec(value.text)?.[1] ?? /^[^=\s:]+@(.+)$/.exec(value.text)?.[1];
+  if (file !== undefined) read(knownValue(file), setting, false);
+}

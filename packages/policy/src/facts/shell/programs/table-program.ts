@@ -1,0 +1,126 @@
+import { posix } from "node:path";
+import { noteMoved } from "../path-target.ts";
+import type { Folders, Scope } from "../scope.ts";
+import type { Shell } from "../shell.ts";
+import { knownValue, type Value } from "../value.ts";
+import type { Program, Role } from "./program.ts";
+import { applyRole, type RoleSetting } from "./role.ts";
+import { type ReadWords, readWords } from "./words.ts";
+
+/** What reading a program by its table entry came to. */
+export interface Reading {
+  /** Whether what it does can be seen from its words. */
+  readonly opaque: boolean;
+}
+
+/** Reads the words of a program by its entry, and puts down what they say it does. */
+export function readByTable(
+  shell: Shell,
+  name: string,
+  entry: Program,
+  words: readonly Value[],
+  scope: Scope,
+): Reading {
+  if (isQuestion(entry, words)) return { opaque: false };
+  const read = readWords(words, entry);
+  const shape = shapeFor(entry, read);
+  const doubts = [...read.doubts.map((why) => `${name}: ${why}`)];
+  if (shape.opaque !== undefined) doubts.push(`${name} ${shape.opaque}`);
+  const like = shape.like === undefined ? undefined : new RegExp(shape.like);
+  if (like && read.operands.some((operand) => operand.text === null || !like.test(operand.text))) {
+    doubts.push(`${name} with words of a kind that is not known`);
+  }
+  if (shape.doubt !== undefined) shell.findings.doubt(`${name} ${shape.doubt}`);
+  if (shape.net) shell.findings.add({ kind: "net", host: "*" });
+  const setting: RoleSetting = { shell, scope: inFolder(read, scope), deep: shape.deep ?? false };
+  for (const { value, role } of read.options) {
+    if (applyRole(role, value, setting) === "opaque")
+      doubts.push(`${name} with an option that makes it do anything`);
+  }
+  if (shape.always) applyRole(shape.always, undefined, { ...setting, deep: true });
+  for (const [value, role] of operandRoles(shape, read)) {
+    if (applyRole(role, value, { ...setting, names: arriving(role, shape, read) }) === "opaque") {
+      doubts.push(`${name} runs what it is given`);
+    }
+  }
+  if (shape.links) noteLinks(shape.links, read.operands, scope);
+  for (const why of doubts) shell.findings.hide(why);
+  return { opaque: doubts.length > 0 };
+}
+
+function isQuestion(entry: Program, words: readonly Value[]): boolean {
+  return (entry.questions ?? []).some(
+    (question) =>
+      question.length === words.length && question.every((word, index) => words[index]?.text === word),
+  );
+}
+
+type Shape = Omit<Program, "subcommands" | "when" | "questions" | "wraps">;
+
+function shapeFor(entry: Program, read: ReadWords): Shape {
+  let shape: Shape = entry;
+  for (const { options, ...change } of entry.when ?? []) {
+    if (options.some((option) => read.present.has(option))) shape = { ...shape, ...change };
+  }
+  return shape;
+}
+
+/** Which operand is what. A glob may be several operands, so it may be what its neighbours are, too. */
+function operandRoles(shape: Shape, read: ReadWords): readonly (readonly [Value | undefined, Role])[] {
+  const { operands } = read;
+  const usual = shape.operands ?? "text";
+  const hasFirst =
+    shape.first !== undefined && !(shape.firstUnless ?? []).some((option) => read.present.has(option));
+  const isAlone = operands.length <= (hasFirst ? 1 : 0) && !operands.some((value) => value.many);
+  if (isAlone && shape.without) {
+    const [first] = operands;
+    return [...(first && shape.first ? [[first, shape.first] as const] : []), [undefined, shape.without]];
+  }
+  const lastIndex = shape.last === undefined || operands.length < 2 ? -1 : operands.length - 1;
+  return operands.flatMap((value, index): (readonly [Value, Role])[] => {
+    const roles = new Set<Role>();
+    const isVague = value.many || value.pattern !== undefined;
+    if (index === 0 && hasFirst && shape.first) roles.add(shape.first);
+    if (index === lastIndex && shape.last) roles.add(shape.last);
+    if (roles.size === 0 || isVague) roles.add(usual);
+    // Where a glob or an unknown stands last, the last word is one of many.
+    if (isVague && shape.last && index >= operands.length - 1) roles.add(shape.last);
+    return [...roles].map((role) => [value, role] as const);
+  });
+}
+
+function arriving(role: Role, shape: Shape, read: ReadWords): readonly (string | null)[] | undefined {
+  if (role !== shape.last) return undefined;
+  return read.operands.slice(0, -1).map(({ text }) => text);
+}
+
+/** What arrives somewhere may hold links, or be one, that no file system knows yet. */
+function noteLinks(kind: "itself" | "below", operands: readonly Value[], scope: Scope): void {
+  const last = operands.at(-1);
+  if (!last) return;
+  const isFolder = last.text !== null && /(?:^|\/)\.{0,2}$/.test(last.text);
+  const isAlone = operands.length === 1;
+  if (!isFolder && !isAlone) noteMoved(last, scope, kind === "itself");
+  for (const source of isAlone ? operands : operands.slice(0, -1)) {
+    const name = source.text === null ? null : posix.basename(source.text);
+    const path = isAlone ? name : name === null ? null : `${last.text}/${name}`;
+    noteMoved(path === null ? last : knownValue(path), scope, kind === "itself");
+  }
+}
+
+/** `-C folder`: the paths of this line start there. */
+function inFolder(read: ReadWords, scope: Scope): Scope {
+  const folder = read.options.findLast(({ role }) => role === "folder");
+  if (!folder) return scope;
+  const inside = scope.copy();
+  inside.folders = foldersAfter(folder.value, scope);
+  return inside;
+}
+
+/** Where a shell may be after going to a folder. */
+export function foldersAfter(value: Value, scope: Scope): Folders {
+  const { text } = value;
+  if (text === null || value.pattern !== undefined) return undefined;
+  if (text.startsWith("/")) return [text];
+  return scope.folders?.map((folder) => `${folder}/${text}`);
+}

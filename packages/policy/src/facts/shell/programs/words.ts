@@ -1,0 +1,131 @@
+import type { Value } from "../value.ts";
+import type { Program, Role } from "./program.ts";
+
+/** A word of a program, and what it is to the program. */
+interface ReadWord {
+  readonly value: Value;
+  readonly role: Role;
+}
+
+/** The words of a program, sorted. */
+export interface ReadWords {
+  /** The values of options. */
+  readonly options: readonly ReadWord[];
+  /** Which options are there, without their dashes. */
+  readonly present: ReadonlySet<string>;
+  readonly operands: readonly Value[];
+  /** Why the options cannot be trusted, in words. */
+  readonly doubts: readonly string[];
+}
+
+/** How options are written, for which programs differ. */
+type Options = Pick<Program, "any" | "flags" | "long" | "digits" | "values" | "attached" | "never">;
+
+/** Sorts the words of a program into options, their values, and operands, as getopt does. */
+export function readWords(
+  words: readonly Value[],
+  options: Options,
+  settings: { stopsAtOperand?: boolean } = {},
+): ReadWords {
+  const sorter = new Sorter(words, options);
+  sorter.sort(settings.stopsAtOperand ?? false);
+  return sorter;
+}
+
+class Sorter implements ReadWords {
+  readonly options: ReadWord[] = [];
+  readonly present = new Set<string>();
+  readonly operands: Value[] = [];
+  readonly doubts: string[] = [];
+  readonly #words: readonly Value[];
+  readonly #known: Options;
+  #next = 0;
+
+  constructor(words: readonly Value[], known: Options) {
+    this.#words = words;
+    this.#known = known;
+  }
+
+  sort(stopsAtOperand: boolean): void {
+    let ended = false;
+    for (let word = this.#take(); word !== undefined; word = this.#take()) {
+      const { text, start } = word;
+      if (ended || text === "-" || (text !== null && !text.startsWith("-"))) {
+        this.operands.push(word);
+        ended ||= stopsAtOperand;
+      } else if (text === null) {
+        const isOperand = start !== "" && !start.startsWith("-") && !word.many;
+        if (!isOperand && !this.#known.any)
+          this.doubts.push("a word that is only known at run time may be an option");
+        this.operands.push(word);
+        ended ||= stopsAtOperand;
+      } else if (text === "--") ended = true;
+      else if (text.startsWith("--")) this.#long(text.slice(2));
+      else this.#short(text.slice(1));
+    }
+  }
+
+  #take(): Value | undefined {
+    this.#next += 1;
+    return this.#words[this.#next - 1];
+  }
+
+  #long(text: string): void {
+    const equals = text.indexOf("=");
+    const given = equals === -1 ? text : text.slice(0, equals);
+    const name = this.#fullName(given);
+    const attached = equals === -1 ? undefined : text.slice(equals + 1);
+    this.present.add(name);
+    const { values = {}, attached: optional = {}, long = [], never = [], any } = this.#known;
+    if (never.includes(name)) this.doubts.push(`--${name} makes it do anything`);
+    else if (roleOf(values, name)) this.#value(roleOf(values, name), attached);
+    else if (attached !== undefined && roleOf(optional, name)) this.#value(roleOf(optional, name), attached);
+    else if (!long.includes(name) && !roleOf(optional, name) && !any)
+      this.doubts.push(`--${name} is not a known option`);
+  }
+
+  /** Most programs take the beginning of an option's name for the option. */
+  #fullName(given: string): string {
+    const { values = {}, attached = {}, long = [], never = [] } = this.#known;
+    const all = [...Object.keys(values), ...Object.keys(attached), ...long, ...never].filter(
+      (name) => name.length > 1,
+    );
+    if (all.includes(given)) return given;
+    const guarded = [...never, ...Object.keys(values)].filter((name) => name.length > 1);
+    return guarded.find((name) => name.startsWith(given)) ?? given;
+  }
+
+  #short(cluster: string): void {
+    const { values = {}, attached = {}, flags = "", never = [], digits, any } = this.#known;
+    if (digits && /^\d+$/.test(cluster)) return;
+    // Programs of one dash (`-name`) list their options whole.
+    if (cluster.length > 1 && roleOf(values, cluster)) {
+      this.present.add(cluster);
+      this.#value(roleOf(values, cluster), undefined);
+      return;
+    }
+    for (let at = 0; at < cluster.length; at += 1) {
+      const letter = cluster[at] ?? "";
+      const rest = cluster.slice(at + 1);
+      this.present.add(letter);
+      if (never.includes(letter)) this.doubts.push(`-${letter} makes it do anything`);
+      else if (roleOf(values, letter)) {
+        this.#value(roleOf(values, letter), rest === "" ? undefined : rest);
+        return;
+      } else if (roleOf(attached, letter)) {
+        if (rest !== "") this.#value(roleOf(attached, letter), rest);
+        return;
+      } else if (!flags.includes(letter) && !any) this.doubts.push(`-${letter} is not a known option`);
+    }
+  }
+
+  #value(role: Role | undefined, attached: string | undefined): void {
+    const value = attached === undefined ? this.#take() : { text: attached, start: attached, many: false };
+    if (value !== undefined) this.options.push({ value, role: role ?? "opaque" });
+    if (value?.many) this.doubts.push("the value of an option is only known at run time");
+  }
+}
+
+function roleOf(roles: Readonly<Record<string, Role>>, name: string): Role | undefined {
+  return Object.hasOwn(roles, name) ? roles[name] : undefined;
+}

@@ -1,0 +1,118 @@
+import { unknownValue, type Value } from "../value.ts";
+import { isHarmlessVariable } from "../variable-table.ts";
+import { joined } from "./builtins.ts";
+import { type Answer, type Call, CLEAR, type Handler, hidden } from "./call.ts";
+import { type Program, programOf } from "./program.ts";
+import { applyRole } from "./role.ts";
+import { foldersAfter } from "./table-program.ts";
+import { readWords } from "./words.ts";
+
+/** Programs whose words are another program's call. */
+export const WRAPPERS: readonly (readonly [string, Handler])[] = [
+  ["env", environment],
+  ["xargs", fromInput],
+  ["parallel", (call) => fromInput(call, "parallel puts commands together by itself")],
+  ["sudo", asOther],
+  ["doas", asOther],
+  ["watch", repeated],
+  ["flock", locked],
+  ["script", recorded],
+  ["coproc", (call) => startRest(call, call.words, "a command runs beside the others")],
+];
+
+/** `nohup`, `timeout 5`, `nice -n 3` and their like, by their entries. */
+export function wrapByTable(call: Call, entry: Program, skipped: number): Answer {
+  const { operands, doubts } = readWords(call.words, entry, { stopsAtOperand: true });
+  const why = doubts[0] ?? entry.opaque;
+  return startRest(call, operands.slice(skipped), why === undefined ? undefined : `${call.name}: ${why}`);
+}
+
+function startRest(call: Call, rest: readonly Value[], why?: string): Answer {
+  if (rest.length > 0) call.shell.runWords(rest, call.scope.copy(), call.input);
+  return why === undefined ? CLEAR : hidden(call, why);
+}
+
+function environment(call: Call): Answer {
+  const { operands, doubts, options, present } = readWords(call.words, programOf("env") ?? {}, {
+    stopsAtOperand: true,
+  });
+  const start = operands.findIndex(({ text, start: known }) => !(text ?? known).includes("="));
+  const rest = start === -1 ? [] : operands.slice(start);
+  const names = operands
+    .slice(0, operands.length - rest.length)
+    .map(({ start: known }) => known.split("=")[0] ?? "");
+  const inside = call.scope.copy();
+  for (const { value, role } of options) if (role === "folder") inside.folders = foldersAfter(value, inside);
+  if (rest.length > 0) call.shell.runWords(rest, inside, call.input);
+  else call.shell.findings.doubt("prints the environment, which may hold secrets");
+  const changed = names.find((name) => !isHarmlessVariable(name));
+  if (changed !== undefined) return hidden(call, `${changed} is set, which may change what a program does`);
+  if (doubts.length > 0) return hidden(call, `env: ${doubts[0]}`);
+  return present.has("i") || present.has("u") ? hidden(call, "env takes variables away") : CLEAR;
+}
+
+/** The command gets more words than it is written with. */
+function fromInput(call: Call, why?: string): Answer {
+  const { operands, doubts, options, present } = readWords(call.words, programOf("xargs") ?? {}, {
+    stopsAtOperand: true,
+  });
+  for (const { value, role } of options)
+    if (role === "read") applyRole("read", value, { ...call, deep: false });
+  const mark =
+    present.has("I") || present.has("J") || present.has("replace") || call.name === "parallel"
+      ? marks(options)
+      : [];
+  const given = operands.map((value) =>
+    mark.some((one) => value.text?.includes(one)) ? unknownValue(false, startOf(value, mark)) : value,
+  );
+  const rest = mark.length > 0 && call.name !== "parallel" ? given : [...given, unknownValue(true)];
+  if (operands.length > 0) call.shell.runWords(rest, call.scope.copy());
+  const doubt = why ?? (doubts[0] === undefined ? undefined : `xargs: ${doubts[0]}`);
+  return doubt === undefined ? CLEAR : hidden(call, doubt);
+}
+
+/** Any of the options' values may be what is replaced. */
+function marks(options: readonly { readonly value: Value }[]): readonly string[] {
+  return ["{}", ...options.map(({ value }) => value.text ?? "").filter((text) => text !== "")];
+}
+
+function startOf(value: Value, mark: readonly string[]): string {
+  const at = Math.min(...mark.map((one) => value.start.indexOf(one)).filter((index) => index >= 0));
+  return value.start.slice(0, at);
+}
+
+function asOther(call: Call): Answer {
+  const { operands } = readWords(call.words, programOf("sudo") ?? {}, { stopsAtOperand: true });
+  const start = operands.findIndex(({ text, start: known }) => !(text ?? known).includes("="));
+  return startRest(call, start === -1 ? [] : operands.slice(start), `${call.name} runs it as another user`);
+}
+
+function repeated(call: Call): Answer {
+  const { operands, doubts } = readWords(call.words, programOf("watch") ?? {}, { stopsAtOperand: true });
+  call.shell.runText(joined(operands), call.scope.copy(), "watch runs what is only known at run time");
+  return doubts.length === 0 ? CLEAR : hidden(call, `watch: ${doubts[0]}`);
+}
+
+function locked(call: Call): Answer {
+  const { operands, options } = readWords(call.words, programOf("flock") ?? {}, { stopsAtOperand: true });
+  for (const { value, role } of options) applyRole(role, value, { ...call, deep: false });
+  const [file, ...rest] = operands;
+  if (file && !/^\d+$/.test(file.text ?? "")) applyRole("write", file, { ...call, deep: false });
+  if (rest[0]?.text === "-c" && rest[1])
+    call.shell.runText(rest[1], call.scope.copy(), "flock runs an unknown text");
+  else if (rest.length > 0) call.shell.runWords(rest, call.scope.copy());
+  return CLEAR;
+}
+
+function recorded(call: Call): Answer {
+  const { operands, options, present } = readWords(call.words, programOf("script") ?? {});
+  for (const { value, role } of options) applyRole(role, value, { ...call, deep: false });
+  applyRole("overwrite", operands[0] ?? { text: "typescript", start: "typescript", many: false }, {
+    ...call,
+    deep: false,
+  });
+  if (operands.length > 1) call.shell.runWords(operands.slice(1), call.scope.copy());
+  return present.has("c") || present.has("command") || operands.length > 1
+    ? CLEAR
+    : hidden(call, "script starts a shell");
+}

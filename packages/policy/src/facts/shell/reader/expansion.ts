@@ -1,0 +1,85 @@
+import type { Node } from "web-tree-sitter";
+import type { Part } from "../syntax.ts";
+import type { Reader } from "./reader.ts";
+import { readStatements } from "./statement.ts";
+import { readWord } from "./word.ts";
+
+/** `$name` and `${…}`. */
+export function readExpansion(reader: Reader, node: Node, quoted: boolean): Part {
+  const parts = reader.partsOf(node, "none");
+  const name = parts[1];
+  const isName = name?.type === "variable_name" || name?.type === "special_variable_name";
+  const isPlain = node.type === "simple_expansion" ? parts.length === 2 : parts.length === 3;
+  if (isPlain && name && isName) return { kind: "variable", name: reader.textOf(name), quoted };
+  if (parts.some((part) => part.type === "@"))
+    reader.doubt("a variable that is transformed, which may run what is in it");
+  const hasSubscript = parts.some((part) => part.type === "subscript" || part.type === ":");
+  return { kind: "computed", inside: insideOf(reader, node), quoted, arithmetic: hasSubscript };
+}
+
+/** `$((…))` and `$[…]`. */
+export function readArithmetic(reader: Reader, node: Node, quoted: boolean): Part {
+  return { kind: "computed", inside: insideOf(reader, node), quoted, arithmetic: true };
+}
+
+/** Everything inside an expression that is computed or run. */
+export function insideOf(reader: Reader, node: Node): readonly Part[] {
+  return reader.deeper(() => reader.partsOf(node, "lines").flatMap((part) => insidePart(reader, part)), []);
+}
+
+const WORDS = new Set([
+  "string",
+  "raw_string",
+  "ansi_c_string",
+  "translated_string",
+  "simple_expansion",
+  "expansion",
+  "command_substitution",
+  "process_substitution",
+  "arithmetic_expansion",
+  "concatenation",
+  "word",
+  "number",
+  "brace_expression",
+]);
+
+function insidePart(reader: Reader, part: Node): readonly Part[] {
+  if (part.type === "variable_name" || part.type === "special_variable_name") {
+    return [{ kind: "variable", name: reader.textOf(part), quoted: true }];
+  }
+  if (WORDS.has(part.type)) return readWord(reader, part);
+  if (part.childCount > 0) {
+    if (part.type === "ERROR") reader.doubt("the command could not be understood");
+    if (
+      part.type === "subshell" ||
+      part.type === "compound_statement" ||
+      part.type === "redirected_statement"
+    ) {
+      reader.doubt("an expression that could not be understood");
+      return [{ kind: "output", body: readStatements(reader, part), quoted: true }];
+    }
+    return insideOf(reader, part);
+  }
+  if (/\$[({[]|`|[<>]\(/.test(reader.textOf(part))) {
+    reader.doubt("an expression that could not be understood");
+  }
+  return [];
+}
+
+/** `<(…)` and `>(…)`. */
+export function readPipe(reader: Reader, node: Node): Part {
+  return { kind: "pipe", body: readStatements(reader, node) };
+}
+
+/** `$(…)` and backticks. */
+export function readOutput(reader: Reader, node: Node, quoted: boolean): Part {
+  const raw = reader.textOf(node).trimStart();
+  if (!raw.startsWith("`")) return { kind: "output", body: readStatements(reader, node), quoted };
+  // Inside backticks a shell first takes one layer of backslashes off, then starts anew; a # does not reach past the end.
+  const inside = /^`((?:[^`\\]|\\[\s\S])*)`$/.exec(raw)?.[1];
+  if (inside === undefined) reader.doubt("backticks that do not match");
+  const escaped = quoted ? /\\([$`\\"])/g : /\\([$`\\])/g;
+  const script = reader.readScript((inside ?? raw.slice(1)).replace(escaped, "$1"));
+  for (const why of script.unclear) reader.doubt(why);
+  return { kind: "output", body: script.body, quoted };
+}

@@ -1,0 +1,90 @@
+import type { Node } from "web-tree-sitter";
+import type { ParseText } from "../parser.ts";
+import type { Script } from "../syntax.ts";
+
+/** Deeper than anybody writes by hand. */
+const DEPTH_LIMIT = 100;
+
+/**
+ * The text that is being read, and what was found unclear in it. The parser is good but not a shell: it skips blanks
+ * that a shell does not take for blanks, and now and then cuts words elsewhere. So whatever it says is checked against
+ * the text, and where the two do not fit, the reading goes on (what is dangerous shall still be seen) but is unclear.
+ */
+export class Reader {
+  readonly text: string;
+  readonly parse: ParseText;
+  /** Reads another text as a script: the inside of backticks. */
+  readonly readScript: (text: string) => Script;
+  readonly #unclear = new Set<string>();
+  #depth = 0;
+
+  constructor(text: string, parse: ParseText, readScript: (text: string) => Script) {
+    this.text = text;
+    this.parse = parse;
+    this.readScript = readScript;
+  }
+
+  get unclear(): readonly string[] {
+    return [...this.#unclear];
+  }
+
+  doubt(why: string): void {
+    this.#unclear.add(why);
+  }
+
+  slice(from: number, to: number): string {
+    return this.text.slice(from, to);
+  }
+
+  textOf(node: Node): string {
+    return this.text.slice(node.startIndex, node.endIndex);
+  }
+
+  /** Reads what is nested, unless it is nested too deep. */
+  deeper<T>(read: () => T, otherwise: T): T {
+    if (this.#depth >= DEPTH_LIMIT) {
+      this.doubt("the command is nested too deep");
+      return otherwise;
+    }
+    this.#depth += 1;
+    try {
+      return read();
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+
+  /** The parts of a node without comments. What lies between them has to be blank, to a shell too. */
+  partsOf(node: Node, blanks: "none" | "line" | "lines"): readonly Node[] {
+    const kept: Node[] = [];
+    let at = node.startIndex;
+    for (const child of node.children) {
+      this.checkBlank(at, child.startIndex, blanks);
+      if (child.isMissing) this.doubt("the command is not complete");
+      if (child.type === "comment") this.#checkComment(child);
+      else kept.push(child);
+      at = child.endIndex;
+    }
+    if (kept.length > 0) this.checkBlank(at, node.endIndex, blanks);
+    return kept;
+  }
+
+  checkBlank(from: number, to: number, blanks: "none" | "line" | "lines"): void {
+    if (from >= to) return;
+    const between = this.slice(from, to).replaceAll("\\\n", "");
+    const fits = blanks === "lines" ? /^[ \t\n]*$/ : blanks === "line" ? /^[ \t]*$/ : /^$/;
+    if (!fits.test(between)) this.doubt("the command could not be read without gaps");
+  }
+
+  /** Two words with nothing between them, save a line's continuation, are one word to a shell. */
+  checkApart(left: number, right: number): void {
+    if (left >= 0 && this.slice(left, right).replaceAll("\\\n", "") === "") this.doubt("words that touch");
+  }
+
+  /** A shell starts a comment only where a word could start. */
+  #checkComment(node: Node): void {
+    const before = this.slice(0, node.startIndex).replaceAll("\\\n", "");
+    if (!/(?:^|[ \t\n;&|(])$/.test(before)) this.doubt("a # that does not start a comment");
+    if (this.textOf(node).includes("\n")) this.doubt("a comment of several lines");
+  }
+}

@@ -1,0 +1,189 @@
+import type { Node } from "web-tree-sitter";
+import type { Statement } from "../syntax.ts";
+import { readCommand } from "./command.ts";
+import { readCase, readFor, readIf, readWhile } from "./compound.ts";
+import { readAssignment, readDeclaration } from "./declaration.ts";
+import { insideOf } from "./expansion.ts";
+import type { Reader } from "./reader.ts";
+import { readRedirected } from "./redirect.ts";
+import { readWord } from "./word.ts";
+
+/** A statement that does nothing. */
+export const NOTHING: Statement = { kind: "sequence", statements: [] };
+
+/** Tokens that only frame or separate statements. */
+const FRAME = new Set([
+  ";",
+  ";;",
+  ";&",
+  ";;&",
+  "&",
+  "\n",
+  "(",
+  ")",
+  "{",
+  "}",
+  "$(",
+  "`",
+  "<(",
+  ">(",
+  "do",
+  "done",
+  "then",
+  "else",
+  "elif",
+  "fi",
+  "if",
+  "while",
+  "until",
+  "in",
+  "esac",
+  "case",
+]);
+
+/** Reads the statements that a node holds, one after another. */
+export function readStatements(reader: Reader, node: Node): Statement {
+  return reader.deeper(() => sequence(reader, reader.partsOf(node, "lines")), NOTHING);
+}
+
+/** Makes a sequence of nodes, of which some are only separators. `&` sends what stands before it to the background. */
+export function sequence(reader: Reader, nodes: readonly Node[]): Statement {
+  const statements: Statement[] = [];
+  let previous: Node | undefined;
+  for (const node of nodes) {
+    if (!node.isNamed && FRAME.has(node.type)) {
+      const last = statements.at(-1);
+      if (node.type === "&" && last) statements[statements.length - 1] = { kind: "subshell", body: last };
+      previous = undefined;
+      continue;
+    }
+    if (previous && !reader.slice(previous.endIndex, node.startIndex).includes("\n")) {
+      reader.doubt("commands without a separator between them");
+    }
+    statements.push(readStatement(reader, node));
+    previous = node;
+  }
+  const [only] = statements;
+  return statements.length === 1 && only ? only : { kind: "sequence", statements };
+}
+
+/** Reads one statement. What is not understood makes the whole text unclear, and what is inside it is read all the same. */
+export function readStatement(reader: Reader, node: Node): Statement {
+  return reader.deeper(() => readKind(reader, node), NOTHING);
+}
+
+function readKind(reader: Reader, node: Node): Statement {
+  switch (node.type) {
+    case "command":
+      return readCommand(reader, node);
+    case "redirected_statement":
+      return readRedirected(reader, node);
+    case "variable_assignment":
+      return { kind: "command", assignments: [readAssignment(reader, node)], words: [], redirects: [] };
+    case "variable_assignments":
+      return {
+        kind: "command",
+        assignments: reader.partsOf(node, "line").map((part) => readAssignment(reader, part)),
+        words: [],
+        redirects: [],
+      };
+    case "declaration_command":
+    case "unset_command":
+      return readDeclaration(reader, node);
+    case "test_command":
+      return readTest(reader, node);
+    case "list":
+      return readList(reader, node);
+    case "pipeline":
+      return pipeline(reader, reader.partsOf(node, "lines"));
+    case "negated_command":
+      return sequence(
+        reader,
+        reader.partsOf(node, "line").filter((part) => part.type !== "!"),
+      );
+    case "subshell":
+      return { kind: "subshell", body: readStatements(reader, node) };
+    case "compound_statement":
+      return node.firstChild?.type === "((" ? readTest(reader, node) : readStatements(reader, node);
+    case "if_statement":
+      return readIf(reader, node);
+    case "while_statement":
+      return readWhile(reader, node);
+    case "for_statement":
+    case "c_style_for_statement":
+      return readFor(reader, node);
+    case "case_statement":
+      return readCase(reader, node);
+    case "function_definition":
+      return readFunction(reader, node);
+    case "do_group":
+    case "program":
+      return readStatements(reader, node);
+    default:
+      return readUnknown(reader, node);
+  }
+}
+
+/** A pipeline's parts, `|` and `|&` between them. */
+export function pipeline(reader: Reader, nodes: readonly Node[]): Statement {
+  const statements = nodes.filter((part) => part.isNamed).map((part) => readStatement(reader, part));
+  return { kind: "pipeline", statements };
+}
+
+function readList(reader: Reader, node: Node): Statement {
+  const parts = reader.partsOf(node, "lines");
+  const [first, operator, second] = parts;
+  if (parts.length !== 3 || !first || !second || (operator?.type !== "&&" && operator?.type !== "||")) {
+    return readUnknown(reader, node);
+  }
+  return {
+    kind: "list",
+    first: readStatement(reader, first),
+    second: readStatement(reader, second),
+    needs: operator.type === "&&",
+  };
+}
+
+const ARITHMETIC_TEST = /^-(?:eq|ne|lt|le|gt|ge|v|R)$/;
+
+function readTest(reader: Reader, node: Node): Statement {
+  const opening = node.firstChild?.type ?? "";
+  const words = [insideOf(reader, node)];
+  // To a shell `[` is a command like any other, and ends with its line.
+  if (opening === "[" && reader.textOf(node).replaceAll("\\\n", "").includes("\n")) {
+    reader.doubt("a test of several lines");
+  }
+  const hasOperator = (part: Node): boolean =>
+    part.childCount === 0
+      ? part.type === "test_operator" && ARITHMETIC_TEST.test(reader.textOf(part).trim())
+      : part.children.some(hasOperator);
+  return { kind: "test", words, arithmetic: opening === "((" || hasOperator(node) };
+}
+
+function readFunction(reader: Reader, node: Node): Statement {
+  const parts = reader.partsOf(node, "lines");
+  const name = parts.find((part) => part.type === "word");
+  const rest = parts.filter((part) => part.isNamed && part !== name);
+  if (!name) reader.doubt("a function without a name");
+  const redirected = rest.some((part) => part.type.endsWith("_redirect"));
+  if (redirected) reader.doubt("a function with a redirection");
+  const bodies = rest.filter((part) => !part.type.endsWith("_redirect"));
+  return {
+    kind: "function",
+    name: name ? reader.textOf(name).replaceAll("\\", "") : "",
+    body: sequence(reader, bodies),
+  };
+}
+
+/** Something the parser did not understand, or that has no place here. */
+export function readUnknown(reader: Reader, node: Node): Statement {
+  reader.doubt("the command could not be understood");
+  if (node.childCount === 0) return NOTHING;
+  const isStatement = /(?:_statement|^command|_command|list|pipeline|subshell|ERROR|_definition)$/;
+  const statements = node.children.flatMap((part): Statement[] => {
+    if (!part.isNamed || part.type === "comment") return [];
+    if (isStatement.test(part.type)) return [readStatement(reader, part)];
+    return [{ kind: "test", words: [readWord(reader, part)], arithmetic: false }];
+  });
+  return { kind: "sequence", statements };
+}

@@ -1,0 +1,96 @@
+import type { Statement } from "./syntax.ts";
+import type { Value } from "./value.ts";
+
+/** The folders a shell may be in; `undefined` when that is not known. */
+export type Folders = readonly string[] | undefined;
+
+/** More possible folders than this are as good as not known. */
+const FOLDER_LIMIT = 4;
+
+/** A path that is not what it was when the script began: what lies below it may be links to anywhere. */
+export interface Moved {
+  readonly path: string;
+  /** Whether it may be such a link itself. */
+  readonly itself: boolean;
+}
+
+/** What a shell knows at some point of a script: variables, functions, where it is, what it was told to do differently. */
+export class Scope {
+  folders: Folders;
+  readonly home: string;
+  readonly environment: Readonly<Record<string, string>>;
+  variables: Map<string, Value>;
+  functions: Map<string, Statement>;
+  /** `$1`, `$2` and so on; `undefined` when they are not known. */
+  positional: readonly Value[] | undefined;
+  /** Whether programs may no longer be the ones their names say, and why. */
+  tainted: string | undefined;
+  /** Whether words are no longer split and globbed as usual. */
+  unusualWords = false;
+  moved: readonly Moved[] = [];
+
+  constructor(start: {
+    folders: Folders;
+    home: string;
+    environment?: Readonly<Record<string, string>> | undefined;
+  }) {
+    this.folders = start.folders;
+    this.home = start.home;
+    this.environment = start.environment ?? {};
+    this.variables = new Map();
+    this.functions = new Map();
+  }
+
+  copy(): Scope {
+    const copy = new Scope(this);
+    copy.variables = new Map(this.variables);
+    copy.functions = new Map(this.functions);
+    copy.positional = this.positional;
+    copy.tainted = this.tainted;
+    copy.unusualWords = this.unusualWords;
+    copy.moved = this.moved;
+    return copy;
+  }
+
+  /** Makes this what is known when either this or the other may have happened. */
+  join(other: Scope): void {
+    this.folders = union(this.folders, other.folders);
+    for (const name of new Set([...this.variables.keys(), ...other.variables.keys()])) {
+      const [mine, theirs] = [this.variables.get(name), other.variables.get(name)];
+      const isSame = mine !== undefined && theirs !== undefined && isSameValue(mine, theirs);
+      if (!isSame) this.variables.set(name, { text: null, start: "", many: true });
+    }
+    for (const name of new Set([...this.functions.keys(), ...other.functions.keys()])) {
+      const [mine, theirs] = [this.functions.get(name), other.functions.get(name)];
+      if (mine === theirs) continue;
+      this.tainted ??= `${name} may or may not be a function`;
+      if (mine === undefined && theirs !== undefined) this.functions.set(name, theirs);
+    }
+    this.tainted ??= other.tainted;
+    this.unusualWords ||= other.unusualWords;
+    if (other.moved !== this.moved) this.moved = [...new Set([...this.moved, ...other.moved])];
+    if (other.positional !== this.positional) this.positional = undefined;
+  }
+
+  /** Whether nothing that decides the meaning of words differs. */
+  isLike(other: Scope): boolean {
+    if (this.folders?.join("\0") !== other.folders?.join("\0")) return false;
+    if (this.variables.size !== other.variables.size || this.moved.length !== other.moved.length)
+      return false;
+    return [...this.variables].every(([name, value]) => {
+      const theirs = other.variables.get(name);
+      return theirs !== undefined && isSameValue(value, theirs);
+    });
+  }
+}
+
+/** The folders of either. */
+export function union(left: Folders, right: Folders): Folders {
+  if (left === undefined || right === undefined) return undefined;
+  const all = [...new Set([...left, ...right])];
+  return all.length > FOLDER_LIMIT ? undefined : all;
+}
+
+function isSameValue(left: Value, right: Value): boolean {
+  return left.text !== null && left.text === right.text && left.pattern === right.pattern;
+}

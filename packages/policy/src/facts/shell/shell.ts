@@ -1,0 +1,29 @@
+import type { Findings } from "../findings.ts";
+import type { ParseText } from "./parser.ts";
+import type { Folders, Scope } from "./scope.ts";
+import type { Statement } from "./syntax.ts";
+import type { Value } from "./value.ts";
+
+/** What the parts of the shell share while one command line is gone through. */
+export interface Shell {
+  readonly findings: Findings;
+  readonly parse: ParseText;
+  /** Goes through a statement; what it finds is in `findings`, what it changes in the scope. */
+  run(statement: Statement, scope: Scope): void;
+  /** Reads a text as a script of its own and goes through it: `bash -c`, `eval`, `trap`. */
+  runText(text: Value, scope: Scope, why: string): void;
+  /** Goes through a command whose words are expanded already: what `env`, `xargs` and their like start. */
+  runWords(words: readonly Value[], scope: Scope, input?: Input): void;
+}
+
+/** What a command reads from its standard input. */
+export interface Input {
+  /** The text of a here-document or here-string, if that is where it comes from. */
+  readonly text?: Value | undefined;
+}
+
+/** Where the shell may be after a statement that succeeded, and after one that failed. */
+export interface Outcome {
+  readonly success: Folders;
+  readonly failure: Folders;
+}

@@ -1,0 +1,23 @@
+/** A word after the shell has expanded it. */
+export interface Value {
+  /** `null` when it is only known at run time. */
+  readonly text: string | null;
+  /** The glob that `text` is, quoted characters escaped. */
+  readonly pattern?: string | undefined;
+  /** How it starts, as far as that is known. */
+  readonly start: string;
+  /** Whether it may turn out to be several words, or none. */
+  readonly many: boolean;
+  /** Whether it is a pipe made by the shell, and no file. */
+  readonly isPipe?: boolean | undefined;
+}
+
+/** A word that is known. */
+export function knownValue(text: string): Value {
+  return { text, start: text, many: false };
+}
+
+/** A word of which nothing is known. */
+export function unknownValue(many: boolean, start = ""): Value {
+  return { text: null, start, many };
+}

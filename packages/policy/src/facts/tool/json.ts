@@ -1,0 +1,72 @@
+import { isRecord } from "../is-record.ts";
+
+const DEPTH_LIMIT = 64;
+const MEMBER_LIMIT = 50_000;
+const TEXT_LIMIT = 8 * 1_024 * 1_024;
+
+/** Whether a value is of a size and depth that honest arguments have. Also stops at a circle. */
+export function isModest(value: unknown): boolean {
+  const pending: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
+  let members = 0;
+  let characters = 0;
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    members += 1;
+    if (typeof next.value === "string") characters += next.value.length;
+    if (next.depth > DEPTH_LIMIT || members > MEMBER_LIMIT || characters > TEXT_LIMIT) return false;
+    if (typeof next.value !== "object" || next.value === null) continue;
+    for (const member of Object.values(next.value)) pending.push({ value: member, depth: next.depth + 1 });
+  }
+  return true;
+}
+
+/** What a JSON text says, or why that is not certain. */
+export type ReadJson = { readonly value: unknown; readonly doubt?: string } | { readonly doubt: string };
+
+/** Reads JSON that came as a text. A name that occurs twice means one thing to us and may mean another to the agent. */
+export function readJson(text: string): ReadJson {
+  if (text.length > TEXT_LIMIT) return { doubt: "the arguments are too large to be read" };
+  try {
+    const value: unknown = JSON.parse(text);
+    if (!isModest(value)) return { doubt: "the arguments are nested too deep" };
+    return hasTwins(text) ? { value, doubt: "the arguments hold a name twice" } : { value };
+  } catch {
+    return { doubt: "the arguments are no JSON" };
+  }
+}
+
+/** Whether some object of a text, which is known to be JSON, has a name twice. */
+function hasTwins(text: string): boolean {
+  const open: (Set<string> | undefined)[] = [];
+  for (const [token, name] of text.matchAll(/("(?:[^"\\]|\\.)*")(?=\s*:)|"(?:[^"\\]|\\.)*"|[{}[\]]/g)) {
+    if (token === "{") open.push(new Set());
+    else if (token === "[") open.push(undefined);
+    else if (token === "}" || token === "]") open.pop();
+    else if (name !== undefined) {
+      const names = open.at(-1);
+      const plain = String(JSON.parse(name));
+      if (names?.has(plain)) return true;
+      names?.add(plain);
+    }
+  }
+  return false;
+}
+
+/** Every text in a value, however deep, at most so many, each with the name of the member it stands under. */
+export function textsIn(
+  value: unknown,
+  limit: number,
+): readonly { readonly name: string; readonly text: string }[] {
+  const texts: { name: string; text: string }[] = [];
+  const pending: { name: string; value: unknown; depth: number }[] = [{ name: "", value, depth: 0 }];
+  for (let next = pending.shift(); next !== undefined && texts.length < limit; next = pending.shift()) {
+    const { name, value: one, depth } = next;
+    if (typeof one === "string") texts.push({ name, text: one });
+    if (depth > DEPTH_LIMIT || pending.length > limit) continue;
+    if (Array.isArray(one)) for (const item of one) pending.push({ name, value: item, depth: depth + 1 });
+    else if (isRecord(one)) {
+      for (const [key, item] of Object.entries(one))
+        pending.push({ name: key, value: item, depth: depth + 1 });
+    }
+  }
+  return texts;
+}

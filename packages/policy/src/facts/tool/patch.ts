@@ -1,0 +1,68 @@
+import type { Finding } from "../findings.ts";
+
+const CODEX_FILE = /^\*\*\* (Add|Update|Delete) File: (.+)$/;
+const CODEX_MOVE = /^\*\*\* Move to: (.+)$/;
+
+/**
+ * The files that a patch changes: in the form of Codex's `apply_patch`, or as a unified diff. `undefined` when it is
+ * neither, or not well-formed.
+ */
+export function patchFindings(
+  text: string,
+  base: readonly string[] | undefined,
+): readonly Finding[] | undefined {
+  const lines = text.trim().split("\n");
+  if (lines[0]?.trim() === "*** Begin Patch") return codexFindings(lines, base);
+  return diffFindings(lines, base);
+}
+
+function change(
+  path: string,
+  base: readonly string[] | undefined,
+  destroys: "always" | "existing" | "never",
+): Finding {
+  return { kind: "write", target: { text: path, base }, deep: false, destroys };
+}
+
+function codexFindings(
+  lines: readonly string[],
+  base: readonly string[] | undefined,
+): readonly Finding[] | undefined {
+  const findings: Finding[] = [];
+  if (lines.at(-1)?.trim() !== "*** End Patch") return undefined;
+  for (const line of lines.slice(1, -1)) {
+    if (!line.startsWith("***")) continue;
+    const [, verb, path] = CODEX_FILE.exec(line) ?? [];
+    const moved = CODEX_MOVE.exec(line)?.[1];
+    if (path !== undefined) {
+      const destroys = verb === "Delete" ? "always" : verb === "Add" ? "existing" : "never";
+      findings.push(change(path.trim(), base, destroys));
+    } else if (moved !== undefined) findings.push(change(moved.trim(), base, "existing"));
+    else if (line.trim() !== "*** End of File") return undefined;
+  }
+  return findings.length > 0 ? findings : undefined;
+}
+
+function diffFindings(
+  lines: readonly string[],
+  base: readonly string[] | undefined,
+): readonly Finding[] | undefined {
+  const findings: Finding[] = [];
+  let hunkLeft = 0;
+  for (const line of lines) {
+    const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line);
+    if (hunk) hunkLeft = Number(hunk[1] ?? 1) + Number(hunk[2] ?? 1);
+    else if (hunkLeft > 0 && /^[ +-]|^$/.test(line)) hunkLeft -= /^[+-]/.test(line) ? 1 : 2;
+    else {
+      const path = /^(?:---|\+\+\+|rename (?:from|to)|copy (?:from|to)) (?:"?)([^\t"]+)/
+        .exec(line)?.[1]
+        ?.trim();
+      if (path === undefined || path === "/dev/null") continue;
+      // Tools differ in how many leading parts they take off.
+      findings.push(change(path, base, "always"));
+      const stripped = path.replace(/^[ab]\//, "");
+      if (stripped !== path) findings.push(change(stripped, base, "always"));
+    }
+  }
+  return findings.length > 0 ? findings : undefined;
+}

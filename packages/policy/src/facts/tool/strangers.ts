@@ -1,0 +1,31 @@
+import { hostOfUrl } from "../net/host.ts";
+import { textsIn } from "./json.ts";
+import type { ToolSetting } from "./tool-findings.ts";
+
+const TEXT_LIMIT = 200;
+const LENGTH_LIMIT = 4_096;
+const COMMAND_NAME = /command|cmd|script|shell|bash|exec|code|program|argv/i;
+const PATH_NAME = /path|file|dir|folder|uri|root|source|target|dest|location/i;
+
+/**
+ * Arguments of which nobody says what they are: what looks like a path, an address or a command is put down as if it
+ * were one, so that rules about secrets and commands see it.
+ * @returns whether anything did
+ */
+export function readStrangers(given: unknown, { findings, shell, folders }: ToolSetting): boolean {
+  let found = false;
+  for (const { name, text } of textsIn(given, TEXT_LIMIT)) {
+    if (text === "" || text.length > LENGTH_LIMIT) continue;
+    if (COMMAND_NAME.test(name)) shell.runText(text, folders);
+    else if (/^(?!file:)[a-z][a-z0-9+.-]*:\/\//i.test(text))
+      findings.add({ kind: "net", host: hostOfUrl(text) });
+    else if (
+      !/\n/.test(text) &&
+      (PATH_NAME.test(name) || /^(?:[~/]|\.{1,2}(?:\/|$)|file:|\.\w)|\/\.\.?(?:\/|$)|\\/.test(text))
+    ) {
+      findings.add({ kind: "read", target: { text, base: folders }, deep: true });
+    } else if (!/[;&|`<>]|\$\(/.test(text) && !/^[\w.-]+\/[\w./-]+$/.test(text)) continue;
+    found = true;
+  }
+  return found;
+}

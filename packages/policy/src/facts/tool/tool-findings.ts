@@ -1,0 +1,198 @@
+import type { Findings } from "../findings.ts";
+import { isRecord } from "../is-record.ts";
+import { hostOfUrl } from "../net/host.ts";
+import { patchFindings } from "./patch.ts";
+import type { ShellRunner } from "./shell-runner.ts";
+import { readStrangers } from "./strangers.ts";
+import type { ArgumentRole, Tool } from "./tool-table.ts";
+
+/** Where the findings of a tool call go, and where its paths start. */
+export interface ToolSetting {
+  readonly findings: Findings;
+  readonly shell: ShellRunner;
+  readonly folders: readonly string[];
+}
+
+/** Puts down what a call of a known tool does. */
+export function findByTable(name: string, tool: Tool, given: unknown, setting: ToolSetting): void {
+  const { findings } = setting;
+  if (tool.opaque !== undefined) findings.hide(`${name} ${tool.opaque}`);
+  if (tool.net) findings.add({ kind: "net", host: "*" });
+  const values = argumentsFor(tool, given);
+  if (!values) {
+    findings.hide(`the arguments of ${name} are not what it takes`);
+    readStrangers(given, setting);
+    return;
+  }
+  const missing = (tool.required ?? []).find(
+    (argument) => values[argument] === undefined || values[argument] === null,
+  );
+  if (missing !== undefined) findings.hide(`${name} is called without ${missing}`);
+  const inside = { ...setting, folders: foldersOf(tool, values, setting) };
+  let touches = 0;
+  for (const [argument, value] of Object.entries(values)) {
+    const role = Object.hasOwn(tool.arguments, argument) ? tool.arguments[argument] : undefined;
+    if (value === undefined || value === null) continue;
+    if (role === undefined) readStranger(name, argument, value, inside);
+    else if (role !== "folder") touches += applyArgument(`${argument} of ${name}`, role, value, tool, inside);
+  }
+  if (touches > 0) return;
+  if (tool.without) applyArgument(name, tool.without, ".", tool, inside);
+  else if (
+    Object.values(tool.arguments).some((role) => role !== "text" && role !== "opaque" && role !== "folder")
+  ) {
+    findings.hide(`${name} does not say what it works on`);
+  }
+}
+
+/** Some tools get their one text without a name around it. */
+function argumentsFor(tool: Tool, given: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (given === undefined) return {};
+  if (isRecord(given)) return given;
+  const only = Object.entries(tool.arguments).find(([, role]) => role === "patch");
+  return typeof given === "string" && only ? { [only[0]]: given } : undefined;
+}
+
+function foldersOf(
+  tool: Tool,
+  values: Readonly<Record<string, unknown>>,
+  setting: ToolSetting,
+): readonly string[] {
+  const names = Object.keys(tool.arguments).filter((argument) => tool.arguments[argument] === "folder");
+  const given = names
+    .map((argument) => values[argument])
+    .filter((value) => value !== undefined && value !== null && value !== "");
+  const folders = given.flatMap((value) => {
+    if (typeof value !== "string") {
+      setting.findings.hide("the working folder is no text");
+      return [];
+    }
+    if (value.startsWith("/")) return [value];
+    if (/^~|[\\$\0]/.test(value)) setting.findings.hide("a working folder that is not plain");
+    return setting.folders.map((folder) => `${folder}/${value}`);
+  });
+  return folders.length > 0 ? folders : setting.folders;
+}
+
+/** @returns how many things the argument touches */
+function applyArgument(
+  label: string,
+  role: ArgumentRole,
+  value: unknown,
+  tool: Tool,
+  setting: ToolSetting,
+): number {
+  const { findings, shell, folders } = setting;
+  if (role === "text") return 0;
+  if (role === "opaque") {
+    if (value !== false && value !== "") findings.hide(`${label} may make it do more`);
+    return 0;
+  }
+  if (role === "words" && Array.isArray(value)) {
+    if (value.every((word) => typeof word === "string")) shell.runWords(value, folders);
+    else findings.hide(`${label} is not a list of texts`);
+    return 1;
+  }
+  if (role === "edits" && Array.isArray(value)) {
+    for (const edit of value) applyEdit(label, edit, tool, setting);
+    return value.length;
+  }
+  if (Array.isArray(value)) {
+    return value
+      .map((one) => applyArgument(label, role, one, tool, setting))
+      .reduce((sum, count) => sum + count, 0);
+  }
+  if (typeof value !== "string") {
+    findings.hide(`${label} is no text`);
+    return 1;
+  }
+  const target = { text: value, base: folders };
+  switch (role) {
+    case "read":
+      findings.add({ kind: "read", target, deep: false });
+      break;
+    case "tree":
+      findings.add({ kind: "read", target, deep: true });
+      break;
+    case "glob":
+      findGlob(value, setting);
+      break;
+    case "change":
+      findings.add({ kind: "write", target, deep: false, destroys: "never" });
+      break;
+    case "overwrite":
+      findings.add({ kind: "write", target, deep: false, destroys: "existing" });
+      break;
+    case "delete":
+      findings.add({ kind: "write", target, deep: true, destroys: "always" });
+      break;
+    case "shell":
+    case "words":
+      shell.runText(value, folders);
+      break;
+    case "url":
+      findUrl(value, setting);
+      break;
+    case "urls":
+      findUrls(value, setting);
+      break;
+    case "patch": {
+      const found = patchFindings(value, folders);
+      if (found) for (const finding of found) findings.add(finding);
+      else findings.hide(`${label} could not be read`);
+      break;
+    }
+    default:
+      findings.hide(`${label} is not of its kind`);
+  }
+  return 1;
+}
+
+function applyEdit(label: string, edit: unknown, tool: Tool, setting: ToolSetting): void {
+  if (!isRecord(edit)) {
+    setting.findings.hide(`${label} holds something that is no edit`);
+    return;
+  }
+  for (const [argument, value] of Object.entries(edit)) {
+    const role = Object.hasOwn(tool.edits ?? {}, argument) ? tool.edits?.[argument] : undefined;
+    if (value === undefined || value === null) continue;
+    if (role === undefined) readStranger(label, argument, value, setting);
+    else applyArgument(`${argument} in ${label}`, role, value, tool, setting);
+  }
+}
+
+/** What matches lies below the part before the first wildcard; the names after it may say more. */
+function findGlob(pattern: string, { findings, folders }: ToolSetting): void {
+  const wildcard = pattern.search(/[*?[{(!]/);
+  const fixed = wildcard === -1 ? pattern : pattern.slice(0, pattern.lastIndexOf("/", wildcard) + 1);
+  const rest = pattern.slice(fixed.length);
+  if (/\.\.|[~\\]|^\/|[{,]\//.test(rest)) findings.hide("a pattern that may lead out of its folder");
+  findings.add({ kind: "read", target: { text: fixed || ".", base: folders }, deep: true });
+  if (wildcard !== -1) findings.add({ kind: "read", target: { text: pattern, base: folders }, deep: false });
+}
+
+function findUrl(text: string, { findings, folders }: ToolSetting): void {
+  if (/^\s*file:/i.test(text))
+    findings.add({ kind: "read", target: { text: text.trim(), base: folders }, deep: false });
+  else
+    findings.add({
+      kind: "net",
+      host: hostOfUrl(/^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `https://${text}`),
+    });
+}
+
+function findUrls(text: string, setting: ToolSetting): void {
+  const found = text.match(/\b(?:[a-z][a-z0-9+.-]*:\/\/|file:)\S+/gi) ?? [];
+  for (const url of found) findUrl(url.replace(/[)\]}>,.;'"!?]+$/, ""), setting);
+  if (found.length === 0) setting.findings.add({ kind: "net", host: "*" });
+}
+
+/** An argument that the table does not know. Numbers and switches that are off are let pass. */
+function readStranger(name: string, argument: string, value: unknown, setting: ToolSetting): void {
+  if (value === false || typeof value === "number") return;
+  setting.findings.doubt(
+    `${name} does not take ${JSON.stringify(argument).slice(0, 80)}, as far as is known`,
+  );
+  if (readStrangers({ [argument]: value }, setting))
+    setting.findings.hide(`${name} is given something that looks like a path or a command`);
+}

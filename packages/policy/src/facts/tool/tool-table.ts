@@ -1,0 +1,75 @@
+import { readdirSync } from "node:fs";
+import { z } from "zod";
+import { tableFile } from "../table-file.ts";
+
+/** What an argument of a tool is. */
+export const ArgumentRole = z.enum([
+  /** Nothing that touches anything. */
+  "text",
+  "read",
+  /** A folder that is searched, with what is below it. */
+  "tree",
+  /** A glob whose matches are read. */
+  "glob",
+  /** Changed in place, or made. */
+  "change",
+  /** Replaced if it is there. */
+  "overwrite",
+  "delete",
+  /** The folder that relative paths and commands of the same call start from. */
+  "folder",
+  /** A command line. */
+  "shell",
+  /** A program and its arguments, as a list. */
+  "words",
+  "url",
+  /** A text in which addresses stand that are fetched. */
+  "urls",
+  "patch",
+  /** A list of edits, each with arguments of its own. */
+  "edits",
+  /** May be anything: whoever gives it hides what the call does. */
+  "opaque",
+]);
+export type ArgumentRole = z.infer<typeof ArgumentRole>;
+
+const Tool = z.strictObject({
+  arguments: z.record(z.string(), ArgumentRole),
+  /** Without these the call is not what the table describes. */
+  required: z.array(z.string()).optional(),
+  /** The arguments of each edit of a list. */
+  edits: z.record(z.string(), ArgumentRole).optional(),
+  /** What the tool does to the working folder if no argument names another. */
+  without: ArgumentRole.optional(),
+  /** Whether it speaks to hosts that its arguments do not tell. */
+  net: z.boolean().optional(),
+  /** Why nobody can tell from the arguments what it does. */
+  opaque: z.string().optional(),
+});
+
+/** What one tool's arguments are. */
+export type Tool = z.infer<typeof Tool>;
+
+/** The tools of one agent, by the exact names it calls them. */
+export const ToolTable = z.strictObject({
+  agent: z.string(),
+  /** Which version it was written for, and where that is told. */
+  source: z.string(),
+  tools: z.record(z.string(), Tool),
+});
+export type ToolTable = z.infer<typeof ToolTable>;
+
+/** The tool tables by agent. */
+export type ToolTables = ReadonlyMap<string, ToolTable>;
+
+/** Checks tool tables and puts them under their agents' names. Throws when one does not fit. */
+function toolTables(documents: readonly unknown[]): ToolTables {
+  return new Map(documents.map((document) => ToolTable.parse(document)).map((table) => [table.agent, table]));
+}
+
+/** The tool tables that this package brings along. */
+export function loadToolTables(): ToolTables {
+  const folder = new URL("../../../tables/tools/", import.meta.url);
+  const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
+  return toolTables(names.map((name) => tableFile(`tools/${name}`, z.unknown())));
+}

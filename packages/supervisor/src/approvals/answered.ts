@@ -1,0 +1,46 @@
+import { SupervisorError } from "../supervisor-error.ts";
+import { type Approval, type ApprovalAnswer, isOver } from "./approval.ts";
+
+const MAX_NOTE = 4_096;
+
+/**
+ * An approval after a person's answer. One no is enough; a yes needs as many people as the quorum says, each of whom
+ * counts once. Throws where the answer comes too late, comes again or was not on offer.
+ */
+export function answered<Answered extends Omit<Approval, "entry">>(
+  approval: Answered,
+  answer: ApprovalAnswer,
+): Answered {
+  const { id, answers, options, quorum } = approval;
+  if (approval.state !== "pending") throw new SupervisorError("conflict", `${standing(approval)}`);
+  if (isOver(approval, new Date(answer.at)))
+    throw new SupervisorError("conflict", `the approval ${id} expired at ${approval.expires_at}`);
+  const earlier = answers.find(({ by }) => by === answer.by);
+  if (earlier) throw new SupervisorError("conflict", `the approval ${id} waits for others: ${said(earlier)}`);
+  if (!options.includes(answer.decision))
+    throw new SupervisorError("invalid", `the approval ${id} takes ${options.join(", ")} as an answer`);
+  checkNote(answer.note);
+  const all = [...answers, answer];
+  const agreed = all.length >= quorum ? "approved" : "pending";
+  return { ...approval, answers: all, state: answer.decision === "deny" ? "denied" : agreed };
+}
+
+/** Whether those who agreed all meant it for always; one who did not makes it once. */
+export function isForAlways({ state, answers }: Pick<Approval, "state" | "answers">): boolean {
+  return state === "approved" && answers.every(({ decision }) => decision === "allow_always");
+}
+
+/** Where an approval stands and who brought it there, in words. */
+export function standing({ id, state, answers }: Pick<Approval, "id" | "state" | "answers">): string {
+  const words = answers.length > 0 ? `: ${answers.map(said).join("; ")}` : "";
+  return `the approval ${id} is ${state} already${words}`;
+}
+
+function said({ by, decision, at }: ApprovalAnswer): string {
+  return `${by} said ${decision} at ${at}`;
+}
+
+function checkNote(note: string | undefined): void {
+  if (note === undefined || (note.length <= MAX_NOTE && note.isWellFormed())) return;
+  throw new SupervisorError("invalid", `a note is text of at most ${MAX_NOTE} characters`);
+}

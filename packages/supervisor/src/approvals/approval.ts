@@ -1,0 +1,74 @@
+import type { Action, Enforcement } from "@reins/policy";
+
+/** Where an approval stands. `pending` and `approved` are open; the others are final. */
+export const APPROVAL_STATES = ["pending", "approved", "denied", "expired", "withdrawn", "used"] as const;
+export type ApprovalState = (typeof APPROVAL_STATES)[number];
+
+/** What a person may say. */
+export const APPROVAL_OPTIONS = ["allow_once", "allow_always", "deny"] as const;
+export type ApprovalOption = (typeof APPROVAL_OPTIONS)[number];
+
+/** What one person said. */
+export interface ApprovalAnswer {
+  readonly by: string;
+  readonly decision: ApprovalOption;
+  readonly note?: string;
+  readonly at: string;
+}
+
+/** A question to people about one action, and what became of it. */
+export interface Approval {
+  readonly id: string;
+  readonly tenant: string;
+  readonly user: string;
+  readonly agent: string;
+  /** The agents between the one the user started and the one that asks, outermost first. */
+  readonly chain: readonly string[];
+  readonly session: string;
+  /** The turn that waits for it, if it is known. */
+  readonly turn?: string;
+  readonly event_type: string;
+  readonly tool: string;
+  /** What the action is, exactly. */
+  readonly facts: Action;
+  readonly enforcement: Enforcement;
+  /** What an answer counts for: 64 hexadecimal digits over everything that makes this action this one. */
+  readonly binding: string;
+  readonly cwd: string;
+  /** What the files that the action would change are now: path to digest, or "absent". */
+  readonly target_state: Readonly<Record<string, string>>;
+  /** The rule that asks, and why, in words. */
+  readonly rule?: string;
+  readonly reason: string;
+  readonly options: readonly ApprovalOption[];
+  /** How many people must agree. */
+  readonly quorum: number;
+  readonly answers: readonly ApprovalAnswer[];
+  readonly state: ApprovalState;
+  readonly created_at: string;
+  /** When the question, or a yes that nobody used, ends. */
+  readonly expires_at: string;
+  /** The content id of the ledger entry that asked. */
+  readonly entry: string;
+}
+
+/** One step in the life of an approval, as it was committed. */
+export interface ApprovalChange {
+  /** Grows with every change of any approval. */
+  readonly seq: number;
+  readonly at: string;
+  /** The content id of the ledger entry that records the step. */
+  readonly entry: string;
+  /** The approval as the step left it. */
+  readonly approval: Approval;
+}
+
+/** Whether something may still become of an approval. */
+export function isOpen({ state }: Pick<Approval, "state">): boolean {
+  return state === "pending" || state === "approved";
+}
+
+/** Whether an approval has outlived its time at an instant. */
+export function isOver({ expires_at }: Pick<Approval, "expires_at">, now: Date): boolean {
+  return Date.parse(expires_at) <= now.getTime();
+}

@@ -1,0 +1,67 @@
+import type { Effect } from "@reins/policy";
+import type { Approval, ApprovalAnswer } from "./approval.ts";
+import { visible, visibleJson } from "./visible.ts";
+
+/**
+ * What a person is shown: exactly what the answer counts for, one thing a line. Everything that came from elsewhere is
+ * quoted, so that no text can pass for another line or hide part of itself.
+ */
+export function describeApproval(approval: Approval): string {
+  const { id, state, facts, rule, reason, cwd, expires_at, options, enforcement, binding } = approval;
+  const lines = [
+    `approval ${id}: ${state}, ${answersSoFar(approval)}`,
+    `who: ${asker(approval)}`,
+    `what: tool ${visible(facts.tool)} (${visible(approval.event_type)}), ${enforcement}`,
+    ...facts.effects.map((effect) => `  ${effectText(effect)}`),
+    ...(facts.opaque ? ["  may do more than can be seen from here"] : []),
+    ...facts.doubts.map((doubt) => `  not known: ${visible(doubt)}`),
+    `with: ${visibleJson(facts.arguments)}`,
+    `in: ${visible(cwd)}`,
+    ...Object.entries(approval.target_state).map(
+      ([path, was]) => `  ${visible(path)} is now ${visible(was)}`,
+    ),
+    `why: ${visible(reason)}${rule === undefined ? "" : ` (rule ${visible(rule)})`}`,
+    ...claimLines(approval),
+    ...approval.answers.map(answerLine),
+    `answers: ${options.join(", ")}`,
+    `until: ${expires_at}`,
+    `binding: ${binding}`,
+  ];
+  return lines.join("\n");
+}
+
+function asker({ agent, chain, user, tenant, session }: Approval): string {
+  const through = chain.length > 0 ? ` through ${chain.map(visible).join(", ")}` : "";
+  return `agent ${visible(agent)}${through} for ${visible(user)} of ${visible(tenant)}, session ${visible(session)}`;
+}
+
+function answersSoFar({ answers, quorum }: Approval): string {
+  return `${answers.length} of ${quorum} ${quorum === 1 ? "answer" : "answers"}`;
+}
+
+function effectText(effect: Effect): string {
+  switch (effect.kind) {
+    case "read":
+      return `read ${visible(effect.path)} (${effect.place})`;
+    case "write":
+      return `write ${visible(effect.path)} (${effect.place})${effect.destroys ? ", what is there is lost" : ""}`;
+    case "exec":
+      return `run ${[effect.command, ...effect.arguments].map(wordText).join(" ")}${effect.opaque ? " (opaque)" : ""}`;
+    case "net":
+      return `reach ${effect.host === "*" ? "any host" : visible(effect.host)}`;
+  }
+}
+
+function wordText(word: string | null): string {
+  return word === null ? "(known only when it runs)" : visible(word);
+}
+
+/** What the agent says of its own action, told apart from what was found out. */
+function claimLines({ facts: { claims } }: Approval): string[] {
+  const said = Object.entries(claims).filter(([, value]) => value !== undefined);
+  return said.map(([name, value]) => `the agent says: ${visible(name)} ${visible(String(value))}`);
+}
+
+function answerLine({ by, decision, note, at }: ApprovalAnswer): string {
+  return `answered: ${decision} by ${visible(by)} at ${at}${note === undefined ? "" : `, ${visible(note)}`}`;
+}

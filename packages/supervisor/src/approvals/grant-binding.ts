@@ -1,0 +1,42 @@
+import { canonicalJson } from "@reins/ledger";
+import { type Action, blake3Hex, type Effect } from "@reins/policy";
+import type { Approval } from "./approval.ts";
+
+/** What an "always" is given for: an approval, or a request before it is one. */
+export type Grantable = Pick<
+  Approval,
+  "tenant" | "user" | "agent" | "chain" | "enforcement" | "event_type" | "facts" | "cwd"
+>;
+
+/**
+ * What a grant counts for: the same agent of the same user, reached the same way and held as firmly, doing exactly the
+ * same in the same folder, in any session. Where effects do not say all, the arguments count too.
+ */
+export function grantBindingOf(grantable: Grantable): string {
+  const { tenant, user, agent, chain, enforcement, event_type, facts, cwd } = grantable;
+  const { tool, effects, opaque, doubts } = facts;
+  const who = { tenant, user, agent, chain, enforcement };
+  const what = { event_type, tool, effects, opaque, doubts, cwd };
+  const rest = saysAll(facts) ? {} : { arguments: facts.arguments };
+  return blake3Hex(canonicalJson({ ...who, ...what, ...rest }));
+}
+
+/** Whether "always" can be narrow. What is only known when it runs may be something else the next time. */
+export function isGrantable({ effects }: Action): boolean {
+  return !effects.some(isOpenEnded);
+}
+
+/** Whether the effects of an action say all it does, so that its arguments may differ. */
+export function saysAll({ effects, opaque, doubts }: Action): boolean {
+  return !opaque && doubts.length === 0 && effects.length > 0 && !effects.some(isVague);
+}
+
+function isOpenEnded(effect: Effect): boolean {
+  if (effect.kind === "exec") return effect.arguments.includes(null);
+  return (effect.kind === "read" || effect.kind === "write") && effect.place === "unknown";
+}
+
+function isVague(effect: Effect): boolean {
+  if (effect.kind === "exec") return effect.opaque;
+  return effect.kind === "net" && effect.host === "*";
+}

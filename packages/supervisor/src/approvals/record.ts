@@ -1,0 +1,74 @@
+import { type Draft, SYSTEM } from "@reins/ledger";
+import { redact } from "../record/redact.ts";
+import { sessionKey } from "../record/session-key.ts";
+import type { Approval, ApprovalAnswer } from "./approval.ts";
+import { factsHash } from "./binding.ts";
+import type { Grant } from "./grant.ts";
+import { approvalTag, grantTag } from "./tags.ts";
+
+/** What is recorded when a question is put. */
+export function askedDraft(approval: Omit<Approval, "entry">): Draft {
+  const { user, agent, chain, session, turn, event_type, tool, enforcement, rule } = approval;
+  return draftOf(approval, SYSTEM, {
+    facts_hash: factsHash(approval.facts),
+    user,
+    agent,
+    chain,
+    session,
+    ...(turn !== undefined && { turn }),
+    event_type,
+    tool,
+    enforcement,
+    ...(rule !== undefined && { rule }),
+    reason: redact(approval.reason),
+    options: approval.options,
+    quorum: approval.quorum,
+    expires_at: approval.expires_at,
+  });
+}
+
+/** What is recorded, and signed by the person, when somebody answered. `approval` is as the answer left it. */
+export function answeredDraft(approval: Approval, answer: ApprovalAnswer, grant: Grant | undefined): Draft {
+  const { by, decision, note, at } = answer;
+  const details = {
+    facts_hash: factsHash(approval.facts),
+    answer: { by, decision, ...(note !== undefined && { note: redact(note) }), at },
+    ...(grant && { grant: { id: grant.id, binding: grant.binding, expires_at: grant.expires_at ?? null } }),
+  };
+  const draft = draftOf(approval, by, details);
+  return grant ? { ...draft, tags: [...(draft.tags ?? []), grantTag(grant.id)] } : draft;
+}
+
+/** What is recorded when an approval ends without being used. */
+export function endedDraft(approval: Approval, reason: string): Draft {
+  return draftOf(approval, SYSTEM, { reason: redact(reason) });
+}
+
+/** What is recorded, and signed by the person, when a grant is taken back. */
+export function revokedDraft(grant: Grant, by: string, reason: string): Draft {
+  return {
+    quality: "approval",
+    actor: by,
+    target: grant.tool,
+    tags: ["grant", grantTag(grant.id)],
+    payload: {
+      grant: grant.id,
+      state: "revoked",
+      tenant: grant.tenant,
+      binding: grant.binding,
+      reason: redact(reason),
+    },
+  };
+}
+
+function draftOf(approval: Omit<Approval, "entry">, actor: string, details: object): Draft {
+  const { id, state, tenant, binding, tool } = approval;
+  return {
+    quality: "approval",
+    actor,
+    target: tool,
+    entity_id: sessionKey(approval),
+    tags: ["approval", approvalTag(id)],
+    payload: { approval: id, state, tenant, binding, ...details },
+  };
+}

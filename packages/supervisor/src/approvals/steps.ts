@@ -1,0 +1,77 @@
+import type { Draft, Ledger } from "@reins/ledger";
+import { type Change, change, type Store, StoreError } from "@reins/store";
+import type { Clock } from "../clock.ts";
+import { type Approval, isOpen } from "./approval.ts";
+import type { Feed } from "./feed.ts";
+import { endedDraft } from "./record.ts";
+import { approvalTables, type Move, type Notice, type StoredApproval } from "./tables.ts";
+import { type Webhook, webhooksFor } from "./webhooks/webhook.ts";
+
+/** What steps stand on. */
+interface StepsOptions {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly webhooks: readonly Webhook[];
+  readonly feed: Feed;
+}
+
+/** Somebody else was first that often; each time they got further, so this is never reached. */
+const MAX_TRIES = 1_000;
+
+/** Carries out steps of approvals, each of them one commit. */
+export class Steps {
+  readonly #options: StepsOptions;
+
+  constructor(options: StepsOptions) {
+    this.#options = options;
+  }
+
+  /** Commits entries together with the changes they record; then subscribers are told. */
+  async commit<const Changes extends readonly Change<unknown>[]>(drafts: readonly Draft[], changes: Changes) {
+    const { results } = await this.#options.ledger.record(drafts, { with: changes });
+    void this.#options.feed.announce();
+    return results;
+  }
+
+  /** The step from what was found to what an approval becomes. */
+  move({ version }: StoredApproval, { id, tenant, state, answers }: Approval): Move {
+    return { id, version, state, answers, notice: this.notice(tenant) };
+  }
+
+  /** When it is, and which webhooks a change of a tenant's is for. */
+  notice(tenant: string): Notice {
+    const { clock, webhooks } = this.#options;
+    return { at: clock.now().toISOString(), webhooks: webhooksFor(webhooks, tenant) };
+  }
+
+  /** Ends an open approval, unless somebody else ended or used it first. */
+  async end(
+    found: StoredApproval,
+    state: "expired" | "withdrawn",
+    reason: string,
+  ): Promise<Approval | undefined> {
+    const { id, tenant } = found.approval;
+    let known: StoredApproval | undefined = found;
+    return this.untilFirst(async () => {
+      const current = known ?? (await this.#options.store.query(approvalTables, "get", { id, tenant }));
+      known = undefined;
+      if (!current || !isOpen(current.approval)) return undefined;
+      const approval: Approval = { ...current.approval, state };
+      const move = change(approvalTables, "move", this.move(current, approval));
+      await this.commit([endedDraft(approval, reason)], [move]);
+      return approval;
+    });
+  }
+
+  /** Tries again, on what is there by then, when somebody else was first. */
+  async untilFirst<Result>(attempt: () => Promise<Result>): Promise<Result> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!(error instanceof StoreError && error.code === "conflict") || tries === MAX_TRIES) throw error;
+      }
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import type { Tables } from "@reins/store";
+import type { Approval, ApprovalAnswer, ApprovalChange, ApprovalState } from "./approval.ts";
+import type { Grant } from "./grant.ts";
+import type { Delivery, DeliveryState } from "./webhooks/delivery.ts";
+
+/** When something changed, and which webhooks are to be told. */
+export interface Notice {
+  readonly at: string;
+  readonly webhooks: readonly string[];
+}
+
+/** An approval with the place in the ledger of its newest entry, which every change moves on. */
+export interface StoredApproval {
+  readonly approval: Approval;
+  readonly version: number;
+}
+
+/** A step to another state, or an answer that leaves the state as it is. */
+export interface Move {
+  readonly id: string;
+  /** What the step was decided on; it is refused when somebody else was first. */
+  readonly version: number;
+  readonly state: ApprovalState;
+  readonly answers: readonly ApprovalAnswer[];
+  readonly notice: Notice;
+  /** The grant that comes with it: kept unless it is there, and then still in force. */
+  readonly grant?: Grant;
+}
+
+/** Which approvals, from where, and how many. */
+export interface ApprovalRange {
+  readonly tenant: string;
+  readonly state?: ApprovalState | undefined;
+  readonly session?: string | undefined;
+  /** The id of the last one of the page before. */
+  readonly after?: string | undefined;
+  readonly order?: "oldest" | "newest" | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** Which grants, from where, and how many. */
+export interface GrantRange {
+  readonly tenant: string;
+  readonly user?: string | undefined;
+  readonly agent?: string | undefined;
+  /** The id of the last one of the page before. */
+  readonly after?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** Which changes, from where, and how many. */
+export interface ChangeRange {
+  readonly after: number;
+  readonly limit: number;
+  readonly tenant?: string | undefined;
+}
+
+/** Which deliveries, from where, and how many. */
+export interface DeliveryRange {
+  readonly tenant?: string | undefined;
+  readonly webhook?: string | undefined;
+  readonly state?: DeliveryState | undefined;
+  readonly after?: number | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** What approvals change in the store. Each belongs into a commit with the ledger entry that records it. */
+export type ApprovalChanges = {
+  /** Puts a question; gives the content id of its entry. */
+  ask(args: { approval: Omit<Approval, "entry">; max_open: number; notice: Notice }): string;
+  move(args: Move): undefined;
+  /** Uses a yes, once. */
+  use(args: { id: string; notice: Notice }): undefined;
+  /** Notes which turn waits for an approval now. */
+  wait(args: { id: string; turn: string }): undefined;
+  useGrant(args: { id: string; at: string }): undefined;
+  revokeGrant(args: { id: string; at: string; by: string }): undefined;
+  /** A delivery that arrived is forgotten. */
+  delivered(args: { id: number }): undefined;
+  /** A delivery that did not arrive is tried again later, or never. */
+  failed(args: { id: number; attempts: number; error: string; due_at: string | undefined }): undefined;
+  /** Gives up what waits for webhooks that are there no more. */
+  abandon(args: { webhooks: readonly string[] }): undefined;
+};
+
+/** What approvals read from it. */
+export type ApprovalQueries = {
+  get(args: { id: string; tenant: string }): StoredApproval | undefined;
+  /** The newest that asked for the same. */
+  newest(args: { binding: string; tenant: string }): StoredApproval | undefined;
+  list(range: ApprovalRange): Approval[];
+  /** The open ones of a session, or of one of its turns. */
+  open(args: { tenant: string; session: string; turn: string | undefined }): StoredApproval[];
+  /** Open ones whose time is over. */
+  over(args: { now: string; limit: number }): StoredApproval[];
+  /** When the time of the next open one is over. */
+  nextOver(args: null): string | undefined;
+  changes(range: ChangeRange): ApprovalChange[];
+  lastChange(args: null): number;
+  grant(args: { id: string; tenant: string }): Grant | undefined;
+  grantFor(args: { binding: string }): Grant | undefined;
+  grants(range: GrantRange): Grant[];
+  nextDelivery(args: { webhook: string }): Delivery | undefined;
+  deliveries(range: DeliveryRange): Delivery[];
+};
+
+/** The part of the store that approvals bring. */
+export const approvalTables: Tables<ApprovalChanges, ApprovalQueries> = {
+  name: "approvals",
+  module: new URL("./tables/module.ts", import.meta.url),
+};

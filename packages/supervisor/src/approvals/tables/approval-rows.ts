@@ -1,0 +1,127 @@
+import { type Database, StoreError } from "@reins/store";
+import type { Approval, ApprovalState } from "../approval.ts";
+import type { ApprovalChanges, ApprovalQueries, ApprovalRange, Move, StoredApproval } from "../tables.ts";
+import { APPROVAL_COLUMNS, ApprovalRow, approvalIn, bodyOf } from "./approval-row.ts";
+import { changeWriter } from "./change-rows.ts";
+import { entryFinder } from "./entry-finder.ts";
+import { grantKeeper } from "./grant-rows.ts";
+import { pageSize } from "./page-size.ts";
+
+const OPEN = "state IN ('pending', 'approved')";
+const SELECT = `SELECT ${APPROVAL_COLUMNS} FROM approvals a`;
+
+type Changes = Pick<ApprovalChanges, "ask" | "move" | "use" | "wait">;
+type Queries = Pick<ApprovalQueries, "get" | "newest" | "list" | "open" | "over" | "nextOver">;
+
+/** The changes of approvals. Every one but `wait` finds the entry that records it in the same commit, or is refused. */
+export function approvalChanges(database: Database): Changes {
+  const find = database.prepare(`${SELECT} WHERE a.id = ?`);
+  const count = database.prepare(
+    `SELECT count(*) AS open FROM approvals WHERE tenant = ? AND session = ? AND ${OPEN}`,
+  );
+  const insert = database.prepare(
+    "INSERT INTO approvals (id, tenant, session, turn, binding, state, answers, expires_at, body, entry, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+  );
+  const update = database.prepare("UPDATE approvals SET state = ?, answers = ?, version = ? WHERE id = ?");
+  const wait = database.prepare(`UPDATE approvals SET turn = ? WHERE id = ? AND ${OPEN}`);
+  const entryOf = entryFinder(database);
+  const write = changeWriter(database);
+  const keepGrant = grantKeeper(database);
+
+  const stored = (id: string): StoredApproval => {
+    const row = storedIn(find.get(id));
+    if (!row) throw new StoreError("conflict", `there is no approval ${id}`);
+    return row;
+  };
+  const apply = ({ approval, version }: StoredApproval, move: Omit<Move, "version" | "grant">): undefined => {
+    const { seq, cid } = entryOf(approval.id, version, move.state);
+    const answers = JSON.stringify(move.answers);
+    update.run(move.state, answers, seq, approval.id);
+    write({ approval, state: move.state, answers, entry: cid, notice: move.notice });
+  };
+  return {
+    ask({ approval, max_open, notice }) {
+      const { id, tenant, session, turn = null, binding, state, expires_at } = approval;
+      if (countIn(count.get(tenant, session)) >= max_open)
+        throw new StoreError("overloaded", `${max_open} approvals of this session are open already`);
+      const { seq, cid } = entryOf(id, -1, state);
+      const body = bodyOf(approval);
+      insert.run(id, tenant, session, turn, binding, state, "[]", expires_at, body, cid, seq);
+      write({ approval, state, answers: "[]", entry: cid, notice });
+      return cid;
+    },
+    move(move) {
+      const found = stored(move.id);
+      if (found.version !== move.version)
+        throw new StoreError("conflict", `the approval ${move.id} was changed by somebody else meanwhile`);
+      if (move.grant) keepGrant(move.grant, move.notice.at);
+      return apply(found, move);
+    },
+    use({ id, notice }) {
+      const found = stored(id);
+      const { state, answers, expires_at } = found.approval;
+      if (state !== "approved" || expires_at <= notice.at)
+        throw new StoreError("conflict", `the approval ${id} cannot be used: ${reasonNot(state)}`);
+      return apply(found, { id, state: "used", answers, notice });
+    },
+    wait: ({ id, turn }) => void wait.run(turn, id),
+  };
+}
+
+/** The queries of approvals. */
+export function approvalQueries(database: Database): Queries {
+  const get = database.prepare(`${SELECT} WHERE a.id = ? AND a.tenant = ?`);
+  const newest = database.prepare(
+    `${SELECT} WHERE a.tenant = ? AND a.binding = ? ORDER BY a.place DESC LIMIT 1`,
+  );
+  const open = database.prepare(
+    `${SELECT} WHERE a.tenant = ? AND a.session = ? AND a.${OPEN} AND (? IS NULL OR a.turn = ?) ORDER BY a.place`,
+  );
+  const over = database.prepare(
+    `${SELECT} WHERE a.${OPEN} AND a.expires_at <= ? ORDER BY a.expires_at LIMIT ?`,
+  );
+  const next = database.prepare(`SELECT min(expires_at) AS end FROM approvals WHERE ${OPEN}`);
+  const all = (rows: unknown[]): StoredApproval[] => rows.flatMap((row) => storedIn(row) ?? []);
+  return {
+    get: ({ id, tenant }) => storedIn(get.get(id, tenant)),
+    newest: ({ binding, tenant }) => storedIn(newest.get(tenant, binding)),
+    list(range) {
+      const { sql, parameters } = listSql(range);
+      return all(database.prepare(sql).all(...parameters)).map(({ approval }) => approval);
+    },
+    open: ({ tenant, session, turn = null }) => all(open.all(tenant, session, turn, turn)),
+    over: ({ now, limit }) => all(over.all(now, limit)),
+    nextOver: () => endIn(next.get()),
+  };
+}
+
+function listSql({ tenant, state, session, after, order, limit }: ApprovalRange) {
+  const newest = order === "newest";
+  const place = "(SELECT place FROM approvals WHERE id = ? AND tenant = ?)";
+  const conditions: [string, unknown[]][] = [["a.tenant = ?", [tenant]]];
+  if (state !== undefined) conditions.push(["a.state = ?", [state]]);
+  if (session !== undefined) conditions.push(["a.session = ?", [session]]);
+  if (after !== undefined) conditions.push([`a.place ${newest ? "<" : ">"} ${place}`, [after, tenant]]);
+  const where = conditions.map(([condition]) => condition).join(" AND ");
+  const sql = `${SELECT} WHERE ${where} ORDER BY a.place ${newest ? "DESC" : "ASC"} LIMIT ?`;
+  return { sql, parameters: [...conditions.flatMap(([, values]) => values), pageSize(limit)] };
+}
+
+function storedIn(row: unknown): StoredApproval | undefined {
+  if (row === undefined) return undefined;
+  const { version, ...rest } = ApprovalRow.parse(row);
+  return { approval: approvalIn(rest), version };
+}
+
+function reasonNot(state: ApprovalState): string {
+  return state === "approved" ? "its time is over" : `it is ${state}`;
+}
+
+function countIn(row: unknown): number {
+  return typeof row === "object" && row !== null && "open" in row ? Number(row.open) : 0;
+}
+
+function endIn(row: unknown): Approval["expires_at"] | undefined {
+  const end = typeof row === "object" && row !== null && "end" in row ? row.end : null;
+  return end === null ? undefined : String(end);
+}

@@ -1,0 +1,57 @@
+import type { Database } from "@reins/store";
+import { z } from "zod";
+import type { Approval, ApprovalChange, ApprovalState } from "../approval.ts";
+import type { ApprovalQueries, Notice } from "../tables.ts";
+import { ApprovalRow, approvalIn } from "./approval-row.ts";
+import { pageSize } from "./page-size.ts";
+
+/** A change about to be written. */
+interface NewChange {
+  readonly approval: Pick<Approval, "id" | "tenant">;
+  readonly state: ApprovalState;
+  readonly answers: string;
+  readonly entry: string;
+  readonly notice: Notice;
+}
+
+/** The columns of a change, beside those of the approval it belongs to. */
+export const CHANGE_COLUMNS =
+  "c.seq, c.at, c.entry AS change_entry, c.state, c.answers, a.turn, a.body, a.entry, a.version";
+
+const ChangeRow = ApprovalRow.extend({ seq: z.number(), at: z.string(), change_entry: z.string() });
+
+/** Writes changes, and what is to be delivered of each. */
+export function changeWriter(database: Database): (change: NewChange) => void {
+  const insert = database.prepare(
+    "INSERT INTO approval_changes (approval, tenant, state, answers, entry, at) VALUES (?, ?, ?, ?, ?, ?)",
+  );
+  const deliver = database.prepare(
+    "INSERT INTO approval_deliveries (webhook, change, tenant, state, due_at) VALUES (?, ?, ?, 'waiting', ?)",
+  );
+  return ({ approval: { id, tenant }, state, answers, entry, notice: { at, webhooks } }) => {
+    const { lastInsertRowid } = insert.run(id, tenant, state, answers, entry, at);
+    for (const webhook of webhooks) deliver.run(webhook, lastInsertRowid, tenant, at);
+  };
+}
+
+/** The change in a row. */
+export function changeIn(row: unknown): ApprovalChange {
+  const { seq, at, change_entry, ...rest } = ChangeRow.parse(row);
+  return { seq, at, entry: change_entry, approval: approvalIn(rest) };
+}
+
+/** The queries of changes. */
+export function changeQueries(database: Database): Pick<ApprovalQueries, "changes" | "lastChange"> {
+  const select = `SELECT ${CHANGE_COLUMNS} FROM approval_changes c JOIN approvals a ON a.id = c.approval`;
+  const every = database.prepare(`${select} WHERE c.seq > ? ORDER BY c.seq LIMIT ?`);
+  const ofTenant = database.prepare(`${select} WHERE c.tenant = ? AND c.seq > ? ORDER BY c.seq LIMIT ?`);
+  const last = database.prepare("SELECT coalesce(max(seq), 0) AS last FROM approval_changes");
+  return {
+    changes: ({ after, limit, tenant }) =>
+      (tenant === undefined
+        ? every.all(after, pageSize(limit))
+        : ofTenant.all(tenant, after, pageSize(limit))
+      ).map(changeIn),
+    lastChange: () => z.object({ last: z.number() }).parse(last.get()).last,
+  };
+}

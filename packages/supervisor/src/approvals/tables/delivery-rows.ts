@@ -1,0 +1,73 @@
+import type { Database } from "@reins/store";
+import { z } from "zod";
+import type { ApprovalChanges, ApprovalQueries } from "../tables.ts";
+import { DELIVERY_STATES, type Delivery } from "../webhooks/delivery.ts";
+import { CHANGE_COLUMNS, changeIn } from "./change-rows.ts";
+import { pageSize } from "./page-size.ts";
+
+const DeliveryRow = z.object({
+  delivery: z.number(),
+  webhook: z.string(),
+  delivery_state: z.enum(DELIVERY_STATES),
+  attempts: z.number(),
+  due_at: z.string(),
+  error: z.string().nullable(),
+});
+
+const SELECT = `SELECT d.id AS delivery, d.webhook, d.state AS delivery_state, d.attempts, d.due_at, d.error, ${CHANGE_COLUMNS}
+  FROM approval_deliveries d JOIN approval_changes c ON c.seq = d.change JOIN approvals a ON a.id = c.approval`;
+
+/** The changes of deliveries. */
+export function deliveryChanges(
+  database: Database,
+): Pick<ApprovalChanges, "delivered" | "failed" | "abandon"> {
+  const remove = database.prepare("DELETE FROM approval_deliveries WHERE id = ?");
+  const postpone = database.prepare(
+    "UPDATE approval_deliveries SET attempts = ?, error = ?, due_at = ? WHERE id = ?",
+  );
+  const bury = database.prepare(
+    "UPDATE approval_deliveries SET attempts = ?, error = ?, state = 'dead' WHERE id = ?",
+  );
+  const abandon = database.prepare(
+    `UPDATE approval_deliveries SET state = 'dead', error = 'this webhook is no longer there'
+     WHERE state = 'waiting' AND webhook NOT IN (SELECT value FROM json_each(?))`,
+  );
+  return {
+    delivered: ({ id }) => void remove.run(id),
+    failed: ({ id, attempts, error, due_at }) =>
+      void (due_at === undefined ? bury.run(attempts, error, id) : postpone.run(attempts, error, due_at, id)),
+    abandon: ({ webhooks }) => void abandon.run(JSON.stringify(webhooks)),
+  };
+}
+
+/** The queries of deliveries. */
+export function deliveryQueries(database: Database): Pick<ApprovalQueries, "nextDelivery" | "deliveries"> {
+  const next = database.prepare(
+    `${SELECT} WHERE d.webhook = ? AND d.state = 'waiting' ORDER BY d.due_at, d.id LIMIT 1`,
+  );
+  const list = database.prepare(
+    `${SELECT} WHERE (? IS NULL OR d.tenant = ?) AND (? IS NULL OR d.webhook = ?) AND (? IS NULL OR d.state = ?)
+     AND d.id > ? ORDER BY d.id LIMIT ?`,
+  );
+  return {
+    nextDelivery: ({ webhook }) => deliveryIn(next.get(webhook)),
+    deliveries: ({ tenant = null, webhook = null, state = null, after = 0, limit }) =>
+      list
+        .all(tenant, tenant, webhook, webhook, state, state, after, pageSize(limit))
+        .flatMap((row) => deliveryIn(row) ?? []),
+  };
+}
+
+function deliveryIn(row: unknown): Delivery | undefined {
+  if (row === undefined) return undefined;
+  const { delivery, webhook, delivery_state, attempts, due_at, error } = DeliveryRow.parse(row);
+  return {
+    id: delivery,
+    webhook,
+    state: delivery_state,
+    attempts,
+    due_at,
+    ...(error !== null && { error }),
+    change: changeIn(row),
+  };
+}

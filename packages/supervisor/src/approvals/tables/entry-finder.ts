@@ -1,0 +1,43 @@
+import { type Database, StoreError } from "@reins/store";
+import type { ApprovalState } from "../approval.ts";
+import { approvalTag } from "../tags.ts";
+
+/** An entry of the ledger and its place. */
+interface FoundEntry {
+  readonly seq: number;
+  readonly cid: string;
+}
+
+/**
+ * Finds, inside a commit, the entry that records a change of an approval: the newest with its tag, written by that same
+ * commit. A change that is not on the record, or is there as something else, undoes the commit.
+ */
+export function entryFinder(database: Database) {
+  const newest = database.prepare(
+    `SELECT e.seq, e.cid, e.quality, json_extract(e.body, '$.payload.state') AS state,
+       json_extract(e.body, '$.payload.verdict') AS verdict
+     FROM ledger_tags t JOIN ledger_entries e ON e.seq = t.seq WHERE t.tag = ? ORDER BY t.seq DESC LIMIT 1`,
+  );
+  return (id: string, after: number, state: ApprovalState): FoundEntry => {
+    const found = newest.get(approvalTag(id));
+    if (isEntry(found) && found.seq > after && records(found, state)) return found;
+    const text = `no entry of this commit records that the approval ${id} is ${state}; it needs the tag ${approvalTag(id)}`;
+    throw new StoreError("invalid", text);
+  };
+}
+
+/** A use is recorded by the verdict that lets something through, everything else by an entry that names the state. */
+function records({ quality, state, verdict }: Recorded, becomes: ApprovalState): boolean {
+  if (becomes !== "used") return quality === "approval" && state === becomes;
+  return quality === "policy_verdict" && (verdict === "allowed" || verdict === "modify");
+}
+
+interface Recorded {
+  readonly quality: unknown;
+  readonly state: unknown;
+  readonly verdict: unknown;
+}
+
+function isEntry(row: unknown): row is FoundEntry & Recorded {
+  return typeof row === "object" && row !== null && "seq" in row && "cid" in row && "verdict" in row;
+}

@@ -21,6 +21,7 @@ export default defineConfig({
           // Real sockets, processes and databases: one file at a time, with time to spare on a busy machine.
           fileParallelism: false,
           testTimeout: 120_000,
+          expect: { poll: { timeout: 60_000 } },
           hookTimeout: 120_000,
           sequence: { groupOrder: 1 },
         },

@@ -1,11 +1,12 @@
 import * as fc from "fast-check";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { APPROVAL_OPTIONS, type ApprovalChange, type ApprovalOption } from "../src/approvals/approval.ts";
 import { checkAgreement } from "../src/approvals/testing/agreement.ts";
 import { requestFor, subjectOf } from "../src/approvals/testing/requests.ts";
 import { act } from "../src/approvals/testing/use.ts";
 import { sharedHome, type TestHome } from "./fixtures/approvals-home.ts";
 import { ApprovalModel } from "./fixtures/approvals-model.ts";
+import { eventually } from "./fixtures/eventually.ts";
 
 const { freshHome, tenant } = sharedHome();
 
@@ -28,7 +29,7 @@ function requestOf(real: Real, key: number, turn: string) {
 async function sweep(model: ApprovalModel, real: Real): Promise<void> {
   const over = model.over();
   await real.home.approvals.expire();
-  await vi.waitFor(() => expect(real.seen.length).toBe(model.steps.length + over.length));
+  await eventually(() => expect(real.seen.length).toBe(model.steps.length + over.length));
   for (const { approval } of real.seen.slice(model.steps.length))
     model.move(over.find(({ id, state }) => id === approval.id && state !== "expired")!, "expired");
 }
@@ -169,7 +170,7 @@ test("whatever comes in whatever order, approvals do what the model does", { tim
       const model = new ApprovalModel(home.clock.now().getTime());
       await fc.asyncModelRun(() => ({ model, real }), sequence);
       await new Seek(9, "t9").run(model, real);
-      await vi.waitFor(() =>
+      await eventually(() =>
         expect(
           real.seen.map(
             ({ approval }) => `${approval.id} ${approval.state} ${approval.answers.map(({ by }) => by)}`,

@@ -1,5 +1,5 @@
 import type { Subject } from "@reins/policy";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ApprovalChange } from "../src/approvals/approval.ts";
 import { queryApproval } from "../src/approvals/query.ts";
 import type { ApprovalRequest } from "../src/approvals/request.ts";
@@ -12,6 +12,7 @@ import {
 } from "../src/approvals/testing/requests.ts";
 import { act, verdictDraft } from "../src/approvals/testing/use.ts";
 import { scratchFolder, sharedHome, testHome } from "./fixtures/approvals-home.ts";
+import { eventually } from "./fixtures/eventually.ts";
 
 const { freshHome, tenant } = sharedHome();
 const other = () => `${tenant()}-other`;
@@ -61,7 +62,7 @@ describe("time", () => {
     const seen: string[] = [];
     approvals.subscribe(({ approval }) => seen.push(approval.state));
     for (let minute = 0; minute < 4; minute += 1) clock.advance(60_000);
-    await vi.waitFor(() => expect(seen.at(-1)).toBe("expired"));
+    await eventually(() => expect(seen.at(-1)).toBe("expired"));
     clock.set(new Date(created_at));
     await expect(approvals.answer(id, ann())).rejects.toThrow(/is expired already/);
   });
@@ -183,7 +184,7 @@ describe("a subscriber", () => {
     await act(home, request);
     // A use is committed by whoever decides; it is found within 50 ms of the clock's.
     clock.advance(50);
-    await vi.waitFor(() => expect(seen).toHaveLength(4));
+    await eventually(() => expect(seen).toHaveLength(4));
     expect(seen.map(({ approval }) => [approval.state, approval.answers.length])).toEqual([
       ["pending", 0],
       ["pending", 1],
@@ -212,7 +213,7 @@ describe("a subscriber", () => {
       await approvals.changes({ after: 0, limit: 1 });
     }
     await ledger.record([verdictDraft(request, settled!)], { with: [settled!.change!] });
-    await vi.waitFor(() => {
+    await eventually(() => {
       clock.advance(10);
       expect(seen.at(-1)).toBe("used");
     });
@@ -230,7 +231,7 @@ describe("a subscriber", () => {
       approvals.seek(requestOf({ subject: subjectOf({ session: `s${index}` }) })),
     );
     const asked = await Promise.all(many);
-    await vi.waitFor(() => expect(seen).toHaveLength(300));
+    await eventually(() => expect(seen).toHaveLength(300));
     expect(new Set(seen)).toEqual(new Set(asked.map(({ id }) => id)));
   });
 });

@@ -1,10 +1,11 @@
 import type { Subject } from "@reins/policy";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Approvals } from "../src/approvals/approvals.ts";
 import type { ApprovalRequest } from "../src/approvals/request.ts";
 import { requestFor as anyRequestFor, subjectOf as anySubject } from "../src/approvals/testing/requests.ts";
 import { isSigned } from "../src/approvals/webhooks/signature.ts";
 import { scratchFolder, sharedHome, testHome } from "./fixtures/approvals-home.ts";
+import { eventually } from "./fixtures/eventually.ts";
 import { Receiver } from "./fixtures/receiver.ts";
 
 const { freshHome, tenant } = sharedHome();
@@ -33,7 +34,7 @@ describe("a webhook", () => {
     const { approvals, clock } = await freshHome({ webhooks: [{ name: "one", url: receiver.url, secret }] });
     const { id } = await approvals.seek(requestFor("/w/1"));
     await approvals.answer(id, { by: "ann", tenant: tenant(), decision: "deny" });
-    await vi.waitFor(() => expect(receiver.received).toHaveLength(2));
+    await eventually(() => expect(receiver.received).toHaveLength(2));
     const changes = await approvals.changes({ tenant: tenant(), after: 0, limit: 10 });
     const sent = bodiesOf(receiver).map(({ type, delivery: _, ...change }) => [type, change]);
     expect(sent).toEqual(changes.map((change) => ["approval", change]));
@@ -43,7 +44,7 @@ describe("a webhook", () => {
       expect(isSigned({ body, signature, secret, now: clock.now() })).toBe(true);
       expect(isSigned({ body: `${body} `, signature, secret, now: clock.now() })).toBe(false);
     }
-    await vi.waitFor(async () => expect(await outboxOf(approvals)).toEqual([]));
+    await eventually(async () => expect(await outboxOf(approvals)).toEqual([]));
   });
 
   test("of a tenant is told of nobody else's", async () => {
@@ -55,9 +56,9 @@ describe("a webhook", () => {
     const { approvals } = await freshHome({ webhooks });
     await approvals.seek(requestFor("/w/1", { subject: subjectOf({ tenant: `${tenant()}-third` }) }));
     await approvals.seek(requestFor("/w/1"));
-    await vi.waitFor(() => expect(receiver.received).toHaveLength(1));
+    await eventually(() => expect(receiver.received).toHaveLength(1));
     expect(bodiesOf(receiver)).toMatchObject([{ approval: { tenant: tenant() } }]);
-    await vi.waitFor(async () => expect(await approvals.deliveries()).toEqual([]));
+    await eventually(async () => expect(await approvals.deliveries()).toEqual([]));
   });
 
   test("that fails is tried again, ever later, with the same delivery and a new signature", async () => {
@@ -70,7 +71,7 @@ describe("a webhook", () => {
       [2, 2_000],
       [3, 4_000],
     ] as const) {
-      await vi.waitFor(async () =>
+      await eventually(async () =>
         expect(await outboxOf(approvals)).toMatchObject([{ attempts, error: "the answer was 503" }]),
       );
       clock.advance(pause - 1);
@@ -78,7 +79,7 @@ describe("a webhook", () => {
       expect(receiver.received).toHaveLength(attempts);
       clock.advance(1);
     }
-    await vi.waitFor(async () => expect(await outboxOf(approvals)).toEqual([]));
+    await eventually(async () => expect(await outboxOf(approvals)).toEqual([]));
     const { received } = receiver;
     expect(new Set(received.map(({ headers }) => headers["reins-delivery"])).size).toBe(1);
     expect(new Set(received.map(({ headers }) => headers["reins-signature"])).size).toBe(4);
@@ -90,7 +91,7 @@ describe("a webhook", () => {
     const { approvals, clock } = await freshHome({ webhooks: [{ name: "one", url: receiver.url, secret }] });
     const { id } = await approvals.seek(requestFor("/w/1", { expires_ms: 10 * 86_400_000 }));
     for (let attempts = 1; attempts <= 12; attempts += 1) {
-      await vi.waitFor(async () => expect(await outboxOf(approvals)).toMatchObject([{ attempts }]));
+      await eventually(async () => expect(await outboxOf(approvals)).toMatchObject([{ attempts }]));
       for (let minute = 0; minute < 60; minute += 1) clock.advance(60_000);
     }
     const dead = await approvals.deliveries({ tenant: tenant(), state: "dead" });
@@ -106,15 +107,15 @@ describe("a webhook", () => {
     const { approvals, clock } = await freshHome({ webhooks: [{ name: "one", url: receiver.url, secret }] });
     receiver.reply = () => ({ redirect: target.url });
     await approvals.seek(requestFor("/w/1"));
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(await outboxOf(approvals)).toMatchObject([{ error: "the answer was 307" }]),
     );
     expect(target.received).toEqual([]);
     receiver.reply = () => "never";
     clock.advance(1_000);
-    await vi.waitFor(() => expect(receiver.received).toHaveLength(2));
+    await eventually(() => expect(receiver.received).toHaveLength(2));
     clock.advance(10_000);
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(await outboxOf(approvals)).toMatchObject([{ attempts: 2, error: "no answer in 10000 ms" }]),
     );
   });
@@ -128,7 +129,7 @@ describe("a webhook", () => {
     ];
     const { approvals } = await freshHome({ webhooks });
     for (let index = 0; index < 5; index += 1) await approvals.seek(requestFor(`/w/${index}`));
-    await vi.waitFor(() => expect(quick.received).toHaveLength(5));
+    await eventually(() => expect(quick.received).toHaveLength(5));
     expect(slow.received).toHaveLength(1);
     await approvals.close();
     expect(await approvals.deliveries({ webhook: "slow", tenant: tenant() })).toMatchObject(
@@ -145,7 +146,7 @@ describe("a webhook", () => {
     await stopped.stop();
     const first = await testHome({ folder, webhooks: [down, gone] });
     await first.approvals.seek(requestFor("/w/1"));
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(await first.approvals.deliveries()).toMatchObject([
         { attempts: 1, error: expect.stringContaining("ECONNREFUSED") },
         { attempts: 1 },
@@ -154,8 +155,8 @@ describe("a webhook", () => {
     await first.close();
     const second = await testHome({ folder, webhooks: [{ ...down, url: receiver.url }] });
     second.clock.advance(1_000);
-    await vi.waitFor(() => expect(receiver.received).toHaveLength(1));
-    await vi.waitFor(async () =>
+    await eventually(() => expect(receiver.received).toHaveLength(1));
+    await eventually(async () =>
       expect(await second.approvals.deliveries()).toMatchObject([
         { webhook: "gone", state: "dead", error: "this webhook is no longer there" },
       ]),

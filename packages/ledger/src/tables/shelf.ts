@@ -2,16 +2,25 @@ import type { Database } from "@reins/store";
 import { leafHash } from "../tree/hash.ts";
 import { type TileShelf, Tiles } from "../tree/tiles.ts";
 
-/** Keeps the tree's tiles in the database. */
-function shelfIn(database: Database): TileShelf {
+/** Tiles of 16 KB that stay at hand: a proof asks the same few again and again. */
+const MAX_AT_HAND = 64;
+
+/** Keeps the tree's tiles in the database. A complete tile never changes, unless its writing is undone. */
+function shelfIn(database: Database, atHand: Map<string, Uint8Array>): TileShelf {
   const read = database.prepare("SELECT bytes FROM ledger_tiles WHERE height = ? AND tile = ?");
   const write = database.prepare("INSERT INTO ledger_tiles (height, tile, bytes) VALUES (?, ?, ?)");
   return {
     read(height, tile) {
+      const key = `${height}/${tile}`;
+      const known = atHand.get(key);
+      if (known) return known;
       const row = read.get(height, tile);
-      return typeof row === "object" && row !== null && "bytes" in row && row.bytes instanceof Uint8Array
-        ? row.bytes
-        : undefined;
+      if (typeof row !== "object" || row === null || !("bytes" in row)) return undefined;
+      if (!(row.bytes instanceof Uint8Array)) return undefined;
+      const oldest = atHand.keys().next();
+      if (atHand.size >= MAX_AT_HAND && !oldest.done) atHand.delete(oldest.value);
+      atHand.set(key, row.bytes);
+      return row.bytes;
     },
     write: (height, tile, bytes) => void write.run(height, tile, bytes),
   };
@@ -22,9 +31,10 @@ export class StoredTree {
   readonly tiles: Tiles;
   readonly #count: () => number;
   readonly #leafAt: (seq: number) => Buffer;
+  readonly #atHand = new Map<string, Uint8Array>();
 
   constructor(database: Database) {
-    this.tiles = new Tiles(shelfIn(database));
+    this.tiles = new Tiles(shelfIn(database, this.#atHand));
     const last = database.prepare("SELECT max(seq) AS last FROM ledger_entries");
     const cid = database.prepare("SELECT cid FROM ledger_entries WHERE seq = ?");
     this.#count = () => sizeFrom(last.get());
@@ -38,6 +48,7 @@ export class StoredTree {
 
   /** Reads the tree of the first `size` entries from the database. */
   restore(size = this.#count()): Tiles {
+    this.#atHand.clear();
     this.tiles.restore(size, this.#leafAt);
     return this.tiles;
   }

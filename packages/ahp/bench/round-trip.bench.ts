@@ -3,9 +3,9 @@ import { type MeasuredTransport, TRANSPORTS } from "./channel/channel.ts";
 import { type Amounts, compare, WINDOW } from "./compare.ts";
 import { inProcess } from "./in-process.ts";
 
-const AMOUNTS: Readonly<Record<"quick" | "full", Amounts>> = {
-  quick: { rounds: 8, trips: 50, messages: 2_000 },
-  full: { rounds: 40, trips: 100, messages: 3_000 },
+const AMOUNTS: Readonly<Record<"quick" | "full", Amounts & { readonly inProcess: number }>> = {
+  quick: { rounds: 8, trips: 50, messages: 2_000, inProcess: 100 },
+  full: { rounds: 40, trips: 100, messages: 3_000, inProcess: 1_000 },
 };
 
 const bench: Bench = {
@@ -14,7 +14,7 @@ const bench: Bench = {
   async run({ scale }) {
     const rows: BenchRow[] = [];
     for (const transport of TRANSPORTS) rows.push(...(await rowsOf(transport, AMOUNTS[scale])));
-    return [...rows, ...(await rowsInProcess(AMOUNTS[scale].rounds))];
+    return [...rows, ...(await rowsInProcess(AMOUNTS[scale].inProcess))];
   },
 };
 

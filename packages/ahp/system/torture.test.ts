@@ -1,4 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
+import { AhpServer, type HttpOptions, serveHttp } from "../src/index.ts";
 import fuzz from "../torture/fuzz.torture.ts";
 import hostile from "../torture/hostile.torture.ts";
 import reconnect from "../torture/reconnect.torture.ts";
@@ -43,5 +47,55 @@ describe("the small part of", { timeout: TIMEOUT_MS }, () => {
     const said = await suffer(reconnect, signal);
     const settled = /^(unix|websocket|stdio): 3 kills; \d+ calls, [1-9]\d* allowed by a harness, \d+ blocked/;
     expect(said).toEqual(Array.from({ length: 3 }, () => expect.stringMatching(settled)));
+  });
+});
+
+describe("what torture found, mended", () => {
+  const UPGRADE =
+    "GET /elsewhere HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
+
+  async function serve(options: HttpOptions = {}) {
+    const served = await serveHttp(new AhpServer({ event: () => ({ decision: "allow" }) }), options);
+    onTestFinished(() => served.close());
+    const port = Number(new URL(served.address).port);
+    return {
+      served,
+      dial: () => connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {}),
+    };
+  }
+
+  test("a peer that asks for an upgrade elsewhere and is gone does not end the server", async () => {
+    const { served, dial } = await serve();
+    for (let peers = 0; peers < 100; peers += 1) {
+      const socket = dial();
+      await once(socket, "connect");
+      socket.write(UPGRADE);
+      socket.resetAndDestroy();
+    }
+    expect((await fetch(served.address)).status).toBe(405);
+  });
+
+  test.each([
+    ["speaks no HTTP", "nonsense\r\n\r\n", "400"],
+    ["asks for an upgrade elsewhere", UPGRADE, "404"],
+    ["may not connect", UPGRADE.replace("elsewhere", "ahp").replace("localhost", "evil.example"), "403"],
+  ])("a peer that %s and does not hang up is hung up on", async (_, text, status) => {
+    const { served, dial } = await serve();
+    const socket = dial();
+    socket.write(text);
+    const [reply] = await once(socket, "data");
+    expect(String(reply)).toContain(`HTTP/1.1 ${status} `);
+    // Does not wait for a peer that never ends its side.
+    await served.close();
+    socket.destroy();
+  });
+
+  test("an authenticator that fails lets nobody in and ends nothing", async () => {
+    const { served } = await serve({ authenticate: () => Promise.reject(new Error("no database")) });
+    const webSocket = new WebSocket(served.address.replace("http", "ws"));
+    const [error] = await once(webSocket, "error");
+    expect(String(error)).toContain("503");
+    await expect(fetch(served.address, { method: "POST" })).rejects.toThrow();
+    expect((await fetch(served.address)).status).toBe(405);
   });
 });

@@ -17,8 +17,8 @@ import { VANISH } from "./hostile/vanish.ts";
 import { megabytes } from "./memory.ts";
 
 const AMOUNTS: Readonly<Record<TortureContext["scale"], Amounts>> = {
-  small: { huge: 20 * 2 ** 20, many: 100 },
-  full: { huge: 100 * 2 ** 20, many: 2_000 },
+  small: { huge: 20 * 2 ** 20, crumbs: 500_000, many: 100 },
+  full: { huge: 100 * 2 ** 20, crumbs: 2_000_000, many: 2_000 },
 };
 
 const torture: Torture = {

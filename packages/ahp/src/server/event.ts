@@ -17,7 +17,10 @@ import { faultOf, payloadFault } from "./event-check.ts";
 import { type Exchange, failure } from "./exchange.ts";
 import type { Awaitable, EventCall, SpecialisedHandlers } from "./handlers.ts";
 
-/** Answers an event that its sender waits on, with the JSON text of the decision. */
+/**
+ * Answers an event that its sender waits on, with the JSON text of the decision. Throws a {@link Refusal}, or rejects
+ * with one.
+ */
 export function answerEvent(exchange: Exchange, params: unknown): Promise<string> {
   const event = exchange.params(AhpEvent, params);
   const session = exchange.session(event);

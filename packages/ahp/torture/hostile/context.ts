@@ -13,6 +13,8 @@ export const MOST_CONNECTIONS = 300;
 export interface Amounts {
   /** Bytes of what is far too large. */
   readonly huge: number;
+  /** Bytes of what comes a byte at a time; at most a message. */
+  readonly crumbs: number;
   /** How often something is tried. */
   readonly many: number;
 }

@@ -7,8 +7,6 @@ import { expectReplies, expectSame } from "./expect.ts";
 import { flood } from "./flood.ts";
 import { allowed, ask, post } from "./message.ts";
 
-/** Just below the largest message. */
-const PADDING = 2_000_000;
 /** What is sent at once; the other side does not see where it was cut. */
 const PIECE = 64 * 1024;
 
@@ -16,9 +14,9 @@ const PIECE = 64 * 1024;
 export const CRUMBS: readonly Hostility[] = [
   {
     name: "an HTTP body in chunks of one byte",
-    async run({ harness }) {
+    async run({ harness, amounts }) {
       const connection = await rawHttp(harness.http);
-      const body = `${ask("crumbs")}${" ".repeat(PADDING)}`;
+      const body = `${ask("crumbs")}${" ".repeat(amounts.crumbs)}`;
       const head = post(harness.http, "", { ...AUTHORISED, "content-length": "0" });
       connection.send(head.replace("content-length: 0", "transfer-encoding: chunked"));
       const chunks = [...body].map((byte) => `1\r\n${byte}\r\n`).join("");
@@ -35,7 +33,11 @@ export const CRUMBS: readonly Hostility[] = [
     async run(context) {
       const { webSocket, closeCode } = await authorisedWebSocket(context);
       const crumb = Buffer.from(" ");
-      for (let sent = 0; sent < PADDING && webSocket.readyState === webSocket.OPEN; sent += 1) {
+      for (
+        let sent = 0;
+        sent < context.amounts.crumbs && webSocket.readyState === webSocket.OPEN;
+        sent += 1
+      ) {
         webSocket.send(crumb, { binary: false, fin: false });
         if (sent % 1_000 === 0) await new Promise((resolve) => setImmediate(resolve));
       }

@@ -1,3 +1,4 @@
+import type { WebSocket } from "ws";
 import { pause, within } from "../bounds.ts";
 import { Harness } from "../harness/harness.ts";
 import { until } from "../harness/until.ts";
@@ -9,6 +10,7 @@ import { ask, post } from "./message.ts";
 
 /** More than fits into the buffers of the system and of the server together. */
 const QUESTIONS = 800;
+const PINGS = 1_000;
 const FILLER = 25_000;
 
 const questions = Array.from({ length: QUESTIONS }, (_, index) => ask(`deaf-${index}`, { filler: FILLER }));
@@ -33,11 +35,9 @@ export const DEAF: readonly Hostility[] = [
       const { webSocket, destroy, closed } = await authorisedWebSocket(context);
       webSocket.pause();
       const ping = Buffer.alloc(125);
-      for (let sent = 0; sent < context.amounts.huge && webSocket.readyState === webSocket.OPEN; ) {
-        for (let more = 0; more < 1_000; more += 1, sent += ping.length) webSocket.ping(ping);
-        // Only as fast as the server reads, if it does.
-        for (let waits = 0; webSocket.bufferedAmount > 0 && waits < 100; waits += 1) await pause(1);
-        if (webSocket.bufferedAmount > 0) break;
+      for (let sent = 0; sent < context.amounts.huge; sent += PINGS * ping.length) {
+        for (let pings = 0; pings < PINGS; pings += 1) webSocket.ping(ping);
+        await within("room for more pings", sentAll(webSocket));
       }
       destroy();
       await closed;
@@ -73,3 +73,7 @@ export const DEAF: readonly Hostility[] = [
     },
   },
 ];
+
+async function sentAll(webSocket: WebSocket): Promise<void> {
+  while (webSocket.bufferedAmount > 0 && webSocket.readyState === webSocket.OPEN) await pause(1);
+}

@@ -3,6 +3,13 @@ import { lstat, open, opendir, readlink, realpath } from "node:fs/promises";
 /** What lies at a path, its last symlink not followed. */
 export type FileKind = "file" | "folder" | "link" | "other";
 
+/** A name in a folder. */
+export interface FolderEntry {
+  readonly name: string;
+  /** Whether it is a folder itself, and no link to one. */
+  readonly isFolder: boolean;
+}
+
 /**
  * What facts need to see of a file system, and nothing that changes it. `undefined` says that nothing is there; any
  * other reason for not answering (no permission, a loop, a name too long) is a rejection.
@@ -13,8 +20,8 @@ export interface FilePort {
   lstat(path: string): Promise<FileKind | undefined>;
   /** Where a symlink leads, as it is written. */
   readlink(path: string): Promise<string | undefined>;
-  /** The names in a folder; `undefined` also when there are more than `limit`. */
-  list(path: string, limit: number): Promise<readonly string[] | undefined>;
+  /** What is in a folder; `undefined` also when that is more than `limit`. */
+  list(path: string, limit: number): Promise<readonly FolderEntry[] | undefined>;
   /** The beginning of a file, at most `limit` bytes. */
   readStart(path: string, limit: number): Promise<string | undefined>;
 }
@@ -33,13 +40,13 @@ export const realFiles: FilePort = {
   async list(path, limit) {
     const folder = await orNothing(opendir(path, { bufferSize: 256 }));
     if (folder === undefined) return undefined;
-    const names: string[] = [];
+    const entries: FolderEntry[] = [];
     // Leaving the loop closes the folder.
-    for await (const { name } of folder) {
-      if (names.length === limit) return undefined;
-      names.push(name);
+    for await (const entry of folder) {
+      if (entries.length === limit) return undefined;
+      entries.push({ name: entry.name, isFolder: entry.isDirectory() });
     }
-    return names;
+    return entries;
   },
   async readStart(path, limit) {
     const file = await orNothing(open(path, "r"));

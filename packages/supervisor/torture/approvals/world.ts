@@ -54,7 +54,7 @@ export class World {
   /** Begins a run with nothing acknowledged yet. */
   async begin(tenant: string, plan: Plan): Promise<void> {
     this.#plan = CALM;
-    await this.#alive();
+    const process = await this.#alive();
     this.tenant = tenant;
     this.#asked = new Set();
     this.#answered = [];
@@ -62,7 +62,8 @@ export class World {
     this.#calls = 0;
     this.#plan = plan;
     this.#again = [...plan.again];
-    if (plan.boundary > 0) await this.#process?.call({ do: "arm", boundary: plan.boundary });
+    // What is still being sent to webhooks may reach the boundary before the answer gets here.
+    if (plan.boundary > 0) await this.#arm(process, plan.boundary);
   }
 
   /** Ends a run: kills no more, and holds what is there against everything that was acknowledged. */
@@ -70,8 +71,7 @@ export class World {
     this.#plan = CALM;
     this.#again = [];
     const process = await this.#alive();
-    const calm = process.call({ do: "arm", boundary: 0 });
-    await calm.catch((error: unknown) => this.#expectDeath(error));
+    await this.#arm(process, 0);
     const { approvals } = await this.check();
     const rows = new Map(approvals.map((approval) => [approval.id, approval]));
     for (const id of this.#asked) if (!rows.has(id)) throw new Error(`the approval ${id} was lost`);
@@ -97,7 +97,8 @@ export class World {
     if (typeof around === "object") setTimeout(() => void process.kill(), around.during);
     try {
       const value = await answer;
-      if (around === "after") await process.kill();
+      // One that was to die in the middle and was quicker dies now.
+      if (around !== undefined) await process.kill();
       return value;
     } catch (error) {
       this.#expectDeath(error);
@@ -195,6 +196,10 @@ export class World {
         this.#expectDeath(error);
       }
     }
+  }
+
+  async #arm(process: ApprovalProcess, boundary: number): Promise<void> {
+    await process.call({ do: "arm", boundary }).catch((error: unknown) => this.#expectDeath(error));
   }
 
   #expectDeath(error: unknown): void {

@@ -44,14 +44,14 @@ export class HttpListener {
       send(response, await this.#answer(request));
       this.#cutOffDeaf(response);
     } catch {
-      // Only the peer itself can make reading its request fail: it has gone.
+      // The peer has gone in mid-request, or nobody could tell who it is.
       response.destroy();
     }
   }
 
   /** Ends the connection of a peer that does not take its reply. */
   #cutOffDeaf(response: ServerResponse): void {
-    if (response.socket?.writableLength === 0) return;
+    if (response.destroyed || response.socket?.writableLength === 0) return;
     const { clock } = this.#server.settings;
     const callOff = clock.after(this.#options.limits.stallMs, () => response.destroy());
     response.once("close", callOff);

@@ -37,6 +37,10 @@ export class WebSocketConnection implements Drainable {
     webSocket.on("message", (data: Buffer, isBinary) => {
       if (!isBinary) this.#connection.receive(data.toString());
     });
+    webSocket.on("ping", (data: Buffer) => {
+      // Who pings and does not read is not answered for ever.
+      if (webSocket.bufferedAmount <= limits.maxBufferedBytes) webSocket.pong(data);
+    });
     webSocket.on("error", () => webSocket.terminate());
     webSocket.on("close", () => this.#connection.lost());
     keepAlive(webSocket, keepAliveMs, server.settings.clock);

@@ -40,6 +40,7 @@ export class WebSocketListener {
       clientTracking: false,
       maxPayload: options.limits.maxMessageBytes,
       perMessageDeflate: false,
+      autoPong: false,
       handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
     });
   }

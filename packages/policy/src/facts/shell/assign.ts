@@ -3,13 +3,12 @@ import type { Scope } from "./scope.ts";
 import type { Shell } from "./shell.ts";
 import type { Assignment, Statement } from "./syntax.ts";
 import { knownValue, unknownValue, type Value } from "./value.ts";
-import { isHarmlessVariable, isShellVariable } from "./variable-table.ts";
+import { isHarmlessVariable } from "./variable-table.ts";
 
 /** `NAME=value` on its own: a variable of the shell. */
 export function assign(shell: Shell, assignment: Assignment, scope: Scope): void {
   const value = assignedValue(shell, assignment, scope);
-  setVariable(assignment.name, value, scope);
-  if (isShellVariable(assignment.name)) taint(shell, assignment.name, scope);
+  setVariable(shell, assignment.name, value, scope);
 }
 
 /** `NAME=value command`: a variable of the command, which may change what it does. */
@@ -29,6 +28,9 @@ export function declare(shell: Shell, statement: Statement & { kind: "declaratio
   const isOdd = options.some((option) => !/^-[xgrapfvFlu]+$/.test(option.text ?? ""));
   if (isOdd || names.some((name) => name.text === null || /[$`[]/.test(name.text))) {
     shell.findings.hide(`${keyword} with something that may be evaluated`);
+  }
+  if (names.length + assignments.length === 0) {
+    shell.findings.doubt("shows variables, which may hold secrets");
   }
   for (const name of names) declareText(shell, keyword, name.text ?? "", scope);
   for (const one of assignments) {
@@ -56,12 +58,12 @@ function declareName(
   value: Value | undefined,
   scope: Scope,
 ): void {
-  if (keyword === "unset" || keyword === "unsetenv") setVariable(name, unknownValue(true), scope);
-  else if (value !== undefined) setVariable(name, value, scope);
-  const reaches =
-    keyword === "export" || keyword === "declare" || keyword === "typeset" || keyword === "readonly";
-  if (isShellVariable(name) || (reaches && keyword === "export" && !isHarmlessVariable(name))) {
-    taint(shell, name, scope);
+  if (keyword === "unset") setVariable(shell, name, unknownValue(true), scope);
+  else if (value !== undefined) setVariable(shell, name, value, scope);
+  // What is exported reaches programs, which may do something else because of it.
+  if (keyword === "export" && !isHarmlessVariable(name)) {
+    scope.tainted ??= `${name} is exported, which may change what programs do`;
+    shell.findings.doubt(scope.tainted);
   }
 }
 
@@ -80,12 +82,7 @@ function assignedValue(shell: Shell, assignment: Assignment, scope: Scope): Valu
     : unknownValue(true);
 }
 
-function setVariable(name: string, value: Value, scope: Scope): void {
-  scope.variables.set(name, value.isPipe ? unknownValue(true) : value);
-}
-
-function taint(shell: Shell, name: string, scope: Scope): void {
-  scope.tainted ??= `${name} is set, which may change what programs do`;
-  if (name === "IFS" || name === "GLOBIGNORE" || name === "BASHOPTS") scope.unusualWords = true;
-  shell.findings.doubt(scope.tainted);
+function setVariable(shell: Shell, name: string, value: Value, scope: Scope): void {
+  scope.set(name, value.isPipe ? unknownValue(true) : value);
+  if (scope.tainted !== undefined) shell.findings.doubt(scope.tainted);
 }

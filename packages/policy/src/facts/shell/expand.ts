@@ -112,6 +112,7 @@ function expandPart(shell: Shell, part: Part, scope: Scope): Value {
     case "computed":
       if (part.arithmetic) checkArithmetic(shell, part.inside, scope);
       else runInside(shell, part.inside, scope);
+      if (part.sets !== undefined) scope.set(part.sets, unknownValue(true));
       return unknownValue(!part.quoted);
   }
 }

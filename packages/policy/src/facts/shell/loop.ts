@@ -14,7 +14,7 @@ export function runLoop(shell: Shell, loop: Statement & { kind: "loop" }, scope:
   const isListed = values.length <= TURN_LIMIT && values.every((value) => value.text !== null);
   if (loop.variable !== undefined && isListed) {
     for (const value of values) {
-      scope.variables.set(loop.variable, value);
+      scope.set(loop.variable, value);
       shell.run(loop.body, scope);
     }
   } else repeat(shell, loop, oneFor(values), scope);
@@ -29,7 +29,7 @@ function oneFor(values: readonly Value[]): Value {
 function repeat(shell: Shell, loop: Statement & { kind: "loop" }, value: Value, scope: Scope): void {
   const turn = (): void => {
     if (loop.test) shell.run(loop.test, scope);
-    if (loop.variable !== undefined) scope.variables.set(loop.variable, value);
+    if (loop.variable !== undefined) scope.set(loop.variable, value);
     shell.run(loop.body, scope);
   };
   const before = scope.copy();

@@ -1,5 +1,6 @@
 import type { Statement } from "./syntax.ts";
 import type { Value } from "./value.ts";
+import { isShellVariable } from "./variable-table.ts";
 
 /** The folders a shell may be in; `undefined` when that is not known. */
 export type Folders = readonly string[] | undefined;
@@ -39,6 +40,14 @@ export class Scope {
     this.environment = start.environment ?? {};
     this.variables = new Map();
     this.functions = new Map();
+  }
+
+  /** Gives a variable a value. Some variables change what everything after them does. */
+  set(name: string, value: Value): void {
+    this.variables.set(name, value);
+    if (!isShellVariable(name)) return;
+    this.tainted ??= `${name} is set, which may change what programs do`;
+    if (name === "IFS" || name === "GLOBIGNORE" || name === "BASHOPTS") this.unusualWords = true;
   }
 
   copy(): Scope {

@@ -15,6 +15,8 @@ export type Part =
       readonly inside: readonly Part[];
       readonly quoted: boolean;
       readonly arithmetic: boolean;
+      /** The variable that it sets on the way: `${name:=value}`. */
+      readonly sets?: string | undefined;
     };
 
 /** One word of a command as it is written. */

@@ -39,6 +39,7 @@ export function findByTable(name: string, tool: Tool, given: unknown, setting: T
   if (touches > 0) return;
   if (tool.without) applyArgument(name, tool.without, ".", tool, inside);
   else if (
+    tool.required === undefined &&
     Object.values(tool.arguments).some((role) => role !== "text" && role !== "opaque" && role !== "folder")
   ) {
     findings.hide(`${name} does not say what it works on`);

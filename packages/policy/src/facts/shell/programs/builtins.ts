@@ -28,6 +28,7 @@ export const BUILTINS: readonly (readonly [string, Handler])[] = [
   ["printf", print],
   ["test", testWords],
   ["[", testWords],
+  ["shift", shiftArguments],
   ["exit", leave],
   ["return", leave],
   ...["export", "declare", "typeset", "readonly", "local", "unset"].map(
@@ -36,20 +37,38 @@ export const BUILTINS: readonly (readonly [string, Handler])[] = [
 ];
 
 function changeFolder(call: Call): ReturnType<Handler> {
-  const { operands, doubts } = readWords(call.words, { flags: "LPe@n" });
+  const { operands, doubts, present } = readWords(call.words, { flags: "LPe@n" });
   const [operand] = operands;
   if (doubts.length > 0 || operands.length > 1) return changeTo(call, undefined);
   if (!operand) return changeTo(call, call.name === "cd" ? variableValue("HOME", call.scope) : undefined);
-  return changeTo(call, operand.text === "-" || /^[+-]\d/.test(operand.start) ? undefined : operand);
+  const isOdd = operand.text === "-" || /^[+-]\d/.test(operand.start) || looksElsewhere(call, operand.start);
+  return changeTo(call, isOdd ? undefined : operand, present.has("P"));
 }
 
-/** Going to a folder may fail, and then the shell stays. Shells take `..` off the text, not off the disk. */
-function changeTo({ scope }: Call, folder: Value | undefined): ReturnType<Handler> {
+/** With CDPATH set, a plain name may be found in other folders. */
+function looksElsewhere({ scope }: Call, start: string): boolean {
+  const isSet = scope.variables.has("CDPATH") || Object.hasOwn(scope.environment, "CDPATH");
+  return isSet && !/^\.{0,2}\//.test(start);
+}
+
+/**
+ * Going to a folder may fail, and then the shell stays. Shells take `..` off the text; where that leads nowhere, or
+ * where they are told to, off the disk.
+ */
+function changeTo({ scope }: Call, folder: Value | undefined, onDisk = false): ReturnType<Handler> {
   const failure = scope.folders;
-  const success = folder && foldersAfter(folder, scope)?.map((path) => posix.normalize(path));
+  const given = folder && foldersAfter(folder, scope);
+  const isTwofold = /[^/.][^/]*\/+\.\.(?:\/|$)/.test(folder?.text ?? "");
+  const byText = onDisk ? [] : given?.map((path) => posix.normalize(path));
+  const success = onDisk ? given : isTwofold ? union(byText, given) : byText;
   scope.folders = union(success, failure);
   scope.variables.delete("PWD");
   return { opaque: false, outcome: { success, failure } };
+}
+
+function shiftArguments({ scope }: Call): ReturnType<Handler> {
+  scope.positional = undefined;
+  return CLEAR;
 }
 
 function evaluate(call: Call): ReturnType<Handler> {
@@ -107,6 +126,7 @@ function setAlias(call: Call): ReturnType<Handler> {
 const USUAL_OPTION = /^[-+](?:[eux]+o?|E|v|n|o)$|^(?:pipefail|errexit|nounset|xtrace|verbose|noexec|posix)$/;
 
 function setOptions(call: Call): ReturnType<Handler> {
+  if (call.words.length === 0) call.shell.findings.doubt("shows variables, which may hold secrets");
   call.scope.positional = undefined;
   const end = call.words.findIndex((word) => word.text === "--");
   const options = end === -1 ? call.words : call.words.slice(0, end);
@@ -127,7 +147,7 @@ const READ_OPTIONS = {
 function readVariables(call: Call): ReturnType<Handler> {
   const { operands, options, doubts } = readWords(call.words, READ_OPTIONS);
   for (const value of [...operands, ...options.map((option) => option.value)]) {
-    if (value.text !== null) call.scope.variables.set(value.text, unknownValue(true));
+    if (value.text !== null) call.scope.set(value.text, unknownValue(true));
   }
   const isOdd = operands.some(({ text }) => text === null || !/^[A-Za-z_]\w*$/.test(text));
   return doubts.length > 0 || isOdd ? hidden(call, "read into something that may be evaluated") : CLEAR;
@@ -136,7 +156,7 @@ function readVariables(call: Call): ReturnType<Handler> {
 function letArithmetic(call: Call): ReturnType<Handler> {
   for (const { text } of call.words) {
     const name = /^\s*([A-Za-z_]\w*)/.exec(text ?? "")?.[1];
-    if (name !== undefined) call.scope.variables.set(name, unknownValue(true));
+    if (name !== undefined) call.scope.set(name, unknownValue(true));
   }
   const isPlain = call.words.every(({ text }) => text !== null && !/[$`[]/.test(text));
   return isPlain ? CLEAR : hidden(call, "arithmetic on a text that may hold commands");
@@ -148,7 +168,7 @@ function print(call: Call): ReturnType<Handler> {
   const name = call.words[0]?.text === "-v" ? call.words[1]?.text : call.words[0]?.text?.slice(2);
   if (name == null || !/^[A-Za-z_]\w*$/.test(name))
     return hidden(call, "printf into something that may be evaluated");
-  call.scope.variables.set(name, unknownValue(true));
+  call.scope.set(name, unknownValue(true));
   return CLEAR;
 }
 

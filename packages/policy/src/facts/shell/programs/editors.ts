@@ -31,7 +31,7 @@ function editStream(call: Call): ReturnType<Handler> {
   const hasScript = ["e", "f", "expression", "file"].some((option) => present.has(option));
   const files = hasScript ? operands : operands.slice(1);
   const scripts = [
-    ...options.filter(({ role }) => role === "text").map(({ value }) => value),
+    ...options.filter(({ name }) => name === "e" || name === "expression").map(({ value }) => value),
     ...(hasScript ? [] : operands.slice(0, 1)),
   ];
   for (const { value, role } of options) applyRole(role, value, setting);

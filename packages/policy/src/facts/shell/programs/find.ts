@@ -1,4 +1,4 @@
-import { unknownValue, type Value } from "../value.ts";
+import { knownValue, unknownValue, type Value } from "../value.ts";
 import { type Call, CLEAR, type Handler, hidden } from "./call.ts";
 import { applyRole } from "./role.ts";
 
@@ -115,7 +115,8 @@ export const findProgram: Handler = (call) => {
       const length = commandLength(expression.slice(at + 1));
       const command = expression.slice(at + 1, at + 1 + length);
       const isInside = word === "-exec" || word === "-ok";
-      runFor(call, command, roots, onlyFiles && !follows && isInside);
+      const staysInside = onlyFiles && !follows && isInside;
+      runFor(call, command, staysInside ? foundPlaces(roots, expression) : [unknownValue(false, "./")]);
       at += length + 1;
     } else if (word === "-L" || word === "-follow") continue;
     else doubts.push(word);
@@ -140,19 +141,24 @@ function commandLength(words: readonly Value[]): number {
 }
 
 /** The command runs on what is found: below the folders, if it is files and no links; anywhere else otherwise. */
-function runFor(
-  call: Call,
-  command: readonly Value[],
-  roots: readonly (Value | undefined)[],
-  staysInside: boolean,
-): void {
-  const stands: readonly (Value | undefined)[] = staysInside ? roots : [unknownValue(false, "./")];
-  for (const root of stands) {
-    const found = root ?? { text: ".", start: ".", many: false };
+function runFor(call: Call, command: readonly Value[], places: readonly Value[]): void {
+  for (const found of places) {
     const words = command.map((word): Value => {
       if (word.text === "{}") return found;
       return word.text?.includes("{}") ? unknownValue(false) : word;
     });
     call.shell.runWords(words, call.scope.copy());
   }
+}
+
+/** The names that are looked for say more than the folders do. */
+function foundPlaces(roots: readonly (Value | undefined)[], expression: readonly Value[]): readonly Value[] {
+  const names = expression.flatMap(({ text }, at) =>
+    /^-i?name$/.test(text ?? "") ? [expression[at + 1]?.text ?? "*"] : [],
+  );
+  return roots.flatMap((root) => {
+    const folder = root?.text ?? (root === undefined ? "." : null);
+    if (folder === null) return [unknownValue(false)];
+    return names.length === 0 ? [knownValue(folder)] : names.map((name) => knownValue(`${folder}/${name}`));
+  });
 }

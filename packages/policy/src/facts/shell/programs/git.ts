@@ -1,6 +1,7 @@
 import { knownValue, type Value } from "../value.ts";
 import { type Answer, type Call, CLEAR, type Handler, hidden } from "./call.ts";
 import { programOf } from "./program.ts";
+import { applyRole } from "./role.ts";
 import { foldersAfter, readByTable } from "./table-program.ts";
 import { readWords } from "./words.ts";
 
@@ -14,6 +15,7 @@ export const gitProgram: Handler = (call) => {
   if (!subcommand) return present.has("c") ? hidden(call, "git with settings of its own") : CLEAR;
   const inside = call.scope.copy();
   for (const { value, role } of options) if (role === "folder") inside.folders = foldersAfter(value, inside);
+  applyRole("tree", undefined, { ...call, scope: inside, deep: true });
   const settings = options.filter(({ role }) => role === "text").map(({ value }) => value);
   for (const setting of settings) runSetting(call, setting);
   const known = programOf("git")?.subcommands ?? {};

@@ -63,6 +63,8 @@ const Shape = z.strictObject({
   always: Role.optional(),
   /** What every operand has to look like. */
   like: z.string().optional(),
+  /** What the first operand may not hold, being a program of some language. */
+  forbid: z.string().optional(),
   /** Every operand, and what is below it. */
   deep: z.boolean().optional(),
   /** Whether what it writes may be links to anywhere, or may hold some below. */

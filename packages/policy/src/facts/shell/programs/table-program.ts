@@ -30,11 +30,17 @@ export function readByTable(
   if (like && read.operands.some((operand) => operand.text === null || !like.test(operand.text))) {
     doubts.push(`${name} with words of a kind that is not known`);
   }
+  const [first] = read.operands;
+  if (shape.forbid !== undefined && (first?.text == null || new RegExp(shape.forbid).test(first.text))) {
+    doubts.push(`${name} with a script that may do more than show`);
+  }
   if (shape.doubt !== undefined) shell.findings.doubt(`${name} ${shape.doubt}`);
   if (shape.net) shell.findings.add({ kind: "net", host: "*" });
   const setting: RoleSetting = { shell, scope: inFolder(read, scope), deep: shape.deep ?? false };
-  for (const { value, role } of read.options) {
-    if (applyRole(role, value, setting) === "opaque")
+  const all = read.operands.map(({ text }) => text);
+  for (const { name: option, value, role } of read.options) {
+    const names = option === "t" || option === "target-directory" ? all : undefined;
+    if (applyRole(role, value, { ...setting, names }) === "opaque")
       doubts.push(`${name} with an option that makes it do anything`);
   }
   if (shape.always) applyRole(shape.always, undefined, { ...setting, deep: true });

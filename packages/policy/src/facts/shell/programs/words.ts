@@ -3,6 +3,8 @@ import type { Program, Role } from "./program.ts";
 
 /** A word of a program, and what it is to the program. */
 interface ReadWord {
+  /** The option it is the value of, without dashes. */
+  readonly name: string;
   readonly value: Value;
   readonly role: Role;
 }
@@ -78,8 +80,9 @@ class Sorter implements ReadWords {
     this.present.add(name);
     const { values = {}, attached: optional = {}, long = [], never = [], any } = this.#known;
     if (never.includes(name)) this.doubts.push(`--${name} makes it do anything`);
-    else if (roleOf(values, name)) this.#value(roleOf(values, name), attached);
-    else if (attached !== undefined && roleOf(optional, name)) this.#value(roleOf(optional, name), attached);
+    else if (roleOf(values, name)) this.#value(name, roleOf(values, name), attached);
+    else if (attached !== undefined && roleOf(optional, name))
+      this.#value(name, roleOf(optional, name), attached);
     else if (!long.includes(name) && !roleOf(optional, name) && !any)
       this.doubts.push(`--${name} is not a known option`);
   }
@@ -101,7 +104,7 @@ class Sorter implements ReadWords {
     // Programs of one dash (`-name`) list their options whole.
     if (cluster.length > 1 && roleOf(values, cluster)) {
       this.present.add(cluster);
-      this.#value(roleOf(values, cluster), undefined);
+      this.#value(cluster, roleOf(values, cluster), undefined);
       return;
     }
     for (let at = 0; at < cluster.length; at += 1) {
@@ -110,18 +113,18 @@ class Sorter implements ReadWords {
       this.present.add(letter);
       if (never.includes(letter)) this.doubts.push(`-${letter} makes it do anything`);
       else if (roleOf(values, letter)) {
-        this.#value(roleOf(values, letter), rest === "" ? undefined : rest);
+        this.#value(letter, roleOf(values, letter), rest === "" ? undefined : rest);
         return;
       } else if (roleOf(attached, letter)) {
-        if (rest !== "") this.#value(roleOf(attached, letter), rest);
+        if (rest !== "") this.#value(letter, roleOf(attached, letter), rest);
         return;
       } else if (!flags.includes(letter) && !any) this.doubts.push(`-${letter} is not a known option`);
     }
   }
 
-  #value(role: Role | undefined, attached: string | undefined): void {
+  #value(name: string, role: Role | undefined, attached: string | undefined): void {
     const value = attached === undefined ? this.#take() : { text: attached, start: attached, many: false };
-    if (value !== undefined) this.options.push({ value, role: role ?? "opaque" });
+    if (value !== undefined) this.options.push({ name, value, role: role ?? "opaque" });
     if (value?.many) this.doubts.push("the value of an option is only known at run time");
   }
 }

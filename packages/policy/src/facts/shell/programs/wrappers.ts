@@ -22,7 +22,8 @@ export const WRAPPERS: readonly (readonly [string, Handler])[] = [
 
 /** `nohup`, `timeout 5`, `nice -n 3` and their like, by their entries. */
 export function wrapByTable(call: Call, entry: Program, skipped: number): Answer {
-  const { operands, doubts } = readWords(call.words, entry, { stopsAtOperand: true });
+  const { operands, options, doubts } = readWords(call.words, entry, { stopsAtOperand: true });
+  for (const { value, role } of options) applyRole(role, value, { ...call, deep: false });
   const why = doubts[0] ?? entry.opaque;
   return startRest(call, operands.slice(skipped), why === undefined ? undefined : `${call.name}: ${why}`);
 }

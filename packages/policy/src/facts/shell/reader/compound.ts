@@ -88,7 +88,8 @@ export function readCase(reader: Reader, node: Node): Statement {
       const inside = item.type === "extglob_pattern" ? patternParts(reader, item) : readWord(reader, item);
       tests.push({ kind: "test", words: [inside], arithmetic: false });
     }
-    bodies.push(sequence(reader, items.slice(close + 1)));
+    const body = items.slice(close + 1).filter((item) => !/^;[;&]&?$/.test(item.type));
+    bodies.push(sequence(reader, body));
   }
   return { kind: "branch", tests, bodies: [...bodies, NOTHING] };
 }

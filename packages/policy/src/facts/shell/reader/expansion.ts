@@ -14,7 +14,9 @@ export function readExpansion(reader: Reader, node: Node, quoted: boolean): Part
   if (parts.some((part) => part.type === "@"))
     reader.doubt("a variable that is transformed, which may run what is in it");
   const hasSubscript = parts.some((part) => part.type === "subscript" || part.type === ":");
-  return { kind: "computed", inside: insideOf(reader, node), quoted, arithmetic: hasSubscript };
+  const assigns = parts.some((part) => part.type === "=" || part.type === ":=");
+  const sets = assigns && name && isName ? reader.textOf(name) : undefined;
+  return { kind: "computed", inside: insideOf(reader, node), quoted, arithmetic: hasSubscript, sets };
 }
 
 /** `$((…))` and `$[…]`. */
@@ -60,7 +62,8 @@ function insidePart(reader: Reader, part: Node): readonly Part[] {
     }
     return insideOf(reader, part);
   }
-  if (/\$[({[]|`|[<>]\(/.test(reader.textOf(part))) {
+  const isToken = !part.isNamed && reader.textOf(part).trim() === part.type;
+  if (!isToken && /\$[({[]|`|[<>]\(/.test(reader.textOf(part))) {
     reader.doubt("an expression that could not be understood");
   }
   return [];

@@ -39,6 +39,15 @@ export function readHereString(reader: Reader, node: Node): Redirect {
   return { kind: "text", text: words.flatMap((part) => readWord(reader, part)) };
 }
 
+/** `$(< file)`: a redirection without a command. */
+export function readLoneRedirect(reader: Reader, node: Node): Statement {
+  if (node.type === "herestring_redirect") {
+    return { kind: "command", assignments: [], words: [], redirects: [readHereString(reader, node)] };
+  }
+  const { redirect, rest } = readFileRedirect(reader, node);
+  return { kind: "command", assignments: [], words: rest, redirects: [redirect] };
+}
+
 /** A statement with redirections behind it. */
 export function readRedirected(reader: Reader, node: Node): Statement {
   const redirects: Redirect[] = [];

@@ -5,7 +5,7 @@ import { readCase, readFor, readIf, readWhile } from "./compound.ts";
 import { readAssignment, readDeclaration } from "./declaration.ts";
 import { insideOf } from "./expansion.ts";
 import type { Reader } from "./reader.ts";
-import { readRedirected } from "./redirect.ts";
+import { readLoneRedirect, readRedirected } from "./redirect.ts";
 import { readWord } from "./word.ts";
 
 /** A statement that does nothing. */
@@ -14,9 +14,6 @@ export const NOTHING: Statement = { kind: "sequence", statements: [] };
 /** Tokens that only frame or separate statements. */
 const FRAME = new Set([
   ";",
-  ";;",
-  ";&",
-  ";;&",
   "&",
   "\n",
   "(",
@@ -78,6 +75,9 @@ function readKind(reader: Reader, node: Node): Statement {
       return readCommand(reader, node);
     case "redirected_statement":
       return readRedirected(reader, node);
+    case "file_redirect":
+    case "herestring_redirect":
+      return readLoneRedirect(reader, node);
     case "variable_assignment":
       return { kind: "command", assignments: [readAssignment(reader, node)], words: [], redirects: [] };
     case "variable_assignments":

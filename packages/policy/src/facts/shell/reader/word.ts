@@ -85,6 +85,8 @@ function rawString(reader: Reader, node: Node): Part {
 function ansiString(reader: Reader, node: Node): Part {
   const raw = reader.textOf(node);
   if (!/^\$'(?:[^'\\]|\\[\s\S])*'$/.test(raw)) reader.doubt("quotes that do not match");
+  // A shell without this kind of quotes would end the text at that quote.
+  if (/\\'/.test(raw)) reader.doubt("quotes that not every shell reads alike");
   const decoded = ansiText(raw.slice(2, -1));
   return decoded === undefined ? computed(true) : text(decoded, true);
 }
@@ -117,7 +119,8 @@ function readString(reader: Reader, node: Node): Word {
     at = child.endIndex;
   }
   literal(last.endIndex - 1);
-  return parts;
+  const filled = parts.filter((part) => part.kind !== "text" || part.text !== "");
+  return filled.length > 0 ? filled : [text("", true)];
 }
 
 function quotedPart(reader: Reader, node: Node): Part {

@@ -16,7 +16,7 @@ export { isNoLooser } from "./decision/stricter.ts";
 export { isAtLeastAsStrict, type PolicyVerdict } from "./decision/verdict.ts";
 export { type Effect, type EffectKind, PLACES, type Place } from "./effect.ts";
 export type { FactsContext } from "./facts/facts-context.ts";
-export { type FileKind, type FilePort, realFiles } from "./facts/files.ts";
+export { type FileKind, type FilePort, type FolderEntry, realFiles } from "./facts/files.ts";
 export { gatherFacts } from "./facts/gather.ts";
 export { isHarmless } from "./facts/harmless.ts";
 export { loadToolTables, type ToolTable, type ToolTables } from "./facts/tool/tool-table.ts";

@@ -19,7 +19,7 @@ import { gatherFacts } from "../gather.ts";
 import { loadToolTables } from "../tool/tool-table.ts";
 
 const BASH = "/bin/bash";
-const hasBash = spawnSync(BASH, ["-c", "exit ${BASH_VERSINFO[0]}"]).status === 5;
+const hasBash = spawnSync(BASH, ["-c", `exit \${BASH_VERSINFO[0]}`]).status === 5;
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "reins-bash-")));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -33,7 +33,7 @@ const atom = fc.constantFrom(
   '"d e"',
   '"$V"',
   "$V",
-  "${V}",
+  `\${V}`,
   "$(ls z)",
   "`wc y`",
   '"$(ls "n m")"',
@@ -55,7 +55,7 @@ const atom = fc.constantFrom(
   '"x $(wc k) y"',
   "x\\\ny",
   "#c",
-  "${V:-$(ls df)}",
+  `\${V:-$(ls df)}`,
   "$((1+2))",
   "\\\n",
   "<(ls p)",

@@ -8,6 +8,8 @@ export interface Target {
   readonly base: readonly string[] | undefined;
   /** Whether `~`, `file:` and the like have no meaning in it any more: a shell has seen to that. */
   readonly isLiteral?: boolean | undefined;
+  /** Whether it counts only if it is there. */
+  readonly ifExists?: boolean | undefined;
   /** Whether a match that starts with `-` would be taken for an option. */
   readonly mayBeOption?: boolean | undefined;
 }

@@ -6,7 +6,7 @@ const FOLDER_LIMIT = 64;
 
 /** Settings of a repository that name a program, or another file of settings. */
 const PROGRAM_SETTING =
-  /^\s*(?:fsmonitor|pager|editor|sshcommand|askpass|hookspath|gitproxy|external|textconv|command|clean|smudge|process|driver|program|helper|path|cmd|worktree|uploadpack|receivepack|packobjectshook|alternaterefscommand|recentobjectshook)\s*=\s*(?!false\b|true\b|0\b|$)/im;
+  /^\s*(?:fsmonitor|pager|editor|sshcommand|askpass|hookspath|gitproxy|external|textconv|command|clean|smudge|process|driver|program|helper|path|cmd|worktree|uploadpack|receivepack|packobjectshook|alternaterefscommand|recentobjectshook)[ \t]*=(?![ \t]*(?:false\b|true\b|0\b|$))/im;
 const PROGRAM_SECTION =
   /^\s*\[\s*(?:include|includeif|alias|pager|man|browser|web|gui|guitool|sendemail|instaweb)\b/im;
 

@@ -64,7 +64,8 @@ export class FindingResolver {
     const known = await targetPaths(finding.target, this.#context, this.#findings);
     if ("unknown" in known) return [effectOf(finding, known.unknown, "unknown", true)];
     const paths = await this.#arrivals(finding, known.paths);
-    const effects = await Promise.all(paths.map((path) => this.#pathEffect(finding, path)));
+    const all = await Promise.all(paths.map((path) => this.#pathEffect(finding, path)));
+    const effects = all.filter((effect) => effect !== undefined);
     return effects.length > LIST_LIMIT ? summary(effects) : effects;
   }
 
@@ -84,19 +85,22 @@ export class FindingResolver {
     return (await Promise.all(all)).flat();
   }
 
-  async #pathEffect(finding: PathFinding, path: string): Promise<Effect> {
+  async #pathEffect(finding: PathFinding, path: string): Promise<Effect | undefined> {
     const writes = finding.kind === "write";
     const touch = { writes, deep: finding.deep };
     const resolved =
       writes && finding.onLink ? await this.#resolveLink(path) : await this.#resolver.resolve(path);
+    if (finding.target.ifExists && !resolved.exists) return undefined;
     if (resolved.doubt !== undefined) {
       this.#findings.doubt(resolved.doubt);
       const named = this.#guardedPlace(path, touch, "unknown");
       return effectOf(finding, resolved.path, named === "harness" ? named : "unknown", resolved.exists);
     }
     const place = this.#guardedPlace(path, touch, this.#places.placeOf(resolved.path, touch));
-    const isRoot = this.#places.roots.includes(resolved.path);
-    if (writes && finding.deep && isRoot) {
+    const isWhole = /(?:^|\/)\*$/.test(finding.target.text ?? "") && finding.target.pattern !== undefined;
+    const touched =
+      isWhole && writes && finding.destroys === "always" ? posix.dirname(resolved.path) : resolved.path;
+    if (writes && finding.deep && this.#places.roots.includes(touched)) {
       this.#findings.doubt("everything in the session's folder may be replaced or removed");
     }
     return effectOf(finding, resolved.path, place, resolved.exists);
@@ -108,7 +112,9 @@ export class FindingResolver {
     if (path.endsWith("/") || name === "." || name === ".." || name === "")
       return this.#resolver.resolve(path);
     const parent = await this.#resolver.resolve(posix.dirname(path));
-    return { ...parent, path: posix.join(parent.path, name) };
+    const found = posix.join(parent.path, name);
+    const isThere = (await this.#context.files.lstat(found).catch(() => "other")) !== undefined;
+    return { ...parent, path: found, exists: isThere };
   }
 
   /** A guarded name counts, whatever a link behind it leads to. */

@@ -67,7 +67,10 @@ export class PathResolver {
       return this.#resolve(target.startsWith("/") ? target : `${parentPath}/${target}`, links + 1);
     }
     const parent = await this.#resolve(parentPath, links);
-    return { ...parent, path: posix.join(parent.path, name), exists: false };
+    const found = posix.join(parent.path, name);
+    // Behind a part that is not there yet, `..` may lead back to something that is, and that may be a link.
+    if (parent.doubt === undefined && found !== trimmed) return this.#resolve(found, links + 1);
+    return { ...parent, path: found, exists: false };
   }
 
   /** Whether a symlink on the way leads through a path of the kernel that depends on who asks. */

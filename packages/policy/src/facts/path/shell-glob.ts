@@ -5,10 +5,13 @@ type Piece = { readonly kind: "star" } | { readonly kind: "one"; readonly fits: 
  * themselves. Patterns come from agents, so it is a matcher that no pattern can make slow. `undefined` for a pattern
  * with classes that depend on the machine's language.
  */
-export function shellGlob(pattern: string): ((name: string) => boolean) | undefined {
+export function shellGlob(
+  pattern: string,
+  { matchesDots = false } = {},
+): ((name: string) => boolean) | undefined {
   const pieces = piecesOf([...pattern]);
   if (!pieces) return undefined;
-  const matchesDot = pattern.startsWith(".") || pattern.startsWith("\\.");
+  const matchesDot = matchesDots || pattern.startsWith(".") || pattern.startsWith("\\.");
   return (name) => (matchesDot || !name.startsWith(".")) && fits(pieces, [...name]);
 }
 

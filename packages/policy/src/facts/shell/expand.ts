@@ -12,7 +12,10 @@ export function expandWord(shell: Shell, word: Word, scope: Scope): readonly Val
   if (word.length === 1 && only?.kind === "variable" && /^[@*]$/.test(only.name))
     return allArguments(only, scope);
   const words = expandBraces(word);
-  if (!words) {
+  // In what comes out of braces, shells differ about `~` behind `=`.
+  const isOdd =
+    words?.length !== 1 && word.some((part) => part.kind === "text" && !part.quoted && /=~/.test(part.text));
+  if (!words || isOdd) {
     runInside(shell, word, scope);
     return [unknownValue(true)];
   }

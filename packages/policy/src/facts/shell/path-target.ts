@@ -10,7 +10,13 @@ export function target(value: Value, scope: Scope): Target {
   const base = scope.folders;
   if (text === null || (scope.moved.length > 0 && passesMoved(value, text, scope)))
     return { text: null, base };
-  return { text, pattern, base, isLiteral: true, mayBeOption: pattern !== undefined && /^[-*?[]/.test(text) };
+  return {
+    text,
+    pattern,
+    base,
+    isLiteral: true,
+    mayBeOption: pattern !== undefined && /^[-*?[]/.test(text),
+  };
 }
 
 function passesMoved(value: Value, text: string, scope: Scope): boolean {

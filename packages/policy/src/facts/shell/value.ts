@@ -8,6 +8,10 @@ export interface Value {
   readonly start: string;
   /** Whether it may turn out to be several words, or none. */
   readonly many: boolean;
+  /** Whether it stands for anything below the folder it names. */
+  readonly deep?: boolean | undefined;
+  /** More paths that it may turn out to be, if they are there. */
+  readonly also?: readonly string[] | undefined;
   /** Whether it is a pipe made by the shell, and no file. */
   readonly isPipe?: boolean | undefined;
 }

@@ -63,7 +63,7 @@ export type ToolTable = z.infer<typeof ToolTable>;
 export type ToolTables = ReadonlyMap<string, ToolTable>;
 
 /** Checks tool tables and puts them under their agents' names. Throws when one does not fit. */
-function toolTables(documents: readonly unknown[]): ToolTables {
+export function toolTables(documents: readonly unknown[]): ToolTables {
   return new Map(documents.map((document) => ToolTable.parse(document)).map((table) => [table.agent, table]));
 }
 

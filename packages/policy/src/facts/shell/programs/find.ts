@@ -1,85 +1,24 @@
+import { posix } from "node:path";
+import { shellGlob } from "../../path/shell-glob.ts";
 import { knownValue, unknownValue, type Value } from "../value.ts";
 import { type Call, CLEAR, type Handler, hidden } from "./call.ts";
 import { applyRole } from "./role.ts";
 
-const PLAIN = new Set([
-  "-print",
-  "-print0",
-  "-prune",
-  "-ls",
-  "-quit",
-  "-depth",
-  "-d",
-  "-xdev",
-  "-mount",
-  "-x",
-  "-empty",
-  "-executable",
-  "-readable",
-  "-writable",
-  "-true",
-  "-false",
-  "-not",
-  "!",
-  "(",
-  ")",
-  ",",
-  "-o",
-  "-or",
-  "-a",
-  "-and",
-  "-daystart",
-  "-noleaf",
-  "-nouser",
-  "-nogroup",
-  "-ignore_readdir_race",
-  "-warn",
-  "-nowarn",
-  "-H",
-  "-P",
-  "-s",
-  "-X",
-]);
-const WITH_TEXT = new Set([
-  "-name",
-  "-iname",
-  "-path",
-  "-ipath",
-  "-wholename",
-  "-iwholename",
-  "-regex",
-  "-iregex",
-  "-regextype",
-  "-type",
-  "-xtype",
-  "-size",
-  "-mtime",
-  "-mmin",
-  "-atime",
-  "-amin",
-  "-ctime",
-  "-cmin",
-  "-maxdepth",
-  "-mindepth",
-  "-perm",
-  "-user",
-  "-group",
-  "-uid",
-  "-gid",
-  "-links",
-  "-inum",
-  "-printf",
-  "-fstype",
-  "-lname",
-  "-ilname",
-  "-used",
-  "-newermt",
-  "-newerct",
-  "-newerat",
-  "-O",
-  "-D",
-  "-E",
-]);
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s+/));
+}
+
+const PLAIN = words(`
+  -print -print0 -prune -ls -quit -depth -d -xdev -mount -x -empty -executable -readable
+  -writable -true -false -not ! ( ) , -o -or -a -and -daystart -noleaf -nouser -nogroup
+  -ignore_readdir_race -warn -nowarn -H -P -s -X
+`);
+const WITH_TEXT = words(`
+  -name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype
+  -size -mtime -mmin -atime -amin -ctime -cmin -maxdepth -mindepth -perm -user -group -uid
+  -gid -links -inum -printf -fstype -lname -ilname -used -newermt -newerct -newerat -O -D
+  -E
+`);
 const WITH_FILE = new Set(["-newer", "-anewer", "-cnewer", "-samefile"]);
 const WRITES_FILE = new Set(["-fprint", "-fprint0", "-fls", "-fprintf"]);
 const RUNS = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
@@ -94,9 +33,6 @@ export const findProgram: Handler = (call) => {
   const roots: readonly (Value | undefined)[] = folders.length === 0 ? [undefined] : folders;
   const setting = { ...call, deep: false };
   for (const root of roots) applyRole("read", root, setting);
-  const onlyFiles = expression.some(
-    ({ text }, index) => text === "-type" && expression[index + 1]?.text === "f",
-  );
   const follows = [...before, ...expression].some(({ text }) => text === "-L" || text === "-follow");
   const doubts: string[] = [];
   for (let at = 0; at < expression.length; at += 1) {
@@ -110,12 +46,12 @@ export const findProgram: Handler = (call) => {
       applyRole("overwrite", expression[at + 1], setting);
       at += word === "-fprintf" ? 2 : 1;
     } else if (word === "-delete") {
-      for (const root of roots) applyRole("destroy", root, { ...setting, deep: true });
+      for (const place of foundPlaces(roots, expression)) applyRole("destroy", place, setting);
     } else if (RUNS.has(word)) {
       const length = commandLength(expression.slice(at + 1));
       const command = expression.slice(at + 1, at + 1 + length);
       const isInside = word === "-exec" || word === "-ok";
-      const staysInside = onlyFiles && !follows && isInside;
+      const staysInside = !follows && isInside && isOnlyFiles(expression, at);
       runFor(call, command, staysInside ? foundPlaces(roots, expression) : [unknownValue(false, "./")]);
       at += length + 1;
     } else if (word === "-L" || word === "-follow") continue;
@@ -151,14 +87,62 @@ function runFor(call: Call, command: readonly Value[], places: readonly Value[])
   }
 }
 
-/** The names that are looked for say more than the folders do. */
+/** Whether `-type f` holds for everything that gets to a place of the expression: not negated, and no other way there. */
+function isOnlyFiles(expression: readonly Value[], end: number): boolean {
+  let depth = 0;
+  let isFile = false;
+  for (const [at, { text }] of expression.entries()) {
+    if (text === "(") depth += 1;
+    else if (text === ")") depth -= 1;
+    else if (depth === 0 && /^(?:-o|-or|,)$/.test(text ?? "")) return false;
+    const isNegated = /^(?:!|-not)$/.test(expression[at - 1]?.text ?? "");
+    if (depth === 0 && at < end && text === "-type" && !isNegated)
+      isFile ||= expression[at + 1]?.text === "f";
+  }
+  return isFile;
+}
+
+/** Files that many workspaces have and that matter more than others of their name. */
+const NOTABLE = [
+  ".env",
+  ".env.local",
+  ".envrc",
+  ".npmrc",
+  ".mcp.json",
+  "opencode.json",
+  "CLAUDE.md",
+  "AGENTS.md",
+  ".git/config",
+  ".git/hooks/pre-commit",
+  ".claude/settings.json",
+  ".claude/settings.local.json",
+  ".vscode/settings.json",
+  ".vscode/tasks.json",
+  ".github/workflows/ci.yml",
+  ".gitlab-ci.yml",
+  ".husky/pre-commit",
+  ".pre-commit-config.yaml",
+];
+
+/** What is found lies below the folders; the names that are looked for say more. */
 function foundPlaces(roots: readonly (Value | undefined)[], expression: readonly Value[]): readonly Value[] {
+  const isNegative = expression.some(({ text }) => text === "!" || text === "-not");
   const names = expression.flatMap(({ text }, at) =>
     /^-i?name$/.test(text ?? "") ? [expression[at + 1]?.text ?? "*"] : [],
   );
+  const isVague = names.length === 0 || names.includes("*") || isNegative;
   return roots.flatMap((root) => {
-    const folder = root?.text ?? (root === undefined ? "." : null);
-    if (folder === null) return [unknownValue(false)];
-    return names.length === 0 ? [knownValue(folder)] : names.map((name) => knownValue(`${folder}/${name}`));
+    const folder = root === undefined ? "." : root.text;
+    if (folder === null || root?.pattern !== undefined) return [unknownValue(false, "./")];
+    if (isVague) return [{ ...knownValue(folder), deep: true }];
+    const isNamed = (path: string): boolean =>
+      names.some((name) => matchesAnyCase(name, posix.basename(path)));
+    const also = NOTABLE.filter(isNamed).map((path) => `${folder}/${path}`);
+    return names.map((name) => ({ ...knownValue(`${folder}/${name}`), also }));
   });
+}
+
+function matchesAnyCase(pattern: string, name: string): boolean {
+  const matcher = shellGlob(pattern.toLowerCase(), { matchesDots: true });
+  return matcher?.(name.toLowerCase()) ?? true;
 }

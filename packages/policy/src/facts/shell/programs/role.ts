@@ -1,4 +1,4 @@
-import type { Destroys } from "../../findings.ts";
+import type { Destroys, Target } from "../../findings.ts";
 import { hostName, hostOfUrl } from "../../net/host.ts";
 import { target } from "../path-target.ts";
 import type { Scope } from "../scope.ts";
@@ -64,8 +64,10 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
 }
 
 function read(value: Value, { shell, scope }: RoleSetting, deep: boolean): undefined {
-  if (!value.isPipe && value.text !== "-")
-    shell.findings.add({ kind: "read", target: target(value, scope), deep });
+  if (value.isPipe || value.text === "-") return;
+  for (const path of targets(value, scope)) {
+    shell.findings.add({ kind: "read", target: path, deep: deep || value.deep === true });
+  }
 }
 
 function write(
@@ -75,7 +77,15 @@ function write(
   onLink = false,
 ): undefined {
   if (value.isPipe || value.text === "-") return;
-  shell.findings.add({ kind: "write", target: target(value, scope), deep, destroys, names, onLink });
+  const isDeep = deep || value.deep === true;
+  for (const path of targets(value, scope)) {
+    shell.findings.add({ kind: "write", target: path, deep: isDeep, destroys, names, onLink });
+  }
+}
+
+function targets(value: Value, scope: Scope): readonly Target[] {
+  const guesses = (value.also ?? []).map((path) => ({ ...target(knownValue(path), scope), ifExists: true }));
+  return [target(value, scope), ...guesses];
 }
 
 function net({ shell }: RoleSetting, host: string): undefined {

@@ -13,29 +13,8 @@ export const NOTHING: Statement = { kind: "sequence", statements: [] };
 
 /** Tokens that only frame or separate statements. */
 const FRAME = new Set([
-  ";",
-  "&",
+  ..."; & ( ) { } $( ` <( >( do done then else elif fi if while until in esac case".split(" "),
   "\n",
-  "(",
-  ")",
-  "{",
-  "}",
-  "$(",
-  "`",
-  "<(",
-  ">(",
-  "do",
-  "done",
-  "then",
-  "else",
-  "elif",
-  "fi",
-  "if",
-  "while",
-  "until",
-  "in",
-  "esac",
-  "case",
 ]);
 
 /** Reads the statements that a node holds, one after another. */

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { shellGlob } from "./shell-glob.ts";
+
+describe("a shell's glob", () => {
+  it.each([
+    ["*", "a", true],
+    ["*", ".a", false],
+    [".*", ".a", true],
+    ["a*c", "abbc", true],
+    ["a*c", "abb", false],
+    ["a*b*c", "aXbXbXc", true],
+    ["?", "é", true],
+    ["?", "ab", false],
+    ["[abc]x", "bx", true],
+    ["[a-c]x", "dx", false],
+    ["[!a-c]x", "dx", true],
+    ["[^a]", "a", false],
+    ["[]]", "]", true],
+    ["[a", "[a", true],
+    ["[a-]", "-", true],
+    ["\\*", "*", true],
+    ["\\*", "a", false],
+    ["a\\", "a\\", true],
+    ["**", "ab", true],
+    ["", "", true],
+  ])("%s against %s: %s", (pattern, name, expected) => {
+    expect(shellGlob(pattern)?.(name)).toBe(expected);
+  });
+
+  it("of classes that depend on the language is not read", () => {
+    expect(shellGlob("[[:alpha:]]")).toBeUndefined();
+  });
+
+  it("of many stars takes no longer for that", () => {
+    expect(shellGlob("*a".repeat(500))?.(`${"a".repeat(200)}b`)).toBe(false);
+  });
+
+  it("matches hidden names where that is asked for", () => {
+    expect(shellGlob("*.json", { matchesDots: true })?.(".mcp.json")).toBe(true);
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { loadToolTables, toolTables } from "./tool-table.ts";
+
+describe("tool tables", () => {
+  it("come with the package for the agents of the catalogue", () => {
+    expect([...loadToolTables().keys()].toSorted()).toEqual([
+      "claude-code",
+      "codex",
+      "gemini",
+      "native",
+      "opencode",
+      "qwen",
+    ]);
+  });
+
+  it("know the native agent's tools", () => {
+    expect(Object.keys(loadToolTables().get("native")?.tools ?? {})).toEqual([
+      "read_file",
+      "list_files",
+      "search",
+      "send_message",
+      "read_mailbox",
+      "read_board",
+      "post_board",
+      "spawn_subagent",
+      "write_file",
+      "bash",
+    ]);
+  });
+
+  it.each([
+    [
+      "a role that does not exist",
+      { agent: "a", source: "s", tools: { t: { arguments: { x: "execute" } } } },
+    ],
+    [
+      "a member that does not exist",
+      { agent: "a", source: "s", tools: { t: { arguments: {}, safe: true } } },
+    ],
+    ["no agent", { source: "s", tools: {} }],
+    ["no object", "claude-code"],
+  ])("with %s are refused", (_, document) => {
+    expect(() => toolTables([document])).toThrow();
+  });
+
+  it("name only arguments as required that they describe", () => {
+    for (const { tools } of loadToolTables().values()) {
+      for (const tool of Object.values(tools))
+        expect(Object.keys(tool.arguments)).toEqual(expect.arrayContaining(tool.required ?? []));
+    }
+  });
+});

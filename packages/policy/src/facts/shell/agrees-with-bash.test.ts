@@ -271,7 +271,7 @@ requirement(
         clear += 1;
         expect(missed, text).toEqual([]);
       }),
-      { numRuns: Number(process.env.REINS_BASH_RUNS ?? 150) },
+      { numRuns: Number(process.env.REINS_BASH_RUNS ?? 100) },
     );
     expect(clear).toBeGreaterThan(0);
   }, 600_000);

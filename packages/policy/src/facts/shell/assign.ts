@@ -25,7 +25,7 @@ export function declare(shell: Shell, statement: Statement & { kind: "declaratio
   const words = statement.words.flatMap((word) => expandWord(shell, word, scope));
   const options = words.filter((word) => word.text?.startsWith("-"));
   const names = words.filter((word) => !options.includes(word));
-  const isOdd = options.some((option) => !/^-[xgrapfvFlu]+$/.test(option.text ?? ""));
+  const isOdd = options.some((option) => !/^-[xgrapfvlu]+$/.test(option.text ?? ""));
   if (isOdd || names.some((name) => name.text === null || /[$`[]/.test(name.text))) {
     shell.findings.hide(`${keyword} with something that may be evaluated`);
   }

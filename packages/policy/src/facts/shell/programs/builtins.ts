@@ -173,7 +173,7 @@ function print(call: Call): ReturnType<Handler> {
 }
 
 function testWords(call: Call): ReturnType<Handler> {
-  const looksUp = call.words.some(({ text }) => text === "-v" || text === "-R");
+  const looksUp = call.words.some(({ text }) => /^-(?:v|R|eq|ne|lt|le|gt|ge)$/.test(text ?? ""));
   const isPlain = call.words.every(({ text }) => text !== null && !/[$`[]/.test(text));
   return looksUp && !isPlain ? hidden(call, "a test that may evaluate commands") : CLEAR;
 }

@@ -29,11 +29,11 @@ function editStream(call: Call): ReturnType<Handler> {
   const { operands, options, present, doubts } = readWords(call.words, programOf("sed") ?? {});
   const setting = { ...call, deep: false };
   const hasScript = ["e", "f", "expression", "file"].some((option) => present.has(option));
+  const given = options.filter(({ name }) => name === "e" || name === "expression").map(({ value }) => value);
+  // BSD's `-i` takes the next word for a suffix, so that the script may be the one after it.
+  const isBsd = present.has("i") && operands[0]?.text === "";
+  const scripts = [...given, ...(hasScript ? [] : operands.slice(0, isBsd ? 2 : 1))];
   const files = hasScript ? operands : operands.slice(1);
-  const scripts = [
-    ...options.filter(({ name }) => name === "e" || name === "expression").map(({ value }) => value),
-    ...(hasScript ? [] : operands.slice(0, 1)),
-  ];
   for (const { value, role } of options) applyRole(role, value, setting);
   const inPlace = present.has("i") || present.has("in-place");
   for (const file of files) applyRole(inPlace ? "edit" : "read", file, setting);

@@ -33,7 +33,9 @@ export const findProgram: Handler = (call) => {
   const roots: readonly (Value | undefined)[] = folders.length === 0 ? [undefined] : folders;
   const setting = { ...call, deep: false };
   for (const root of roots) applyRole("read", root, setting);
-  const follows = [...before, ...expression].some(({ text }) => text === "-L" || text === "-follow");
+  const follows = [...before, ...expression].some(
+    ({ text }) => text === "-follow" || (isEarly(text) && text?.includes("L")),
+  );
   const doubts: string[] = [];
   for (let at = 0; at < expression.length; at += 1) {
     const word = expression[at]?.text ?? "";
@@ -54,7 +56,7 @@ export const findProgram: Handler = (call) => {
       const staysInside = !follows && isInside && isOnlyFiles(expression, at);
       runFor(call, command, staysInside ? foundPlaces(roots, expression) : [unknownValue(false, "./")]);
       at += length + 1;
-    } else if (word === "-L" || word === "-follow") continue;
+    } else if (isEarly(word) || word === "-follow") continue;
     else doubts.push(word);
   }
   if (follows) shell.findings.doubt("find follows links, which may lead out of the folder");
@@ -65,8 +67,9 @@ export const findProgram: Handler = (call) => {
     : hidden(call, `find: ${doubts[0]} is not a known part of an expression`);
 };
 
+/** Letters that stand before the folders; some only where find is that of BSD. */
 function isEarly(text: string | null): boolean {
-  return text === "-H" || text === "-L" || text === "-P";
+  return /^-[EHLPXdsx]+$/.test(text ?? "");
 }
 
 function commandLength(words: readonly Value[]): number {

@@ -31,6 +31,8 @@ export const Role = z.enum([
   "remote-write",
   /** A text to send, or `@file`. */
   "upload",
+  /** `name=value`, or a file. */
+  "cookie",
   /** A command line. */
   "shell",
   /** Anything at all. */

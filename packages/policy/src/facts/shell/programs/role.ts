@@ -57,6 +57,8 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
       return remote(role, value, setting);
     case "upload":
       return upload(value, setting);
+    case "cookie":
+      return value.start.includes("=") ? undefined : read(value, setting, false);
     case "shell":
       shell.runText(value, scope.copy(), "a command that is only known at run time");
       return undefined;

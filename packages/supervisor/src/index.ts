@@ -7,11 +7,12 @@ export type { Decided } from "./decision/decided.ts";
 export { Harnesses } from "./decision/harnesses.ts";
 export {
   type GatherFacts,
-  type Setting,
   Supervisor,
   type SupervisorOptions,
   type TargetState,
 } from "./decision/supervisor.ts";
+export type { Setting, Workplace } from "./decision/workplace.ts";
+export { Harness, type HarnessOptions, harnessTables } from "./harness/harness.ts";
 export { Identity, type IdentityOptions } from "./identity/identity.ts";
 export { actorOf, isAdmin, type Principal } from "./identity/principal.ts";
 export { identityRoutes } from "./identity/routes/identity-routes.ts";

@@ -87,7 +87,7 @@ async function supervise(rules: string | undefined, options: Partial<SupervisorO
       depth: 0,
       payload: { tool_name, arguments: args },
     };
-    return supervisor.decide(event, { ...subject, ...who }, { cwd: "/w", roots: ["/w"] });
+    return supervisor.decide(event, { ...subject, ...who }, { workplace: { cwd: "/w", roots: ["/w"] } });
   };
   return { ...parts, supervisor, decide };
 }
@@ -322,12 +322,13 @@ describe("behind AHP", () => {
     const identity = await Identity.open({ store, ledger });
     const runs = new Runs(store);
     const supervisor = new Supervisor({
+      store,
       ledger,
       approvals,
       policyFor: policies.policyFor,
       gatherFacts: plainFacts,
     });
-    const settingOf = () => ({ cwd: "/w", roots: ["/w"] });
+    const workplaceOf = () => ({ cwd: "/w", roots: ["/w"] });
     const handlers = supervisorHandlers({
       supervisor,
       identity,
@@ -335,7 +336,7 @@ describe("behind AHP", () => {
       policies,
       runs,
       ledger,
-      settingOf,
+      workplaceOf,
     });
     const http = await serveHttp(new AhpServer(handlers));
     onTestFinished(() => http.close());

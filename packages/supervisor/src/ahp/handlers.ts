@@ -1,12 +1,15 @@
 import type { AhpEvent, Decision, EventCall, Handlers } from "@reins/ahp";
 import { isContract } from "@reins/ahp";
 import type { Ledger } from "@reins/ledger";
+import type { Subject } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
-import type { Setting, Supervisor } from "../decision/supervisor.ts";
+import type { Supervisor } from "../decision/supervisor.ts";
+import type { Workplace } from "../decision/workplace.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { PolicyKeeper } from "../policies/policy-keeper.ts";
-import { sessionKey } from "../record/session-key.ts";
+import { lifecycleDraft, resultDraft } from "../record/drafts.ts";
 import type { Runs } from "../runs/runs.ts";
+import { endOf } from "./call-end.ts";
 import { asDecision } from "./decision.ts";
 import { answerQuestion } from "./questions.ts";
 import { principalOf, subjectOf } from "./subject.ts";
@@ -20,10 +23,11 @@ export interface SupervisorParts {
   readonly runs: Runs;
   readonly ledger: Ledger;
   /** Where the work of a session takes place, as far as the harness knows. */
-  readonly settingOf: (event: AhpEvent) => Setting;
+  readonly workplaceOf: (event: AhpEvent) => Workplace;
 }
 
 const BLOCKING = new Set(["pre_action", "pre_prompt"]);
+const RECORDED = new Set(["session_start", "session_end", "post_action", "post_response"]);
 
 /**
  * The supervisor as an AHP harness. Agents outside of Reins ask and honour the answer, so what is decided here is
@@ -45,31 +49,37 @@ async function decide(parts: SupervisorParts, event: AhpEvent, call: EventCall):
     return { decision: "allow" };
   }
   const subject = subjectOf(identity, principal, event, policies.roster, "asked");
-  return asDecision(await supervisor.decide(event, subject, parts.settingOf(event)));
+  return asDecision(await supervisor.decide(event, subject, { workplace: parts.workplaceOf(event) }));
 }
 
 async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): Promise<void> {
-  const { identity, policies, runs, ledger } = parts;
+  const { identity, policies, runs } = parts;
   const principal = await principalOf(identity, call);
   const { event_type, payload } = event;
   if (isContract(event_type)) {
     await runs.note(principal.tenant, event_type, payload);
     return;
   }
-  if (event_type !== "session_start" && event_type !== "session_end") return;
+  if (!RECORDED.has(event_type)) return;
   if (event_type === "session_end") await identity.revokeSession(event.session_id, principal);
   const subject = subjectOf(identity, principal, event, policies.roster, "asked");
-  await ledger.record(
-    [
-      {
-        quality: "session_lifecycle",
-        actor: subject.agent,
-        target: subject.session,
-        entity_id: sessionKey(subject),
-        tags: [event_type],
-        payload: { change: event_type, subject: { ...subject } },
-      },
-    ],
-    { durable: false },
-  );
+  await noteFor(parts, event, subject);
+}
+
+async function noteFor(
+  { supervisor, approvals, ledger }: SupervisorParts,
+  event: AhpEvent,
+  subject: Subject,
+): Promise<void> {
+  const { event_type } = event;
+  if (event_type === "session_start" || event_type === "session_end") {
+    const unfinished = event_type === "session_end" ? supervisor.abandon(subject) : [];
+    if (event_type === "session_end") await approvals.withdraw(subject, "the session ended");
+    await ledger.record([lifecycleDraft(subject, event_type, unfinished)], { durable: false });
+    return;
+  }
+  const end = endOf(event);
+  const call = await supervisor.settle(subject, end, end.usage);
+  if (event_type === "post_action")
+    await ledger.record([resultDraft(subject, end, call)], { durable: false });
 }

@@ -37,7 +37,7 @@ export async function answerQuestion(
       const { session_token: childToken } = BudgetQuestion.parse(payload ?? {});
       const { roster } = policies;
       const who = { principal, agent: agent_id, session: session_id, childToken };
-      const limits = supervisor.budget(identity.subjectFor({ ...who, enforcement: "asked", roster }));
+      const limits = await supervisor.budget(identity.subjectFor({ ...who, enforcement: "asked", roster }));
       return {
         answer: { limits: limits.map(({ limit: { condition: _, ...limit }, used }) => ({ ...limit, used })) },
       };

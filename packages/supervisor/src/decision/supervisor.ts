@@ -4,31 +4,26 @@ import {
   type Action,
   type ControlEvent,
   type DecisionInput,
-  History,
   isAtLeastAsStrict,
   type Policy,
   type PolicyVerdict,
   type RuleVerdict,
   type Subject,
 } from "@reins/policy";
-import { type Change, change } from "@reins/store";
+import { type Change, change, type Store } from "@reins/store";
 import type { Approval, Approvals } from "../approvals/approvals.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { Limits } from "../limits/limits.ts";
+import type { Limits } from "../limits/limits.ts";
 import { limitTables } from "../limits/tables.ts";
-import type { Use } from "../limits/usage.ts";
+import type { Usage, Use } from "../limits/usage.ts";
+import { sessionKey } from "../record/session-key.ts";
 import type { Decided } from "./decided.ts";
 import type { Harnesses } from "./harnesses.ts";
+import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
 import { applyPatch } from "./patch.ts";
+import { type Standing, Standings } from "./standing.ts";
 import { verdictDraft } from "./verdict-record.ts";
-
-/** Where an action takes place. */
-export interface Setting {
-  readonly cwd: string;
-  readonly roots: readonly string[];
-  /** The turn it belongs to, if it is known. */
-  readonly turn?: string;
-}
+import type { Setting } from "./workplace.ts";
 
 /** Finds out what an event would do. */
 export type GatherFacts = (event: ControlEvent, subject: Subject, setting: Setting) => Promise<Action>;
@@ -38,6 +33,7 @@ export type TargetState = (action: Action) => Promise<Readonly<Record<string, st
 
 /** What a supervisor stands on. */
 export interface SupervisorOptions {
+  readonly store: Store;
   readonly ledger: Ledger;
   readonly approvals: Approvals;
   /** The policy of a tenant, as it is in force now; none blocks everything. */
@@ -57,7 +53,9 @@ interface Course {
   readonly subject: Subject;
   readonly setting: Setting;
   readonly policy: Policy;
-  readonly state: TenantState;
+  readonly standing: Standing;
+  /** What the policy itself said. */
+  readonly first: PolicyVerdict;
   input: DecisionInput;
   verdict: PolicyVerdict;
   rule: string | undefined;
@@ -68,13 +66,6 @@ interface Course {
   remarks: string[];
 }
 
-/** What is counted under one policy. */
-interface TenantState {
-  readonly policy: Policy;
-  readonly history: History;
-  readonly limits: Limits;
-}
-
 /**
  * Decides on control events: facts, then policy, then limits, then external harnesses, then people, each only stricter
  * than the one before. A verdict that lets something through is on the disk before it is released; whatever goes wrong
@@ -83,13 +74,17 @@ interface TenantState {
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #clock: Clock;
-  readonly #newId: () => string;
-  readonly #states = new Map<string, TenantState>();
+  readonly #standings: Standings;
+  readonly #open = new OpenCalls();
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#newId = options.newId ?? randomUUID;
+    this.#standings = new Standings({
+      ...options,
+      now: () => this.#clock.now().getTime(),
+      newId: options.newId ?? randomUUID,
+    });
   }
 
   /** The verdict on an event. Never rejects. */
@@ -97,35 +92,57 @@ export class Supervisor {
     try {
       const policy = this.#options.policyFor(subject.tenant);
       if (!policy) return this.#withoutPolicy(event, subject);
-      const course = await this.#begin(event, subject, setting, policy);
-      await this.#applyPatch(course);
-      this.#reserve(course);
-      await this.#askHarnesses(course);
-      await this.#askPeople(course);
-      return await this.#conclude(course);
+      return await this.#standings.under(subject.tenant, policy, async (standing) => {
+        const course = await this.#begin(event, subject, setting, standing);
+        await this.#applyPatch(course);
+        this.#reserve(course);
+        await this.#askHarnesses(course);
+        await this.#askPeople(course);
+        return this.#conclude(course);
+      });
     } catch (error) {
       return blocked(subject, `it could not be decided: ${textOf(error)}`);
     }
   }
 
   /** What a subject has used of each limit that its policy sets. */
-  budget(subject: Subject): ReturnType<Limits["report"]> {
+  async budget(subject: Subject): Promise<ReturnType<Limits["report"]>> {
     const policy = this.#options.policyFor(subject.tenant);
-    return policy
-      ? this.#stateOf(subject.tenant, policy).limits.report(subject, this.#clock.now().getTime())
-      : [];
+    if (!policy) return [];
+    return this.#standings.under(subject.tenant, policy, async ({ limits }) =>
+      limits.report(subject, this.#clock.now().getTime()),
+    );
   }
 
-  async #begin(event: ControlEvent, subject: Subject, setting: Setting, policy: Policy): Promise<Course> {
-    const state = this.#stateOf(subject.tenant, policy);
-    const input = await this.#inputFor(event, subject, setting, state);
+  /**
+   * Notes the end of something that was let through, and what it took. `undefined` says that nothing was let through
+   * that it could be the end of.
+   */
+  async settle(subject: Subject, end: CallEnd, usage: Partial<Usage> = {}): Promise<OpenCall | undefined> {
+    const call = this.#open.take(sessionKey(subject), end);
+    if (!call || call.uses.length === 0) return call;
+    const time_ms = usage.time_ms ?? Math.max(0, this.#clock.now().getTime() - call.at);
+    const uses = this.#standings.of(subject.tenant)?.limits.settle(call.uses, { ...usage, time_ms });
+    if (uses) await this.#options.store.commit([change(limitTables, "keep", { uses })], { durable: false });
+    return call;
+  }
+
+  /** Takes out what a session that ended had under way; what came of it is unknown. */
+  abandon(subject: Subject): readonly OpenCall[] {
+    return this.#open.takeAll(sessionKey(subject));
+  }
+
+  async #begin(event: ControlEvent, subject: Subject, setting: Setting, standing: Standing): Promise<Course> {
+    const { policy } = standing;
+    const input = await this.#inputFor(event, subject, setting, standing);
     const verdict = policy.decide(input);
     return {
       event,
       subject,
       setting,
       policy,
-      state,
+      standing,
+      first: verdict,
       input,
       verdict,
       rule: verdict.rule,
@@ -141,7 +158,7 @@ export class Supervisor {
     event: ControlEvent,
     subject: Subject,
     setting: Setting,
-    state: TenantState,
+    { history }: Standing,
   ): Promise<DecisionInput> {
     const action = await this.#options.gatherFacts(event, subject, setting);
     const at = this.#clock.now().getTime();
@@ -149,7 +166,7 @@ export class Supervisor {
       event_type: event.event_type,
       action,
       subject,
-      counters: state.history.counters(subject, at),
+      counters: history.counters(subject, at),
       at,
     };
   }
@@ -160,7 +177,7 @@ export class Supervisor {
     const first = course.verdict;
     const modified = applyPatch(course.input.action.arguments, course.verdict.patch);
     const event = { ...course.event, payload: withArguments(course.event.payload, modified) };
-    course.input = await this.#inputFor(event, course.subject, course.setting, course.state);
+    course.input = await this.#inputFor(event, course.subject, course.setting, course.standing);
     const again = course.policy.decide(course.input);
     if (again.verdict === "modify" && again.rule !== first.rule) {
       this.#settle(
@@ -179,7 +196,7 @@ export class Supervisor {
 
   #reserve(course: Course): void {
     if (!letsThrough(course.verdict.verdict)) return;
-    const outcome = course.state.limits.reserve(course.input);
+    const outcome = course.standing.limits.reserve(course.input);
     if (outcome.passed) course.uses = outcome.uses;
     else this.#settle(course, outcome.verdict, outcome.reason, outcome.limit);
   }
@@ -203,7 +220,7 @@ export class Supervisor {
       subject,
       event_type: input.event_type,
       facts: input.action,
-      cwd: setting.cwd,
+      cwd: setting.workplace.cwd,
       target_state: (await targetState?.(input.action)) ?? {},
       ...(setting.turn !== undefined && { turn: setting.turn }),
       ...(verdict.rule !== undefined && { rule: verdict.rule }),
@@ -225,7 +242,7 @@ export class Supervisor {
 
   /** Writes the verdict down, and only then lets it out. */
   async #conclude(course: Course): Promise<Decided> {
-    const { input, subject, verdict, policy, state } = course;
+    const { input, subject, verdict, policy, standing } = course;
     const modified = course.modified !== undefined && verdict.verdict === "modify";
     const decided: Omit<Decided, "entry"> = {
       verdict: verdict.verdict,
@@ -237,10 +254,11 @@ export class Supervisor {
       ...(modified && { modified_arguments: course.modified }),
     };
     const passes = letsThrough(verdict.verdict);
-    if (passes) state.history.note(input);
-    else state.limits.release(course.uses);
+    if (passes) standing.history.note(input);
+    else standing.limits.release(course.uses);
     const { hashes, argumentPaths } = policy;
-    const draft = verdictDraft({ input, decided, hashes, argumentPaths, remarks: course.remarks });
+    const { first, remarks } = course;
+    const draft = verdictDraft({ input, decided, hashes, policy: first, argumentPaths, remarks });
     const uses = passes && course.uses.length > 0 ? [change(limitTables, "keep", { uses: course.uses })] : [];
     const recording = this.#options.ledger.record([draft], {
       with: [...course.changes, ...uses],
@@ -248,9 +266,11 @@ export class Supervisor {
     });
     try {
       const { entries } = await recording;
-      return { ...decided, entry: entries[0]?.cid };
+      const entry = entries[0]?.cid;
+      if (passes && entry !== undefined) this.#noteOpen(course, entry);
+      return { ...decided, entry };
     } catch (error) {
-      state.limits.release(course.uses);
+      standing.limits.release(course.uses);
       return blocked(subject, `the verdict could not be written: ${textOf(error)}`);
     }
   }
@@ -278,12 +298,9 @@ export class Supervisor {
     return { ...decided, entry: entries[0]?.cid };
   }
 
-  #stateOf(tenant: string, policy: Policy): TenantState {
-    const known = this.#states.get(tenant);
-    if (known?.policy === policy) return known;
-    const state = { policy, history: new History(policy.sequences), limits: new Limits(policy, this.#newId) };
-    this.#states.set(tenant, state);
-    return state;
+  #noteOpen({ input, subject, uses }: Course, entry: string): void {
+    const { event_type, at, action } = input;
+    this.#open.add(sessionKey(subject), { entry, tool: action.tool, event_type, uses, at });
   }
 }
 

@@ -49,6 +49,11 @@ export class Limits {
     for (const use of uses) this.#usesOf(use.limit, use.holder).push(use);
   }
 
+  /** Takes over what was counted under the policy before. */
+  takeOver(before: Limits): void {
+    for (const [key, counted] of before.#uses) this.#uses.set(key, counted);
+  }
+
   /** The longest time for which a use counts. */
   get longestMs(): number {
     return Math.max(0, ...this.#counted.map(({ within }) => within));

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ConstitutionText } from "@reins/policy";
+import { DEFAULT_TENANT } from "../identity/principal.ts";
 
 /** Where a constitution lies. */
 export interface PolicyFiles {
@@ -12,7 +13,7 @@ export interface PolicyFiles {
 
 /** The files of the harness itself, or of one of its tenants. */
 export function policyFiles(home: string, tenant: string): PolicyFiles {
-  const folder = tenant === "default" ? home : join(home, "tenants", tenant);
+  const folder = tenant === DEFAULT_TENANT ? home : join(home, "tenants", tenant);
   return {
     rules: join(folder, "constitution.yaml"),
     prose: join(folder, "constitution.md"),

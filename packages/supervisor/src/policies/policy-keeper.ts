@@ -9,6 +9,7 @@ import {
   Roster,
 } from "@reins/policy";
 import { type Clock, systemClock } from "../clock.ts";
+import { DEFAULT_TENANT } from "../identity/principal.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { type PolicyFiles, policyFiles, readIfThere, readPolicyFiles } from "./policy-home.ts";
 
@@ -28,6 +29,8 @@ export interface PolicyKeeperOptions {
   readonly home: string;
   readonly ledger: Ledger;
   readonly clock?: Clock;
+  /** The tenants there are now; each gets a policy. By default the one that is always there. */
+  readonly tenants?: () => Promise<readonly string[]>;
   /** How often the files are looked at. */
   readonly everyMs?: number;
   /** Told of every change of status. */
@@ -40,6 +43,7 @@ interface Kept extends PolicyStatus {
 }
 
 const DEFAULT_EVERY_MS = 1_000;
+const ABSENT = "absent";
 
 /**
  * Keeps each tenant's policy in step with its files: checked, tested and swapped in one step. A change that can be seen to
@@ -59,14 +63,10 @@ export class PolicyKeeper {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Loads the policies of these tenants and begins to watch their files. */
-  static async open(
-    options: PolicyKeeperOptions,
-    tenants: readonly string[] = ["default"],
-  ): Promise<PolicyKeeper> {
+  /** Loads the policies of all tenants and begins to watch their files. */
+  static async open(options: PolicyKeeperOptions): Promise<PolicyKeeper> {
     const keeper = new PolicyKeeper(options);
-    for (const tenant of tenants) await keeper.#look(tenant);
-    await keeper.#lookAtRoster();
+    await keeper.refresh();
     keeper.#watch();
     return keeper;
   }
@@ -86,7 +86,9 @@ export class PolicyKeeper {
 
   /** Looks at the files now. */
   async refresh(): Promise<void> {
-    for (const tenant of this.#kept.keys()) await this.#look(tenant);
+    const tenants = (await this.#options.tenants?.()) ?? [DEFAULT_TENANT];
+    for (const tenant of tenants) await this.#look(tenant);
+    for (const tenant of this.#kept.keys()) if (!tenants.includes(tenant)) this.#kept.delete(tenant);
     await this.#lookAtRoster();
   }
 
@@ -114,8 +116,8 @@ export class PolicyKeeper {
   }
 
   async #look(tenant: string): Promise<void> {
-    const files = policyFiles(this.#options.home, tenant);
-    const seen = (await Promise.all([files.rules, files.prose].map(stampOf))).join();
+    const files = await ownOrShared(this.#options.home, tenant);
+    const seen = [files.rules, ...(await Promise.all([files.rules, files.prose].map(stampOf)))].join();
     const before = this.#kept.get(tenant);
     if (before?.seen === seen) return;
     const kept: Kept = {
@@ -158,12 +160,18 @@ export class PolicyKeeper {
   }
 
   async #lookAtRoster(): Promise<void> {
-    const { roster } = policyFiles(this.#options.home, "default");
+    const { roster } = policyFiles(this.#options.home, DEFAULT_TENANT);
     const seen = await stampOf(roster);
     if (seen === this.#rosterSeen) return;
     this.#rosterSeen = seen;
     this.#roster = Roster.read((await readIfThere(roster))?.toString("utf8") ?? "");
   }
+}
+
+/** The files of a tenant; one without a constitution of its own lives under that of the harness. */
+async function ownOrShared(home: string, tenant: string): Promise<PolicyFiles> {
+  const own = policyFiles(home, tenant);
+  return (await stampOf(own.rules)) === ABSENT ? policyFiles(home, DEFAULT_TENANT) : own;
 }
 
 function load(text: ConstitutionText | undefined): { policy?: Policy; fault: string | undefined } {
@@ -182,6 +190,6 @@ async function stampOf(path: string): Promise<string> {
     const { mtimeMs, size, ino } = await stat(path);
     return `${mtimeMs}/${size}/${ino}`;
   } catch {
-    return "absent";
+    return ABSENT;
   }
 }

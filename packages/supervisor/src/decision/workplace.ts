@@ -1,0 +1,20 @@
+/** Where an agent works, as far as the harness knows. Keep one object per session: what follows from it is found out once. */
+export interface Workplace {
+  /** Where relative paths and commands start, absolute. */
+  readonly cwd: string;
+  /** The folders the session works in, absolute; without any, nothing lies in the workspace. */
+  readonly roots: readonly string[];
+  /** The agent's home, absolute; by default the user's. */
+  readonly home?: string | undefined;
+  /** The variables that the agent's commands are known to see. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+  /** Whose tool table applies; by default that of the agent's own name. */
+  readonly tools?: string | undefined;
+}
+
+/** Where and when an action takes place. */
+export interface Setting {
+  readonly workplace: Workplace;
+  /** The turn it belongs to, if it is known. */
+  readonly turn?: string | undefined;
+}

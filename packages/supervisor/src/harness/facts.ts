@@ -1,0 +1,53 @@
+import {
+  type Action,
+  type ControlEvent,
+  type FactsContext,
+  type FilePort,
+  gatherFacts,
+  loadToolTables,
+  realFiles,
+  type Subject,
+  type ToolTables,
+} from "@reins/policy";
+import type { Setting, Workplace } from "../decision/workplace.ts";
+
+/** What finding out facts needs to know of the machine. */
+export interface FactsOptions {
+  /** The folder of the harness itself. */
+  readonly harness: string;
+  /** The user's home, which is the agent's where nothing else is known. */
+  readonly userHome: string;
+  readonly files?: FilePort;
+  readonly tables?: ToolTables;
+}
+
+/** Finds out what actions would do, on this machine. */
+export class Facts {
+  readonly #options: FactsOptions;
+  readonly #contexts = new WeakMap<Workplace, Map<string, FactsContext>>();
+  #tables: ToolTables | undefined;
+
+  constructor(options: FactsOptions) {
+    this.#options = options;
+    this.#tables = options.tables;
+  }
+
+  /** The facts of an event. */
+  readonly gather = (event: ControlEvent, { agent }: Subject, { workplace }: Setting): Promise<Action> =>
+    gatherFacts(event, this.#contextOf(workplace, workplace.tools ?? agent));
+
+  #contextOf(workplace: Workplace, agent: string): FactsContext {
+    const known = this.#contexts.get(workplace) ?? new Map<string, FactsContext>();
+    this.#contexts.set(workplace, known);
+    const context = known.get(agent) ?? this.#newContext(workplace, agent);
+    known.set(agent, context);
+    return context;
+  }
+
+  #newContext({ cwd, roots, home, environment }: Workplace, agent: string): FactsContext {
+    const { harness, userHome, files = realFiles } = this.#options;
+    this.#tables ??= loadToolTables();
+    const tables = this.#tables;
+    return { cwd, roots, home: home ?? userHome, environment, harness, agent, tables, files };
+  }
+}

@@ -1,5 +1,6 @@
 import type { PathTest, PlainCondition } from "../constitution/condition.ts";
 import type { Effect, ExecEffect, NetEffect } from "../effect.ts";
+import { isHarmless } from "../facts/harmless.ts";
 import { commandPattern } from "./command-pattern.ts";
 import type { DecisionInput } from "./input.ts";
 import { type PathEffect, pathEffectTest } from "./path-test.ts";
@@ -19,8 +20,10 @@ export interface Clause {
  */
 export function effectClauses(condition: PlainCondition): Clause[] {
   const clauses: Clause[] = [];
-  const { opaque, effects, commands, hosts } = condition;
+  const { opaque, harmless, effects, commands, hosts } = condition;
   if (opaque !== undefined) clauses.push({ name: "opaque", holds: ({ action }) => action.opaque === opaque });
+  if (harmless !== undefined)
+    clauses.push({ name: "harmless", holds: ({ action }) => isHarmless(action) === harmless });
   if (effects?.every)
     clauses.push(all("effects.every", anyEffect, ({ kind }) => effects.every?.includes(kind) ?? true));
   if (effects?.any)

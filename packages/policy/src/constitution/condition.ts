@@ -48,6 +48,10 @@ const members = {
     .optional()
     .describe("whether the subject lacks a scope the tool declares it needs"),
   opaque: z.boolean().optional().describe("whether the action may do more than can be seen"),
+  harmless: z
+    .boolean()
+    .optional()
+    .describe("whether it is known to do no more than look around and change files of the workspace"),
   effects: quantified(z.array(EffectKind)).optional(),
   paths: quantified(PathTest).optional().describe("what is read or written"),
   reads: quantified(PathTest).optional(),

@@ -7,7 +7,7 @@ export interface Decided {
   /** The rule, limit or harness that settled it. */
   readonly rule: string | undefined;
   readonly enforcement: Enforcement;
-  /** The content id of the verdict in the ledger, always there when something is let through. */
+  /** The content id of the verdict in the ledger. What lets nothing through is told before it is written, without one. */
   readonly entry: string | undefined;
   /** For `ask`: the approval that waits for a person. */
   readonly approval?: string;

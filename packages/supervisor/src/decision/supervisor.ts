@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Ledger } from "@reins/ledger";
+import type { Draft, Ledger } from "@reins/ledger";
 import {
   type Action,
   type ControlEvent,
@@ -17,6 +17,7 @@ import type { Limits } from "../limits/limits.ts";
 import { limitTables } from "../limits/tables.ts";
 import type { Usage, Use } from "../limits/usage.ts";
 import { sessionKey } from "../record/session-key.ts";
+import { BufferedRecords } from "./buffered-records.ts";
 import type { Decided } from "./decided.ts";
 import type { Harnesses } from "./harnesses.ts";
 import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
@@ -76,10 +77,12 @@ export class Supervisor {
   readonly #clock: Clock;
   readonly #standings: Standings;
   readonly #open = new OpenCalls();
+  readonly #buffered: BufferedRecords;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#buffered = new BufferedRecords(options.ledger, options.onRecordError ?? (() => undefined));
     this.#standings = new Standings({
       ...options,
       now: () => this.#clock.now().getTime(),
@@ -125,6 +128,11 @@ export class Supervisor {
     const uses = this.#standings.of(subject.tenant)?.limits.settle(call.uses, { ...usage, time_ms });
     if (uses) await this.#options.store.commit([change(limitTables, "keep", { uses })], { durable: false });
     return call;
+  }
+
+  /** Writes down what is not yet. */
+  close(): Promise<void> {
+    return this.#buffered.flush();
   }
 
   /** Takes out what a session that ended had under way; what came of it is unknown. */
@@ -253,24 +261,28 @@ export class Supervisor {
       ...(verdict.retry_after_ms !== undefined && { retry_after_ms: verdict.retry_after_ms }),
       ...(modified && { modified_arguments: course.modified }),
     };
-    const passes = letsThrough(verdict.verdict);
-    if (passes) standing.history.note(input);
-    else standing.limits.release(course.uses);
     const { hashes, argumentPaths } = policy;
     const { first, remarks } = course;
-    const draft = verdictDraft({ input, decided, hashes, policy: first, argumentPaths, remarks });
-    const uses = passes && course.uses.length > 0 ? [change(limitTables, "keep", { uses: course.uses })] : [];
-    const recording = this.#options.ledger.record([draft], {
-      with: [...course.changes, ...uses],
-      durable: passes,
-    });
+    const draft = () => verdictDraft({ input, decided, hashes, policy: first, argumentPaths, remarks });
+    if (letsThrough(verdict.verdict)) return this.#release(course, decided, draft);
+    standing.limits.release(course.uses);
+    await this.#buffered.add(draft);
+    return { ...decided, entry: undefined };
+  }
+
+  /** Lets something through, once that is on the disk. */
+  async #release(course: Course, decided: Omit<Decided, "entry">, draft: () => Draft): Promise<Decided> {
+    const { input, subject, standing, uses, changes } = course;
+    standing.history.note(input);
+    this.#buffered.hurry();
+    const kept = uses.length > 0 ? [change(limitTables, "keep", { uses })] : [];
     try {
-      const { entries } = await recording;
+      const { entries } = await this.#options.ledger.record([draft()], { with: [...changes, ...kept] });
       const entry = entries[0]?.cid;
-      if (passes && entry !== undefined) this.#noteOpen(course, entry);
+      if (entry !== undefined) this.#noteOpen(course, entry);
       return { ...decided, entry };
     } catch (error) {
-      standing.limits.release(course.uses);
+      standing.limits.release(uses);
       return blocked(subject, `the verdict could not be written: ${textOf(error)}`);
     }
   }
@@ -293,9 +305,9 @@ export class Supervisor {
     };
     const at = this.#clock.now().getTime();
     const input: DecisionInput = { event_type: event.event_type, action, subject, counters: {}, at };
-    const draft = verdictDraft({ input, decided, hashes: undefined, argumentPaths: [], remarks: [] });
-    const { entries } = await this.#options.ledger.record([draft], { durable: false });
-    return { ...decided, entry: entries[0]?.cid };
+    const record = { input, decided, hashes: undefined, argumentPaths: [], remarks: [] };
+    await this.#buffered.add(() => verdictDraft(record));
+    return decided;
   }
 
   #noteOpen({ input, subject, uses }: Course, entry: string): void {

@@ -73,6 +73,7 @@ export class Harness {
       gatherFacts: new Facts({ harness: home, userHome }).gather,
       targetState,
       harnesses: this.#harnesses,
+      ...(onError && { onRecordError: onError }),
     });
   }
 
@@ -89,6 +90,6 @@ export class Harness {
   /** Ends what runs in the background. */
   async close(): Promise<void> {
     this.policies.close();
-    await Promise.all([this.approvals.close(), this.#harnesses.close()]);
+    await Promise.all([this.approvals.close(), this.#harnesses.close(), this.supervisor.close()]);
   }
 }

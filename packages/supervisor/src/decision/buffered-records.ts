@@ -1,0 +1,76 @@
+import type { Draft, Ledger } from "@reins/ledger";
+
+/** How many entries may wait; whoever brings more waits until there is room. */
+const MAX_WAITING = 50_000;
+/** How many go into one commit. */
+const BATCH = 500;
+
+/**
+ * Entries of verdicts that let nothing through. The verdict need not wait for them, so they are made and written a
+ * little later, in order, many at a time.
+ */
+export class BufferedRecords {
+  readonly #ledger: Pick<Ledger, "record">;
+  readonly #onError: (error: unknown) => void;
+  #waiting: (() => Draft)[] = [];
+  #writing = 0;
+  #scheduled = false;
+  #last: Promise<void> = Promise.resolve();
+  #room: (() => void)[] = [];
+
+  constructor(ledger: Pick<Ledger, "record">, onError: (error: unknown) => void) {
+    this.#ledger = ledger;
+    this.#onError = onError;
+  }
+
+  /** Takes an entry, to be made when it is written; `undefined`, or a promise to wait for when there are too many. */
+  add(draft: () => Draft): Promise<void> | undefined {
+    this.#waiting.push(draft);
+    this.#schedule();
+    if (this.#waiting.length + this.#writing < MAX_WAITING) return undefined;
+    return new Promise((resolve) => this.#room.push(resolve));
+  }
+
+  /** Hands everything that waits to the ledger now, so that what is recorded next comes after it. */
+  hurry(): void {
+    while (this.#waiting.length > 0) this.#write();
+  }
+
+  /** Settles when everything is written. */
+  async flush(): Promise<void> {
+    this.hurry();
+    await this.#last;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#write();
+      if (this.#waiting.length > 0) this.#schedule();
+    });
+  }
+
+  #write(): void {
+    const batch = this.#waiting.splice(0, BATCH);
+    if (batch.length === 0) return;
+    this.#writing += batch.length;
+    const written = this.#record(batch).finally(() => {
+      this.#writing -= batch.length;
+      if (this.#waiting.length + this.#writing < MAX_WAITING) for (const go of this.#room.splice(0)) go();
+    });
+    this.#last = Promise.all([this.#last, written]).then(() => undefined);
+  }
+
+  async #record(batch: readonly (() => Draft)[]): Promise<void> {
+    try {
+      await this.#ledger.record(
+        batch.map((draft) => draft()),
+        { durable: false },
+      );
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+}

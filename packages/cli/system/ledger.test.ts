@@ -80,17 +80,17 @@ describe("reins up", () => {
       home,
       "log",
       "--session",
-      "reed:ahp:s-1",
+      "reed:default:s-1",
       "--quality",
       "policy_verdict",
     );
     expect(code).toBe(0);
     expect(stdout.split("\n").slice(0, -1)).toEqual([
       expect.stringMatching(
-        / policy_verdict +reins:system +reed:ahp:s-1 +[0-9a-f]{12} {2}blocked pre_prompt: no policy/,
+        / policy_verdict +reed +[0-9a-f]{12} {2}blocked pre_prompt: the agent is not on the roster/,
       ),
       expect.stringMatching(
-        / policy_verdict +reins:system +bash +[0-9a-f]{12} {2}blocked pre_action: no policy is loaded$/,
+        / policy_verdict +reed +bash +[0-9a-f]{12} {2}blocked pre_action: the agent is not on the roster/,
       ),
     ]);
     await stop(reins);
@@ -98,15 +98,22 @@ describe("reins up", () => {
     expect(entries.map(({ entry }) => [entry.quality, entry.actor])).toEqual([
       ["policy_change", "reins:system"],
       ["session_lifecycle", "reins:system"],
+      ["policy_change", "reins:system"],
       ["session_lifecycle", "reed"],
-      ["policy_verdict", "reins:system"],
+      ["policy_verdict", "reed"],
       ["session_lifecycle", "reed"],
-      ["policy_verdict", "reins:system"],
+      ["policy_verdict", "reed"],
       ["session_lifecycle", "reins:system"],
     ]);
     expect(entries.at(-2)?.entry).toMatchObject({
-      entity_id: "reed:ahp:s-1",
-      payload: { verdict: "blocked", event_type: "pre_action", tool: "bash", depth: 0, enforcement: "asked" },
+      entity_id: "reed:default:s-1",
+      payload: {
+        verdict: "blocked",
+        event_type: "pre_action",
+        facts: { tool: "bash" },
+        enforcement: "asked",
+        payload_commitment: expect.stringMatching(/^hmac-sha256:/),
+      },
     });
     const database = await readFile(join(home, "reins.db"));
     expect(database.includes("policy_verdict")).toBe(true);
@@ -118,10 +125,10 @@ describe("reins up", () => {
     await mkdir(home, { recursive: true });
     const other = await openSqlite({ path: join(home, "reins.db"), tables: [ledgerTables] });
     const reins = await up(home);
-    await reins.printed("the ledger cannot be opened");
+    await reins.printed("the home cannot be opened");
     expect(await reasonFrom(home, "bash")).toContain("in use by another process");
     await other.close();
-    await expect.poll(() => reasonFrom(home, "bash"), { timeout: 10_000 }).toContain("No policy is loaded");
+    await expect.poll(() => reasonFrom(home, "bash"), { timeout: 10_000 }).toContain("not on the roster");
     await stop(reins);
     expect((await ledger(home, "verify")).code).toBe(0);
   });
@@ -165,12 +172,12 @@ describe("reins ledger", () => {
     const summary = JSON.parse(shown.stdout);
     expect(summary).toMatchObject({
       origin: expect.stringMatching(/^reins\/[0-9a-f]{16}$/),
-      size: 4,
-      checkpoint: { size: 4 },
-      sessions: { count: 1, recent: [{ entity_id: "reed:ahp:s-1", seq: 2 }] },
+      size: 5,
+      checkpoint: { size: 5 },
+      sessions: { count: 1, recent: [{ entity_id: "reed:default:s-1", seq: 3 }] },
       keys: [{ holder: "reins:system", retired_at: null }],
     });
-    expect((await ledger(home, "show")).stdout).toContain("reed:ahp:s-1");
+    expect((await ledger(home, "show")).stdout).toContain("reed:default:s-1");
     const note = await ledger(home, "checkpoint");
     expect(note).toEqual({ code: 0, stdout: summary.checkpoint.note, stderr: "" });
     const [verdict] = await entriesOf(home, "--quality", "policy_verdict");
@@ -228,11 +235,11 @@ describe("reins ledger", () => {
     expect(verified.stdout).toMatch(/\nVERIFIED: everything holds\n$/);
     const copy = newHome();
     const imported = await ledger(copy, "import", file, "--json");
-    expect(JSON.parse(imported.stdout)).toMatchObject({ entries: 5, added: 5 });
+    expect(JSON.parse(imported.stdout)).toMatchObject({ entries: 6, added: 6 });
     expect((await ledger(copy, "verify")).code).toBe(0);
     expect((await ledger(copy, "export")).stdout).toBe(plain.stdout);
     const again = await runReins(["ledger", "import", "-", "--json", "--home", copy], {}, plain.stdout);
-    expect(JSON.parse(again.stdout)).toMatchObject({ entries: 5, added: 0 });
+    expect(JSON.parse(again.stdout)).toMatchObject({ entries: 6, added: 0 });
     const reins = await up(copy);
     expect(await reasonFrom(copy, "bash")).toContain("is a copy of the ledger");
     await reins.kill();
@@ -251,10 +258,10 @@ describe("reins ledger", () => {
     await writeFile(file, altered);
     const verified = await ledger(home, "verify", file);
     expect(verified.code).toBe(1);
-    expect(verified.stdout).toMatch(/^entry 3 \([0-9a-f]{16}\): .*\[cid_mismatch\]\n/);
-    expect(verified.stdout).toMatch(/\nNOT VERIFIED: \d+ faults?, the first at entry 3 .*\n$/);
+    expect(verified.stdout).toMatch(/^entry 4 \([0-9a-f]{16}\): .*\[cid_mismatch\]\n/);
+    expect(verified.stdout).toMatch(/\nNOT VERIFIED: \d+ faults?, the first at entry 4 .*\n$/);
     const report = JSON.parse((await ledger(home, "verify", file, "--json")).stdout);
-    expect(report).toMatchObject({ ok: false, faults: [{ code: "cid_mismatch", seq: 3 }] });
+    expect(report).toMatchObject({ ok: false, faults: [{ code: "cid_mismatch", seq: 4 }] });
     const copy = newHome();
     expect(await ledger(copy, "import", file)).toMatchObject({ code: 1, stdout: "" });
     expect((await ledger(copy, "show")).code).toBe(3);
@@ -310,7 +317,7 @@ describe("a home that was rolled back", () => {
     const shown = await ledger(home, "show");
     expect(shown).toMatchObject({ code: 1, stdout: "" });
     expect(shown.stderr).toMatch(
-      /is shorter than it was.*\n {2}Seen before: .* 8 entries.*\n {2}Found now: .* 4 entries/,
+      /is shorter than it was.*\n {2}Seen before: .* 9 entries.*\n {2}Found now: .* 5 entries/,
     );
     const refused = await runReins(["up", "--port", "0", "--home", home]);
     expect(refused.code).toBe(1);

@@ -14,7 +14,7 @@ describe("reins ahp send", () => {
     await listening(["up", "--port", "0", "--home", home]);
     expect(await send("pre_action")).toMatchObject({
       code: 10,
-      stdout: expect.stringMatching(/^block: No policy is loaded/),
+      stdout: expect.stringMatching(/^block: the agent is not on the roster/),
       stderr: "",
     });
     expect(await send("post_action")).toMatchObject({ code: 0, stdout: "sent\n" });

@@ -14,10 +14,10 @@ function newHome(): string {
   return join(folder, `home-${count}`);
 }
 
-/** `reins up` on any free port; its last line at the start is the warning about the policy. */
+/** `reins up` on any free port, once its home is open. */
 async function up(home: string, ...flags: string[]): Promise<Reins> {
   const reins = await listening(["up", "--port", "0", "--home", home, ...flags]);
-  await reins.printed("No policy is loaded");
+  await reins.printed("rules are in force");
   return reins;
 }
 
@@ -32,7 +32,7 @@ async function decisionOf(transport: Transport) {
 }
 
 describe("reins up", () => {
-  it("serves HTTP, WebSocket and the socket, and allows nothing", async () => {
+  it("serves HTTP, WebSocket and the socket, and decides by the constitution it wrote", async () => {
     const home = newHome();
     const reins = await up(home);
     const transports: Transport[] = [
@@ -45,7 +45,7 @@ describe("reins up", () => {
       expect(harness.harness_info).toMatchObject({ name: "reins", version: expect.stringMatching(/^\d/) });
       expect(decision).toMatchObject({
         decision: "block",
-        reason: expect.stringContaining("No policy is loaded"),
+        reason: "the agent is not on the roster; register it with reins roster add",
       });
     }
     expect(reins.addressOf("http")).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ahp$/);

@@ -7,8 +7,10 @@ export {
   type Limit,
   RuleVerdict,
 } from "./constitution/constitution.ts";
+export { type DefaultFile, defaultFile } from "./constitution/default-file.ts";
 export { milliseconds } from "./constitution/duration.ts";
-export { type ConstitutionText, loadPolicy } from "./constitution/load.ts";
+export { loadPolicy } from "./constitution/load.ts";
+export type { ConstitutionText } from "./constitution/text.ts";
 export type { ControlEvent } from "./control-event.ts";
 export type { Explanation, RuleOutcome } from "./decision/explain.ts";
 export { NO_RULE, Policy, type PolicyHashes } from "./decision/policy.ts";

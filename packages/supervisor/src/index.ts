@@ -14,12 +14,13 @@ export {
 export type { Setting, Workplace } from "./decision/workplace.ts";
 export { Harness, type HarnessOptions, harnessTables } from "./harness/harness.ts";
 export { Identity, type IdentityOptions } from "./identity/identity.ts";
-export { actorOf, isAdmin, type Principal } from "./identity/principal.ts";
+export { actorOf, isAdmin, LOCAL, type Principal } from "./identity/principal.ts";
 export { identityRoutes } from "./identity/routes/identity-routes.ts";
 export { identityTables } from "./identity/tables/tables.ts";
 export { Limits } from "./limits/limits.ts";
 export { limitTables } from "./limits/tables.ts";
-export { policyFiles, writeIfMissing } from "./policies/policy-home.ts";
+export { writeFirstFiles } from "./policies/first-files.ts";
+export { policyFiles } from "./policies/policy-home.ts";
 export { PolicyKeeper, type PolicyKeeperOptions, type PolicyStatus } from "./policies/policy-keeper.ts";
 export { redact } from "./record/redact.ts";
 export { type RunListener, Runs } from "./runs/runs.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { KeyFolder, KeyRing, Ledger, LedgerError, LedgerReader, ledgerTables } from "@reins/ledger";
-import { openSqlite, type Store } from "@reins/store";
+import { type Operations, openSqlite, type Store, type Tables } from "@reins/store";
 import { databaseIn, keysIn } from "../home.ts";
 import type { Notice } from "../notice.ts";
 import { checkSeen } from "./check-seen.ts";
@@ -9,6 +9,8 @@ import type { SeenCheckpoints } from "./seen-checkpoints.ts";
 /** What opening a ledger for writing needs to know. */
 export interface WriteOptions {
   readonly home: string;
+  /** What the database holds, the ledger's own tables among it; by default only those. */
+  readonly tables?: readonly Tables<Operations, Operations>[];
   readonly seen: SeenCheckpoints;
   readonly notice: Notice;
   /** Told when a checkpoint could not be made. */
@@ -18,19 +20,19 @@ export interface WriteOptions {
 /** The ledger of a home, for the one process that may write to it. */
 export class WritableLedger {
   readonly ledger: Ledger;
-  readonly #store: Store;
+  readonly store: Store;
   readonly #options: WriteOptions;
 
   private constructor(ledger: Ledger, store: Store, options: WriteOptions) {
     this.ledger = ledger;
-    this.#store = store;
+    this.store = store;
     this.#options = options;
   }
 
   /** Opens the ledger of a home, or begins it. Nothing is added to one that was changed since it was last seen. */
   static async open(options: WriteOptions): Promise<WritableLedger> {
-    const { home, onCheckpointError } = options;
-    const store = await openSqlite({ path: databaseIn(home), tables: [ledgerTables] });
+    const { home, onCheckpointError, tables = [ledgerTables] } = options;
+    const store = await openSqlite({ path: databaseIn(home), tables });
     try {
       const begun = await checkBegun(store, options);
       const ledger = await Ledger.open({
@@ -53,13 +55,13 @@ export class WritableLedger {
       await this.ledger.close();
       await checkSeen(this.ledger, this.#options.home, this.#options.seen, this.#options.notice);
     } finally {
-      await this.#store.close();
+      await this.store.close();
     }
   }
 
   /** Lets go of the home at once, after a failure. */
   async abandon(): Promise<void> {
-    await this.#store.close();
+    await this.store.close();
   }
 }
 

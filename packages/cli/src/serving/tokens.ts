@@ -13,10 +13,13 @@ export function readTokens(flags: readonly string[], environment: NodeJS.Process
   return token === undefined || token === "" ? [] : secretsOf(token, "REINS_TOKEN");
 }
 
-/** Lets in whoever shows one of the secrets; everybody when there is none. */
-export function authenticatorOf(tokens: readonly string[]): { authenticate?: Authenticator } {
+/** Lets in whoever shows one of the secrets, by default under a name for each; everybody when there is none. */
+export function authenticatorOf(
+  tokens: readonly string[],
+  principal?: string,
+): { authenticate?: Authenticator } {
   if (tokens.length === 0) return {};
-  const known = tokens.map((secret, index) => ({ principal: `token-${index + 1}`, secret }));
+  const known = tokens.map((secret, index) => ({ principal: principal ?? `token-${index + 1}`, secret }));
   return { authenticate: knownTokens(known) };
 }
 

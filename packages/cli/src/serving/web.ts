@@ -13,6 +13,8 @@ export interface WebPlace {
   readonly protocols: NonNullable<HttpOptions["protocols"]>;
   /** Secrets of which one must be shown; without any, everybody is served. */
   readonly tokens: readonly string[];
+  /** Whom the tokens stand for; by default each has a name of its own. */
+  readonly principal?: string;
   /** Names by which the server may be addressed, beside its own. */
   readonly allowHosts: readonly string[];
   readonly tls?: NonNullable<HttpOptions["tls"]>;
@@ -31,7 +33,7 @@ export async function serveWeb(server: AhpServer, place: WebPlace): Promise<Open
     path,
     protocols,
     allowedHosts,
-    ...authenticatorOf(tokens),
+    ...authenticatorOf(tokens, place.principal),
     ...(tls && { tls }),
   };
   try {

@@ -73,7 +73,10 @@ const members = {
         .array(z.enum(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]))
         .min(1)
         .optional(),
-      zone: z.string().optional(),
+      zone: z
+        .string()
+        .refine(isTimeZone, "there is no such time zone; give one such as Europe/Berlin")
+        .optional(),
     })
     .optional(),
 };
@@ -115,3 +118,11 @@ export const Condition = z.strictObject({
   after: oneOrMany(AfterCondition).optional(),
 });
 export type Condition = z.infer<typeof Condition>;
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }) !== undefined;
+  } catch {
+    return false;
+  }
+}

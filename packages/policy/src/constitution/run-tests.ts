@@ -1,25 +1,36 @@
 import type { DecisionInput } from "../conditions/input.ts";
 import type { Policy } from "../decision/policy.ts";
+import type { PolicyVerdict } from "../decision/verdict.ts";
 import { type Effect, PLACES } from "../effect.ts";
-import type { PolicyTest } from "./constitution.ts";
+import type { PolicyTest, RuleVerdict } from "./constitution.ts";
 
-/** An example that did not get the verdict it should. */
-export interface FailedTest {
+/** An example, and the verdict it got. */
+export interface TestOutcome {
   readonly index: number;
-  readonly message: string;
+  readonly test: PolicyTest;
+  readonly got: Pick<PolicyVerdict, "verdict" | "rule">;
+  /** Why that is not what it should be; absent when it is. */
+  readonly fault: string | undefined;
 }
 
 /** Runs the examples of a constitution on itself. */
-export function runTests(policy: Policy): FailedTest[] {
-  return policy.file.tests.flatMap((test, index) => {
+export function testOutcomes(policy: Policy): TestOutcome[] {
+  return policy.file.tests.map((test, index) => {
     const { verdict, rule } = policy.decide(inputOf(test));
-    const by = rule === undefined ? "no rule" : `rule "${rule}"`;
-    if (verdict !== test.expect) {
-      return [{ index, message: `test "${test.name}": expected ${test.expect}, got ${verdict} by ${by}` }];
-    }
-    if (test.rule === undefined || test.rule === rule) return [];
-    return [{ index, message: `test "${test.name}": expected rule "${test.rule}", got ${verdict} by ${by}` }];
+    return { index, test, got: { verdict, rule }, fault: faultOf(test, verdict, rule) };
   });
+}
+
+/** What is wrong with the examples that did not get the verdict they should. */
+export function runTests(policy: Policy): { readonly message: string }[] {
+  return testOutcomes(policy).flatMap(({ fault }) => (fault === undefined ? [] : [{ message: fault }]));
+}
+
+function faultOf(test: PolicyTest, verdict: RuleVerdict, rule: string | undefined): string | undefined {
+  const got = `got ${verdict} by ${rule === undefined ? "no rule" : `rule "${rule}"`}`;
+  if (verdict !== test.expect) return `test "${test.name}": expected ${test.expect}, ${got}`;
+  if (test.rule === undefined || test.rule === rule) return undefined;
+  return `test "${test.name}": expected rule "${test.rule}", ${got}`;
 }
 
 function inputOf({ given }: PolicyTest): DecisionInput {

@@ -1,8 +1,10 @@
+import { blake3Hex } from "../blake3.ts";
 import { compilePlain, many } from "../conditions/compile.ts";
 import type { DecisionInput } from "../conditions/input.ts";
 import { rulesOf } from "../constitution/approval-lists.ts";
 import type { ConstitutionFile, Limit, Rule } from "../constitution/constitution.ts";
 import { milliseconds } from "../constitution/duration.ts";
+import type { ConstitutionText } from "../constitution/text.ts";
 import type { Sequence } from "../history/sequence.ts";
 import { type CompiledRule, compileRule } from "./compiled-rule.ts";
 import { type Explanation, explain } from "./explain.ts";
@@ -22,6 +24,8 @@ export interface PolicyHashes {
 export class Policy {
   readonly file: ConstitutionFile;
   readonly hashes: PolicyHashes;
+  /** What it was made from. */
+  readonly text: ConstitutionText;
   /** What must be counted for the rules that ask about earlier actions. */
   readonly sequences: readonly Sequence[];
   readonly rules: readonly CompiledRule[];
@@ -33,8 +37,10 @@ export class Policy {
   readonly #verdicts: readonly PolicyVerdict[];
   readonly #noRule: PolicyVerdict;
 
-  constructor(file: ConstitutionFile, hashes: PolicyHashes) {
+  constructor(file: ConstitutionFile, text: ConstitutionText) {
     this.file = file;
+    this.text = text;
+    const hashes = { constitution_hash: blake3Hex(text.prose), rules_hash: blake3Hex(text.rules) };
     this.hashes = hashes;
     const sequences: Sequence[] = [];
     const rules = rulesOf(file);
@@ -71,8 +77,8 @@ export class Policy {
   }
 }
 
-/** Every dotted path under an `arguments` condition, wherever in the file it stands. */
-function argumentPathsIn(value: unknown): string[] {
+/** Every dotted path under an `arguments` condition, wherever in a file or a condition it stands. */
+export function argumentPathsIn(value: unknown): string[] {
   if (Array.isArray(value)) return [...new Set(value.flatMap(argumentPathsIn))];
   if (typeof value !== "object" || value === null) return [];
   const paths = Object.entries(value).flatMap(([name, member]) =>

@@ -33,7 +33,9 @@ const RECORDED = new Set(["session_start", "session_end", "post_action", "post_r
  * The supervisor as an AHP harness. Agents outside of Reins ask and honour the answer, so what is decided here is
  * `asked`. The typed families keep the protocol's own defaults.
  */
-export function supervisorHandlers(parts: SupervisorParts): Handlers {
+export function supervisorHandlers(
+  parts: SupervisorParts,
+): Required<Pick<Handlers, "event" | "notification" | "query">> {
   return {
     event: (event, call) => decide(parts, event, call),
     notification: (event, call) => note(parts, event, call),

@@ -70,7 +70,9 @@ export class BufferedRecords {
         { durable: false },
       );
     } catch (error) {
-      this.#onError(error);
+      if (batch.length === 1) this.#onError(error);
+      // One that cannot be written must not take the others with it.
+      else for (const draft of batch) await this.#record([draft]);
     }
   }
 }

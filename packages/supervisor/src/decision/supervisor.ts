@@ -16,6 +16,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import type { Limits } from "../limits/limits.ts";
 import { limitTables } from "../limits/tables.ts";
 import type { Usage, Use } from "../limits/usage.ts";
+import type { Commitment } from "../record/commitment.ts";
 import { sessionKey } from "../record/session-key.ts";
 import { BufferedRecords } from "./buffered-records.ts";
 import type { Decided } from "./decided.ts";
@@ -42,7 +43,9 @@ export interface SupervisorOptions {
   readonly gatherFacts: GatherFacts;
   readonly targetState?: TargetState;
   readonly harnesses?: Harnesses;
-  /** Told when the entry of a verdict that let nothing through could not be written. */
+  /** Commits to what an agent sent, which itself is not recorded. */
+  readonly commitment?: Pick<Commitment, "to">;
+  /** Told when a verdict could not be written. */
   readonly onRecordError?: (error: unknown) => void;
   readonly clock?: Clock;
   readonly newId?: () => string;
@@ -262,8 +265,9 @@ export class Supervisor {
       ...(modified && { modified_arguments: course.modified }),
     };
     const { hashes, argumentPaths } = policy;
-    const { first, remarks } = course;
-    const draft = () => verdictDraft({ input, decided, hashes, policy: first, argumentPaths, remarks });
+    const { first, remarks, event } = course;
+    const rest = { hashes, policy: first, argumentPaths, remarks };
+    const draft = () => verdictDraft({ input, decided, ...rest, commitment: this.#commitTo(event) });
     if (letsThrough(verdict.verdict)) return this.#release(course, decided, draft);
     standing.limits.release(course.uses);
     await this.#buffered.add(draft);
@@ -283,6 +287,7 @@ export class Supervisor {
       return { ...decided, entry };
     } catch (error) {
       standing.limits.release(uses);
+      this.#options.onRecordError?.(error);
       return blocked(subject, `the verdict could not be written: ${textOf(error)}`);
     }
   }
@@ -306,8 +311,12 @@ export class Supervisor {
     const at = this.#clock.now().getTime();
     const input: DecisionInput = { event_type: event.event_type, action, subject, counters: {}, at };
     const record = { input, decided, hashes: undefined, argumentPaths: [], remarks: [] };
-    await this.#buffered.add(() => verdictDraft(record));
+    await this.#buffered.add(() => verdictDraft({ ...record, commitment: this.#commitTo(event) }));
     return decided;
+  }
+
+  #commitTo({ payload }: ControlEvent): string | undefined {
+    return this.#options.commitment?.to(payload);
   }
 
   #noteOpen({ input, subject, uses }: Course, entry: string): void {

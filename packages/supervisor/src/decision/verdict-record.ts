@@ -15,13 +15,15 @@ export interface VerdictRecord {
   readonly policy?: Pick<PolicyVerdict, "verdict" | "rule"> | undefined;
   /** Members of the arguments that the policy looks at; the others are not kept. */
   readonly argumentPaths: readonly string[];
+  /** The keyed commitment to exactly what the agent sent. */
+  readonly commitment?: string | undefined;
   /** What else happened on the way, such as an external harness that was not reached. */
   readonly remarks: readonly string[];
 }
 
 /** The entry of a verdict: who, what, by which rule, and everything needed to decide it again. */
 export function verdictDraft(record: VerdictRecord): Draft {
-  const { input, decided, hashes, argumentPaths, remarks, policy } = record;
+  const { input, decided, hashes, argumentPaths, remarks, policy, commitment } = record;
   const { action, subject, event_type, counters, at } = input;
   return {
     quality: "policy_verdict",
@@ -48,6 +50,7 @@ export function verdictDraft(record: VerdictRecord): Draft {
       ...(policy &&
         overruled(policy, decided) && { policy: { verdict: policy.verdict, rule: policy.rule ?? null } }),
       ...(decided.approval !== undefined && { approval: decided.approval }),
+      ...(commitment !== undefined && { payload_commitment: commitment }),
       ...(remarks.length > 0 && { remarks }),
     },
   };

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Ledger } from "@reins/ledger";
 import type { Operations, Store, Tables } from "@reins/store";
 import { Approvals, type ApprovalsOptions } from "../approvals/approvals.ts";
@@ -9,6 +10,7 @@ import { Identity } from "../identity/identity.ts";
 import { identityTables } from "../identity/tables/tables.ts";
 import { limitTables } from "../limits/tables.ts";
 import { PolicyKeeper, type PolicyStatus } from "../policies/policy-keeper.ts";
+import { Commitment } from "../record/commitment.ts";
 import { Runs } from "../runs/runs.ts";
 import { runTables } from "../runs/tables.ts";
 import { Facts } from "./facts.ts";
@@ -49,7 +51,14 @@ export class Harness {
   readonly supervisor: Supervisor;
   readonly #harnesses = new Harnesses();
 
-  private constructor(options: HarnessOptions, identity: Identity, policies: PolicyKeeper) {
+  private constructor(
+    options: HarnessOptions,
+    {
+      identity,
+      policies,
+      commitment,
+    }: { identity: Identity; policies: PolicyKeeper; commitment: Commitment },
+  ) {
     const { home, userHome, store, ledger, clock = systemClock, webhooks, onError } = options;
     this.home = home;
     this.store = store;
@@ -72,6 +81,7 @@ export class Harness {
       policyFor: policies.policyFor,
       gatherFacts: new Facts({ harness: home, userHome }).gather,
       targetState,
+      commitment,
       harnesses: this.#harnesses,
       ...(onError && { onRecordError: onError }),
     });
@@ -84,7 +94,8 @@ export class Harness {
     const tenants = async () => (await identity.listTenants()).map(({ id }) => id);
     const watch = { home, ledger, clock, tenants, ...(onPolicy && { onChange: onPolicy }) };
     const policies = await PolicyKeeper.open(watch);
-    return new Harness(options, identity, policies);
+    const commitment = await Commitment.open(join(home, "keys"));
+    return new Harness(options, { identity, policies, commitment });
   }
 
   /** Ends what runs in the background. */

@@ -39,11 +39,14 @@ export async function readIfThere(path: string): Promise<Buffer | undefined> {
 }
 
 /** Writes a file that is not there yet, in one step. Says whether it did. */
-export async function writeIfMissing(path: string, text: string | Uint8Array): Promise<boolean> {
+export async function writeIfMissing(
+  path: string,
+  text: () => string | Promise<Uint8Array>,
+): Promise<boolean> {
   if (await readIfThere(path)) return false;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomUUID()}`;
-  await writeFile(temporary, text, { mode: 0o600, flush: true });
+  await writeFile(temporary, await text(), { mode: 0o600, flush: true });
   await rename(temporary, path);
   return true;
 }

@@ -11,6 +11,7 @@ import {
 import { type Clock, systemClock } from "../clock.ts";
 import { DEFAULT_TENANT } from "../identity/principal.ts";
 import { SupervisorError } from "../supervisor-error.ts";
+import { lastInForce, policyDraft } from "./policy-entry.ts";
 import { type PolicyFiles, policyFiles, readIfThere, readPolicyFiles } from "./policy-home.ts";
 
 /** How a tenant's policy stands. */
@@ -122,7 +123,7 @@ export class PolicyKeeper {
     if (before?.seen === seen) return;
     const kept: Kept = {
       tenant,
-      policy: undefined,
+      policy: before ? undefined : await lastInForce(this.#options.ledger, tenant),
       ...before,
       waiting: undefined,
       fault: undefined,
@@ -141,16 +142,7 @@ export class PolicyKeeper {
 
   /** Puts a policy into force, once the ledger says so. */
   async #enforce(kept: Kept, policy: Policy, actor: string): Promise<void> {
-    const payload = {
-      change: "constitution",
-      tenant: kept.tenant,
-      ...policy.hashes,
-      before: kept.policy?.hashes ?? null,
-      rules: policy.rules.length,
-    };
-    await this.#options.ledger.record([
-      { quality: "policy_change", actor, target: kept.tenant, tags: ["constitution"], payload },
-    ]);
+    await this.#options.ledger.record([policyDraft(kept, policy, actor)]);
     this.#keep({ ...kept, policy });
   }
 

@@ -17,9 +17,10 @@ const SECRETS: readonly RegExp[] = [
 
 const MARK = "[redacted]";
 
-/** A value for the record: every string in it without the secrets we can recognise. */
+/** A value for the record: every string in it well-formed and without the secrets we can recognise. */
 export function redact(value: unknown): unknown {
-  if (typeof value === "string") return SECRETS.reduce((text, secret) => text.replace(secret, MARK), value);
+  if (typeof value === "string")
+    return SECRETS.reduce((text, secret) => text.replace(secret, MARK), value.toWellFormed());
   if (Array.isArray(value)) return value.map(redact);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, redact(member)]));

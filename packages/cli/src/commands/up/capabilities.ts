@@ -1,7 +1,7 @@
-import { EventType } from "@reins/ahp";
+import { EventType, isSpecialised } from "@reins/ahp";
 
-/** What the harness of `reins up` can do: every event, and batches. It answers no queries. */
+/** What the harness of `reins up` can do: every event that it decides or takes note of, batches and queries. */
 export const CAPABILITIES: readonly string[] = [
-  ...EventType.options.filter((type) => type !== "handshake" && type !== "query"),
+  ...EventType.options.filter((type) => !isSpecialised(type) && type !== "handshake"),
   "batch",
 ];

@@ -22,7 +22,8 @@ export function declareUp(program: Command): void {
     .summary("serve the agents of this machine")
     .description(
       "Serves AHP over HTTP and WebSocket at /ahp, and on ahp.sock in the home folder.\n" +
-        "Every verdict is on disk, in the ledger of the home, before it is told; see reins ledger.\n" +
+        "Decides by the constitution of the home, which is written on the first start; see reins policy.\n" +
+        "What is let through is on disk, in the ledger of the home, before it is told; see reins ledger.\n" +
         "Runs until Ctrl-C; what is under way may finish, a second Ctrl-C ends it at once (exit code 130).\n" +
         "Logs human lines on a terminal and one JSON document per line elsewhere.",
     )
@@ -32,6 +33,11 @@ export function declareUp(program: Command): void {
     .option(
       "--token <secret>",
       "secret that HTTP and WebSocket clients must show; @file reads one per line; may be repeated",
+      repeated,
+    )
+    .option(
+      "--workspace <folder>",
+      "folder in which agents that only speak AHP work; may be repeated",
       repeated,
     )
     .option("--allow-host <name>", "name this machine is addressed by; may be repeated", repeated)

@@ -9,6 +9,7 @@ describe("the settings of reins up", () => {
       home: "/data/reins",
       tokens: [],
       allowHosts: [],
+      workspaces: [],
     });
   });
 

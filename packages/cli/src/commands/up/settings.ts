@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { homeFolder } from "../../home.ts";
 import { DEFAULT_PORT, readPort } from "../../serving/port.ts";
 import { readTokens } from "../../serving/tokens.ts";
@@ -10,6 +11,7 @@ export interface UpFlags {
   readonly home?: string;
   readonly token?: readonly string[];
   readonly allowHost?: readonly string[];
+  readonly workspace?: readonly string[];
 }
 
 /** Where `reins up` listens and for whom. */
@@ -19,6 +21,8 @@ export interface UpSettings {
   readonly home: string;
   readonly tokens: readonly string[];
   readonly allowHosts: readonly string[];
+  /** The folders in which agents that only speak AHP work, absolute. */
+  readonly workspaces: readonly string[];
 }
 
 /** Flags override the environment, the environment overrides the defaults; an empty variable counts as unset. */
@@ -29,6 +33,7 @@ export function settleUp(flags: UpFlags, environment: NodeJS.ProcessEnv): UpSett
     home: homeFolder(flags.home, environment),
     tokens: readTokens(flags.token ?? [], environment),
     allowHosts: flags.allowHost ?? [],
+    workspaces: (flags.workspace ?? []).map((folder) => resolve(folder)),
   };
 }
 

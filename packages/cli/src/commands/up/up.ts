@@ -1,4 +1,6 @@
+import { homedir } from "node:os";
 import { AhpServer } from "@reins/ahp";
+import { HarnessDoor } from "../../harness/harness-door.ts";
 import { openHome, socketIn } from "../../home.ts";
 import { logLevel } from "../../log/level.ts";
 import { type Log, openLog } from "../../log/logger.ts";
@@ -10,9 +12,11 @@ import { watchForStop } from "../../serving/stop.ts";
 import { serveWeb } from "../../serving/web.ts";
 import { version } from "../../version.ts";
 import { CAPABILITIES } from "./capabilities.ts";
-import { NO_POLICY, type Witness, withoutPolicy } from "./no-policy.ts";
-import { Recorder } from "./record/recorder.ts";
+import { ahpHarness, type Witness } from "./harness.ts";
 import { settleUp, type UpFlags, type UpSettings } from "./settings.ts";
+
+/** Whoever shows the token of this Reins stands for the operator at this machine. */
+const OPERATOR = "local";
 
 /** Serves the agents of this machine until asked to stop. */
 export async function up(flags: UpFlags): Promise<void> {
@@ -21,32 +25,42 @@ export async function up(flags: UpFlags): Promise<void> {
   const log = await openLog(process.stdout, logLevel(flags.verbose, process.env));
   const { othersMayWrite } = await openHome(settings.home);
   const stop = watchForStop();
-  const recorder = recorderOf(settings, log);
-  const opened = await open(settings, recorder, log);
+  const door = doorTo(settings, log);
+  const opened = await open(settings, door, log);
   announce(opened, log);
-  recorder.start();
   log.info({ version: version(), home: settings.home }, `reins ${version()} is up; Ctrl-C stops it`);
   warn(settings, othersMayWrite, log);
-  await serveUntilStopped(opened, stop, log, recorder);
+  door.start();
+  await serveUntilStopped(opened, stop, log, door);
 }
 
-/** The ledger is loaded and opened while this Reins listens already. */
-function recorderOf({ home }: UpSettings, log: Log): Recorder {
-  const open = async () => {
-    const { OpenRecord } = await import("./record/open-record.ts");
-    return OpenRecord.open(home, log);
+/** The harness is loaded and opened while this Reins listens already. */
+function doorTo({ home }: UpSettings, log: Log): HarnessDoor {
+  const open = async (report: (error: unknown) => void) => {
+    const { OpenHarness } = await import("../../harness/open-harness.ts");
+    return OpenHarness.open(home, log, report);
   };
-  return new Recorder({ open, log, now: () => performance.now() });
+  return new HarnessDoor({ open, log, now: () => performance.now() });
 }
 
 /** The socket comes first: it tells whether a Reins runs on this home, whatever port that one has. */
-function open({ host, port, home, tokens, allowHosts }: UpSettings, recorder: Recorder, log: Log) {
-  const server = new AhpServer(withoutPolicy(recorder, witnessOf(log)), {
+function open({ host, port, home, tokens, allowHosts, workspaces }: UpSettings, door: HarnessDoor, log: Log) {
+  const workplace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
+  const server = new AhpServer(ahpHarness({ harness: door.harness, workplace, witness: witnessOf(log) }), {
     info: { name: "reins", version: version(), capabilities: [...CAPABILITIES] },
     onDropped: (reason, text) => log.debug({ reason, length: text.length }, "dropped a message"),
   });
   const protocols = ["http", "websocket"] as const;
-  const place = { host, port, path: "/ahp", protocols, tokens, allowHosts, command: "reins up" };
+  const place = {
+    host,
+    port,
+    path: "/ahp",
+    protocols,
+    tokens,
+    principal: OPERATOR,
+    allowHosts,
+    command: "reins up",
+  };
   return startAll([
     () => serveSocket(server, socketIn(home), alreadyRunning(home)),
     () => serveWeb(server, place),
@@ -61,7 +75,6 @@ function alreadyRunning(home: string) {
 }
 
 function warn({ host, home }: UpSettings, othersMayWrite: boolean, log: Log): void {
-  log.warn(NO_POLICY);
   if (!isLoopback(host))
     log.warn("tokens and events travel unencrypted: put a TLS proxy in front of this port");
   if (othersMayWrite) log.warn({ home }, "other users may write to the home folder; run: chmod 700 <home>");

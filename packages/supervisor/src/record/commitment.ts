@@ -1,7 +1,8 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { canonicalJson } from "@reins/ledger";
-import { readKept, writeKept } from "../../../ledger/kept-file.ts";
+import { readIfThere, writeIfMissing } from "../policies/policy-home.ts";
+import { SupervisorError } from "../supervisor-error.ts";
 
 const KEY_BYTES = 32;
 
@@ -19,19 +20,24 @@ export class Commitment {
   /** The commitments of a home, whose key lies among its others; made on first use. */
   static async open(keys: string): Promise<Commitment> {
     const path = join(keys, "commitment.key");
-    const kept = await readKept(path);
-    if (kept === undefined) {
-      const key = randomBytes(KEY_BYTES);
-      await writeKept(path, `${key.toString("hex")}\n`);
-      return new Commitment(key);
-    }
-    const key = Buffer.from(kept.trimEnd(), "hex");
+    await writeIfMissing(path, () => `${randomBytes(KEY_BYTES).toString("hex")}\n`);
+    const kept = await readIfThere(path);
+    const key = Buffer.from(kept?.toString("utf8").trimEnd() ?? "", "hex");
     if (key.length === KEY_BYTES) return new Commitment(key);
-    throw new Error(`the key file ${path} is damaged; bring it back from a backup`);
+    throw new SupervisorError("invalid", `the key file ${path} is damaged; bring it back from a backup`);
   }
 
   /** The commitment to a JSON value. */
   to(value: unknown): string {
-    return `hmac-sha256:${createHmac("sha256", this.#key).update(canonicalJson(value)).digest("hex")}`;
+    return `hmac-sha256:${createHmac("sha256", this.#key).update(textOf(value)).digest("hex")}`;
+  }
+}
+
+/** The canonical form; of what has none, such as half of a surrogate pair, the form that JavaScript gives it. */
+function textOf(value: unknown): string {
+  try {
+    return canonicalJson(value);
+  } catch {
+    return JSON.stringify(value) ?? "null";
   }
 }

@@ -20,6 +20,12 @@ describe("a commitment", () => {
     expect((await stat(join(keys, "commitment.key"))).mode & 0o777).toBe(0o600);
   });
 
+  it("is made also of text that no canonical form has", async () => {
+    const { to } = await Commitment.open(join(folder, "odd")).then((made) => ({ to: made.to.bind(made) }));
+    expect(to({ text: "\ud800" })).toBe(to({ text: "\ud800" }));
+    expect(to({ text: "\ud800" })).not.toBe(to({ text: "\ud801" }));
+  });
+
   it("cannot be guessed without the key", async () => {
     const [here, there] = [
       await Commitment.open(join(folder, "a")),

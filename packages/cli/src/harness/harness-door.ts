@@ -1,0 +1,94 @@
+import type { Harness } from "@reins/supervisor";
+import { CliError } from "../errors/cli-error.ts";
+import { textOf } from "../errors/render.ts";
+import type { Log } from "../log/logger.ts";
+import type { OpenHarness } from "./open-harness.ts";
+
+/** A harness that is open. */
+export type HarnessPort = Pick<OpenHarness, "harness" | "close" | "abandonAfter">;
+
+/** What a door needs. */
+export interface DoorOptions {
+  /** Opens the harness, which reports what went wrong in it later. */
+  readonly open: (report: (error: unknown) => void) => Promise<HarnessPort>;
+  readonly log: Pick<Log, "error">;
+  /** Milliseconds from any beginning. */
+  readonly now: () => number;
+}
+
+/** A harness that could not be opened is tried again for whoever needs it next, but not more often than this. */
+const RETRY_MS = 1_000;
+
+/**
+ * The way to the harness of a home. Opening takes longer than listening, so it happens beside that, and whoever comes
+ * first waits for it; one whose store broke is opened anew.
+ */
+export class HarnessDoor {
+  /** Rejects when this Reins must not go on, because its ledger is not the one it was. */
+  readonly refused: Promise<never>;
+  readonly #options: DoorOptions;
+  readonly #refuse: (error: CliError) => void;
+  #opening: Promise<HarnessPort> | undefined;
+  #failedAt: number | undefined;
+  #closed = false;
+
+  constructor(options: DoorOptions) {
+    this.#options = options;
+    const { promise, reject } = Promise.withResolvers<never>();
+    promise.catch(() => undefined);
+    this.refused = promise;
+    this.#refuse = reject;
+  }
+
+  /** Begins to open the harness. What goes wrong is told to the log, and to whoever comes. */
+  start(): void {
+    this.#opened().catch(() => undefined);
+  }
+
+  /** The harness, once it is open. */
+  readonly harness = async (): Promise<Harness> => (await this.#opened()).harness;
+
+  /** Closes the harness. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const opened = await this.#opening?.catch(() => undefined);
+    await opened?.close().catch((error: unknown) => this.#tell(error, "the record could not be closed"));
+  }
+
+  #opened(): Promise<HarnessPort> {
+    const { now } = this.#options;
+    if (this.#failedAt !== undefined && !this.#closed && now() - this.#failedAt >= RETRY_MS) {
+      this.#opening = undefined;
+      this.#failedAt = undefined;
+    }
+    this.#opening ??= this.#open();
+    return this.#opening;
+  }
+
+  async #open(): Promise<HarnessPort> {
+    try {
+      const opening = Promise.withResolvers<HarnessPort>();
+      const report = (error: unknown) => {
+        this.#tell(error, "something went wrong in the background");
+        void opening.promise.then((opened) => this.#abandonAfter(opened, error));
+      };
+      opening.resolve(await this.#options.open(report));
+      return await opening.promise;
+    } catch (error) {
+      this.#failedAt = this.#options.now();
+      if (error instanceof CliError) this.#refuse(error);
+      else this.#tell(error, "the home cannot be opened, so nothing is allowed");
+      throw error;
+    }
+  }
+
+  /** After an error that leaves nothing to write to, whoever comes later finds the harness opened anew. */
+  async #abandonAfter(opened: HarnessPort, error: unknown): Promise<void> {
+    if (this.#closed || !(await opened.abandonAfter(error))) return;
+    if ((await this.#opening?.catch(() => undefined)) === opened) this.#failedAt = this.#options.now();
+  }
+
+  #tell(error: unknown, message: string): void {
+    this.#options.log.error({ error: textOf(error) }, message);
+  }
+}

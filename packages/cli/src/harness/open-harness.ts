@@ -1,0 +1,94 @@
+import { homedir } from "node:os";
+import { ledgerTables, SYSTEM } from "@reins/ledger";
+import { type Operations, StoreError, type StoreErrorCode, type Tables } from "@reins/store";
+import { Harness, harnessTables, type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
+import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
+import { WritableLedger } from "../ledger/write-ledger.ts";
+import type { Log } from "../log/logger.ts";
+import { version } from "../version.ts";
+
+/** After these a store takes nothing more until it is opened anew. */
+const BROKEN: ReadonlySet<StoreErrorCode> = new Set(["io", "corrupt", "closed"]);
+
+/** The tables of a home. */
+export const homeTables: readonly Tables<Operations, Operations>[] = [ledgerTables, ...harnessTables];
+
+/** Everything that decides in a home, open, for the one process that may write to it. */
+export class OpenHarness {
+  readonly harness: Harness;
+  readonly #writable: WritableLedger;
+
+  private constructor(harness: Harness, writable: WritableLedger) {
+    this.harness = harness;
+    this.#writable = writable;
+  }
+
+  /** Opens what decides in a home, writing the first constitution and roster where there is none, and records the start. */
+  static async open(home: string, log: Log, report: (error: unknown) => void): Promise<OpenHarness> {
+    const written = await writeFirstFiles(home);
+    for (const path of written) log.info({ path }, `wrote ${path}; read it, change it`);
+    const writable = await WritableLedger.open({
+      home,
+      tables: homeTables,
+      seen: SeenCheckpoints.ofUser(process.env),
+      notice: (message) => log.info(message),
+      onCheckpointError: (error) => log.error({ err: error }, "a checkpoint could not be made"),
+    });
+    try {
+      const { ledger, store } = writable;
+      await ledger.record([serverDraft("server_start")]);
+      const harness = await Harness.open({
+        home,
+        userHome: homedir(),
+        store,
+        ledger,
+        onPolicy: (status) => tellPolicy(status, log),
+        onError: report,
+      });
+      log.info({ ledger: ledger.origin }, `what is decided is recorded in the ledger ${ledger.origin}`);
+      return new OpenHarness(harness, writable);
+    } catch (error) {
+      await writable.abandon();
+      throw error;
+    }
+  }
+
+  /** Records the end and lets go of the home. */
+  async close(): Promise<void> {
+    try {
+      await this.harness.close();
+      await this.#writable.ledger.record([serverDraft("server_stop")]);
+    } finally {
+      await this.#writable.close();
+    }
+  }
+
+  /** Lets go of the home after an error, if that error is one after which nothing can be written any more. */
+  async abandonAfter(error: unknown): Promise<boolean> {
+    if (!(error instanceof StoreError) || !BROKEN.has(error.code)) return false;
+    await this.harness.close().catch(() => undefined);
+    await this.#writable.abandon();
+    return true;
+  }
+}
+
+function serverDraft(event: "server_start" | "server_stop") {
+  return {
+    quality: "session_lifecycle",
+    actor: SYSTEM,
+    target: SYSTEM,
+    tags: ["server"],
+    payload: { event, version: version() },
+  } as const;
+}
+
+function tellPolicy({ tenant, policy, waiting, fault }: PolicyStatus, log: Log): void {
+  if (policy)
+    log.info({ tenant, ...policy.hashes }, `${policy.rules.length} rules are in force for ${tenant}`);
+  if (waiting)
+    log.warn(
+      { tenant, ...waiting.hashes },
+      "a changed constitution would let more through; it waits for an admin: reins policy accept",
+    );
+  if (fault !== undefined) log.error({ tenant }, fault);
+}

@@ -1,0 +1,87 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { openSqlite } from "@reins/store";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { harnessTables } from "../src/harness/harness.ts";
+import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
+
+const ASK = "tool_rules: [{ name: all, condition: {}, verdict: ask }]";
+const ALLOW = "tool_rules: [{ name: all, condition: {}, verdict: allowed }]";
+const BLOCK = "tool_rules: [{ name: all, condition: {}, verdict: blocked }]";
+
+/** A home whose policies are kept until `stop`, as often as it is started. */
+async function newHome() {
+  const home = await mkdtemp(join(tmpdir(), "policies-"));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const write = (rules: string) => writeFile(join(home, "constitution.yaml"), rules);
+  await writeFile(join(home, "constitution.md"), "be kind");
+  const start = async (tenants: string[] = ["default"]) => {
+    const path = join(home, "reins.db");
+    const store = await openSqlite({ path, tables: [ledgerTables, ...harnessTables] });
+    const signers = new KeyRing(new KeyFolder(join(home, "keys")));
+    const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/test" });
+    const keeper = await PolicyKeeper.open({ home, ledger, everyMs: 60_000, tenants: async () => tenants });
+    const stop = async () => {
+      keeper.close();
+      await store.close();
+    };
+    onTestFinished(stop);
+    const changes = async () => (await ledger.read({ tag: "constitution" })).length;
+    return { keeper, stop, changes };
+  };
+  return { home, write, start };
+}
+
+const verdictOf = (keeper: PolicyKeeper, tenant = "default") =>
+  keeper.policyFor(tenant)?.rules[0]?.rule.verdict;
+
+describe("after a restart", () => {
+  test("the same constitution is in force without another entry", async () => {
+    const { write, start } = await newHome();
+    await write(ASK);
+    const first = await start();
+    expect([verdictOf(first.keeper), await first.changes()]).toEqual(["ask", 1]);
+    await first.stop();
+    const second = await start();
+    expect([verdictOf(second.keeper), await second.changes()]).toEqual(["ask", 1]);
+  });
+
+  test("a constitution that became looser meanwhile waits for an admin, and the one before stays in force", async () => {
+    const { write, start } = await newHome();
+    await write(ASK);
+    await (await start()).stop();
+    await write(ALLOW);
+    const { keeper, changes } = await start();
+    expect(verdictOf(keeper)).toBe("ask");
+    expect(keeper.status("default")?.waiting?.rules[0]?.rule.verdict).toBe("allowed");
+    await keeper.accept("default", "user:default/ann");
+    expect([verdictOf(keeper), await changes()]).toEqual(["allowed", 2]);
+  });
+
+  test("one that became stricter applies, and one that is broken leaves the one before", async () => {
+    const { write, start } = await newHome();
+    await write(ASK);
+    await (await start()).stop();
+    await write("tool_rules: [");
+    const broken = await start();
+    expect(verdictOf(broken.keeper)).toBe("ask");
+    expect(broken.keeper.status("default")?.fault).toContain("constitution.yaml:1");
+    await broken.stop();
+    await write(BLOCK);
+    expect(verdictOf((await start()).keeper)).toBe("blocked");
+  });
+});
+
+test("a tenant without a constitution of its own lives under that of the harness, and one with its own under that", async () => {
+  const { home, write, start } = await newHome();
+  await write(ASK);
+  const { keeper } = await start(["default", "acme", "other"]);
+  expect([verdictOf(keeper, "acme"), verdictOf(keeper, "other")]).toEqual(["ask", "ask"]);
+  expect(verdictOf(keeper, "stranger")).toBeUndefined();
+  await mkdir(join(home, "tenants", "acme"), { recursive: true });
+  await writeFile(join(home, "tenants", "acme", "constitution.yaml"), BLOCK);
+  await keeper.refresh();
+  expect([verdictOf(keeper, "acme"), verdictOf(keeper, "other")]).toEqual(["blocked", "ask"]);
+});

@@ -80,7 +80,7 @@ describe("reins up", () => {
       home,
       "log",
       "--session",
-      "reed:default:s-1",
+      "reed:ahp:s-1",
       "--quality",
       "policy_verdict",
     );
@@ -106,7 +106,7 @@ describe("reins up", () => {
       ["session_lifecycle", "reins:system"],
     ]);
     expect(entries.at(-2)?.entry).toMatchObject({
-      entity_id: "reed:default:s-1",
+      entity_id: "reed:ahp:s-1",
       payload: {
         verdict: "blocked",
         event_type: "pre_action",
@@ -174,10 +174,10 @@ describe("reins ledger", () => {
       origin: expect.stringMatching(/^reins\/[0-9a-f]{16}$/),
       size: 5,
       checkpoint: { size: 5 },
-      sessions: { count: 1, recent: [{ entity_id: "reed:default:s-1", seq: 3 }] },
+      sessions: { count: 1, recent: [{ entity_id: "reed:ahp:s-1", seq: 3 }] },
       keys: [{ holder: "reins:system", retired_at: null }],
     });
-    expect((await ledger(home, "show")).stdout).toContain("reed:default:s-1");
+    expect((await ledger(home, "show")).stdout).toContain("reed:ahp:s-1");
     const note = await ledger(home, "checkpoint");
     expect(note).toEqual({ code: 0, stdout: summary.checkpoint.note, stderr: "" });
     const [verdict] = await entriesOf(home, "--quality", "policy_verdict");

@@ -19,6 +19,8 @@ export interface Subject {
   readonly agent: string;
   readonly trust: Trust;
   readonly session: string;
+  /** The key of the session, `<agent>:<channel>:<peer>`, under which its entries are chained. */
+  readonly session_key?: string;
   /** The session that the user started, when this one was delegated; limits count for the whole tree. */
   readonly root_session?: string;
   readonly started: Started;

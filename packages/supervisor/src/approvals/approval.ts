@@ -25,6 +25,8 @@ export interface Approval {
   /** The agents between the one the user started and the one that asks, outermost first. */
   readonly chain: readonly string[];
   readonly session: string;
+  /** The key under which the session's entries are chained, where it is hosted here. */
+  readonly session_key?: string;
   /** The turn that waits for it, if it is known. */
   readonly turn?: string;
   readonly event_type: string;

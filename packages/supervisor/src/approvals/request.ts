@@ -39,6 +39,7 @@ export function newApproval(request: ApprovalRequest, id: string, now: Date): Om
     agent: subject.agent,
     chain: subject.chain,
     session: subject.session,
+    ...(subject.session_key !== undefined && { session_key: subject.session_key }),
     ...(turn !== undefined && { turn }),
     event_type,
     tool: facts.tool,

@@ -12,6 +12,8 @@ export interface SubjectRequest {
   /** Who the agent says it is. */
   readonly agent: string;
   readonly session: string;
+  /** The key under which the session's entries are chained, where it is hosted here. */
+  readonly sessionKey?: string | undefined;
   /** By default `default`. */
   readonly mode?: string | undefined;
   readonly enforcement: Enforcement;
@@ -93,6 +95,7 @@ function ownSubject(request: SubjectRequest, principal: Principal): Subject {
     agent,
     trust: trustIn(request.roster, [agent]),
     session: request.session,
+    ...(request.sessionKey !== undefined && { session_key: request.sessionKey }),
     started: depth > 0 ? "sub-agent" : principal.started,
     chain: [],
     depth,

@@ -4,6 +4,7 @@ import { loadToolTables, toolTables } from "./tool-table.ts";
 describe("tool tables", () => {
   it("come with the package for the agents of the catalogue", () => {
     expect([...loadToolTables().keys()].toSorted()).toEqual([
+      "acp",
       "claude-code",
       "codex",
       "gemini",

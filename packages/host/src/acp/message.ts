@@ -1,0 +1,50 @@
+/** An object of JSON, as it came; what we do not know in it stays. */
+export type JsonObject = Record<string, unknown>;
+
+/** The id of a request, which goes back as it came. */
+export type RequestId = string | number | null;
+
+/** What a message is. */
+export type Sorted =
+  | { readonly kind: "request"; readonly id: RequestId; readonly method: string; readonly params: unknown }
+  | { readonly kind: "notification"; readonly method: string; readonly params: unknown }
+  | { readonly kind: "result"; readonly id: RequestId; readonly result: unknown }
+  | { readonly kind: "error"; readonly id: RequestId; readonly error: unknown }
+  | { readonly kind: "malformed"; readonly id: RequestId; readonly reason: string };
+
+/** Tells requests, notifications and answers apart. */
+export function sort(message: JsonObject): Sorted {
+  const { method, params } = message;
+  const id = idIn(message);
+  if (message.jsonrpc !== "2.0") return malformed(id, 'a message needs "jsonrpc": "2.0"');
+  if (typeof method === "string") {
+    if ("result" in message || "error" in message)
+      return malformed(id, "a message is either a request or an answer");
+    if (!("id" in message)) return { kind: "notification", method, params };
+    return id === undefined
+      ? malformed(id, "an id is text, a number or null")
+      : { kind: "request", id, method, params };
+  }
+  if (id === undefined) return malformed(id, "a message needs a method or an id");
+  if ("error" in message) return { kind: "error", id, error: message.error };
+  if ("result" in message) return { kind: "result", id, result: message.result };
+  return malformed(id, "an answer needs a result or an error");
+}
+
+function idIn({ id }: JsonObject): RequestId | undefined {
+  return typeof id === "string" || typeof id === "number" || id === null ? id : undefined;
+}
+
+function malformed(id: RequestId | undefined, reason: string): Sorted {
+  return { kind: "malformed", id: id ?? null, reason };
+}
+
+/** Whether a value is an object of JSON. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The members of a value that should be an object; none when it is not. */
+export function membersOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,35 @@
+/** Where a session stands. */
+export const SESSION_STATES = ["idle", "running", "cancelled", "closed"] as const;
+export type SessionState = (typeof SESSION_STATES)[number];
+
+/** How a session lives on: until it is closed, while its domain is in use, or for one turn. */
+export const SESSION_MODES = ["persistent", "domain", "oneshot"] as const;
+export type SessionMode = (typeof SESSION_MODES)[number];
+
+/** A session as it is kept. */
+export interface SessionRecord {
+  /** BLAKE3 of `agent:key:created_at`, whatever the agent calls it. */
+  readonly id: string;
+  /** `<agent>:<channel>:<peer>` */
+  readonly key: string;
+  readonly agent: string;
+  readonly tenant: string;
+  readonly user: string;
+  /** The id of the principal that began it. */
+  readonly principal: string;
+  /** What the agent itself calls it. */
+  readonly agent_session_id: string;
+  readonly cwd: string;
+  readonly additional_directories: readonly string[];
+  /** The MCP servers that the client named, to be wrapped anew whenever the session is loaded. */
+  readonly mcp_servers: readonly unknown[];
+  /** What the client sent as `_meta`, already filtered. */
+  readonly meta: Readonly<Record<string, unknown>>;
+  readonly mode: SessionMode;
+  readonly state: SessionState;
+  readonly title: string | undefined;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** RFC 3339. */
+  readonly created_at: string;
+  readonly last_activity: string;
+}

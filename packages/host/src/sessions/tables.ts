@@ -1,0 +1,33 @@
+import type { Tables } from "@reins/store";
+import type { SessionRecord, SessionState } from "./session-record.ts";
+
+/** Which sessions. */
+export interface SessionRange {
+  readonly tenant: string;
+  readonly agent?: string | undefined;
+  readonly state?: SessionState | undefined;
+  /** Those of one principal only. */
+  readonly principal?: string | undefined;
+  readonly limit: number;
+}
+
+/** What is changed about sessions. */
+export type SessionChanges = {
+  /** Puts a session in the place of what was kept of it. */
+  put(args: SessionRecord): undefined;
+};
+
+/** What is asked about them. */
+export type SessionQueries = {
+  get(args: { id: string; tenant: string }): SessionRecord | undefined;
+  /** The newest session of a key that is not closed. */
+  byKey(args: { key: string; tenant: string }): SessionRecord | undefined;
+  /** The most recently active first. */
+  list(args: SessionRange): SessionRecord[];
+};
+
+/** The sessions of a home. */
+export const sessionTables: Tables<SessionChanges, SessionQueries> = {
+  name: "sessions",
+  module: new URL("./module.ts", import.meta.url),
+};

@@ -1,6 +1,7 @@
 export { ArtifactStore } from "./artifacts/artifact-store.ts";
 export { privateReference } from "./artifacts/private-reference.ts";
 export { reveal, withhold } from "./artifacts/withhold.ts";
+export { blake3Hex } from "./blake3.ts";
 export { canonicalJson } from "./canonical.ts";
 export { type Checkpoint, openCheckpoint, readCheckpoint, verifierKey } from "./checkpoint/note.ts";
 export { type Clock, systemClock } from "./clock.ts";

@@ -1,3 +1,4 @@
+export type { ControlEvent, Enforcement, Roster, Subject, Trust } from "@reins/policy";
 export { type SupervisorParts, supervisorHandlers } from "./ahp/handlers.ts";
 export { type Approval, Approvals, type ApprovalsOptions, type GivenAnswer } from "./approvals/approvals.ts";
 export { describeApproval } from "./approvals/describe.ts";
@@ -5,6 +6,7 @@ export { approvalTables } from "./approvals/tables.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export type { Decided } from "./decision/decided.ts";
 export { Harnesses } from "./decision/harnesses.ts";
+export type { CallEnd, OpenCall } from "./decision/open-calls.ts";
 export {
   type GatherFacts,
   Supervisor,
@@ -16,13 +18,18 @@ export { Harness, type HarnessOptions, harnessTables } from "./harness/harness.t
 export { Identity, type IdentityOptions } from "./identity/identity.ts";
 export { actorOf, isAdmin, LOCAL, type Principal } from "./identity/principal.ts";
 export { identityRoutes } from "./identity/routes/identity-routes.ts";
+export { problemOf } from "./identity/routes/problem.ts";
 export { identityTables } from "./identity/tables/tables.ts";
 export { Limits } from "./limits/limits.ts";
 export { limitTables } from "./limits/tables.ts";
+export type { Usage } from "./limits/usage.ts";
 export { writeFirstFiles } from "./policies/first-files.ts";
 export { policyFiles } from "./policies/policy-home.ts";
 export { PolicyKeeper, type PolicyKeeperOptions, type PolicyStatus } from "./policies/policy-keeper.ts";
+export { RosterFile, type RosterFileOptions } from "./policies/roster-file.ts";
+export { lifecycleDraft, resultDraft, UNGATED } from "./record/drafts.ts";
 export { redact } from "./record/redact.ts";
+export { sessionKey } from "./record/session-key.ts";
 export { type RunListener, Runs } from "./runs/runs.ts";
 export { type RunContract, type RunState, runTables } from "./runs/tables.ts";
 export { SupervisorError, type SupervisorErrorCode } from "./supervisor-error.ts";

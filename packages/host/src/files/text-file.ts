@@ -1,0 +1,85 @@
+import { constants } from "node:fs";
+import { type FileHandle, open, readlink, realpath } from "node:fs/promises";
+import { basename, dirname, join, relative, sep } from "node:path";
+
+/** The largest file that is read as text. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** A file that is not where it may be. */
+export class FileError extends Error {
+  override readonly name = "FileError";
+  readonly code = "outside";
+}
+
+/** Which lines of a file. */
+export interface LineRange {
+  /** The first line, from 1. */
+  readonly line?: unknown;
+  readonly limit?: unknown;
+}
+
+/** Reads a text file within the roots: opened first, then looked at through the descriptor, then read. */
+export async function readText(
+  path: string,
+  range: LineRange,
+  roots: readonly string[],
+): Promise<{ content: string }> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    await expectInside(file, path, roots);
+    const { size } = await file.stat();
+    if (size > MAX_BYTES) throw new FileError(`${path} is larger than ${MAX_BYTES} bytes`);
+    return { content: linesOf(await file.readFile("utf8"), range) };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Writes a text file within the roots, exactly as it is given. Its folder has to be there. */
+export async function writeText(
+  path: string,
+  content: string,
+  roots: readonly string[],
+): Promise<Record<string, never>> {
+  // Resolved as far as it is there, so that what is opened cannot be a link that was put there meanwhile.
+  const target =
+    (await realpath(path).catch(() => undefined)) ?? join(await realpath(dirname(path)), basename(path));
+  expectUnder(target, await Promise.all(roots.map((root) => realpath(root))));
+  const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const file = await open(target, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o666);
+  try {
+    await expectInside(file, path, roots);
+    await file.truncate(0);
+    await file.writeFile(content, "utf8");
+    return {};
+  } finally {
+    await file.close();
+  }
+}
+
+/** Where a descriptor really leads. Only Linux tells; elsewhere the path is looked at again. */
+async function expectInside(file: FileHandle, path: string, roots: readonly string[]): Promise<void> {
+  const stat = await file.stat();
+  if (!stat.isFile()) throw new FileError(`${path} is not a file`);
+  const real =
+    process.platform === "linux" ? await readlink(`/proc/self/fd/${file.fd}`) : await realpath(path);
+  const realRoots = await Promise.all(roots.map((root) => realpath(root)));
+  expectUnder(real, realRoots);
+}
+
+function expectUnder(path: string, roots: readonly string[]): void {
+  const inside = roots.some((root) => {
+    const way = relative(root, path);
+    return way !== "" && way !== ".." && !way.startsWith(`..${sep}`);
+  });
+  if (!inside) throw new FileError(`${path} is outside of the session's folders`);
+}
+
+function linesOf(text: string, { line, limit }: LineRange): string {
+  if (typeof line !== "number" && typeof limit !== "number") return text;
+  const first = typeof line === "number" ? Math.max(0, Math.trunc(line) - 1) : 0;
+  const lines = text.split("\n");
+  return lines
+    .slice(first, typeof limit === "number" ? first + Math.max(0, Math.trunc(limit)) : undefined)
+    .join("\n");
+}

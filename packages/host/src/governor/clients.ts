@@ -1,0 +1,12 @@
+import type { JsonObject } from "../acp/message.ts";
+
+/** The clients of a session, as the governor sees them: any number, which come and go. */
+export interface Clients {
+  /** Tells all of them, in order. Settles when the next may be told. */
+  notify(method: string, params: JsonObject): Promise<void>;
+  /**
+   * Asks them; the first answer counts, and from the others the question is taken back. While there is nobody it waits.
+   * Aborting takes it back from all and rejects.
+   */
+  request(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown>;
+}

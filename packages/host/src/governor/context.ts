@@ -1,0 +1,70 @@
+import type { Draft } from "@reins/ledger";
+import type { Enforcement, Harness, Principal, Subject } from "@reins/supervisor";
+import type { Peer } from "../acp/peer.ts";
+import type { AgentEntry } from "../agents/agent-entry.ts";
+import type { AgentLaunch } from "../agents/agent-launch.ts";
+import type { Clients } from "./clients.ts";
+import type { GovernedSession } from "./governed-session.ts";
+import type { Judge } from "./judge.ts";
+import type { ServerWrapper } from "./server-wrapper.ts";
+
+/** Puts something before a prompt: mail, the constitution, the mandate. What it records belongs to the turn. */
+export interface TurnPreparation {
+  compose(
+    session: GovernedSession,
+    subject: Subject,
+    prompt: readonly unknown[],
+  ): Promise<{
+    readonly prompt: readonly unknown[];
+    readonly entries: readonly string[];
+  }>;
+}
+
+/** What governing one agent stands on. */
+export interface GovernorContext {
+  readonly harness: Harness;
+  readonly judge: Judge;
+  readonly entry: AgentEntry;
+  readonly launch: Pick<AgentLaunch, "mode" | "configOptions" | "meta" | "strip">;
+  /** What holds an action that was not allowed from happening, for what the agent does by itself. */
+  readonly enforcement: Extract<Enforcement, "confined" | "asked" | "observed">;
+  readonly principal: Principal;
+  readonly agent: Peer;
+  /** The clients of a session. */
+  readonly clients: (session: GovernedSession) => Clients;
+  readonly servers: ServerWrapper | undefined;
+  readonly preparation: TurnPreparation | undefined;
+  /** Takes secrets out of what is kept or shown. */
+  readonly redact: (value: unknown) => unknown;
+  readonly now: () => Date;
+  readonly newId: () => string;
+  /** Told of what an agent did that it should not have. */
+  readonly onFault: (reason: string) => void;
+}
+
+/** On whose behalf, and through whom, a session's agent acts. Looked up for each thing it does, so revoking counts at once. */
+export function subjectIn(
+  { harness, principal, entry }: Pick<GovernorContext, "harness" | "principal" | "entry">,
+  session: GovernedSession,
+  enforcement: Enforcement,
+): Subject {
+  return harness.identity.subjectFor({
+    principal,
+    agent: entry.id,
+    session: session.id,
+    sessionKey: session.record.key,
+    mode: session.mode,
+    enforcement,
+    roster: harness.policies.roster,
+  });
+}
+
+/** Records entries of a session, and notes them for its turn. They are written, not waited for on the disk. */
+export async function recordIn(
+  { harness }: Pick<GovernorContext, "harness">,
+  session: GovernedSession,
+  drafts: readonly Draft[],
+): Promise<void> {
+  const { entries } = await harness.ledger.record(drafts, { durable: false });
+  session.turn?.entries.push(...entries.map(({ cid }) => cid));
+}

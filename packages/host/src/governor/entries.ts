@@ -1,0 +1,68 @@
+import type { Draft } from "@reins/ledger";
+import { type Subject, sessionKey } from "@reins/supervisor";
+import type { ToolCall } from "./tool-calls.ts";
+import type { Turn } from "./turn.ts";
+
+/** The entry for a tool call that begins, with what the agent says of it. */
+export function toolCallDraft(
+  subject: Subject,
+  call: Pick<ToolCall, "id" | "told">,
+  {
+    tool,
+    verdict,
+    redact,
+  }: {
+    readonly tool: string;
+    readonly verdict: string | undefined;
+    readonly redact: (value: unknown) => unknown;
+  },
+): Draft {
+  const { title, kind, rawInput } = call.told;
+  return {
+    quality: "tool_call",
+    actor: subject.agent,
+    target: tool,
+    entity_id: sessionKey(subject),
+    tags: [`call:${call.id}`],
+    payload: {
+      tool,
+      call: call.id,
+      verdict: verdict ?? null,
+      claims: redact({ title: title ?? null, kind: kind ?? null }),
+      arguments: redact(rawInput ?? null),
+    },
+  };
+}
+
+/** How a turn ended. */
+export interface TurnEnd {
+  readonly stop_reason: string;
+  readonly completed_at: string;
+  readonly usage: Readonly<Record<string, unknown>>;
+}
+
+/** The entry for a turn, which names the entries it covers. */
+export function turnDraft(
+  subject: Subject,
+  turn: Turn,
+  { stop_reason, completed_at, usage }: TurnEnd,
+): Draft {
+  return {
+    quality: "turn",
+    actor: subject.agent,
+    target: subject.session,
+    entity_id: sessionKey(subject),
+    tags: [`turn:${turn.id}`, stop_reason],
+    payload: {
+      ...turn.hashes,
+      timestamp: turn.started,
+      actor: subject.agent,
+      turn: turn.id,
+      stop_reason,
+      started_at: turn.started,
+      completed_at,
+      usage: { ...usage },
+      entries: turn.entries,
+    },
+  };
+}

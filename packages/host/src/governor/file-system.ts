@@ -1,0 +1,89 @@
+import { resultDraft } from "@reins/supervisor";
+import type { JsonObject } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { readText, writeText } from "../files/text-file.ts";
+import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import type { GovernedSession } from "./governed-session.ts";
+import { offerAsPermission } from "./offer.ts";
+import { refusal } from "./refusal.ts";
+
+const READ = "fs/read_text_file";
+const WRITE = "fs/write_text_file";
+
+/** The methods of the file system that the harness serves. */
+export const FILE_METHODS: ReadonlySet<string> = new Set([READ, WRITE]);
+
+/** Reads or writes a file for an agent, after the verdict; carried out by the harness itself. */
+export async function serveFile(
+  context: GovernorContext,
+  session: GovernedSession,
+  method: string,
+  params: JsonObject,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { path, content } = params;
+  if (typeof path !== "string" || !path.startsWith("/"))
+    throw new RpcError(CODE.invalidParams, "a path is absolute");
+  if (method === WRITE && typeof content !== "string")
+    throw new RpcError(CODE.invalidParams, "what is written is text");
+  const access = method === WRITE ? "write" : "read";
+  const permit = session.permits.take(access, path, typeof content === "string" ? content : undefined);
+  const entry = permit ? permit.entry : await decideFile(context, session, method, params, signal);
+  const roots = session.workplace.roots;
+  try {
+    const result =
+      access === "write"
+        ? await writeText(path, String(content), roots)
+        : await readText(path, params, roots);
+    if (!permit) await conclude(context, session, { method, entry, outcome: "completed" });
+    return result;
+  } catch (error) {
+    if (!permit) await conclude(context, session, { method, entry, outcome: "failed" });
+    throw fileError(error, path);
+  }
+}
+
+async function decideFile(
+  context: GovernorContext,
+  session: GovernedSession,
+  method: string,
+  { path, content }: JsonObject,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const decided = await context.judge.decide({
+    event: {
+      event_type: "pre_action",
+      session_id: session.id,
+      agent_id: context.entry.id,
+      depth: 0,
+      payload: { tool_name: method, arguments: { path, ...(content !== undefined && { content }) } },
+    },
+    subject: subjectIn(context, session, "performed"),
+    setting: { workplace: session.served, turn: session.turn?.id },
+    signal: session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal,
+    offer: offerAsPermission(context, session, method, { path, content }),
+  });
+  if (decided.verdict !== "allowed") throw refusal(`${method} of ${String(path)}`, decided);
+  if (decided.entry !== undefined) session.turn?.entries.push(decided.entry);
+  return decided.entry;
+}
+
+async function conclude(
+  context: GovernorContext,
+  session: GovernedSession,
+  {
+    method,
+    entry,
+    outcome,
+  }: { readonly method: string; readonly entry: string | undefined; readonly outcome: string },
+): Promise<void> {
+  const subject = subjectIn(context, session, "performed");
+  const call = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
+  await recordIn(context, session, [resultDraft(subject, { tool: method, outcome }, call)]);
+}
+
+function fileError(error: unknown, path: string): RpcError {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "ENOENT") return new RpcError(CODE.notFound, `there is no file ${path}`, { uri: path });
+  return RpcError.of(error);
+}

@@ -1,0 +1,42 @@
+import type { Workplace } from "@reins/supervisor";
+import type { SessionRecord } from "../sessions/session-record.ts";
+import { FilePermits } from "./file-permits.ts";
+import { ToolCalls } from "./tool-calls.ts";
+import type { Turn } from "./turn.ts";
+
+/** A session with an agent, and what the governor knows of it. */
+export class GovernedSession {
+  record: SessionRecord;
+  /** Where the agent's own tools work. */
+  readonly workplace: Workplace;
+  /** The same place for what the harness itself carries out or passes on. */
+  readonly served: Workplace;
+  readonly toolCalls = new ToolCalls();
+  readonly permits = new FilePermits();
+  /** What has to end with it. */
+  readonly closing: (() => Promise<void>)[] = [];
+  /** The tools of its MCP servers, which the harness carries out: server and tool, as the agent names them together. */
+  readonly mcpTools = new Set<string>();
+  turn: Turn | undefined;
+  /** Whether the agent is telling what was before, of which nothing is decided or charged again. */
+  replaying = false;
+  /** What it has cost so far, as its agent tells. */
+  cost = 0;
+  /** The mode the agent is in. */
+  mode = "default";
+
+  constructor(record: SessionRecord, workplace: Workplace) {
+    this.record = record;
+    this.workplace = workplace;
+    this.served = { ...workplace, tools: "acp" };
+  }
+
+  get id(): string {
+    return this.record.id;
+  }
+
+  /** What the agent itself calls it. */
+  get agentSessionId(): string {
+    return this.record.agent_session_id;
+  }
+}

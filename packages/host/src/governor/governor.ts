@@ -1,0 +1,289 @@
+import { randomUUID } from "node:crypto";
+import type { Enforcement, Harness, Principal } from "@reins/supervisor";
+import type { Channel } from "../acp/channel.ts";
+import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
+import { Peer, type RequestCall } from "../acp/peer.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import type { AgentEntry } from "../agents/agent-entry.ts";
+import type { AgentLaunch } from "../agents/agent-launch.ts";
+import { newSessionRecord } from "../sessions/new-session.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
+import { sessionTables } from "../sessions/tables.ts";
+import type { Clients } from "./clients.ts";
+import type { GovernorContext, TurnPreparation } from "./context.ts";
+import { FILE_METHODS, serveFile } from "./file-system.ts";
+import { GovernedSession } from "./governed-session.ts";
+import { Judge } from "./judge.ts";
+import { answerPermission } from "./permission.ts";
+import { cancelTurn, runTurn } from "./prompts.ts";
+import { refusal } from "./refusal.ts";
+import type { ServerWrapper } from "./server-wrapper.ts";
+import { beginSession, decideAs, endSession, SESSION_CALLS } from "./session-calls.ts";
+import { settingsOf } from "./settings.ts";
+import { takeUpdate } from "./updates.ts";
+
+/** What a governor is made from. */
+export interface GovernorOptions {
+  readonly harness: Harness;
+  readonly entry: AgentEntry;
+  readonly launch: Pick<AgentLaunch, "mode" | "configOptions" | "meta" | "strip">;
+  /** The way to the agent. */
+  readonly channel: Channel;
+  readonly principal: Principal;
+  readonly enforcement: Extract<Enforcement, "confined" | "asked" | "observed">;
+  /** Where sessions are begun from: the middle of their keys. */
+  readonly from: string;
+  /** The clients of a session. */
+  readonly clients: (session: GovernedSession) => Clients;
+  /** Takes secrets out of what is kept or shown. */
+  readonly redact: (value: unknown) => unknown;
+  readonly servers?: ServerWrapper | undefined;
+  readonly preparation?: TurnPreparation | undefined;
+  readonly now?: () => Date;
+  readonly newId?: () => string;
+  readonly onFault?: (reason: string) => void;
+}
+
+/** Methods of a session that change nothing and need no verdict. */
+const PASSED = new Set(["session/list"]);
+
+/**
+ * Stands between clients and an agent. ACP goes in and comes out as it is; every step that matters becomes a control
+ * event, and what the verdict says is done.
+ */
+export class Governor {
+  readonly #context: GovernorContext;
+  readonly #from: string;
+  readonly #sessions = new Map<string, GovernedSession>();
+  readonly #byAgentId = new Map<string, GovernedSession>();
+
+  constructor(options: GovernorOptions) {
+    const {
+      harness,
+      channel,
+      now = () => new Date(),
+      newId = randomUUID,
+      onFault = () => undefined,
+    } = options;
+    this.#from = options.from;
+    const agent = new Peer(channel, {
+      request: (method, params, call) => this.#fromAgent(method, membersOf(params), call),
+      notification: (method, params) => this.#toldByAgent(method, membersOf(params)),
+      fault: onFault,
+    });
+    this.#context = {
+      harness,
+      judge: new Judge(harness),
+      entry: options.entry,
+      launch: options.launch,
+      enforcement: options.enforcement,
+      principal: options.principal,
+      agent,
+      clients: options.clients,
+      servers: options.servers,
+      preparation: options.preparation,
+      redact: options.redact,
+      now,
+      newId,
+      onFault,
+    };
+  }
+
+  /** Aborts when the agent has gone. */
+  get signal(): AbortSignal {
+    return this.#context.agent.signal;
+  }
+
+  /** A session that is open here. */
+  session(id: string): GovernedSession | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** Says hello to the agent; `clientCapabilities` are what the clients can do. */
+  async initialize(params: JsonObject): Promise<JsonObject> {
+    const { entry, agent } = this.#context;
+    const serves = entry.quirks?.fs !== "breaks" && entry.quirks?.fs !== "ignores";
+    const offered = {
+      ...membersOf(params.clientCapabilities),
+      fs: { readTextFile: serves, writeTextFile: serves },
+    };
+    const answer = await agent.request("initialize", { ...params, clientCapabilities: offered });
+    return membersOf(answer);
+  }
+
+  /** Answers a client. */
+  async request(method: string, given: unknown, { signal }: Pick<RequestCall, "signal">): Promise<unknown> {
+    const params = membersOf(given);
+    if (method === "initialize") return this.initialize(params);
+    if (SESSION_CALLS.has(method)) return this.#begin(method, params, signal);
+    if (params.sessionId === undefined) return this.#control(method, params, signal);
+    const session = this.#expect(params.sessionId);
+    switch (method) {
+      case "session/prompt":
+        return this.#prompt(session, params, signal);
+      case "session/close":
+      case "session/delete":
+        return this.#close(session, method, params);
+      default:
+        return PASSED.has(method)
+          ? this.#context.agent.request(method, this.#forAgent(session, params), { signal })
+          : this.#set(session, method, params, signal);
+    }
+  }
+
+  /** Takes a notification of a client. */
+  async notification(method: string, given: unknown): Promise<void> {
+    const params = membersOf(given);
+    const session = typeof params.sessionId === "string" ? this.#sessions.get(params.sessionId) : undefined;
+    if (method === "session/cancel") {
+      if (session?.turn) await cancelTurn(this.#context, session, "the turn was cancelled");
+      else if (session) await this.#context.agent.notify(method, this.#forAgent(session, params));
+      return;
+    }
+    await this.#context.agent.notify(method, session ? this.#forAgent(session, params) : params);
+  }
+
+  /** Ends every session; the agent itself is the caller's. */
+  async close(reason: string): Promise<void> {
+    for (const session of this.#sessions.values()) session.turn?.cancel(reason);
+    await Promise.allSettled([...this.#sessions.values()].map((session) => this.#forget(session, reason)));
+  }
+
+  async #begin(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
+    const earlier = method === "session/new" ? undefined : await this.#kept(params.sessionId);
+    const { session, result } = await beginSession(this.#context, {
+      method,
+      params,
+      earlier,
+      channel: this.#from,
+      signal,
+      known: (begun) => this.#know(begun),
+    });
+    this.#know(session);
+    return result;
+  }
+
+  async #prompt(session: GovernedSession, params: JsonObject, signal: AbortSignal): Promise<unknown> {
+    if (session.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
+    return runTurn(this.#context, session, params, signal);
+  }
+
+  async #close(session: GovernedSession, method: string, params: JsonObject): Promise<unknown> {
+    await cancelTurn(this.#context, session, "the session was closed");
+    const result = await this.#context.agent
+      .request(method, this.#forAgent(session, params))
+      .catch((error: unknown) => {
+        // An agent that cannot close sessions has nothing to close.
+        if (error instanceof RpcError && error.code === CODE.methodNotFound) return {};
+        throw error;
+      });
+    await this.#forget(session, "the session was closed");
+    return result;
+  }
+
+  /** A change of a session's settings, or anything else a client wants of it, is a control point. */
+  async #set(
+    session: GovernedSession,
+    method: string,
+    params: JsonObject,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const { entry, agent } = this.#context;
+    const args = settingsOf(method, params, entry);
+    const decided = await decideAs(this.#context, session, {
+      event_type: "pre_action",
+      tool: method,
+      args,
+      signal,
+    });
+    if (decided.verdict !== "allowed") throw refusal(method, decided);
+    const result = await agent.request(method, this.#forAgent(session, params), { signal });
+    if (method === "session/set_mode" && typeof params.modeId === "string") session.mode = params.modeId;
+    return result;
+  }
+
+  /** What a client wants of the agent outside of any session is a control point too. */
+  async #control(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
+    const { entry, agent } = this.#context;
+    const session = this.#outside();
+    const args = settingsOf(method, params, entry);
+    const decided = await decideAs(this.#context, session, {
+      event_type: "pre_action",
+      tool: method,
+      args,
+      signal,
+    });
+    if (decided.verdict !== "allowed") throw refusal(method, decided);
+    return agent.request(method, params, { signal });
+  }
+
+  async #fromAgent(method: string, params: JsonObject, { signal }: RequestCall): Promise<unknown> {
+    const session = this.#byAgentId.get(String(params.sessionId));
+    if (!session) throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+    if (method === "session/request_permission")
+      return answerPermission(this.#context, session, params, signal);
+    if (FILE_METHODS.has(method)) return serveFile(this.#context, session, method, params, signal);
+    if (!method.startsWith("terminal/") && !method.startsWith("elicitation/"))
+      throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+    const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
+    return this.#context.clients(session).request(method, { ...params, sessionId: session.id }, waiting);
+  }
+
+  async #toldByAgent(method: string, params: JsonObject): Promise<void> {
+    const session = this.#byAgentId.get(String(params.sessionId));
+    if (!session) return;
+    const { clients, redact } = this.#context;
+    const renamed = { ...params, sessionId: session.id };
+    if (method !== "session/update" || !isObject(params.update)) {
+      await clients(session).notify(method, membersOf(redact(renamed)));
+      return;
+    }
+    const update = await takeUpdate(this.#context, session, params.update);
+    await clients(session).notify(method, { ...renamed, update: redact(update) });
+  }
+
+  #know(session: GovernedSession): void {
+    this.#sessions.set(session.id, session);
+    if (session.agentSessionId !== "") this.#byAgentId.set(session.agentSessionId, session);
+  }
+
+  async #forget(session: GovernedSession, reason: string): Promise<void> {
+    this.#sessions.delete(session.id);
+    this.#byAgentId.delete(session.agentSessionId);
+    await endSession(this.#context, session, reason);
+  }
+
+  #expect(id: unknown): GovernedSession {
+    const session = typeof id === "string" ? this.#sessions.get(id) : undefined;
+    if (session) return session;
+    throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)} here; load it first`);
+  }
+
+  async #kept(id: unknown): Promise<SessionRecord> {
+    const { harness, principal, entry } = this.#context;
+    const { tenant } = principal;
+    const kept =
+      typeof id === "string" ? await harness.store.query(sessionTables, "get", { id, tenant }) : undefined;
+    if (kept?.agent === entry.id && (kept.principal === principal.id || principal.roles.includes("admin")))
+      return kept;
+    throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)} of ${entry.id}`);
+  }
+
+  /** Stands for what happens outside of any session. */
+  #outside(): GovernedSession {
+    const { entry, principal, now, harness } = this.#context;
+    const made = {
+      agent: entry.id,
+      principal,
+      channel: this.#from,
+      peer: "connection",
+      created: now(),
+      cwd: harness.home,
+    };
+    return new GovernedSession(newSessionRecord(made), { cwd: harness.home, roots: [] });
+  }
+
+  #forAgent(session: GovernedSession, params: JsonObject): JsonObject {
+    return { ...params, sessionId: session.agentSessionId };
+  }
+}

@@ -1,0 +1,77 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type {
+  Approval,
+  Approvals,
+  ControlEvent,
+  Decided,
+  Setting,
+  Subject,
+  Supervisor,
+} from "@reins/supervisor";
+
+/** Puts a question to the people in front of a session. Settles when one of them has answered, or there is no need to. */
+export type Offer = (approval: Approval, signal: AbortSignal) => Promise<void>;
+
+/** What a judge needs to decide about one thing. */
+export interface Case {
+  readonly event: ControlEvent;
+  readonly subject: Subject;
+  readonly setting: Setting;
+  /** Aborts when nobody waits for the verdict any more. */
+  readonly signal: AbortSignal;
+  readonly offer: Offer;
+}
+
+/** Decides to the end: a question is put to people and waited for, what is put off is asked again. */
+export class Judge {
+  readonly #supervisor: Supervisor;
+  readonly #approvals: Approvals;
+
+  constructor({ supervisor, approvals }: { readonly supervisor: Supervisor; readonly approvals: Approvals }) {
+    this.#supervisor = supervisor;
+    this.#approvals = approvals;
+  }
+
+  /** The final verdict: allowed, modified or blocked. Rejects only when the signal aborts. */
+  async decide(one: Case): Promise<Decided> {
+    const { event, subject, setting, signal } = one;
+    for (;;) {
+      signal.throwIfAborted();
+      const decided = await this.#supervisor.decide(event, subject, setting);
+      if (decided.verdict === "defer") await wait(decided.retry_after_ms ?? 1_000, undefined, { signal });
+      else if (decided.verdict !== "ask") return decided;
+      else {
+        const ended = await this.#answer(one, decided.approval ?? "");
+        if (ended.state === "expired" || ended.state === "withdrawn") return unanswered(decided, ended);
+      }
+    }
+  }
+
+  /** The approval once it is no longer open, whoever answered it and wherever. */
+  async #answer({ subject, signal, offer }: Case, id: string): Promise<Approval> {
+    const over = Promise.withResolvers<Approval>();
+    const take = (approval: Approval) => {
+      if (approval.id === id && approval.state !== "pending") over.resolve(approval);
+    };
+    const unsubscribe = this.#approvals.subscribe(({ approval }) => take(approval));
+    const abort = () => over.reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    const withdrawn = new AbortController();
+    try {
+      const approval = await this.#approvals.get(id, subject.tenant);
+      if (approval) take(approval);
+      if (approval?.state === "pending")
+        offer(approval, AbortSignal.any([signal, withdrawn.signal])).catch(() => undefined);
+      return await over.promise;
+    } finally {
+      withdrawn.abort(new Error("the question is answered"));
+      unsubscribe();
+      signal.removeEventListener("abort", abort);
+    }
+  }
+}
+
+function unanswered(decided: Decided, { state }: Approval): Decided {
+  const why = state === "expired" ? "nobody answered in time" : "the question was withdrawn";
+  return { ...decided, verdict: "blocked", reason: `${decided.reason}; ${why}` };
+}

@@ -1,0 +1,85 @@
+import { resultDraft } from "@reins/supervisor";
+import type { AgentEntry } from "../agents/agent-entry.ts";
+import { fill } from "../agents/template.ts";
+import type { McpCall, McpDecision, McpGate, McpOutcome } from "../mcp/gate.ts";
+import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import { toolCallDraft } from "./entries.ts";
+import type { GovernedSession } from "./governed-session.ts";
+import { offerAsPermission } from "./offer.ts";
+
+/** The name of an MCP tool in rules and records: server and tool. */
+export function mcpToolName(server: string, tool: string): string {
+  return `mcp:${server}/${tool}`;
+}
+
+/** Who decides about the MCP calls of a session. They are carried out by the harness. */
+export function mcpGate(context: GovernorContext, session: GovernedSession): McpGate {
+  const entries = new Map<string, string | undefined>();
+  return {
+    mayUse({ server, name }) {
+      for (const seen of namesInAgent(context.entry, server, name)) session.mcpTools.add(seen);
+      return true;
+    },
+    decide: (call, signal) => decideCall(context, session, call, signal, entries),
+    async report(call, outcome) {
+      const entry = entries.get(call.id);
+      entries.delete(call.id);
+      await reportCall(context, session, call, { entry, outcome });
+    },
+  };
+}
+
+/** What the agent calls an MCP tool when it speaks of it. */
+function namesInAgent({ wordings }: AgentEntry, server: string, tool: string): string[] {
+  return (wordings.mcp_tool ?? []).flatMap((wording) => {
+    const name = fill(wording.tool, { server, tool });
+    if (wording.namespace === undefined) return [name];
+    const namespace = fill(wording.namespace, { server, tool });
+    return [`${namespace}__${name}`, `${namespace}.${name}`];
+  });
+}
+
+async function decideCall(
+  context: GovernorContext,
+  session: GovernedSession,
+  call: McpCall,
+  signal: AbortSignal,
+  entries: Map<string, string | undefined>,
+): Promise<McpDecision> {
+  const tool = mcpToolName(call.server, call.tool);
+  const subject = subjectIn(context, session, "performed");
+  const decided = await context.judge.decide({
+    event: {
+      event_type: "pre_action",
+      session_id: session.id,
+      agent_id: context.entry.id,
+      depth: 0,
+      payload: { tool_name: tool, arguments: call.arguments ?? {} },
+    },
+    subject,
+    setting: { workplace: session.served, turn: session.turn?.id },
+    signal: session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal,
+    offer: offerAsPermission(context, session, tool, call.arguments ?? {}),
+  });
+  if (decided.verdict === "blocked") return { allowed: false, reason: decided.reason };
+  if (decided.entry !== undefined) session.turn?.entries.push(decided.entry);
+  entries.set(call.id, decided.entry);
+  const told = { title: tool, rawInput: call.arguments };
+  const { redact } = context;
+  const began = toolCallDraft(subject, { id: call.id, told }, { tool, verdict: decided.entry, redact });
+  await recordIn(context, session, [began]);
+  const modified = decided.verdict === "modify" ? decided.modified_arguments : call.arguments;
+  return { allowed: true, arguments: modified };
+}
+
+async function reportCall(
+  context: GovernorContext,
+  session: GovernedSession,
+  call: McpCall,
+  { entry, outcome }: { readonly entry: string | undefined; readonly outcome: McpOutcome },
+): Promise<void> {
+  const subject = subjectIn(context, session, "performed");
+  const settled = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
+  const tool = mcpToolName(call.server, call.tool);
+  await recordIn(context, session, [resultDraft(subject, { tool, outcome: outcome.kind }, settled)]);
+}

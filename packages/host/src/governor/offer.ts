@@ -1,0 +1,73 @@
+import { type Approval, actorOf } from "@reins/supervisor";
+import { type JsonObject, membersOf } from "../acp/message.ts";
+import type { GovernorContext } from "./context.ts";
+import type { GovernedSession } from "./governed-session.ts";
+import type { Offer } from "./judge.ts";
+import { chosenKind, optionsIn } from "./permission-options.ts";
+
+const REQUEST = "session/request_permission";
+
+/** What a person's choice says to the approval. */
+const DECISIONS: Readonly<Record<string, "allow_once" | "allow_always" | "deny" | undefined>> = {
+  allow_once: "allow_once",
+  allow_always: "allow_always",
+  reject_once: "deny",
+  reject_always: "deny",
+};
+
+/** Puts a question to the clients of a session as the agent asked it, and what they choose to the approval. */
+export function offerRequest(context: GovernorContext, session: GovernedSession, params: JsonObject): Offer {
+  return async (approval, signal) => {
+    const offered = {
+      ...params,
+      sessionId: session.id,
+      options: offeredOptions(params, approval),
+      _meta: metaOf(params, approval),
+    };
+    const answered = await context.clients(session).request(REQUEST, offered, signal);
+    const decision = DECISIONS[chosenKind(optionsIn(offered), answered) ?? ""];
+    if (decision === undefined) return;
+    const { principal, harness } = context;
+    const { tenant, kind } = principal;
+    await harness.approvals.answer(approval.id, {
+      by: actorOf(principal),
+      tenant,
+      isAgent: kind === "agent",
+      decision,
+    });
+  };
+}
+
+/** Puts a question about something that the agent did not ask permission for to the clients, as if it had. */
+export function offerAsPermission(
+  context: GovernorContext,
+  session: GovernedSession,
+  tool: string,
+  rawInput: unknown,
+): Offer {
+  const toolCall = {
+    toolCallId: `reins-${context.newId()}`,
+    title: tool,
+    name: tool,
+    kind: "other",
+    status: "pending",
+    rawInput,
+  };
+  const options = [
+    { optionId: "allow_once", name: "Allow once", kind: "allow_once" },
+    { optionId: "allow_always", name: "Always allow this", kind: "allow_always" },
+    { optionId: "reject_once", name: "Do not allow", kind: "reject_once" },
+  ];
+  return offerRequest(context, session, { toolCall, options });
+}
+
+/** The agent's options as far as the approval takes them: an "always" becomes a grant of ours, or is not on offer. */
+function offeredOptions({ options }: JsonObject, approval: Approval): unknown[] {
+  const offered: unknown[] = Array.isArray(options) ? options : [];
+  if (approval.options.includes("allow_always")) return offered;
+  return offered.filter((option) => membersOf(option).kind !== "allow_always");
+}
+
+function metaOf({ _meta }: JsonObject, { id, rule, reason, expires_at }: Approval): JsonObject {
+  return { ...membersOf(_meta), reins: { approval: id, rule: rule ?? null, reason, expires_at } };
+}

@@ -1,0 +1,155 @@
+import type { Decided } from "@reins/supervisor";
+import { type JsonObject, membersOf } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import { toolCallDraft } from "./entries.ts";
+import type { GovernedSession } from "./governed-session.ts";
+import { offerRequest } from "./offer.ts";
+import {
+  CANCELLED,
+  optionsIn,
+  outcomeOf,
+  type PermissionOption,
+  type PermissionOutcome,
+} from "./permission-options.ts";
+import { verdictMeta } from "./refusal.ts";
+import { diffsOf, type ToolCall } from "./tool-calls.ts";
+import { toolNameOf } from "./tool-name.ts";
+
+/** An answer with what stands behind it. */
+type Answer = PermissionOutcome & { readonly _meta?: JsonObject };
+
+/**
+ * Answers an agent that asks permission. Allowed and blocked are answered at once, by the kind of option; what people
+ * are to decide is put to the clients as the request it is, and waits for whoever answers it first, wherever.
+ */
+export async function answerPermission(
+  context: GovernorContext,
+  session: GovernedSession,
+  params: JsonObject,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const call = session.toolCalls.tell(membersOf(params.toolCall));
+  if (!call)
+    throw new RpcError(CODE.invalidParams, "a permission request needs a toolCall with a toolCallId");
+  const options = optionsIn(params);
+  const tool = toolNameOf(call.told, context.entry.toolNames);
+  if (session.mcpTools.has(tool)) return passOn(session, call, options);
+  const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
+  try {
+    const decided = await decide(context, session, { call, tool, params, options, signal: waiting });
+    return await answer(context, session, { call, tool, options, decided });
+  } catch (error) {
+    if (!waiting.aborted) throw error;
+    session.toolCalls.permit(call.id, { kind: "refused" });
+    return CANCELLED;
+  }
+}
+
+interface Asked {
+  readonly call: ToolCall;
+  readonly tool: string;
+  readonly options: readonly PermissionOption[];
+}
+
+/** What the harness carries out itself is decided when it does so. */
+function passOn(session: GovernedSession, { id }: ToolCall, options: readonly PermissionOption[]): Answer {
+  session.toolCalls.permit(id, { kind: "elsewhere" });
+  return outcomeOf(options, "allow_once") ?? CANCELLED;
+}
+
+function decide(
+  context: GovernorContext,
+  session: GovernedSession,
+  { call, tool, params, signal }: Asked & { readonly params: JsonObject; readonly signal: AbortSignal },
+): Promise<Decided> {
+  const subject = subjectIn(context, session, context.enforcement);
+  return context.judge.decide({
+    event: {
+      event_type: "pre_action",
+      session_id: session.id,
+      agent_id: context.entry.id,
+      depth: 0,
+      payload: payloadOf(call, tool),
+    },
+    subject,
+    setting: { workplace: session.workplace, turn: session.turn?.id },
+    signal,
+    offer: offerRequest(context, session, params),
+  });
+}
+
+/** A call as facts are gathered from it. What else the agent says of it are claims. */
+export function payloadOf({ told }: Pick<ToolCall, "told">, tool: string): JsonObject {
+  const { title, kind, rawInput, locations } = told;
+  const paths = Array.isArray(locations) ? locations.map((one) => membersOf(one).path) : [];
+  return {
+    tool_name: tool,
+    ...(rawInput !== undefined && { arguments: rawInput }),
+    ...(kind !== undefined && { kind }),
+    ...(title !== undefined && { title }),
+    ...(paths.length > 0 && { paths }),
+  };
+}
+
+async function answer(
+  context: GovernorContext,
+  session: GovernedSession,
+  { call, tool, options, decided }: Asked & { readonly decided: Decided },
+): Promise<Answer> {
+  const allowed = decided.verdict === "allowed" ? outcomeOf(options, "allow_once") : undefined;
+  const final = allowed || decided.verdict === "blocked" ? decided : inexpressible(decided);
+  const subject = subjectIn(context, session, context.enforcement);
+  if (!allowed) {
+    session.toolCalls.permit(call.id, { kind: "refused" });
+    await tellRefusal(context, session, call, final);
+    return {
+      ...(outcomeOf(options, "reject_once", "reject_always") ?? CANCELLED),
+      _meta: verdictMeta(final),
+    };
+  }
+  const { entry } = decided;
+  if (entry !== undefined) session.turn?.entries.push(entry);
+  session.toolCalls.permit(call.id, { kind: "given", entry, tool });
+  permitFiles(session, call, entry);
+  const { redact } = context;
+  await recordIn(context, session, [toolCallDraft(subject, call, { tool, verdict: entry, redact })]);
+  return { ...allowed, _meta: verdictMeta(decided) };
+}
+
+/** What an agent's options cannot say is blocked, with what would pass. */
+function inexpressible(decided: Decided): Decided {
+  const why =
+    decided.verdict === "modify"
+      ? `it would pass with ${JSON.stringify(decided.modified_arguments)}, which the agent cannot be told`
+      : "the agent takes no permission for once";
+  return { ...decided, verdict: "blocked", reason: `${decided.reason}; ${why}` };
+}
+
+/** The people in front of a session see why something did not happen. */
+async function tellRefusal(
+  context: GovernorContext,
+  session: GovernedSession,
+  { id }: ToolCall,
+  decided: Decided,
+): Promise<void> {
+  const update = {
+    sessionUpdate: "tool_call_update",
+    toolCallId: id,
+    content: [{ type: "content", content: { type: "text", text: `Not allowed: ${decided.reason}` } }],
+    _meta: verdictMeta(decided),
+  };
+  await context.clients(session).notify("session/update", { sessionId: session.id, update });
+}
+
+/** A call that was let through may ask the harness to read or write its files. */
+function permitFiles(session: GovernedSession, call: ToolCall, entry: string | undefined): void {
+  const diffs = diffsOf(call);
+  for (const { path, newText } of diffs)
+    session.permits.add({ access: "write", path, content: newText, toolCall: call.id, entry });
+  const { locations } = call.told;
+  for (const location of Array.isArray(locations) ? locations : []) {
+    const { path } = membersOf(location);
+    if (typeof path === "string") session.permits.add({ access: "read", path, toolCall: call.id, entry });
+  }
+}

@@ -1,0 +1,149 @@
+import type { Decided } from "@reins/supervisor";
+import { type JsonObject, membersOf } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { type GovernorContext, subjectIn } from "./context.ts";
+import { turnDraft } from "./entries.ts";
+import type { GovernedSession } from "./governed-session.ts";
+import { offerAsPermission } from "./offer.ts";
+import { verdictMeta } from "./refusal.ts";
+import { Turn } from "./turn.ts";
+
+/** Runs one turn: decides about the prompt, passes it on with what belongs before it, and records how it ended. */
+export async function runTurn(
+  context: GovernorContext,
+  session: GovernedSession,
+  params: JsonObject,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { prompt } = params;
+  if (!Array.isArray(prompt)) throw new RpcError(CODE.invalidParams, "a prompt is a list of content blocks");
+  const started = context.now().toISOString();
+  const turn = new Turn(context.newId(), started, context.redact(prompt), session.cost);
+  session.turn = turn;
+  const cancel = () => void cancelTurn(context, session, "the prompt was taken back").catch(() => undefined);
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    const answer = membersOf(await answerTo(context, session, { turn, params, prompt }));
+    await finish(context, session, turn, { stop_reason: String(answer.stopReason ?? "unknown"), answer });
+    return answer;
+  } catch (error) {
+    await finish(context, session, turn, {
+      stop_reason: turn.isCancelled ? "cancelled" : "error",
+      answer: undefined,
+    });
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", cancel);
+    session.turn = undefined;
+    session.permits.clear();
+    turn.finish();
+  }
+}
+
+/** Ends what waits in a turn: questions are withdrawn, requests of the agent answered as cancelled. */
+export async function cancelTurn(
+  context: GovernorContext,
+  session: GovernedSession,
+  reason: string,
+): Promise<void> {
+  const { turn } = session;
+  if (!turn || turn.isCancelled) return;
+  turn.cancel(reason);
+  await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
+  const { tenant } = context.principal;
+  await context.harness.approvals.withdraw({ tenant, session: session.id, turn: turn.id }, reason);
+}
+
+interface Prompted {
+  readonly turn: Turn;
+  readonly params: JsonObject;
+  readonly prompt: readonly unknown[];
+}
+
+async function answerTo(
+  context: GovernorContext,
+  session: GovernedSession,
+  prompted: Prompted,
+): Promise<unknown> {
+  const { turn, params, prompt } = prompted;
+  const decided = await decidePrompt(context, session, prompted);
+  if (decided === undefined) return { stopReason: "cancelled" };
+  if (decided.verdict === "blocked") return refuse(context, session, decided);
+  if (decided.entry !== undefined) turn.entries.push(decided.entry);
+  const changed = decided.verdict === "modify" ? modifiedPrompt(decided, prompt) : prompt;
+  const subject = subjectIn(context, session, context.enforcement);
+  const prepared = await context.preparation?.compose(session, subject, changed);
+  turn.entries.push(...(prepared?.entries ?? []));
+  return context.agent.request("session/prompt", {
+    ...params,
+    sessionId: session.agentSessionId,
+    prompt: prepared?.prompt ?? changed,
+  });
+}
+
+/** The verdict on a prompt; `undefined` when the turn was cancelled before there was one. */
+async function decidePrompt(
+  context: GovernorContext,
+  session: GovernedSession,
+  { turn, prompt }: Prompted,
+): Promise<Decided | undefined> {
+  try {
+    return await context.judge.decide({
+      event: {
+        event_type: "pre_prompt",
+        session_id: session.id,
+        agent_id: context.entry.id,
+        depth: 0,
+        payload: { prompt: textOf(prompt), message_count: prompt.length },
+      },
+      subject: subjectIn(context, session, context.enforcement),
+      setting: { workplace: session.served, turn: turn.id },
+      signal: turn.signal,
+      offer: offerAsPermission(context, session, "session/prompt", { prompt: textOf(prompt) }),
+    });
+  } catch (error) {
+    if (turn.isCancelled) return undefined;
+    throw error;
+  }
+}
+
+/** A prompt that was not let through ends its turn with the reason. */
+async function refuse(
+  context: GovernorContext,
+  session: GovernedSession,
+  decided: Decided,
+): Promise<unknown> {
+  const text = `The prompt was not passed on: ${decided.reason}`;
+  const _meta = verdictMeta(decided);
+  const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text }, _meta };
+  await context.clients(session).notify("session/update", { sessionId: session.id, update });
+  return { stopReason: "refusal", _meta };
+}
+
+function modifiedPrompt({ modified_arguments }: Decided, prompt: readonly unknown[]): readonly unknown[] {
+  const { prompt: text } = membersOf(modified_arguments);
+  return typeof text === "string" ? [{ type: "text", text }] : prompt;
+}
+
+async function finish(
+  context: GovernorContext,
+  session: GovernedSession,
+  turn: Turn,
+  { stop_reason, answer }: { readonly stop_reason: string; readonly answer: JsonObject | undefined },
+): Promise<void> {
+  const subject = subjectIn(context, session, context.enforcement);
+  const usage = turn.usage(answer);
+  session.cost = turn.costAfter;
+  await context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, usage);
+  const completed_at = context.now().toISOString();
+  const end = { stop_reason, completed_at, usage: { ...usage } };
+  await context.harness.ledger.record([turnDraft(subject, turn, end)]);
+}
+
+/** The text of a prompt, for rules and people; of what is no text, only that it is there. */
+function textOf(prompt: readonly unknown[]): string {
+  return prompt
+    .map(membersOf)
+    .map((block) => (typeof block.text === "string" ? block.text : `[${String(block.type)}]`))
+    .join("\n");
+}

@@ -1,0 +1,26 @@
+import type { Decided } from "@reins/supervisor";
+import { RpcError } from "../acp/rpc-error.ts";
+
+/** The code of an answer that says that something was not allowed. */
+export const REFUSED = -32010;
+
+/** What the wire carries of a verdict, under `_meta.reins`. */
+export function verdictMeta({ verdict, reason, rule, enforcement, entry, approval }: Decided): {
+  reins: Record<string, unknown>;
+} {
+  return {
+    reins: {
+      verdict,
+      reason,
+      enforcement,
+      ...(rule !== undefined && { rule }),
+      ...(entry !== undefined && { entry }),
+      ...(approval !== undefined && { approval }),
+    },
+  };
+}
+
+/** The error that whoever asked gets for what was not allowed. */
+export function refusal(what: string, decided: Decided): RpcError {
+  return new RpcError(REFUSED, `${what} was not allowed: ${decided.reason}`, verdictMeta(decided));
+}

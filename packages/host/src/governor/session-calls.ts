@@ -1,0 +1,324 @@
+import { realpath } from "node:fs/promises";
+import { relative, sep } from "node:path";
+import { change } from "@reins/store";
+import { type Decided, lifecycleDraft } from "@reins/supervisor";
+import { type JsonObject, membersOf } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { sessionMeta } from "../agents/session-meta.ts";
+import { isHttpServer, readServer } from "../mcp/server-entry.ts";
+import { newSessionRecord } from "../sessions/new-session.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
+import { sessionTables } from "../sessions/tables.ts";
+import { type GovernorContext, subjectIn } from "./context.ts";
+import { GovernedSession } from "./governed-session.ts";
+import { mcpGate } from "./mcp-gate.ts";
+import { offerAsPermission } from "./offer.ts";
+import { refusal } from "./refusal.ts";
+
+/** The calls that begin a session or take one up again. */
+export const SESSION_CALLS: ReadonlySet<string> = new Set([
+  "session/new",
+  "session/load",
+  "session/resume",
+  "session/fork",
+]);
+
+/** A session that was begun, and what its client is told. */
+export interface Begun {
+  readonly session: GovernedSession;
+  readonly result: JsonObject;
+}
+
+/** How a session is begun. */
+export interface BeginOptions {
+  readonly method: string;
+  readonly params: JsonObject;
+  /** The session that is taken up or forked, as it was kept. */
+  readonly earlier?: SessionRecord | undefined;
+  /** Where it was begun from: the middle of its key. */
+  readonly channel: string;
+  readonly signal: AbortSignal;
+  /** Told of the session before the agent is, so that its updates find it. */
+  readonly known: (session: GovernedSession) => void;
+}
+
+/**
+ * Begins a session, or takes one up: decided first, with what would weaken the agent's asking taken out of it and every
+ * MCP server behind the harness; then put into the mode in which the agent asks.
+ */
+export async function beginSession(context: GovernorContext, options: BeginOptions): Promise<Begun> {
+  const { method, params, earlier, signal } = options;
+  const place = await placeOf(context, params, earlier);
+  const { meta, stripped } = sessionMeta(context.launch, membersOf(params._meta));
+  const declared = serversIn(params, earlier);
+  const session = new GovernedSession(recordFor(context, options, { ...place, meta, declared }), {
+    cwd: place.cwd,
+    roots: [place.cwd, ...place.additional],
+    tools: context.entry.tools ?? context.entry.id,
+  });
+  await decideBegin(context, session, { method, stripped, signal });
+  const servers = await wrapServers(context, session, declared, signal);
+  const result = await callAgent(context, session, options, { meta, servers: servers.wrapped });
+  await enforceProfile(context, session, result);
+  await keep(context, session, method, { stripped, refused: servers.refused });
+  return { session, result: shown(session, result) };
+}
+
+/** Ends a session: its servers, its questions, its place among the living. */
+export async function endSession(
+  context: GovernorContext,
+  session: GovernedSession,
+  reason: string,
+): Promise<void> {
+  const { harness, principal } = context;
+  await Promise.allSettled(session.closing.splice(0).map((close) => close()));
+  await harness.approvals.withdraw({ tenant: principal.tenant, session: session.id }, reason);
+  const subject = subjectIn(context, session, context.enforcement);
+  const unfinished = harness.supervisor.abandon(subject);
+  const record = { ...session.record, state: "closed" as const, last_activity: context.now().toISOString() };
+  session.record = record;
+  await harness.ledger.record([lifecycleDraft(subject, "session_end", unfinished)], {
+    with: [change(sessionTables, "put", record)],
+    durable: false,
+  });
+}
+
+interface Place {
+  readonly cwd: string;
+  readonly additional: readonly string[];
+}
+
+/** The folders of a session. One that holds the harness's own files is refused unless the system keeps the agent from them. */
+async function placeOf(
+  { harness, enforcement }: GovernorContext,
+  params: JsonObject,
+  earlier: SessionRecord | undefined,
+): Promise<Place> {
+  const cwd = params.cwd ?? earlier?.cwd;
+  const more = params.additionalDirectories ?? earlier?.additional_directories ?? [];
+  const additional: unknown[] = Array.isArray(more) ? more : [];
+  if (!isAbsolute(cwd) || !additional.every(isAbsolute))
+    throw new RpcError(CODE.invalidParams, "cwd and additionalDirectories are absolute paths");
+  if (enforcement !== "confined") {
+    const home = await realpath(harness.home);
+    for (const root of [cwd, ...additional]) {
+      if (!holds(await realpath(root).catch(() => root), home)) continue;
+      throw new RpcError(
+        CODE.invalidParams,
+        `${root} holds the files of Reins itself; work in a folder that does not`,
+      );
+    }
+  }
+  return { cwd, additional };
+}
+
+function isAbsolute(path: unknown): path is string {
+  return typeof path === "string" && path.startsWith("/");
+}
+
+function holds(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`));
+}
+
+function serversIn({ mcpServers }: JsonObject, earlier: SessionRecord | undefined): readonly unknown[] {
+  if (Array.isArray(mcpServers)) return mcpServers;
+  return earlier?.mcp_servers ?? [];
+}
+
+function recordFor(
+  { entry, principal, now, newId }: GovernorContext,
+  { method, params, earlier, channel }: BeginOptions,
+  {
+    cwd,
+    additional,
+    meta,
+    declared,
+  }: Place & { readonly meta: Readonly<JsonObject>; readonly declared: readonly unknown[] },
+): SessionRecord {
+  const fresh = newSessionRecord({ agent: entry.id, principal, channel, peer: newId(), created: now(), cwd });
+  const kept = earlier && method !== "session/fork" ? earlier : fresh;
+  return {
+    ...kept,
+    agent_session_id: earlier?.agent_session_id ?? String(params.sessionId ?? ""),
+    cwd,
+    additional_directories: additional,
+    mcp_servers: declared,
+    meta,
+    state: "idle",
+    last_activity: now().toISOString(),
+  };
+}
+
+async function decideBegin(
+  context: GovernorContext,
+  session: GovernedSession,
+  {
+    method,
+    stripped,
+    signal,
+  }: { readonly method: string; readonly stripped: readonly string[]; readonly signal: AbortSignal },
+): Promise<void> {
+  const { cwd, additional_directories } = session.record;
+  const args = { cwd, additional_directories, stripped };
+  const decided = await decideAs(context, session, {
+    event_type: "session_start",
+    tool: method,
+    args,
+    signal,
+  });
+  if (decided.verdict !== "allowed") throw refusal(method, decided);
+}
+
+/** Decides about something the client wants of the agent. */
+export function decideAs(
+  context: GovernorContext,
+  session: GovernedSession,
+  one: {
+    readonly event_type: string;
+    readonly tool: string;
+    readonly args: unknown;
+    readonly signal: AbortSignal;
+  },
+): Promise<Decided> {
+  const { event_type, tool, args, signal } = one;
+  const payload = { tool_name: tool, arguments: args };
+  return context.judge.decide({
+    event: { event_type, session_id: session.id, agent_id: context.entry.id, depth: 0, payload },
+    subject: subjectIn(context, session, "performed"),
+    setting: { workplace: session.served, turn: session.turn?.id },
+    signal,
+    offer: offerAsPermission(context, session, tool, args),
+  });
+}
+
+/** Puts the harness before each MCP server, after a verdict on starting it. One that may not be started is left out. */
+async function wrapServers(
+  context: GovernorContext,
+  session: GovernedSession,
+  declared: readonly unknown[],
+  signal: AbortSignal,
+): Promise<{
+  readonly wrapped: readonly unknown[];
+  readonly refused: readonly { server: string; reason: string }[];
+}> {
+  const wrapped: unknown[] = [];
+  const refused: { server: string; reason: string }[] = [];
+  for (const one of declared) {
+    const server = readServer(one);
+    const { name } = server;
+    const args = isHttpServer(server)
+      ? { name, url: server.url }
+      : { name, command: [server.command, ...server.args] };
+    const decided = await decideAs(context, session, {
+      event_type: "pre_action",
+      tool: "mcp/start",
+      args,
+      signal,
+    });
+    if (decided.verdict !== "allowed" || !context.servers) {
+      refused.push({
+        server: server.name,
+        reason: context.servers ? decided.reason : "MCP servers are not served here",
+      });
+      continue;
+    }
+    const transport = context.entry.quirks?.mcp.includes("stdio") === false ? "http" : "stdio";
+    const how = { transport, cwd: session.record.cwd } as const;
+    const { server: given, close } = await context.servers.wrap(server, mcpGate(context, session), how);
+    session.closing.push(close);
+    wrapped.push(given);
+  }
+  return { wrapped, refused };
+}
+
+async function callAgent(
+  { agent }: GovernorContext,
+  session: GovernedSession,
+  { method, params, earlier, signal, known }: BeginOptions,
+  { meta, servers }: { readonly meta: Readonly<JsonObject>; readonly servers: readonly unknown[] },
+): Promise<JsonObject> {
+  if (earlier && method !== "session/fork") known(session);
+  session.replaying = method === "session/load";
+  try {
+    const { cwd, additional_directories: additionalDirectories } = session.record;
+    const result = await agent.request(
+      method,
+      {
+        ...params,
+        cwd,
+        ...(additionalDirectories.length > 0 && { additionalDirectories }),
+        mcpServers: servers,
+        ...(earlier && { sessionId: earlier.agent_session_id }),
+        ...(Object.keys(meta).length > 0 && { _meta: meta }),
+      },
+      { signal },
+    );
+    const answer = membersOf(result);
+    if (typeof answer.sessionId === "string")
+      session.record = { ...session.record, agent_session_id: answer.sessionId };
+    known(session);
+    return answer;
+  } finally {
+    session.replaying = false;
+  }
+}
+
+/** Puts the agent into the mode in which it asks. An agent that does not take it is not used. */
+async function enforceProfile(
+  { agent, launch, entry }: GovernorContext,
+  session: GovernedSession,
+  result: JsonObject,
+): Promise<void> {
+  const sessionId = session.agentSessionId;
+  const { currentModeId } = membersOf(result.modes);
+  if (typeof currentModeId === "string") session.mode = currentModeId;
+  try {
+    if (launch.mode !== undefined && currentModeId !== undefined && currentModeId !== launch.mode) {
+      await agent.request("session/set_mode", { sessionId, modeId: launch.mode });
+      session.mode = launch.mode;
+    }
+    for (const [configId, value] of Object.entries(launch.configOptions))
+      await agent.request("session/set_config_option", { sessionId, configId, value });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new RpcError(
+      CODE.internal,
+      `${entry.name} cannot be made to ask for everything, so it is not used: ${why}`,
+    );
+  }
+}
+
+async function keep(
+  context: GovernorContext,
+  session: GovernedSession,
+  method: string,
+  { stripped, refused }: { readonly stripped: readonly string[]; readonly refused: readonly unknown[] },
+): Promise<void> {
+  const subject = subjectIn(context, session, context.enforcement);
+  const draft = lifecycleDraft(subject, method === "session/new" ? "session_start" : method);
+  const { cwd, additional_directories, agent_session_id } = session.record;
+  const payload = {
+    ...membersOf(draft.payload),
+    session_id: session.id,
+    agent_session_id,
+    cwd,
+    additional_directories,
+    ...(stripped.length > 0 && { stripped }),
+    ...(refused.length > 0 && { refused_servers: refused }),
+  };
+  await context.harness.ledger.record([{ ...draft, payload }], {
+    with: [change(sessionTables, "put", session.record)],
+    durable: false,
+  });
+}
+
+/** The agent's answer with our name for the session and the mode it was put into. */
+function shown(session: GovernedSession, result: JsonObject): JsonObject {
+  const modes = membersOf(result.modes);
+  return {
+    ...result,
+    ...(typeof result.sessionId === "string" && { sessionId: session.id }),
+    ...(result.modes !== undefined && { modes: { ...modes, currentModeId: session.mode } }),
+  };
+}

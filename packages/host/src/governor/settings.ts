@@ -1,0 +1,34 @@
+import type { JsonObject } from "../acp/message.ts";
+import { membersOf } from "../acp/message.ts";
+import type { AgentEntry } from "../agents/agent-entry.ts";
+
+/**
+ * What a client's wish is, for the rules. Whether the agent still asks for everything afterwards is what the catalogue
+ * says: a mode it does not name does not.
+ */
+export function settingsOf(
+  method: string,
+  params: JsonObject,
+  entry: Pick<AgentEntry, "modes" | "profile">,
+): JsonObject {
+  switch (method) {
+    case "session/set_mode":
+      return { mode: params.modeId, asks: String(asksIn(entry, params.modeId)) };
+    case "session/set_config_option": {
+      const { configId: option, value } = params;
+      const held = Object.hasOwn(entry.profile.configOptions, String(option));
+      const asks = option === "mode" ? asksIn(entry, value) : !held;
+      return { option, value, asks: String(asks) };
+    }
+    case "authenticate":
+      return { method: params.methodId };
+    case "providers/set":
+      return { provider: params.providerId, url: params.baseUrl };
+    default:
+      return membersOf(params);
+  }
+}
+
+function asksIn({ modes, profile }: Pick<AgentEntry, "modes" | "profile">, mode: unknown): boolean {
+  return typeof mode === "string" && (mode === profile.mode || modes.includes(mode));
+}

@@ -1,0 +1,88 @@
+import { blake3Hex, canonicalJson } from "@reins/ledger";
+import { isObject, type JsonObject } from "../acp/message.ts";
+
+/** How much of what an agent says in one turn is kept for its hash. */
+const MAX_OUTPUT = 32 * 1024 * 1024;
+
+/** What an agent says it used. */
+export interface TurnUsage {
+  readonly tokens?: number;
+  readonly cost?: number;
+}
+
+/** One prompt and everything until it is answered. */
+export class Turn {
+  readonly id: string;
+  readonly started: string;
+  /** Aborts when the turn is cancelled or over. */
+  readonly signal: AbortSignal;
+  /** The entries it covers, in order. */
+  readonly entries: string[] = [];
+  readonly #end = new AbortController();
+  readonly #output: string[] = [];
+  readonly #input: string;
+  #outputSize = 0;
+  readonly #costBefore: number;
+  #cost: number | undefined;
+  #cancelled = false;
+
+  /** `costBefore` is what the session had cost when the turn began, as far as its agent tells. */
+  constructor(id: string, started: string, prompt: unknown, costBefore = 0) {
+    this.id = id;
+    this.started = started;
+    this.signal = this.#end.signal;
+    this.#costBefore = costBefore;
+    this.#input = blake3Hex(canonicalJson(prompt));
+  }
+
+  /** Whether somebody wants it to end. */
+  get isCancelled(): boolean {
+    return this.#cancelled;
+  }
+
+  /** Ends everything that waits in it. */
+  cancel(reason: string): void {
+    this.#cancelled = true;
+    this.#end.abort(new Error(reason));
+  }
+
+  /** Ends it after its answer has come. */
+  finish(): void {
+    this.#end.abort(new Error("the turn is over"));
+  }
+
+  /** Takes in what was shown of an update. */
+  saw(update: JsonObject): void {
+    const { sessionUpdate, content } = update;
+    if (sessionUpdate === "usage_update") this.#noteCost(update.cost);
+    if (sessionUpdate !== "agent_message_chunk" || !isObject(content)) return;
+    if (typeof content.text !== "string" || this.#outputSize >= MAX_OUTPUT) return;
+    this.#output.push(content.text);
+    this.#outputSize += content.text.length;
+  }
+
+  /** What it used, from its answer and the updates before it. */
+  usage(answer: unknown): TurnUsage {
+    const usage = isObject(answer) && isObject(answer.usage) ? answer.usage : {};
+    const { totalTokens } = usage;
+    const cost = this.costAfter - this.#costBefore;
+    return {
+      ...(typeof totalTokens === "number" && { tokens: totalTokens }),
+      ...(this.#cost !== undefined && cost >= 0 && { cost }),
+    };
+  }
+
+  /** What the session has cost now; agents tell the cost of the whole session. */
+  get costAfter(): number {
+    return this.#cost ?? this.#costBefore;
+  }
+
+  /** The hashes of what went in and of what the agent said. */
+  get hashes(): { readonly inputs_hash: string; readonly outputs_hash: string } {
+    return { inputs_hash: this.#input, outputs_hash: blake3Hex(this.#output.join("")) };
+  }
+
+  #noteCost(cost: unknown): void {
+    if (isObject(cost) && typeof cost.amount === "number") this.#cost = cost.amount;
+  }
+}

@@ -1,0 +1,45 @@
+import { blake3Hex } from "@reins/ledger";
+import type { Principal } from "@reins/supervisor";
+import type { SessionRecord } from "./session-record.ts";
+
+/** What a new session is made from. */
+export interface NewSession {
+  readonly agent: string;
+  readonly principal: Principal;
+  readonly channel: string;
+  readonly peer: string;
+  readonly created: Date;
+  readonly cwd: string;
+}
+
+/** A session before its agent has heard of it. Its id follows from who it is with, its key and when it was begun. */
+export function newSessionRecord({
+  agent,
+  principal,
+  channel,
+  peer,
+  created,
+  cwd,
+}: NewSession): SessionRecord {
+  const key = `${agent}:${channel}:${peer}`;
+  const created_at = created.toISOString();
+  return {
+    id: blake3Hex(`${agent}:${key}:${created_at}`),
+    key,
+    agent,
+    tenant: principal.tenant,
+    user: principal.user,
+    principal: principal.id,
+    agent_session_id: "",
+    cwd,
+    additional_directories: [],
+    mcp_servers: [],
+    meta: {},
+    mode: "persistent",
+    state: "idle",
+    title: undefined,
+    metadata: {},
+    created_at,
+    last_activity: created_at,
+  };
+}

@@ -1,0 +1,391 @@
+import { symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { redact } from "@reins/supervisor";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { JsonObject } from "../src/acp/message.ts";
+import { AgentEntry } from "../src/agents/agent-entry.ts";
+import { Governor } from "../src/governor/governor.ts";
+import { openTestHome, type TestHome, textIn } from "./fixtures/home.ts";
+import { type Play, ScriptedAgent } from "./fixtures/scripted-agent.ts";
+
+const entry = AgentEntry.parse({
+  id: "claude",
+  name: "A scripted agent",
+  support: { level: "supported" },
+  start: { with: "file", file: "/bin/true" },
+  profile: { mode: "default", meta: { pinned: { on: true } } },
+  strip: ["weakens"],
+  modes: ["default", "plan"],
+  tools: "claude-code",
+  enforcement: { level: "asked" },
+  quirks: { fs: "uses", mcp: ["stdio"], load: true, resume: false, fork: false, rejection: "continues" },
+});
+
+/** How the person in front of a session answers a permission request: by kind. */
+type Person = (params: JsonObject) => string | Promise<string>;
+
+async function govern({ home, person }: { home?: TestHome; person?: Person } = {}) {
+  const opened = home ?? (await openTestHome());
+  const { harness, workspace } = opened;
+  const agent = new ScriptedAgent();
+  const shown: JsonObject[] = [];
+  const offered: JsonObject[] = [];
+  const governor = new Governor({
+    harness,
+    entry,
+    launch: { mode: "default", configOptions: {}, meta: entry.profile.meta, strip: entry.strip },
+    channel: agent.channel,
+    principal: harness.identity.local(),
+    enforcement: "asked",
+    from: "acp",
+    clients: () => ({
+      notify: async (_, params) => void shown.push(params),
+      request: async (method, params, signal) => {
+        offered.push({ method, ...params });
+        const withdrawn = new Promise<never>((_, reject) =>
+          signal.addEventListener("abort", () => reject(signal.reason)),
+        );
+        const kind = await Promise.race([person ? person(params) : new Promise<never>(() => {}), withdrawn]);
+        const options = params.options as { optionId: string; kind: string }[];
+        const option = options.find((one) => one.kind === kind);
+        return {
+          outcome: option ? { outcome: "selected", optionId: option.optionId } : { outcome: "cancelled" },
+        };
+      },
+    }),
+    redact,
+  });
+  onTestFinished(() => governor.close("the test is over"));
+  const call = (method: string, params: JsonObject, signal = new AbortController().signal) =>
+    governor.request(method, params, { signal }) as Promise<JsonObject>;
+  await call("initialize", { protocolVersion: 1 });
+  const begin = async (more: JsonObject = {}) => {
+    const { sessionId } = await call("session/new", { cwd: workspace, mcpServers: [], ...more });
+    return String(sessionId);
+  };
+  const prompt = async (sessionId: string, play: Play, text = "go on") => {
+    agent.play = play;
+    return call("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
+  };
+  return { ...opened, agent, governor, call, begin, prompt, shown, offered };
+}
+
+const bash = (command: string, id = "call-1") => ({
+  toolCallId: id,
+  name: "Bash",
+  title: command,
+  kind: "execute",
+  rawInput: { command },
+});
+
+const verdictsOf = async ({ entries }: TestHome) =>
+  (await entries("policy_verdict"))
+    .map(({ payload }) => payload as { event_type: string; verdict: string })
+    .filter(({ event_type }) => event_type === "pre_action")
+    .map(({ verdict }) => verdict);
+
+describe("permission", () => {
+  test("for what is harmless is given at once, for once only, and recorded before", async () => {
+    const governed = await govern();
+    const id = await governed.begin();
+    let chosen = "";
+    await governed.prompt(id, async ({ ask, update }) => {
+      chosen = await ask(bash("ls"));
+      await update({ sessionUpdate: "tool_call_update", toolCallId: "call-1", status: "completed" });
+      return undefined;
+    });
+    expect(chosen).toBe("allow_once");
+    expect(governed.offered).toEqual([]);
+    expect(await verdictsOf(governed)).toEqual(["allowed"]);
+    const [call] = await governed.entries("tool_call");
+    const [result] = await governed.entries("tool_result");
+    const [turn] = await governed.entries("turn");
+    expect(call?.payload).toMatchObject({ tool: "Bash", arguments: { command: "ls" } });
+    expect(result).toMatchObject({ tags: ["completed"], payload: { verdict: expect.any(String) } });
+    expect(turn?.payload).toMatchObject({
+      stop_reason: "end_turn",
+      entries: expect.arrayContaining([call?.cid, result?.cid]),
+    });
+  });
+
+  test("for what is blocked is refused with the reason, which people see", async () => {
+    const governed = await govern();
+    const id = await governed.begin();
+    let chosen = "";
+    await governed.prompt(id, async ({ ask }) => {
+      chosen = await ask(bash("cat ~/.ssh/id_rsa"));
+      return undefined;
+    });
+    expect(chosen).toBe("reject_once");
+    expect(JSON.stringify(governed.shown)).toContain("keys, tokens and passwords are not for agents");
+    expect(await verdictsOf(governed)).toEqual(["blocked"]);
+  });
+
+  test("that people are to give is put to the client, and its answer counts once", async () => {
+    const governed = await govern({ person: () => "allow_once" });
+    const id = await governed.begin();
+    const chosen: string[] = [];
+    await governed.prompt(id, async ({ ask }) => {
+      chosen.push(await ask(bash("npm test")), await ask(bash("npm test", "call-2")));
+      return undefined;
+    });
+    expect(chosen).toEqual(["allow_once", "allow_once"]);
+    expect(governed.offered).toHaveLength(2);
+    expect(governed.offered[0]).toMatchObject({
+      method: "session/request_permission",
+      sessionId: id,
+      toolCall: { rawInput: { command: "npm test" } },
+      _meta: {
+        reins: { approval: expect.stringMatching(/^apr_/), reason: "no rule lets it pass by itself" },
+      },
+    });
+    expect((await governed.entries("approval")).length).toBeGreaterThanOrEqual(2);
+  });
+
+  test("may be refused by a person, or given by one elsewhere while nobody is in front of it", async () => {
+    const refused = await govern({ person: () => "reject_once" });
+    let chosen = "";
+    await refused.prompt(await refused.begin(), async ({ ask }) => {
+      chosen = await ask(bash("npm test"));
+      return undefined;
+    });
+    expect(chosen).toBe("reject_once");
+
+    const waiting = await govern();
+    const id = await waiting.begin();
+    const turn = waiting.prompt(id, async ({ ask }) => {
+      chosen = await ask(bash("npm test"));
+      return undefined;
+    });
+    const { approvals } = waiting.harness;
+    await expect.poll(async () => (await approvals.list({ tenant: "default" })).length).toBe(1);
+    const [approval] = await approvals.list({ tenant: "default" });
+    await approvals.answer(approval?.id ?? "", {
+      by: "user:default/bob",
+      tenant: "default",
+      decision: "allow_once",
+    });
+    await turn;
+    expect(chosen).toBe("allow_once");
+  });
+
+  test("that is asked for when a turn is cancelled is answered so, and the question is withdrawn", async () => {
+    const governed = await govern();
+    const id = await governed.begin();
+    let chosen = "";
+    const turn = governed.prompt(id, async ({ ask, cancelled }) => {
+      chosen = await ask(bash("npm test"));
+      await cancelled;
+      return { stopReason: "cancelled" };
+    });
+    await expect.poll(() => governed.offered.length).toBe(1);
+    await governed.governor.notification("session/cancel", { sessionId: id });
+    expect(await turn).toEqual({ stopReason: "cancelled" });
+    expect(chosen).toBe("cancelled");
+    const [approval] = await governed.harness.approvals.list({ tenant: "default" });
+    expect(approval?.state).toBe("withdrawn");
+  });
+
+  test("by what an agent says of itself makes nothing looser", async () => {
+    const governed = await govern({ person: () => "reject_once" });
+    const id = await governed.begin();
+    const chosen: string[] = [];
+    await governed.prompt(id, async ({ ask }) => {
+      chosen.push(
+        await ask({
+          toolCallId: "x",
+          title: "Read README.md",
+          kind: "read",
+          rawInput: { command: "rm -rf /" },
+        }),
+      );
+      chosen.push(await ask({ toolCallId: "y", title: "Read README.md", kind: "read" }));
+      return undefined;
+    });
+    expect(chosen).toEqual(["reject_once", "reject_once"]);
+  });
+});
+
+describe("files", () => {
+  test("are read and written by the harness inside of the workspace, exactly, and nowhere else", async () => {
+    const governed = await govern();
+    const { workspace } = governed;
+    await writeFile(join(workspace, "in.txt"), "one\ntwo\nthree\n");
+    await symlink("/etc", join(workspace, "leads-out"));
+    const id = await governed.begin();
+    const got: unknown[] = [];
+    const attempt = (promise: Promise<unknown>) => promise.catch((error: Error) => got.push(error.message));
+    await governed.prompt(id, async ({ request }) => {
+      got.push(await request("fs/read_text_file", { path: join(workspace, "in.txt"), line: 2, limit: 1 }));
+      got.push(
+        await request("fs/write_text_file", {
+          path: join(workspace, "out.txt"),
+          content: "ghp_0123456789abcdefghijABCDEFGHIJ\n",
+        }),
+      );
+      await attempt(
+        request("fs/write_text_file", { path: join(governed.home, "constitution.yaml"), content: "" }),
+      );
+      await attempt(request("fs/read_text_file", { path: join(governed.home, "keys", "x") }));
+      await attempt(request("fs/read_text_file", { path: "relative" }));
+      return undefined;
+    });
+    expect(got.slice(0, 2)).toEqual([{ content: "two" }, {}]);
+    expect(got.slice(2)).toEqual([
+      expect.stringContaining("Reins's own files are not for agents"),
+      expect.stringContaining("Reins's own files are not for agents"),
+      expect.stringContaining("absolute"),
+    ]);
+    expect(await textIn(join(workspace, "out.txt"))).toBe("ghp_0123456789abcdefghijABCDEFGHIJ\n");
+    expect(JSON.stringify(await governed.entries("tool_call"))).not.toContain("ghp_0123");
+  });
+
+  test("that were asked for as a tool call are decided about once", async () => {
+    const governed = await govern();
+    const path = join(governed.workspace, "new.txt");
+    const id = await governed.begin();
+    await governed.prompt(id, async ({ ask, request, update }) => {
+      const content = [{ type: "diff", path, newText: "hello\n" }];
+      await ask({
+        toolCallId: "w",
+        name: "Write",
+        kind: "edit",
+        rawInput: { file_path: path, content: "hello\n" },
+        content,
+      });
+      await request("fs/write_text_file", { path, content: "hello\n" });
+      await update({ sessionUpdate: "tool_call_update", toolCallId: "w", status: "completed" });
+      return undefined;
+    });
+    expect(await textIn(path)).toBe("hello\n");
+    expect(await verdictsOf(governed)).toEqual(["allowed"]);
+    expect(await governed.entries("tool_result")).toHaveLength(1);
+  });
+});
+
+describe("what was done without asking", () => {
+  test("is shown and recorded as ungated; more than a look ends the turn", async () => {
+    const governed = await govern();
+    const id = await governed.begin();
+    await governed.prompt(id, async ({ update }) => {
+      await update({
+        sessionUpdate: "tool_call",
+        toolCallId: "r",
+        name: "Read",
+        kind: "read",
+        rawInput: { file_path: join(governed.workspace, "a") },
+      });
+      await update({ sessionUpdate: "tool_call_update", toolCallId: "r", status: "completed" });
+      return undefined;
+    });
+    const [look] = await governed.entries("tool_result");
+    expect(look).toMatchObject({
+      tags: ["completed", "ungated"],
+      payload: { enforcement: "observed", verdict: null },
+    });
+    let stopped = false;
+    await governed.prompt(id, async ({ update, cancelled }) => {
+      await update({
+        sessionUpdate: "tool_call",
+        toolCallId: "s",
+        status: "completed",
+        name: "Bash",
+        rawInput: { command: "make" },
+      });
+      await cancelled;
+      stopped = true;
+      return { stopReason: "cancelled" };
+    });
+    expect(stopped).toBe(true);
+    expect(JSON.stringify(governed.shown)).toContain("it was done without asking");
+    const turns = await governed.entries("turn");
+    expect(turns.map(({ payload }) => (payload as JsonObject).stop_reason)).toEqual([
+      "end_turn",
+      "cancelled",
+    ]);
+  });
+
+  test("never regresses: an update that comes late does not make it begin again", async () => {
+    const governed = await govern();
+    const id = await governed.begin();
+    await governed.prompt(id, async ({ ask, update }) => {
+      await update({ sessionUpdate: "tool_call_update", toolCallId: "call-1", status: "in_progress" });
+      await ask(bash("ls"));
+      for (const status of ["completed", "pending", "completed"])
+        await update({ sessionUpdate: "tool_call_update", toolCallId: "call-1", status });
+      return undefined;
+    });
+    expect(await governed.entries("tool_result")).toHaveLength(1);
+    expect(await verdictsOf(governed)).toEqual(["allowed"]);
+  });
+});
+
+describe("sessions", () => {
+  test("have a name of ours, and what would weaken the agent's asking is taken out and recorded", async () => {
+    const governed = await govern();
+    const id = await governed.begin({ _meta: { weakens: { permissionMode: "yolo" }, traceparent: "t" } });
+    expect(id).toMatch(/^[0-9a-f]{64}$/);
+    const sent = governed.agent.got.find(({ method }) => method === "session/new")?.params;
+    expect(sent?._meta).toEqual({ traceparent: "t", pinned: { on: true } });
+    const [begun] = await governed.entries("session_lifecycle");
+    expect(begun).toMatchObject({
+      entity_id: expect.stringMatching(/^claude:acp:/),
+      payload: { change: "session_start", stripped: ["weakens"], agent_session_id: "agent-1" },
+    });
+  });
+
+  test("are taken up again with the same protections, and what is replayed is not charged again", async () => {
+    const governed = await govern();
+    const id = await governed.begin();
+    await governed.governor.close("the agent was killed");
+    const later = await govern({ home: governed });
+    await later.call("session/load", {
+      sessionId: id,
+      cwd: governed.workspace,
+      mcpServers: [],
+      _meta: { weakens: 1 },
+    });
+    const sent = later.agent.got.find(({ method }) => method === "session/load")?.params;
+    expect(sent).toMatchObject({ sessionId: "agent-1", _meta: { pinned: { on: true } } });
+    expect(sent?._meta).not.toHaveProperty("weakens");
+    await later.prompt(id, async () => undefined);
+    await expect(
+      later.call("session/load", { sessionId: "f".repeat(64), cwd: governed.workspace }),
+    ).rejects.toThrow("there is no session");
+  });
+
+  test("in a folder that holds the files of Reins are refused", async () => {
+    const governed = await govern();
+    await expect(governed.begin({ cwd: join(governed.home, "..") })).rejects.toThrow(
+      "holds the files of Reins",
+    );
+    await expect(governed.begin({ cwd: governed.home })).rejects.toThrow("holds the files of Reins");
+    await expect(governed.begin({ cwd: "relative" })).rejects.toThrow("absolute");
+  });
+
+  test("cannot be put into a mode in which the agent does not ask", async () => {
+    const governed = await govern();
+    const sessionId = await governed.begin();
+    await expect(
+      governed.call("session/set_mode", { sessionId, modeId: "bypassPermissions" }),
+    ).rejects.toThrow("it would keep the agent from asking");
+    await governed.call("session/set_mode", { sessionId, modeId: "plan" });
+    const modes = governed.agent.got.filter(({ method }) => method === "session/set_mode");
+    expect(modes.map(({ params }) => params)).toEqual([{ sessionId: "agent-1", modeId: "plan" }]);
+  });
+});
+
+test("a prompt that the constitution blocks is not passed on, and says why", async () => {
+  const home = await openTestHome({
+    rules: `
+tool_rules:
+  - { name: begin, condition: { event: session_start }, verdict: allowed }
+  - { name: quiet, condition: { event: pre_prompt }, verdict: blocked, reason: not on Sundays }`,
+  });
+  const governed = await govern({ home });
+  const id = await governed.begin();
+  const answer = await governed.prompt(id, async () => undefined);
+  expect(answer).toMatchObject({ stopReason: "refusal" });
+  expect(governed.agent.got.some(({ method }) => method === "session/prompt")).toBe(false);
+  expect(JSON.stringify(governed.shown)).toContain("not on Sundays");
+});

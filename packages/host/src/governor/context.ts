@@ -3,10 +3,10 @@ import type { Enforcement, Harness, Principal, Subject } from "@reins/supervisor
 import type { Peer } from "../acp/peer.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { AgentLaunch } from "../agents/agent-launch.ts";
+import type { McpGateway } from "../mcp/gateway.ts";
 import type { Clients } from "./clients.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { Judge } from "./judge.ts";
-import type { ServerWrapper } from "./server-wrapper.ts";
 
 /** Puts something before a prompt: mail, the constitution, the mandate. What it records belongs to the turn. */
 export interface TurnPreparation {
@@ -25,14 +25,16 @@ export interface GovernorContext {
   readonly harness: Harness;
   readonly judge: Judge;
   readonly entry: AgentEntry;
-  readonly launch: Pick<AgentLaunch, "mode" | "configOptions" | "meta" | "strip">;
+  readonly launch: Pick<AgentLaunch, "mode" | "configOptions" | "meta" | "strip"> &
+    Partial<Pick<AgentLaunch, "env">>;
   /** What holds an action that was not allowed from happening, for what the agent does by itself. */
   readonly enforcement: Extract<Enforcement, "confined" | "asked" | "observed">;
   readonly principal: Principal;
   readonly agent: Peer;
   /** The clients of a session. */
   readonly clients: (session: GovernedSession) => Clients;
-  readonly servers: ServerWrapper | undefined;
+  /** Puts the harness between an agent and its MCP servers. */
+  readonly servers: Pick<McpGateway, "wrap"> | undefined;
   readonly preparation: TurnPreparation | undefined;
   /** Takes secrets out of what is kept or shown. */
   readonly redact: (value: unknown) => unknown;
@@ -59,12 +61,19 @@ export function subjectIn(
   });
 }
 
-/** Records entries of a session, and notes them for its turn. They are written, not waited for on the disk. */
-export async function recordIn(
-  { harness }: Pick<GovernorContext, "harness">,
+/**
+ * Records entries of a session, and notes them for its turn. Nobody waits for them; what is recorded later comes after
+ * them, and a turn ends when they are written.
+ */
+export function recordIn(
+  { harness, onFault }: Pick<GovernorContext, "harness" | "onFault">,
   session: GovernedSession,
   drafts: readonly Draft[],
-): Promise<void> {
-  const { entries } = await harness.ledger.record(drafts, { durable: false });
-  session.turn?.entries.push(...entries.map(({ cid }) => cid));
+): void {
+  const { turn } = session;
+  const recording = harness.ledger.record(drafts, { durable: false }).then(
+    ({ entries }) => void turn?.entries.push(...entries.map(({ cid }) => cid)),
+    (error: unknown) => onFault(`an entry could not be written: ${String(error)}`),
+  );
+  turn?.awaits(recording);
 }

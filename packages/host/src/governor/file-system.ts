@@ -79,7 +79,7 @@ async function conclude(
 ): Promise<void> {
   const subject = subjectIn(context, session, "performed");
   const call = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
-  await recordIn(context, session, [resultDraft(subject, { tool: method, outcome }, call)]);
+  recordIn(context, session, [resultDraft(subject, { tool: method, outcome }, call)]);
 }
 
 function fileError(error: unknown, path: string): RpcError {

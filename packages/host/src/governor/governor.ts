@@ -6,6 +6,7 @@ import { Peer, type RequestCall } from "../acp/peer.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { AgentLaunch } from "../agents/agent-launch.ts";
+import type { McpGateway } from "../mcp/gateway.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
@@ -17,7 +18,6 @@ import { Judge } from "./judge.ts";
 import { answerPermission } from "./permission.ts";
 import { cancelTurn, runTurn } from "./prompts.ts";
 import { refusal } from "./refusal.ts";
-import type { ServerWrapper } from "./server-wrapper.ts";
 import { beginSession, decideAs, endSession, SESSION_CALLS } from "./session-calls.ts";
 import { settingsOf } from "./settings.ts";
 import { takeUpdate } from "./updates.ts";
@@ -26,7 +26,8 @@ import { takeUpdate } from "./updates.ts";
 export interface GovernorOptions {
   readonly harness: Harness;
   readonly entry: AgentEntry;
-  readonly launch: Pick<AgentLaunch, "mode" | "configOptions" | "meta" | "strip">;
+  readonly launch: Pick<AgentLaunch, "mode" | "configOptions" | "meta" | "strip"> &
+    Partial<Pick<AgentLaunch, "env">>;
   /** The way to the agent. */
   readonly channel: Channel;
   readonly principal: Principal;
@@ -37,7 +38,7 @@ export interface GovernorOptions {
   readonly clients: (session: GovernedSession) => Clients;
   /** Takes secrets out of what is kept or shown. */
   readonly redact: (value: unknown) => unknown;
-  readonly servers?: ServerWrapper | undefined;
+  readonly servers?: Pick<McpGateway, "wrap"> | undefined;
   readonly preparation?: TurnPreparation | undefined;
   readonly now?: () => Date;
   readonly newId?: () => string;
@@ -229,17 +230,18 @@ export class Governor {
     return this.#context.clients(session).request(method, { ...params, sessionId: session.id }, waiting);
   }
 
-  async #toldByAgent(method: string, params: JsonObject): Promise<void> {
+  #toldByAgent(method: string, params: JsonObject): void | Promise<void> {
     const session = this.#byAgentId.get(String(params.sessionId));
     if (!session) return;
     const { clients, redact } = this.#context;
     const renamed = { ...params, sessionId: session.id };
-    if (method !== "session/update" || !isObject(params.update)) {
-      await clients(session).notify(method, membersOf(redact(renamed)));
-      return;
-    }
-    const update = await takeUpdate(this.#context, session, params.update);
-    await clients(session).notify(method, { ...renamed, update: redact(update) });
+    if (method !== "session/update" || !isObject(params.update))
+      return clients(session).notify(method, membersOf(redact(renamed)));
+    const tell = (update: JsonObject) =>
+      clients(session).notify(method, { ...renamed, update: redact(update) });
+    // Most updates need no waiting, and thousands of them come at once.
+    const taken = takeUpdate(this.#context, session, params.update);
+    return taken instanceof Promise ? taken.then(tell) : tell(taken);
   }
 
   #know(session: GovernedSession): void {

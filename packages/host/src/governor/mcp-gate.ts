@@ -67,7 +67,7 @@ async function decideCall(
   const told = { title: tool, rawInput: call.arguments };
   const { redact } = context;
   const began = toolCallDraft(subject, { id: call.id, told }, { tool, verdict: decided.entry, redact });
-  await recordIn(context, session, [began]);
+  recordIn(context, session, [began]);
   const modified = decided.verdict === "modify" ? decided.modified_arguments : call.arguments;
   return { allowed: true, arguments: modified };
 }
@@ -81,5 +81,5 @@ async function reportCall(
   const subject = subjectIn(context, session, "performed");
   const settled = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
   const tool = mcpToolName(call.server, call.tool);
-  await recordIn(context, session, [resultDraft(subject, { tool, outcome: outcome.kind }, settled)]);
+  recordIn(context, session, [resultDraft(subject, { tool, outcome: outcome.kind }, settled)]);
 }

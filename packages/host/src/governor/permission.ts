@@ -113,7 +113,7 @@ async function answer(
   session.toolCalls.permit(call.id, { kind: "given", entry, tool });
   permitFiles(session, call, entry);
   const { redact } = context;
-  await recordIn(context, session, [toolCallDraft(subject, call, { tool, verdict: entry, redact })]);
+  recordIn(context, session, [toolCallDraft(subject, call, { tool, verdict: entry, redact })]);
   return { ...allowed, _meta: verdictMeta(decided) };
 }
 

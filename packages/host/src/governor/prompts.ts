@@ -135,6 +135,7 @@ async function finish(
   const usage = turn.usage(answer);
   session.cost = turn.costAfter;
   await context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, usage);
+  await turn.written();
   const completed_at = context.now().toISOString();
   const end = { stop_reason, completed_at, usage: { ...usage } };
   await context.harness.ledger.record([turnDraft(subject, turn, end)]);

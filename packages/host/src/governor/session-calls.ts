@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { relative, sep } from "node:path";
 import { change } from "@reins/store";
-import { type Decided, lifecycleDraft } from "@reins/supervisor";
+import { type Decided, lifecycleDraft, type Workplace } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { sessionMeta } from "../agents/session-meta.ts";
@@ -51,11 +51,8 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
   const place = await placeOf(context, params, earlier);
   const { meta, stripped } = sessionMeta(context.launch, membersOf(params._meta));
   const declared = serversIn(params, earlier);
-  const session = new GovernedSession(recordFor(context, options, { ...place, meta, declared }), {
-    cwd: place.cwd,
-    roots: [place.cwd, ...place.additional],
-    tools: context.entry.tools ?? context.entry.id,
-  });
+  const record = recordFor(context, options, { ...place, meta, declared });
+  const session = new GovernedSession(record, workplaceOf(context, place));
   await decideBegin(context, session, { method, stripped, signal });
   const servers = await wrapServers(context, session, declared, signal);
   const result = await callAgent(context, session, options, { meta, servers: servers.wrapped });
@@ -110,6 +107,13 @@ async function placeOf(
     }
   }
   return { cwd, additional };
+}
+
+/** Where the agent's tools work: its folders, and the home and variables that it was started with. */
+function workplaceOf({ entry, launch }: GovernorContext, { cwd, additional }: Place): Workplace {
+  const { env = {} } = launch;
+  const roots = [cwd, ...additional];
+  return { cwd, roots, home: env.HOME, environment: env, tools: entry.tools ?? entry.id };
 }
 
 function isAbsolute(path: unknown): path is string {
@@ -224,8 +228,8 @@ async function wrapServers(
       continue;
     }
     const transport = context.entry.quirks?.mcp.includes("stdio") === false ? "http" : "stdio";
-    const how = { transport, cwd: session.record.cwd } as const;
-    const { server: given, close } = await context.servers.wrap(server, mcpGate(context, session), how);
+    const gate = mcpGate(context, session);
+    const { server: given, close } = await context.servers.wrap(server, gate, transport, session.record);
     session.closing.push(close);
     wrapped.push(given);
   }

@@ -19,6 +19,7 @@ export class Turn {
   /** The entries it covers, in order. */
   readonly entries: string[] = [];
   readonly #end = new AbortController();
+  readonly #writing: Promise<unknown>[] = [];
   readonly #output: string[] = [];
   readonly #input: string;
   #outputSize = 0;
@@ -49,6 +50,16 @@ export class Turn {
   /** Ends it after its answer has come. */
   finish(): void {
     this.#end.abort(new Error("the turn is over"));
+  }
+
+  /** Notes something that has to be written before the turn is. */
+  awaits(writing: Promise<unknown>): void {
+    this.#writing.push(writing);
+  }
+
+  /** Settles when everything that belongs to it is written. */
+  async written(): Promise<void> {
+    await Promise.allSettled(this.#writing.splice(0));
   }
 
   /** Takes in what was shown of an update. */

@@ -11,17 +11,17 @@ import { toolNameOf } from "./tool-name.ts";
 const TOOL_UPDATES = new Set(["tool_call", "tool_call_update"]);
 
 /** Takes in an update of the agent: what it says of tool calls, plans and costs. Gives what is to be shown of it. */
-export async function takeUpdate(
+export function takeUpdate(
   context: GovernorContext,
   session: GovernedSession,
   update: JsonObject,
-): Promise<JsonObject> {
+): JsonObject | Promise<JsonObject> {
   if (session.replaying) return update;
   session.turn?.saw(update);
   const kind = String(update.sessionUpdate);
   if (kind === "current_mode_update" && typeof update.currentModeId === "string")
     session.mode = update.currentModeId;
-  if (kind === "plan") await notePlan(context, session, update);
+  if (kind === "plan") session.turn?.awaits(notePlan(context, session, update));
   if (!TOOL_UPDATES.has(kind)) return update;
   const call = session.toolCalls.tell(update);
   if (!call || !isFinal(call) || !session.toolCalls.conclude(call.id)) return update;
@@ -44,7 +44,7 @@ async function conclude(
     const subject = subjectIn(context, session, context.enforcement);
     const end = { event_type: "pre_action", entry: permit.entry };
     const settled = await context.harness.supervisor.settle(subject, end);
-    await recordIn(context, session, [resultDraft(subject, { tool, outcome }, settled)]);
+    recordIn(context, session, [resultDraft(subject, { tool, outcome }, settled)]);
     return update;
   }
   const decided = await decideAfterwards(context, session, call, tool);
@@ -84,7 +84,7 @@ async function recordUngated(
     await context.harness.supervisor.settle(subject, { event_type: "post_action", entry });
   }
   const began = toolCallDraft(subject, call, { tool, verdict: undefined, redact });
-  await recordIn(context, session, [
+  recordIn(context, session, [
     { ...began, tags: [...(began.tags ?? []), UNGATED] },
     resultDraft(subject, { tool, outcome }, undefined),
   ]);

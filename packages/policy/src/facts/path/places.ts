@@ -51,16 +51,24 @@ export class Places {
     return home > 0 || isSomebodysHome(path) ? "home" : "system";
   }
 
-  /** An agent's private home may lie inside the harness's folder; that part is the agent's. */
+  /** @returns the path from the innermost root that holds it; `undefined` outside of all roots */
+  insideOf(path: string): string | undefined {
+    const holding = this.roots.filter((root) => isWithin(path, root));
+    if (holding.length === 0) return undefined;
+    return path.slice(Math.max(...holding.map((root) => root.length))).replace(/^\//, "");
+  }
+
+  /** An agent's private home and its temporary folder may lie inside the harness's folder; that part is the agent's. */
   #isHarness(path: string, deep: boolean): boolean {
     const folded = fold(path);
     const inside = this.#harness.some((harness) => isWithin(folded, harness));
-    if (inside) return !this.#home.some((home) => isWithin(path, home) && this.#holds(home));
-    return deep && this.#harness.some((harness) => isWithin(harness, folded));
+    if (!inside) return deep && this.#harness.some((harness) => isWithin(harness, folded));
+    const agents = [...this.#home, ...this.#temporary];
+    return !agents.some((folder) => isWithin(path, folder) && this.#holds(folder));
   }
 
-  #holds(home: string): boolean {
-    return this.#harness.some((harness) => isWithin(fold(home), harness));
+  #holds(folder: string): boolean {
+    return this.#harness.some((harness) => isWithin(fold(folder), harness));
   }
 }
 

@@ -1,0 +1,152 @@
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Harness, Principal } from "@reins/supervisor";
+import type { AgentEntry } from "../agents/agent-entry.ts";
+import { type AgentLaunch, launchOf } from "../agents/agent-launch.ts";
+import type { Catalogue } from "../agents/catalogue.ts";
+import type { Clients } from "../governor/clients.ts";
+import type { TurnPreparation } from "../governor/context.ts";
+import type { GovernedSession } from "../governor/governed-session.ts";
+import { Governor } from "../governor/governor.ts";
+import type { McpGateway } from "../mcp/gateway.ts";
+import type { ModelEndpoint } from "../model/model-endpoint.ts";
+import { AgentProcess, type StopReport } from "../process/agent-process.ts";
+import { PrivateHome } from "../process/home/private-home.ts";
+import type { Owner } from "../process/owner.ts";
+import type { Confinement, Network } from "../sandbox/confinement.ts";
+import { processChannel } from "./process-channel.ts";
+
+/** An agent that is installed. */
+export interface InstalledAgent {
+  readonly version: string;
+  readonly folder: string;
+}
+
+/** What hosting agents stands on. */
+export interface AgentHostOptions {
+  readonly harness: Harness;
+  readonly catalogue: Catalogue;
+  readonly owner: Owner;
+  readonly gateway: McpGateway;
+  /** Finds an install, or makes one. */
+  readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
+  /** Takes secrets out of what is kept or shown. */
+  readonly redact: (value: unknown) => unknown;
+  readonly preparation?: TurnPreparation | undefined;
+  /** The user's home, from which credentials come. */
+  readonly userHome?: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly onFault?: (agent: string, reason: string) => void;
+}
+
+/** How an agent is started. */
+export interface StartOptions {
+  readonly principal: Principal;
+  /** Where sessions are begun from: the middle of their keys. */
+  readonly from: string;
+  readonly clients: (session: GovernedSession) => Clients;
+  /** The model to use in place of the agent's own. */
+  readonly model?: ModelEndpoint | undefined;
+  /** Has the operating system keep the agent to these folders. */
+  readonly confine?: { readonly roots: readonly string[]; readonly network: Network } | undefined;
+}
+
+/** An agent that runs, and the governor in front of it. */
+export interface HostedAgent {
+  readonly entry: AgentEntry;
+  readonly version: string;
+  readonly governor: Governor;
+  readonly process: AgentProcess;
+  /** Ends its sessions and everything that came out of its process. */
+  stop(reason: string): Promise<StopReport>;
+}
+
+/** Starts agents as their entries say, each in a home of its own, and puts a governor in front of each. */
+export class AgentHost {
+  readonly #options: AgentHostOptions;
+
+  constructor(options: AgentHostOptions) {
+    this.#options = options;
+  }
+
+  /** Starts an agent. */
+  async start(id: string, start: StartOptions): Promise<HostedAgent> {
+    const { catalogue, install, owner, onFault } = this.#options;
+    const entry = catalogue.entry(id);
+    const installed = await install(entry);
+    const { launch, home } = await this.#prepare(entry, installed, start);
+    const confinement = start.confine && this.#confinement(start.confine, home, installed);
+    const process = await AgentProcess.start(
+      { ...launch, cwd: home.home, label: entry.name, ...(confinement && { confinement }) },
+      { owner, onFault: ({ kind, excerpt }) => onFault?.(id, `${kind}: ${excerpt}`) },
+    );
+    const governor = this.#govern(entry, launch, process, start);
+    const stop = async (reason: string) => {
+      await governor.close(reason);
+      const report = await process.stop();
+      await home.collect();
+      return report;
+    };
+    return { entry, version: installed.version, governor, process, stop };
+  }
+
+  async #prepare(
+    entry: AgentEntry,
+    { folder: install }: InstalledAgent,
+    { principal, model }: StartOptions,
+  ): Promise<{ readonly launch: AgentLaunch; readonly home: PrivateHome }> {
+    const { harness, environment, userHome = homedir() } = this.#options;
+    const folder = join(harness.home, "homes", principal.tenant, principal.user, entry.id);
+    const folders = { home: join(folder, "home"), temporary: join(folder, "tmp") };
+    const platform = `${process.platform}-${process.arch}`;
+    const launch = launchOf(entry, {
+      folders,
+      install,
+      environment,
+      node: process.execPath,
+      platform,
+      ...(model && { model }),
+    });
+    const credentials = launch.credentials.map(({ from, to }) => ({ from: join(userHome, from), to }));
+    const files = Object.entries(launch.files).map(([path, text]) => ({ path, text }));
+    return { launch, home: await PrivateHome.prepare({ folder, credentials, files }) };
+  }
+
+  #confinement(
+    { roots, network }: NonNullable<StartOptions["confine"]>,
+    { home, temporary }: PrivateHome,
+    { folder }: InstalledAgent,
+  ): Confinement {
+    const { harness, gateway } = this.#options;
+    const shown = [folder, dirname(gateway.shimPath), dirname(process.execPath)];
+    return {
+      roots,
+      home,
+      temporary,
+      masked: [harness.home],
+      binds: [
+        ...shown.map((path) => ({ path, access: "read" as const })),
+        { path: gateway.socketPath, access: "write" },
+      ],
+      network,
+    };
+  }
+
+  #govern(entry: AgentEntry, launch: AgentLaunch, process: AgentProcess, start: StartOptions): Governor {
+    const { harness, gateway, redact, preparation, onFault } = this.#options;
+    return new Governor({
+      harness,
+      entry,
+      launch,
+      channel: processChannel(process),
+      principal: start.principal,
+      enforcement: start.confine ? "confined" : entry.enforcement.level,
+      from: start.from,
+      clients: start.clients,
+      redact,
+      servers: gateway,
+      preparation,
+      onFault: (reason) => onFault?.(entry.id, reason),
+    });
+  }
+}

@@ -197,8 +197,10 @@ export class SessionLog {
   async #start(from: Cursor | undefined, reader: LogReader): Promise<number> {
     const { store, session } = this.#options;
     if (!from) {
+      // Before asking: what is written while the answer is on its way must not be passed over.
+      const written = this.#written;
       const ends = await store.query(logTables, "ends", { session, epoch: 0 });
-      return (ends?.first ?? this.#written + 1) - 1;
+      return (ends?.first ?? written + 1) - 1;
     }
     if (from.epoch === this.#options.epoch) return Math.min(from.seq, this.#next - 1);
     const ends = await store.query(logTables, "ends", { session, epoch: from.epoch });

@@ -16,7 +16,7 @@ const commands = new Map([
   ["bench", { line: ["scripts/bench.ts"], needsDevelopmentPackages: true }],
   ["torture", { line: ["scripts/torture.ts"], needsDevelopmentPackages: true }],
   ["lockfile", { line: ["scripts/lockfile.ts"], needsDevelopmentPackages: true }],
-  ["schemas", { line: ["packages/ahp/src/schema/write.ts"], needsDevelopmentPackages: true }],
+  ["schemas", { line: ["scripts/schemas.ts"], needsDevelopmentPackages: true }],
   ["build", { line: ["scripts/build.ts"], needsDevelopmentPackages: true }],
 ]);
 

@@ -1,4 +1,25 @@
 export type { Action, Claims } from "./action.ts";
+export {
+  Backtest,
+  type BacktestOptions,
+  type BacktestReport,
+  type ChangeKey,
+  type Direction,
+} from "./backtest/backtest.ts";
+export { type ConstitutionCheck, checkConstitution } from "./backtest/check.ts";
+export { Coverage, type CoverageReport, type UnnamedKey } from "./backtest/coverage.ts";
+export {
+  type ConstitutionDifference,
+  constitutionDifference,
+  type Difference,
+  type MemberChange,
+  SECTIONS,
+  type Section,
+} from "./backtest/difference.ts";
+export type { Example, Group } from "./backtest/groups.ts";
+export { withMembers } from "./backtest/members.ts";
+export { type RecordedVerdict, RecordReader, type Unreplayable } from "./backtest/recorded-verdict.ts";
+export type { UnreplayableCounts } from "./backtest/replay.ts";
 export { blake3Hex } from "./blake3.ts";
 export type { Counters, DecisionInput } from "./conditions/input.ts";
 export {
@@ -10,6 +31,7 @@ export {
 export { type DefaultFile, defaultFile } from "./constitution/default-file.ts";
 export { milliseconds } from "./constitution/duration.ts";
 export { loadPolicy } from "./constitution/load.ts";
+export { type TestOutcome, testOutcomes } from "./constitution/run-tests.ts";
 export type { ConstitutionText } from "./constitution/text.ts";
 export type { ControlEvent } from "./control-event.ts";
 export type { Explanation, RuleOutcome } from "./decision/explain.ts";
@@ -23,8 +45,9 @@ export { gatherFacts } from "./facts/gather.ts";
 export { isHarmless } from "./facts/harmless.ts";
 export { loadToolTables, type ToolTable, type ToolTables } from "./facts/tool/tool-table.ts";
 export { History } from "./history/history.ts";
-export { PolicyError, type PolicyFault } from "./policy-error.ts";
+export { type FilePlace, PolicyError, type PolicyFault } from "./policy-error.ts";
 export { Roster, RosterEntry } from "./roster/roster.ts";
+export { constitutionSchema, SCHEMA_FILE } from "./schema/json-schema.ts";
 export {
   ENFORCEMENTS,
   type Enforcement,

@@ -35,9 +35,10 @@ function likeliestOf(options: readonly (readonly Issue[])[]): readonly Issue[] |
   );
 }
 
-function wordsOf({ code, message }: Issue, document: Document, path: Path): string {
-  if (code === "invalid_type" && path.length > 0 && !document.hasIn(path)) return "is missing";
-  return message;
+function wordsOf(issue: Issue, document: Document, path: Path): string {
+  if (path.length > 0 && !document.hasIn(path)) return "is missing";
+  if (issue.code === "invalid_value") return `must be one of ${issue.values.map(String).join(", ")}`;
+  return issue.message;
 }
 
 function said(path: Path, words: string): string {

@@ -21,22 +21,45 @@ const bash = (command: string, more: Partial<FactsContext> = {}) =>
   gather({ tool_name: "Bash", arguments: { command } }, more);
 
 describe("the facts of an action", () => {
+  it("tell a path from the innermost root that holds it, and none outside of them", async () => {
+    const roots = ["{{workspace}}", "{{workspace}}/src"].map((root) => machine.fill(root));
+    const { effects } = await bash("cat src/deep/a.ts docs/b.md /etc/hosts src", { roots });
+    const insides = effects.map((effect) => (effect.kind === "read" ? (effect.inside ?? null) : "exec"));
+    expect(insides).toEqual(["exec", "deep/a.ts", "docs/b.md", null, ""]);
+  });
+
   it("say what it reads, writes, runs and speaks to", async () => {
     const command = "cat README.md > copy.md && curl -d @data.json https://example.com/x";
     const action = await bash(command);
     expect(action).toEqual({
       tool: "Bash",
       effects: [
-        { kind: "write", path: machine.fill("{{workspace}}/copy.md"), place: "workspace", destroys: false },
+        {
+          kind: "write",
+          path: machine.fill("{{workspace}}/copy.md"),
+          place: "workspace",
+          inside: "copy.md",
+          destroys: false,
+        },
         { kind: "exec", command: "cat", arguments: ["README.md"], opaque: false },
-        { kind: "read", path: machine.fill("{{workspace}}/README.md"), place: "workspace" },
+        {
+          kind: "read",
+          path: machine.fill("{{workspace}}/README.md"),
+          place: "workspace",
+          inside: "README.md",
+        },
         {
           kind: "exec",
           command: "curl",
           arguments: ["-d", "@data.json", "https://example.com/x"],
           opaque: false,
         },
-        { kind: "read", path: machine.fill("{{workspace}}/data.json"), place: "workspace" },
+        {
+          kind: "read",
+          path: machine.fill("{{workspace}}/data.json"),
+          place: "workspace",
+          inside: "data.json",
+        },
         { kind: "net", host: "example.com" },
       ],
       opaque: false,

@@ -66,7 +66,15 @@ export class FindingResolver {
     const paths = await this.#arrivals(finding, known.paths);
     const all = await Promise.all(paths.map((path) => this.#pathEffect(finding, path)));
     const effects = all.filter((effect) => effect !== undefined);
-    return effects.length > LIST_LIMIT ? summary(effects) : effects;
+    const told = effects.length > LIST_LIMIT ? summary(effects) : effects;
+    return told.map((effect) => this.#withInside(effect));
+  }
+
+  /** Tells a path in the workspace as rules name it, from the session's root. */
+  #withInside(effect: Effect): Effect {
+    if (effect.kind === "exec" || effect.kind === "net" || effect.place === "unknown") return effect;
+    const inside = this.#places.insideOf(effect.path);
+    return inside === undefined ? effect : { ...effect, inside };
   }
 
   /** What is copied into a folder arrives under its own name. */

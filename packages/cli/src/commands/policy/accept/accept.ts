@@ -1,0 +1,79 @@
+import { policyOperations } from "@reins/api";
+import { ConstitutionFile, constitutionDifference } from "@reins/policy";
+import type { z } from "zod";
+import { CliError } from "../../../errors/cli-error.ts";
+import { EXIT } from "../../../exit-codes.ts";
+import type { OperatorFlags } from "../../../operator/flags.ts";
+import type { Operator } from "../../../operator/operator.ts";
+import { withOperator } from "../../../operator/with-operator.ts";
+import { print } from "../../../print.ts";
+import { printable } from "../../../printable.ts";
+import { describeDifference } from "../diff/words.ts";
+import { isAgreed } from "./agreement.ts";
+
+/** The flags of `reins policy accept` as they were written. */
+export interface AcceptFlags extends OperatorFlags {
+  readonly tenant?: string;
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+}
+
+type Status = z.output<typeof policyOperations.getPolicy.answer>;
+type Loaded = NonNullable<Status["waiting"]>;
+
+/** Shows what a constitution that waits would change, and puts it into force. */
+export async function accept(flags: AcceptFlags): Promise<void> {
+  const query = { tenant: flags.tenant };
+  await withOperator(flags, async (operator) => {
+    const status = await operator.ask(policyOperations.reloadPolicy, { query });
+    const { waiting, in_force } = status;
+    if (!waiting) throw nothingWaits(status);
+    const difference = differenceOf(in_force, waiting);
+    if (!flags.json)
+      print(
+        difference ? describeDifference(difference) : "Nothing is in force now, so nothing is let through.\n",
+      );
+    const agreed =
+      !flags.dryRun && (flags.yes || flags.json || (await isAgreed(process.stdin, process.stdout)));
+    if (agreed) await enforce(operator, query, waiting);
+    if (flags.json)
+      print(
+        `${JSON.stringify({ tenant: status.tenant, accepted: agreed, ...hashesOf(waiting), difference })}\n`,
+      );
+    else
+      print(agreed ? `\nIn force now for ${status.tenant}.\n` : "\nNothing was changed; it still waits.\n");
+  });
+}
+
+/** Accepts what was shown and nothing else: had the file changed meanwhile, it is refused. */
+async function enforce(
+  operator: Operator,
+  query: { tenant: string | undefined },
+  waiting: Loaded,
+): Promise<void> {
+  const advice = {
+    conflict: "The file was changed meanwhile. Run the same command again to see what waits now.",
+  };
+  await operator.ask(policyOperations.acceptPolicy, { query, body: hashesOf(waiting), advice });
+}
+
+function hashesOf({ rules_hash, constitution_hash }: Loaded) {
+  return { rules_hash, constitution_hash };
+}
+
+function differenceOf(before: Loaded | null, after: Loaded) {
+  if (!before) return undefined;
+  return constitutionDifference(ConstitutionFile.parse(before.file), ConstitutionFile.parse(after.file));
+}
+
+function nothingWaits({ tenant, fault }: Status): CliError {
+  if (fault !== null)
+    return new CliError(`The constitution of ${tenant} as it is now is not fine, so it cannot be accepted.`, {
+      next: `${printable(fault)}\nRepair it; reins policy check shows where.`,
+      exitCode: EXIT.failed,
+    });
+  return new CliError(`No changed constitution of ${tenant} waits to be accepted.`, {
+    next: "One that is no looser applies by itself. To see what a draft would change: reins policy diff <old> <new>",
+    exitCode: EXIT.failed,
+  });
+}

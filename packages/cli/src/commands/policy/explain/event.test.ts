@@ -1,0 +1,32 @@
+import { Readable } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { asEvent, readEvent } from "./event.ts";
+
+describe("an event", () => {
+  it("of AHP is taken as it is", () => {
+    const event = { event_type: "pre_prompt", session_id: "s", agent_id: "a", depth: 1, payload: { x: 1 } };
+    expect(asEvent({ ...event, timestamp: "now" })).toEqual(event);
+  });
+
+  it("that is only a call is what an agent asks before it acts", () => {
+    const call = { tool_name: "bash", arguments: {} };
+    expect(asEvent(call)).toEqual({
+      event_type: "pre_action",
+      session_id: undefined,
+      agent_id: undefined,
+      depth: 0,
+      payload: call,
+    });
+  });
+
+  it.each([[null], [[]], ["text"], [1]])("%j is none", (value) => {
+    expect(() => asEvent(value)).toThrow("no JSON object");
+  });
+
+  it("may stand on the command line, or come in", async () => {
+    const nobody = Readable.from([]);
+    expect((await readEvent('{"tool_name":"x"}', nobody)).payload).toEqual({ tool_name: "x" });
+    expect((await readEvent("-", Readable.from(['{"tool_name":"y"}']))).payload).toEqual({ tool_name: "y" });
+    await expect(readEvent("{", nobody)).rejects.toThrow("not JSON");
+  });
+});

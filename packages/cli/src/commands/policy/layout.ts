@@ -1,0 +1,71 @@
+import { printableLine } from "../../printable.ts";
+
+/** What is written for people stays within so many columns. */
+export const WIDTH = 80;
+
+/** A number as people read it. */
+export function count(number: number): string {
+  return number.toLocaleString("en-US");
+}
+
+/** A number of things. */
+export function counted(number: number, one: string, many = `${one}s`): string {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}
+
+/** Text on as many lines as it takes, each indented; the first may be indented less. */
+export function wrapped(text: string, indent: number, first = indent): string {
+  const lines: string[] = [];
+  let line = " ".repeat(first);
+  let empty = true;
+  for (const word of printableLine(text).split(" ")) {
+    if (!empty && line.length + 1 + word.length > WIDTH) {
+      lines.push(line);
+      line = " ".repeat(indent);
+      empty = true;
+    }
+    line += empty ? word : ` ${word}`;
+    empty = false;
+  }
+  return [...lines, line].map((each) => `${each}\n`).join("");
+}
+
+/** Text cut to a length, with a sign that it was. */
+export function cut(text: string, length: number): string {
+  const shown = printableLine(text);
+  return shown.length <= length ? shown : `${shown.slice(0, Math.max(length - 1, 0)).toWellFormed()}…`;
+}
+
+/** Names and numbers, one pair on a line, the numbers under each other. */
+export function numbers(rows: readonly (readonly [string, ...number[]])[], indent = 2): string {
+  const widest = Math.max(...rows.map(([name]) => name.length));
+  const width = Math.max(...rows.flatMap(([, ...values]) => values.map((value) => count(value).length)));
+  return rows
+    .map(([name, ...values]) => {
+      const columns = values.map((value) => count(value).padStart(width)).join("   ");
+      return `${" ".repeat(indent)}${name.padEnd(widest)}   ${columns}\n`;
+    })
+    .join("");
+}
+
+/** A value as it would stand in the file, on one line. */
+export function inline(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value).filter(([, member]) => member !== undefined);
+    if (members.length === 0) return "{}";
+    return `{ ${members.map(([name, member]) => `${name}: ${inline(member)}`).join(", ")} }`;
+  }
+  if (typeof value !== "string") return String(value);
+  return PLAIN.test(value) && !NO_TEXT.test(value) ? value : JSON.stringify(value);
+}
+
+/** What needs no quotes, and what would be something else without them. */
+const PLAIN = /^[\w/*.@+-]([\w /*.:@+-]*[\w/*.@+-])?$/;
+const NO_TEXT = /^(true|false|null|[\d.+-]+)$|: /;
+
+/** A rule by its name, or that there was none. */
+export function ruleName(rule: string | null | undefined): string {
+  return rule === null || rule === undefined ? "no rule" : `"${rule}"`;
+}

@@ -1,0 +1,125 @@
+import { isDeepStrictEqual } from "node:util";
+import { rulesOf } from "../constitution/approval-lists.ts";
+import type { ConstitutionFile } from "../constitution/constitution.ts";
+import { isNoLooser } from "../decision/stricter.ts";
+import { movedAmong } from "./moved.ts";
+
+/** The parts of a constitution. */
+export const SECTIONS = ["rules", "limits", "tools", "harnesses", "tests", "default_mandate"] as const;
+export type Section = (typeof SECTIONS)[number];
+
+/** A member that is not what it was, by dotted path. */
+export interface MemberChange {
+  readonly member: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** One thing in which two constitutions differ. Places count from 1. */
+export interface Difference {
+  readonly section: Section;
+  readonly kind: "added" | "removed" | "moved" | "changed";
+  readonly name: string;
+  readonly before?: { readonly place: number; readonly value: unknown };
+  readonly after?: { readonly place: number; readonly value: unknown };
+  /** For what was changed: in which members. */
+  readonly members?: readonly MemberChange[];
+}
+
+/** How one constitution differs from an earlier one. */
+export interface ConstitutionDifference {
+  readonly differences: readonly Difference[];
+  /** Whether the later one can be seen to let nothing more through; then it applies at once. */
+  readonly no_looser: boolean;
+  /** The sections for which that cannot be seen. */
+  readonly looser_in: readonly string[];
+}
+
+/** Compares two constitutions. */
+export function constitutionDifference(
+  before: ConstitutionFile,
+  after: ConstitutionFile,
+): ConstitutionDifference {
+  return {
+    differences: SECTIONS.flatMap((section) =>
+      differencesIn(section, itemsOf(before, section), itemsOf(after, section)),
+    ),
+    no_looser: isNoLooser(after, before),
+    looser_in: PARTS.filter((part) => !isNoLooser({ ...before, [part]: after[part] }, before)),
+  };
+}
+
+const PARTS = ["tool_rules", "tool_approval_policy", "tools", "limits", "harnesses"] as const;
+
+interface Item {
+  readonly name: string;
+  /** The name, told apart from others that are the same. */
+  readonly key: string;
+  readonly place: number;
+  readonly value: object;
+}
+
+/** The named things of a section, in order. */
+function itemsOf(file: ConstitutionFile, section: Section): readonly Item[] {
+  const seen = new Map<string, number>();
+  return namedOf(file, section).map(([name, value], index) => {
+    const nth = seen.get(name) ?? 0;
+    seen.set(name, nth + 1);
+    return { name, key: `${name}\n${nth}`, place: index + 1, value };
+  });
+}
+
+function namedOf(file: ConstitutionFile, section: Section): (readonly [string, object])[] {
+  switch (section) {
+    case "rules":
+      return rulesOf(file).map(({ name, ...rule }) => [name, rule]);
+    case "limits":
+    case "harnesses":
+    case "tests":
+      return file[section].map(({ name, ...item }) => [name, item]);
+    case "tools":
+      return Object.entries(file.tools);
+    case "default_mandate":
+      return file.default_mandate === "" ? [] : [["default_mandate", { text: file.default_mandate }]];
+  }
+}
+
+function differencesIn(section: Section, before: readonly Item[], after: readonly Item[]): Difference[] {
+  const old = new Map(before.map((item) => [item.key, item]));
+  const kept = after.flatMap(({ key }) => (old.has(key) ? [key] : []));
+  const keptNow = new Set(kept);
+  const places = new Map(before.map(({ key, place }) => [key, place]));
+  // Only among rules does the order mean anything.
+  const moved = section === "rules" ? movedAmong(kept, places) : new Set<string>();
+  const gone = before.filter(({ key }) => !keptNow.has(key));
+  return [
+    ...gone.map((item): Difference => ({ section, kind: "removed", name: item.name, before: sideOf(item) })),
+    ...after.flatMap((item): Difference[] => {
+      const earlier = old.get(item.key);
+      const { name } = item;
+      if (!earlier) return [{ section, kind: "added", name, after: sideOf(item) }];
+      const both = { section, name, before: sideOf(earlier), after: sideOf(item) };
+      const members = changesBetween(earlier.value, item.value);
+      return [
+        ...(moved.has(item.key) ? [{ ...both, kind: "moved" as const }] : []),
+        ...(members.length > 0 ? [{ ...both, kind: "changed" as const, members }] : []),
+      ];
+    }),
+  ];
+}
+
+function sideOf({ place, value }: Item): NonNullable<Difference["before"]> {
+  return { place, value };
+}
+
+/** The members in which two objects differ; conditions are gone through member by member. */
+function changesBetween(before: object, after: object, path = ""): MemberChange[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].flatMap((name): MemberChange[] => {
+    const [old, now] = [Reflect.get(before, name), Reflect.get(after, name)];
+    if (isDeepStrictEqual(old, now)) return [];
+    const member = path === "" ? name : `${path}.${name}`;
+    if (name === "condition" || name === "given") return changesBetween(old ?? {}, now ?? {}, member);
+    return [{ member, before: old, after: now }];
+  });
+}

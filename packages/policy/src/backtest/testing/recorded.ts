@@ -1,0 +1,93 @@
+import type { Action } from "../../action.ts";
+import type { DecisionInput } from "../../conditions/input.ts";
+import { loadPolicy } from "../../constitution/load.ts";
+import type { Policy } from "../../decision/policy.ts";
+import { History } from "../../history/history.ts";
+import type { Subject } from "../../subject.ts";
+
+/** A policy of these rules. */
+export function policyOf(rules: string): Policy {
+  return loadPolicy({ file: "constitution.yaml", rules, prose: new Uint8Array() });
+}
+
+/** What happens, where it differs from the usual. */
+export interface Deed {
+  readonly tool?: string;
+  readonly effects?: Action["effects"];
+  readonly arguments?: unknown;
+  readonly subject?: Partial<Subject>;
+  readonly at?: number;
+  readonly event_type?: string;
+}
+
+const someone: Subject = {
+  user: "ann",
+  tenant: "default",
+  roles: [],
+  scopes: [],
+  agent: "coder",
+  trust: "registered",
+  session: "s1",
+  started: "interactive",
+  chain: [],
+  depth: 0,
+  mode: "default",
+  enforcement: "asked",
+};
+
+/** What is decided on. */
+export function inputOf(deed: Deed, history?: History): DecisionInput {
+  const subject = { ...someone, ...deed.subject };
+  const at = deed.at ?? 0;
+  const { tool = "bash", effects = [] } = deed;
+  return {
+    event_type: deed.event_type ?? "pre_action",
+    action: { tool, effects, opaque: false, doubts: [], claims: {}, arguments: deed.arguments ?? {} },
+    subject,
+    counters: history?.counters(subject, at) ?? {},
+    at,
+  };
+}
+
+/** The payload of a verdict's entry, with the arguments under the paths that the policy looks at. */
+export function payloadOf(
+  policy: Policy,
+  input: DecisionInput,
+  more: Record<string, unknown> = {},
+): Record<string, unknown> {
+  const { verdict, rule, reason } = policy.decide(input);
+  const { action, subject, event_type, counters, at } = input;
+  const kept = policy.argumentPaths.flatMap((path) => {
+    const value = path
+      .split(".")
+      .reduce<unknown>(
+        (found, name) => (found as Record<string, unknown> | undefined)?.[name],
+        action.arguments,
+      );
+    return value === undefined ? [] : [[path, value]];
+  });
+  const whole = {
+    verdict,
+    rule: rule ?? null,
+    reason,
+    ...policy.hashes,
+    event_type,
+    at,
+    subject,
+    facts: { ...action, arguments: Object.fromEntries(kept) },
+    counters,
+    ...more,
+  };
+  return JSON.parse(JSON.stringify(whole));
+}
+
+/** The payloads of what happens under a policy, one deed after the other. */
+export function payloadsUnder(policy: Policy, deeds: readonly Deed[]): Record<string, unknown>[] {
+  const history = new History(policy.sequences);
+  return deeds.map((deed) => {
+    const input = inputOf(deed, history);
+    const { verdict } = policy.decide(input);
+    if (verdict === "allowed" || verdict === "modify") history.note(input);
+    return payloadOf(policy, input);
+  });
+}

@@ -7,7 +7,8 @@ const module: TablesModule = {
        session TEXT NOT NULL, seq INTEGER NOT NULL, epoch INTEGER NOT NULL, at INTEGER NOT NULL,
        request TEXT, message TEXT NOT NULL, PRIMARY KEY (session, seq)
      ) STRICT, WITHOUT ROWID;
-     CREATE INDEX log_events_by_time ON log_events (at)`,
+     CREATE INDEX log_events_by_time ON log_events (at);
+     CREATE TABLE log_epochs (epoch INTEGER PRIMARY KEY) STRICT`,
   ],
   open(database) {
     const add = database.prepare(
@@ -19,6 +20,9 @@ const module: TablesModule = {
          SELECT e.session, e.seq FROM log_events e
          JOIN (SELECT session, max(seq) AS last FROM log_events GROUP BY session HAVING count(*) > ?) l
          ON e.session = l.session AND e.seq <= l.last - ?)`,
+    );
+    const begin = database.prepare(
+      "INSERT INTO log_epochs (epoch) SELECT coalesce(max(epoch), 0) + 1 FROM log_epochs RETURNING epoch",
     );
     const forget = database.prepare("DELETE FROM log_events WHERE session = ?");
     const after = database.prepare(
@@ -38,6 +42,7 @@ const module: TablesModule = {
         prune({ before, keep }: { before: number; keep: number }): number {
           return changed(old.run(before)) + changed(long.run(keep, keep));
         },
+        begin: () => Number(membersOf(begin.get()).epoch),
         forget({ session }: { session: string }): void {
           forget.run(session);
         },

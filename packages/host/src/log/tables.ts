@@ -7,6 +7,8 @@ export type LogChanges = {
   append(args: { session: string; events: readonly LoggedEvent[] }): undefined;
   /** Forgets messages that are older than a time, or beyond so many of a session. Gives how many. */
   prune(args: { before: number; keep: number }): number;
+  /** Begins an epoch, greater than all before it. */
+  begin(args: null): number;
   /** Forgets everything of a session. */
   forget(args: { session: string }): undefined;
 };

@@ -1,0 +1,84 @@
+import type { JsonObject } from "../acp/message.ts";
+import type { Clients } from "../governor/clients.ts";
+import type { SessionLog } from "../log/session-log.ts";
+
+/** A question to the clients of a session that nobody has answered. */
+export interface OpenQuestion {
+  readonly key: string;
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+interface Waiting extends OpenQuestion {
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** Told that a question is answered or taken back, and by whom if by a client. */
+export type SettledListener = (key: string, by: string | undefined) => void;
+
+/**
+ * The clients of a session, however many there are: what they are told goes through its log, and of their answers to a
+ * question the first counts.
+ */
+export class SessionClients implements Clients {
+  readonly #log: SessionLog;
+  readonly #newKey: () => string;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #listeners = new Set<SettledListener>();
+
+  constructor(log: SessionLog, newKey: () => string) {
+    this.#log = log;
+    this.#newKey = newKey;
+  }
+
+  async notify(method: string, params: JsonObject): Promise<void> {
+    await this.#log.append({ method, params });
+  }
+
+  async request(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
+    signal.throwIfAborted();
+    const key = this.#newKey();
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#waiting.set(key, { key, method, params, resolve, reject });
+    const withdraw = () => this.#settle(key, undefined, (waiting) => waiting.reject(signal.reason));
+    signal.addEventListener("abort", withdraw, { once: true });
+    try {
+      await this.#log.append({ method, params }, key);
+      return await promise;
+    } finally {
+      signal.removeEventListener("abort", withdraw);
+      this.#settle(key, undefined, () => undefined);
+    }
+  }
+
+  /** Gives an answer; whether it was the first. */
+  answer(key: string, by: string, result: unknown): boolean {
+    return this.#settle(key, by, (waiting) => waiting.resolve(result));
+  }
+
+  /** Gives an error for an answer; whether it was the first. */
+  fail(key: string, by: string, error: Error): boolean {
+    return this.#settle(key, by, (waiting) => waiting.reject(error));
+  }
+
+  /** A question, if it still waits. */
+  question(key: string): OpenQuestion | undefined {
+    return this.#waiting.get(key);
+  }
+
+  /** Listens for questions that are settled; the returned function ends it. */
+  onSettled(listener: SettledListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #settle(key: string, by: string | undefined, settle: (waiting: Waiting) => void): boolean {
+    const waiting = this.#waiting.get(key);
+    if (!waiting) return false;
+    this.#waiting.delete(key);
+    settle(waiting);
+    for (const listener of [...this.#listeners]) listener(key, by);
+    return true;
+  }
+}

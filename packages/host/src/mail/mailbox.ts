@@ -1,0 +1,132 @@
+import type { Ledger } from "@reins/ledger";
+import { type Change, change, StoreError, type StoreReader } from "@reins/store";
+import { redact, type Subject } from "@reins/supervisor";
+import { fitting, type InjectedMessage, injectDraft } from "./injection.ts";
+import type { Message } from "./message.ts";
+import { Outbox, type OutboxOptions } from "./outbox.ts";
+import { mailTables } from "./tables.ts";
+
+/** What a mailbox stands on. The store holds {@link mailTables}. */
+export interface MailboxOptions extends OutboxOptions {
+  readonly store: Pick<StoreReader, "query">;
+  /** Takes secrets out of what is recorded. */
+  readonly redact?: (value: unknown) => unknown;
+}
+
+/** What was put into a turn. */
+export interface Injection {
+  readonly messages: readonly InjectedMessage[];
+  /** The content ids of the entries, one for each message. */
+  readonly entries: readonly string[];
+  /** How many messages did not fit and wait for the next turn. */
+  readonly waiting: number;
+}
+
+/** Each attempt that fails means that another process was first. */
+const ATTEMPTS = 8;
+const QUERY_SIZE = 1_000;
+
+/**
+ * The messages that agents send each other: HAAK's `agent-mailbox.jsonl`, to which other programs write too. What was
+ * read stands in the store, so that it changes together with the ledger; a line that says `read: true` counts as well.
+ */
+export class Mailbox extends Outbox {
+  readonly #store: Pick<StoreReader, "query">;
+  readonly #tenant: string;
+  readonly #redact: (value: unknown) => unknown;
+  /** What agents are known to have read, so that the store is asked once. */
+  readonly #read = new Map<string, Set<string>>();
+  /** What is being put into a turn by this process. */
+  readonly #taken = new Map<string, Set<string>>();
+
+  constructor(options: MailboxOptions) {
+    super(options);
+    this.#store = options.store;
+    this.#tenant = options.tenant;
+    this.#redact = options.redact ?? redact;
+  }
+
+  /** Every message there is, whoever it is for. */
+  async list(): Promise<readonly Message[]> {
+    return (await this.file.read()).messages;
+  }
+
+  /** What is wrong with lines of the file, so that somebody can put it right. */
+  async faults(): Promise<readonly string[]> {
+    return (await this.file.read()).faults;
+  }
+
+  /** The messages to an agent that it has not read, oldest first. Marks none of them. */
+  async unreadFor(agent: string): Promise<Message[]> {
+    const unmarked = (await this.list()).filter(({ to, read }) => !read && to.includes(agent));
+    const read = await this.#readBy(agent, unmarked);
+    return unmarked.filter(({ id }) => !read.has(id));
+  }
+
+  /** The change that marks messages as read by an agent, for a commit. */
+  markRead(agent: string, messages: readonly string[]): Change<undefined> {
+    return change(mailTables, "mark", { ...this.#whose(agent), messages, at: this.#now() });
+  }
+
+  /**
+   * Takes unread messages for a turn. Each is recorded and marked as read in one commit, so that none is put into two
+   * turns, or into one without a record, whoever dies when.
+   */
+  async injectUnread(subject: Subject, ledger: Pick<Ledger, "record">): Promise<Injection> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#inject(subject, ledger);
+      } catch (error) {
+        const anotherWasFirst = error instanceof StoreError && error.code === "conflict";
+        if (!anotherWasFirst || attempt >= ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async #inject(subject: Subject, ledger: Pick<Ledger, "record">): Promise<Injection> {
+    const { agent } = subject;
+    const unread = await this.unreadFor(agent);
+    // From here until they are taken nothing is waited for, so that no other turn chooses the same.
+    const [taken, read] = [setOf(this.#taken, agent), setOf(this.#read, agent)];
+    const free = unread.filter(({ id }) => !taken.has(id) && !read.has(id));
+    const messages = fitting(free, this.limits);
+    if (messages.length === 0) return { messages, entries: [], waiting: 0 };
+    const ids = messages.map(({ id }) => id);
+    for (const id of ids) taken.add(id);
+    try {
+      const marks = { ...this.#whose(agent), messages: ids, at: this.#now() };
+      const { entries } = await ledger.record(
+        messages.map((message) => injectDraft(subject, message, this.#redact)),
+        { with: [change(mailTables, "inject", marks)] },
+      );
+      for (const id of ids) read.add(id);
+      return { messages, entries: entries.map(({ cid }) => cid), waiting: free.length - messages.length };
+    } finally {
+      for (const id of ids) taken.delete(id);
+    }
+  }
+
+  async #readBy(agent: string, messages: readonly Message[]): Promise<ReadonlySet<string>> {
+    const read = setOf(this.#read, agent);
+    const asked = messages.flatMap(({ id }) => (read.has(id) ? [] : [id]));
+    for (let start = 0; start < asked.length; start += QUERY_SIZE) {
+      const page = { ...this.#whose(agent), messages: asked.slice(start, start + QUERY_SIZE) };
+      for (const id of await this.#store.query(mailTables, "readAmong", page)) read.add(id);
+    }
+    return read;
+  }
+
+  #whose(agent: string): { mailbox: string; agent: string } {
+    return { mailbox: this.#tenant, agent };
+  }
+
+  #now(): string {
+    return this.clock.now().toISOString();
+  }
+}
+
+function setOf(sets: Map<string, Set<string>>, name: string): Set<string> {
+  const set = sets.get(name) ?? new Set();
+  sets.set(name, set);
+  return set;
+}

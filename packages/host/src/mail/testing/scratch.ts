@@ -1,0 +1,11 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+
+/** A folder that goes when the test ends. */
+export async function scratchFolder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "reins-mail-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}

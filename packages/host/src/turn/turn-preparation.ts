@@ -1,0 +1,50 @@
+import type { Subject } from "@reins/supervisor";
+import type { TurnPreparation } from "../governor/context.ts";
+import type { GovernedSession } from "../governor/governed-session.ts";
+import type { OfferedTool } from "./preamble.ts";
+import { TurnContext, type TurnContextOptions } from "./turn-context.ts";
+
+/** What preparing turns stands on. */
+export interface ConstitutionalPreparationOptions extends TurnContextOptions {
+  /** The tools that policy lets the agent of a session see, where they are known. */
+  readonly toolsOf?: (session: GovernedSession) => readonly OfferedTool[] | undefined;
+  /** The commands that the agent of a session has announced. */
+  readonly commandsOf?: (session: GovernedSession) => readonly string[];
+  /** Told what could not be read. */
+  readonly onFault?: (reason: string) => void;
+}
+
+/** Puts mail and constitution before the prompts of every session that the governor runs for one tenant. */
+export class ConstitutionalPreparation implements TurnPreparation {
+  readonly #options: ConstitutionalPreparationOptions;
+  readonly #contexts = new WeakMap<GovernedSession, TurnContext>();
+
+  constructor(options: ConstitutionalPreparationOptions) {
+    this.#options = options;
+  }
+
+  async compose(
+    session: GovernedSession,
+    subject: Subject,
+    prompt: readonly unknown[],
+  ): Promise<{ prompt: readonly unknown[]; entries: readonly string[] }> {
+    const { toolsOf, commandsOf, onFault } = this.#options;
+    const tools = toolsOf?.(session);
+    const commands = commandsOf?.(session) ?? [];
+    const context = this.#contextOf(session);
+    const turn = await context.compose(prompt, { subject, commands, ...(tools && { tools }) });
+    for (const fault of turn.faults) onFault?.(fault);
+    return { prompt: turn.prompt, entries: turn.mail.entries };
+  }
+
+  /** Says the preamble again in a session whose agent has lost it. */
+  forget(session: GovernedSession): void {
+    this.#contexts.get(session)?.forget();
+  }
+
+  #contextOf(session: GovernedSession): TurnContext {
+    const context = this.#contexts.get(session) ?? new TurnContext(this.#options);
+    this.#contexts.set(session, context);
+    return context;
+  }
+}

@@ -1,0 +1,267 @@
+import { appendFileSync, writeFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { openSqlite } from "@reins/store";
+import { Harness, harnessTables, type Subject, writeFirstFiles } from "@reins/supervisor";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { Board } from "../src/board/board.ts";
+import { GovernedSession } from "../src/governor/governed-session.ts";
+import { Mailbox } from "../src/mail/mailbox.ts";
+import { mailTables } from "../src/mail/tables.ts";
+import { subjectOf } from "../src/mail/testing/home.ts";
+import { manifestOf } from "../src/turn/manifest.ts";
+import { TurnContext } from "../src/turn/turn-context.ts";
+import { ConstitutionalPreparation } from "../src/turn/turn-preparation.ts";
+
+const ROSTER = [
+  { session_id: "reed", kind: "role", state: "live", mandate: "mandates/reed.md" },
+  { session_id: "coder", kind: "agent", state: "live" },
+  { session_id: "gone", kind: "role", state: "dead", mandate: "mandates/reed.md" },
+  { session_id: "stray", kind: "agent", state: "live", mandate: "../../etc/passwd.md" },
+];
+
+let home: string;
+let harness: Harness;
+let close: () => Promise<void>;
+let mailbox: Mailbox;
+let board: Board;
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), "reins-turn-"));
+  await mkdir(join(home, "mandates"));
+  writeFileSync(join(home, "mandates/reed.md"), "Keep the library in order.\n");
+  writeFileSync(
+    join(home, "agent-roster.jsonl"),
+    ROSTER.map((entry) => `${JSON.stringify(entry)}\n`).join(""),
+  );
+  await writeFirstFiles(home);
+  const tables = [ledgerTables, ...harnessTables, mailTables];
+  const store = await openSqlite({ path: join(home, "reins.db"), tables });
+  const signers = new KeyRing(new KeyFolder(join(home, "keys")));
+  const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/turn" });
+  harness = await Harness.open({ home, userHome: home, store, ledger });
+  mailbox = new Mailbox({ home, tenant: "default", store });
+  close = async () => {
+    await harness.close();
+    await ledger.close();
+    await store.close();
+  };
+});
+afterAll(async () => {
+  await close();
+  await rm(home, { recursive: true, force: true });
+});
+beforeEach(() => {
+  writeFileSync(join(home, "board.md"), "");
+  writeFileSync(join(home, "agent-mailbox.jsonl"), "");
+  board = new Board({ home, tenant: "default" });
+});
+
+/** Somebody as the harness sees them. */
+function known(agent: string): Subject {
+  return subjectOf(agent, { trust: harness.policies.roster.trustOf(agent) });
+}
+
+function newContext(): TurnContext {
+  return new TurnContext({ harness, mailbox, board, newBoundary: () => "BOUNDARY" });
+}
+
+function textsOf(prompt: readonly unknown[]): string[] {
+  return prompt.map((block) => String(Object(block).text));
+}
+
+const PROMPT = [
+  { type: "text", text: "Fix the build.", annotations: { audience: ["assistant"] }, _meta: { mine: 1 } },
+  { type: "resource_link", uri: "file:///x", name: "x" },
+];
+
+describe("manifest", () => {
+  test("unknown agents get default mandate", async () => {
+    const manifest = await manifestOf(known("nobody"), harness);
+    expect(manifest).toMatchObject({
+      trust: "unknown",
+      mandate: expect.stringContaining("ask a person to\nregister you"),
+    });
+    expect(manifest.mandate).toBe(harness.policies.policyFor("default")?.file.default_mandate);
+  });
+
+  test("standing agents recognized", async () => {
+    expect(await manifestOf(known("reed"), harness)).toMatchObject({
+      trust: "standing",
+      mandate: "Keep the library in order.\n",
+      constitutionHash: harness.policies.policyFor("default")?.hashes.constitution_hash,
+    });
+  });
+
+  test("dead agents become unknown", async () => {
+    const { trust, mandate } = await manifestOf(known("gone"), harness);
+    expect(trust).toBe("unknown");
+    expect(mandate).not.toContain("library");
+  });
+
+  test("who only claims a name on the roster does not get its mandate", async () => {
+    const { mandate } = await manifestOf({ ...known("reed"), trust: "unknown" }, harness);
+    expect(mandate).not.toContain("library");
+  });
+
+  test("registered agents without a mandate have a sensible one", async () => {
+    const { trust, mandate, fault } = await manifestOf(known("coder"), harness);
+    expect([trust, fault]).toEqual(["registered", undefined]);
+    expect(mandate).toContain("Do what the user asks of you");
+  });
+
+  test("a mandate that cannot be read is reported", async () => {
+    const { mandate, fault } = await manifestOf(known("stray"), harness);
+    expect(mandate).toContain("Do what the user asks of you");
+    expect(fault).toContain('the mandate "../../etc/passwd.md" of "stray": there is no such file');
+  });
+});
+
+describe("a turn", () => {
+  test("has mail at position 0, then the preamble, then the user's own blocks as they came", async () => {
+    await mailbox.send({ from: "ada", to: "reed", subject: "hi", body: "the build is red" });
+    await board.post("bob", "on it");
+    const { prompt, mail, faults } = await newContext().compose(PROMPT, {
+      subject: known("reed"),
+      tools: [{ name: "read_file" }],
+    });
+    expect(prompt).toHaveLength(4);
+    const [first, second] = textsOf(prompt);
+    expect(prompt[0]).toEqual({ type: "text", text: first });
+    expect(first).toContain('BOUNDARY message 1\nfrom: "ada"');
+    expect(first).toContain("> the build is red");
+    expect(second).toMatch(/^# Constitution\n/);
+    for (const part of [
+      "Keep the library in order.",
+      "> [bob] on it",
+      "- read_file",
+      "Trust level: standing",
+    ])
+      expect(second).toContain(part);
+    expect(second).toMatch(/\n\[constitution: [0-9a-f]{64}\]$/);
+    expect(prompt.slice(2)).toEqual(PROMPT);
+    expect(faults).toEqual([]);
+    const [entry] = await harness.ledger.read({ order: "newest", limit: 1 });
+    expect(entry?.entry).toMatchObject({ cid: mail.entries[0], quality: "mailbox_inject", actor: "reed" });
+  });
+
+  test("says the preamble once, and again only when it has changed", async () => {
+    const context = newContext();
+    const subject = known("coder");
+    const first = await context.compose(PROMPT, { subject });
+    const second = await context.compose(PROMPT, { subject });
+    expect([first.prompt.length, second.prompt.length]).toEqual([3, 2]);
+    expect(second.prompt).toEqual(PROMPT);
+    await board.post("bob", "news");
+    const third = await context.compose(PROMPT, { subject });
+    expect(textsOf(third.prompt)[0]).toContain("> [bob] news");
+    expect(await context.compose(PROMPT, { subject })).toMatchObject({ prompt: PROMPT });
+    context.forget();
+    expect((await context.compose(PROMPT, { subject })).prompt).toHaveLength(3);
+  });
+
+  test("has the mail that came since the last one", async () => {
+    const context = newContext();
+    const subject = known("coder");
+    await context.compose(PROMPT, { subject });
+    await mailbox.send({ from: "ada", to: "coder", subject: "", body: "one" });
+    const { prompt } = await context.compose(PROMPT, { subject });
+    expect(prompt).toHaveLength(3);
+    expect(textsOf(prompt)[0]).toContain("[mailbox: 1 unread]");
+    expect((await context.compose(PROMPT, { subject })).prompt).toEqual(PROMPT);
+  });
+
+  test("leaves an agent's own command alone, and says everything with the next prompt", async () => {
+    const context = newContext();
+    const subject = known("coder");
+    await mailbox.send({ from: "ada", to: "coder", subject: "", body: "one" });
+    const command = [{ type: "text", text: "/compact now" }];
+    const commands = ["compact"];
+    expect(await context.compose(command, { subject, commands })).toMatchObject({
+      prompt: command,
+      mail: { messages: [] },
+    });
+    expect((await context.compose(PROMPT, { subject, commands })).prompt).toHaveLength(4);
+    const path = [{ type: "text", text: "/etc/hosts says what?" }];
+    await board.post("bob", "changed");
+    expect((await context.compose(path, { subject, commands })).prompt).toHaveLength(2);
+  });
+
+  test("goes on when a file of others is not what it should be, and says so", async () => {
+    appendFileSync(join(home, "agent-mailbox.jsonl"), `rubbish\n`);
+    await rm(join(home, "board.md"));
+    await mkdir(join(home, "board.md"));
+    const { prompt, faults } = await newContext().compose(PROMPT, { subject: known("stray") });
+    await rm(join(home, "board.md"), { recursive: true });
+    expect(prompt).toHaveLength(3);
+    expect(faults).toEqual([
+      expect.stringContaining("the mandate"),
+      expect.stringContaining("board.md has to be a plain file"),
+      'a line that is no message: "rubbish"',
+    ]);
+  });
+
+  test("has a mark in its mail that nobody can know before", async () => {
+    const context = new TurnContext({ harness, mailbox, board });
+    const marks = [];
+    for (const body of ["one", "two"]) {
+      await mailbox.send({ from: "ada", to: "coder", subject: "", body });
+      const { prompt } = await context.compose(PROMPT, { subject: known("coder") });
+      marks.push(/^([0-9a-f]{32}) message 1$/m.exec(textsOf(prompt)[0] ?? "")?.[1]);
+    }
+    expect(marks).not.toContain(undefined);
+    expect(marks[0]).not.toBe(marks[1]);
+  });
+});
+
+describe("the governor's preparation of turns", () => {
+  function newSession(id: string): GovernedSession {
+    const record = {
+      id,
+      key: `coder:acp:${id}`,
+      agent: "coder",
+      tenant: "default",
+      user: "ada",
+      principal: "local",
+      agent_session_id: id,
+      cwd: home,
+      additional_directories: [],
+      mcp_servers: [],
+      meta: {},
+      mode: "domain" as const,
+      state: "idle" as const,
+      title: undefined,
+      metadata: {},
+      created_at: "2026-01-02T03:04:05Z",
+      last_activity: "2026-01-02T03:04:05Z",
+    };
+    return new GovernedSession(record, { cwd: home, roots: [home], tools: "acp" });
+  }
+
+  test("tells each session its own preamble, and gives the entries of the mail to the turn", async () => {
+    const faults: string[] = [];
+    const preparation = new ConstitutionalPreparation({
+      harness,
+      mailbox,
+      board,
+      toolsOf: ({ id }) => [{ name: `tool-of-${id}` }],
+      onFault: (fault) => faults.push(fault),
+    });
+    const [one, two] = [newSession("one"), newSession("two")];
+    await mailbox.send({ from: "ada", to: "coder", subject: "", body: "for whoever comes first" });
+    const first = await preparation.compose(one, known("coder"), PROMPT);
+    const second = await preparation.compose(two, known("coder"), PROMPT);
+    expect(first.entries).toHaveLength(1);
+    expect(second.entries).toEqual([]);
+    expect(textsOf(first.prompt)[1]).toContain("- tool-of-one");
+    expect(textsOf(second.prompt)[0]).toContain("- tool-of-two");
+    expect((await preparation.compose(one, known("coder"), PROMPT)).prompt).toEqual(PROMPT);
+    preparation.forget(one);
+    expect((await preparation.compose(one, known("coder"), PROMPT)).prompt).toHaveLength(3);
+    expect((await preparation.compose(two, known("coder"), PROMPT)).prompt).toEqual(PROMPT);
+    await preparation.compose(newSession("three"), known("stray"), PROMPT);
+    expect(faults).toHaveLength(1);
+  });
+});

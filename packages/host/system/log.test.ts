@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { change, openSqlite, type Store } from "@reins/store";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { EventLog } from "../src/log/event-log.ts";
 import type { Cursor, Gap, LoggedEvent } from "../src/log/logged-event.ts";
-import { SessionLog } from "../src/log/session-log.ts";
 import { logTables } from "../src/log/tables.ts";
 
 async function newStore(): Promise<Store> {
@@ -17,75 +17,100 @@ async function newStore(): Promise<Store> {
   return store;
 }
 
-const limits = { messages: 10, size: 10_000, waiting: 4_000 };
+const open = (store: Store) => EventLog.open({ store, now: () => 0, maxWaiting: 50 });
 
-const open = (store: Store, epoch = 1) =>
-  SessionLog.open({ store, session: "s", epoch, now: () => 0, limits });
+const message = (n: number, session = "s", tenant = "t") => ({
+  tenant,
+  session,
+  message: { method: "session/update", params: { n } },
+});
 
-const message = (n: number) => ({ method: "session/update", params: { n } });
-
-/** Reads a log into lists, until it has seen so many messages. */
-function reading(
-  log: SessionLog,
-  from: Cursor | undefined,
-  pace: () => Promise<void> = async () => undefined,
+/** Follows sessions into lists. */
+function following(
+  log: EventLog,
+  from: Cursor,
+  { sessions = ["s"], pace }: { sessions?: string[]; pace?: () => Promise<void> | undefined } = {},
 ) {
   const seen: LoggedEvent[] = [];
-  const gaps: Gap[] = [];
-  const stop = log.read(from, {
-    event: async (event) => {
-      await pace();
-      seen.push(event);
+  const gaps: [string, Gap][] = [];
+  const failures: unknown[] = [];
+  const subscription = log.subscribe(
+    {
+      tenant: "t",
+      event: (event) => {
+        seen.push(event);
+        return pace?.();
+      },
+      gap: (session, gap) => void gaps.push([session, gap]),
+      failed: (error) => void failures.push(error),
     },
-    gap: (gap) => void gaps.push(gap),
-    failed: (error) => {
-      throw error;
-    },
-  });
-  onTestFinished(stop);
-  return { seen, gaps, stop, numbers: () => seen.map(({ seq }) => seq) };
+    from,
+  );
+  for (const session of sessions) subscription.add(session);
+  onTestFinished(() => subscription.close());
+  const numbers = () => seen.map(({ message: { params } }) => (params as { n: number }).n);
+  return { seen, gaps, failures, subscription, numbers };
 }
 
 const range = (from: number, until: number) => Array.from({ length: until - from + 1 }, (_, n) => from + n);
+const START = (log: EventLog): Cursor => ({ epoch: log.epoch, order: 0 });
 
-describe("a session's log", () => {
-  test("gives every reader every message once, in order, wherever it begins", async () => {
+describe("the log", () => {
+  test("gives everybody every message of the sessions they follow once, in order, wherever they begin", async () => {
     const log = await open(await newStore());
     for (let n = 1; n <= 50; n += 1) await log.append(message(n));
-    const [first, late] = [reading(log, undefined), reading(log, { epoch: 1, seq: 45 })];
+    await log.append(message(1, "other"));
+    const { order } = await log.end("t");
+    const [first, late] = [
+      following(log, START(log)),
+      following(log, { epoch: log.epoch, order: order - 6 }),
+    ];
+    const both = following(log, { epoch: log.epoch, order }, { sessions: ["s", "other"] });
     for (let n = 51; n <= 100; n += 1) {
       await log.append(message(n));
-      if (n % 7 === 0) await new Promise(setImmediate);
+      if (n % 7 === 0) await log.append(message(n, "other"));
+      if (n % 11 === 0) await new Promise(setImmediate);
     }
     await expect.poll(() => [first.seen.length, late.seen.length]).toEqual([100, 55]);
     expect(first.numbers()).toEqual(range(1, 100));
     expect(late.numbers()).toEqual(range(46, 100));
-    expect(first.seen[99]?.message).toEqual(message(100));
+    await expect.poll(() => both.seen.length).toBe(57);
+    const orders = both.seen.map((event) => event.order);
+    expect(orders).toEqual(orders.toSorted((left, right) => left - right));
     expect([...first.gaps, ...late.gaps]).toEqual([]);
   });
 
   test("is written before anybody gets it", async () => {
     const store = await newStore();
     const log = await open(store);
-    const reader = reading(log, undefined);
+    let written = 0;
+    const subscription = log.subscribe(
+      {
+        tenant: "t",
+        event: async () => {
+          written = (await log.page("t", ["s"], 0)).length;
+        },
+        gap: () => undefined,
+        failed: () => undefined,
+      },
+      START(log),
+    );
+    subscription.add("s");
     await log.append(message(1));
-    await expect.poll(() => reader.seen.length).toBe(1);
-    expect(
-      await store.query(logTables, "after", { session: "s", seq: 0, limit: 10, bytes: 1_000 }),
-    ).toHaveLength(1);
+    await expect.poll(() => written).toBe(1);
   });
 
-  test("lets a reader that stops continue from the disk, at no cost to the others", async () => {
+  test("lets somebody who stops reading continue from the disk, at no cost to the others", async () => {
     const log = await open(await newStore());
     const held = Promise.withResolvers<void>();
-    const slow = reading(log, undefined, () => held.promise);
-    const fast = reading(log, undefined);
-    for (let n = 1; n <= 500; n += 1) await log.append(message(n));
-    await expect.poll(() => fast.seen.length).toBe(500);
-    expect(slow.seen).toEqual([]);
+    const slow = following(log, START(log), { pace: () => held.promise });
+    const fast = following(log, START(log));
+    for (let n = 1; n <= 1_000; n += 1) await log.append(message(n));
+    await expect.poll(() => fast.seen.length).toBe(1_000);
+    expect(slow.seen).toHaveLength(1);
     held.resolve();
-    await expect.poll(() => slow.seen.length).toBe(500);
-    expect(slow.numbers()).toEqual(range(1, 500));
+    await expect.poll(() => slow.seen.length).toBe(1_000);
+    expect(slow.numbers()).toEqual(range(1, 1_000));
   });
 
   test("goes on after a restart, and tells what is too old to be kept", async () => {
@@ -93,36 +118,47 @@ describe("a session's log", () => {
     const before = await open(store);
     for (let n = 1; n <= 20; n += 1) await before.append(message(n));
     await before.flush();
-    const after = await open(store, 2);
+    const after = await open(store);
     await after.append(message(21));
-    const reader = reading(after, { epoch: 1, seq: 18 });
-    await expect.poll(() => reader.numbers()).toEqual([19, 20, 21]);
-    expect(reader.seen.map(({ epoch }) => epoch)).toEqual([1, 1, 2]);
-    await store.commit([change(logTables, "prune", { before: 0, keep: 5 })]);
-    const late = reading(after, { epoch: 1, seq: 3 });
+    const back = following(after, { epoch: before.epoch, order: 18 });
+    await expect.poll(() => back.numbers()).toEqual([19, 20, 21]);
+    await after.flush();
+    expect(await store.commit([change(logTables, "prune", { before: 0, keep: 5 })])).toEqual([16]);
+    const late = following(after, { epoch: before.epoch, order: 3 });
     await expect.poll(() => late.numbers()).toEqual(range(17, 21));
-    expect(late.gaps).toEqual([{ after: 3, until: 16, reason: "retention" }]);
+    expect(late.gaps).toEqual([["s", { after: 3, until: 16, reason: "retention" }]]);
+    await store.commit([change(logTables, "prune", { before: 1, keep: 5 })]);
+    await after.append(message(22));
+    await after.flush();
+    expect((await after.page("t", ["s"], 0)).map(({ order }) => order)).toEqual([22]);
   });
 
-  test("tells a reader what it saw before a power cut that took it away", async () => {
+  test("tells somebody what they saw before a power cut that took it away", async () => {
     const store = await newStore();
     const before = await open(store);
     for (let n = 1; n <= 5; n += 1) await before.append(message(n));
     await before.flush();
-    const after = await open(store, 2);
+    const after = await open(store);
     await after.append(message(6));
-    const reader = reading(after, { epoch: 1, seq: 9 });
-    await expect.poll(() => reader.seen.length).toBe(1);
-    expect(reader.gaps).toEqual([{ after: 5, until: 9, reason: "lost" }]);
-    expect(reader.numbers()).toEqual([6]);
+    const back = following(after, { epoch: before.epoch, order: 9 });
+    await expect.poll(() => back.numbers()).toEqual([6]);
+    expect(back.gaps).toEqual([["s", { after: 5, until: 9, reason: "lost" }]]);
+  });
+
+  test("keeps tenants apart", async () => {
+    const log = await open(await newStore());
+    const ours = following(log, START(log));
+    await log.append(message(1, "s", "another"));
+    await log.append(message(2));
+    await expect.poll(() => ours.numbers()).toEqual([2]);
+    expect(ours.seen[0]?.order).toBe(1);
   });
 
   test("makes whoever appends wait when too much waits to be written, and says when nothing can be", async () => {
     const store = await newStore();
     const log = await open(store);
-    const promises = range(1, 100).map((n) =>
-      log.append({ method: "m", params: { text: "x".repeat(100), n } }),
-    );
+    const follower = following(log, START(log));
+    const promises = range(1, 100).map((n) => log.append(message(n)));
     expect(promises.some((promise) => promise !== undefined)).toBe(true);
     await log.flush();
     await store.close();
@@ -131,5 +167,6 @@ describe("a session's log", () => {
       await log.flush();
     }).rejects.toThrow();
     await expect(log.append(message(102))).rejects.toThrow();
+    expect(follower.failures).toHaveLength(1);
   });
 });

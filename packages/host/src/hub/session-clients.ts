@@ -1,6 +1,6 @@
 import type { JsonObject } from "../acp/message.ts";
 import type { Clients } from "../governor/clients.ts";
-import type { SessionLog } from "../log/session-log.ts";
+import type { NewEvent } from "../log/logged-event.ts";
 
 /** A question to the clients of a session that nobody has answered. */
 export interface OpenQuestion {
@@ -14,6 +14,9 @@ interface Waiting extends OpenQuestion {
   readonly reject: (reason: unknown) => void;
 }
 
+/** Adds a message to the session's log. */
+export type Append = (event: Omit<NewEvent, "tenant" | "session">) => void | Promise<void>;
+
 /** Told that a question is answered or taken back, and by whom if by a client. */
 export type SettledListener = (key: string, by: string | undefined) => void;
 
@@ -22,18 +25,18 @@ export type SettledListener = (key: string, by: string | undefined) => void;
  * question the first counts.
  */
 export class SessionClients implements Clients {
-  readonly #log: SessionLog;
+  readonly #append: Append;
   readonly #newKey: () => string;
   readonly #waiting = new Map<string, Waiting>();
   readonly #listeners = new Set<SettledListener>();
 
-  constructor(log: SessionLog, newKey: () => string) {
-    this.#log = log;
+  constructor(append: Append, newKey: () => string) {
+    this.#append = append;
     this.#newKey = newKey;
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {
-    await this.#log.append({ method, params });
+    await this.#append({ message: { method, params } });
   }
 
   async request(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
@@ -44,7 +47,7 @@ export class SessionClients implements Clients {
     const withdraw = () => this.#settle(key, undefined, (waiting) => waiting.reject(signal.reason));
     signal.addEventListener("abort", withdraw, { once: true });
     try {
-      await this.#log.append({ method, params }, key);
+      await this.#append({ message: { method, params }, request: key });
       return await promise;
     } finally {
       signal.removeEventListener("abort", withdraw);

@@ -1,78 +1,61 @@
-import type { TablesModule } from "@reins/store";
+import type { Database, TablesModule } from "@reins/store";
 import type { LoggedEvent } from "./logged-event.ts";
+import type { LogRange, UnplacedEvent } from "./tables.ts";
 
 const module: TablesModule = {
   migrations: [
     `CREATE TABLE log_events (
-       session TEXT NOT NULL, seq INTEGER NOT NULL, epoch INTEGER NOT NULL, at INTEGER NOT NULL,
-       request TEXT, message TEXT NOT NULL, PRIMARY KEY (session, seq)
+       tenant TEXT NOT NULL, ord INTEGER NOT NULL, session TEXT NOT NULL, epoch INTEGER NOT NULL, at INTEGER NOT NULL,
+       request TEXT, except_for TEXT, message TEXT NOT NULL, PRIMARY KEY (tenant, ord)
      ) STRICT, WITHOUT ROWID;
+     CREATE INDEX log_events_by_session ON log_events (session, ord);
      CREATE INDEX log_events_by_time ON log_events (at);
+     CREATE TABLE log_pruned (tenant TEXT NOT NULL, session TEXT NOT NULL, ord INTEGER NOT NULL, PRIMARY KEY (tenant, session))
+     STRICT, WITHOUT ROWID;
      CREATE TABLE log_epochs (epoch INTEGER PRIMARY KEY) STRICT`,
   ],
   open(database) {
+    const last = new Map<string, number>();
     const add = database.prepare(
-      "INSERT INTO log_events (session, seq, epoch, at, request, message) VALUES (?, ?, ?, ?, ?, ?)",
+      "INSERT INTO log_events (tenant, ord, session, epoch, at, request, except_for, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     );
-    const old = database.prepare("DELETE FROM log_events WHERE at < ?");
-    const long = database.prepare(
-      `DELETE FROM log_events WHERE (session, seq) IN (
-         SELECT e.session, e.seq FROM log_events e
-         JOIN (SELECT session, max(seq) AS last FROM log_events GROUP BY session HAVING count(*) > ?) l
-         ON e.session = l.session AND e.seq <= l.last - ?)`,
+    const lastOrder = database.prepare(
+      "SELECT coalesce(max(ord), 0) AS ord FROM log_events WHERE tenant = ?",
+    );
+    const lastPruned = database.prepare(
+      "SELECT coalesce(max(ord), 0) AS ord FROM log_pruned WHERE tenant = ?",
     );
     const begin = database.prepare(
       "INSERT INTO log_epochs (epoch) SELECT coalesce(max(epoch), 0) + 1 FROM log_epochs RETURNING epoch",
     );
-    const forget = database.prepare("DELETE FROM log_events WHERE session = ?");
-    const after = database.prepare(
-      "SELECT seq, epoch, at, request, message FROM log_events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?",
+    const lastOf = database.prepare(
+      "SELECT coalesce(max(ord), 0) AS ord FROM log_events WHERE tenant = ? AND epoch <= ?",
     );
-    const ends = database.prepare(
-      `SELECT min(seq) AS first, max(seq) AS last, max(epoch) AS lastEpoch,
-              coalesce(max(CASE WHEN epoch <= ? THEN seq END), 0) AS lastOfEpoch
-       FROM log_events WHERE session = ?`,
-    );
+    const prunedUntil = database.prepare("SELECT ord FROM log_pruned WHERE tenant = ? AND session = ?");
+    const prune = pruner(database);
+    /** Never one that was given before, also when the messages there have been forgotten. */
+    const lastOrderOf = (tenant: string) =>
+      last.get(tenant) ?? Math.max(orderIn(lastOrder.get(tenant)), orderIn(lastPruned.get(tenant)));
     return {
+      undone: () => last.clear(),
       changes: {
-        append({ session, events }: { session: string; events: readonly LoggedEvent[] }): void {
-          for (const { seq, epoch, at, request, message } of events)
-            add.run(session, seq, epoch, at, request ?? null, JSON.stringify(message));
-        },
-        prune({ before, keep }: { before: number; keep: number }): number {
-          return changed(old.run(before)) + changed(long.run(keep, keep));
+        append({ events }: { events: readonly UnplacedEvent[] }): number[] {
+          return events.map(({ tenant, session, epoch, at, request, except, message }) => {
+            const order = lastOrderOf(tenant) + 1;
+            const text = JSON.stringify(message);
+            add.run(tenant, order, session, epoch, at, request ?? null, except ?? null, text);
+            last.set(tenant, order);
+            return order;
+          });
         },
         begin: () => Number(membersOf(begin.get()).epoch),
-        forget({ session }: { session: string }): void {
-          forget.run(session);
-        },
+        prune,
       },
       queries: {
-        after({
-          session,
-          seq,
-          limit,
-          bytes,
-        }: {
-          session: string;
-          seq: number;
-          limit: number;
-          bytes: number;
-        }) {
-          const events: LoggedEvent[] = [];
-          let size = 0;
-          for (const row of after.all(session, seq, limit)) {
-            const event = eventIn(row);
-            size += event.size;
-            if (events.length > 0 && size > bytes) break;
-            events.push(event.event);
-          }
-          return events;
-        },
-        ends({ session, epoch }: { session: string; epoch: number }) {
-          const row = membersOf(ends.get(epoch, session));
-          return row.last === null || row.last === undefined ? undefined : row;
-        },
+        after: (range: LogRange) => eventsAfter(database, range),
+        lastOf: ({ tenant, epoch }: { tenant: string; epoch: number }) => orderIn(lastOf.get(tenant, epoch)),
+        prunedUntil: ({ tenant, session }: { tenant: string; session: string }) =>
+          orderIn(prunedUntil.get(tenant, session)),
       },
     };
   },
@@ -80,17 +63,56 @@ const module: TablesModule = {
 
 export default module;
 
-function eventIn(row: unknown): { event: LoggedEvent; size: number } {
-  const { seq, epoch, at, request, message } = membersOf(row);
-  const text = String(message);
-  const event = { seq: Number(seq), epoch: Number(epoch), at: Number(at), message: JSON.parse(text) };
-  return { event: typeof request === "string" ? { ...event, request } : event, size: text.length };
+function pruner(database: Database): (args: { before: number; keep: number }) => number {
+  // A message is too old, or so many newer ones of its session are there.
+  const doomed = `SELECT e.tenant, e.session, e.ord FROM log_events e
+    LEFT JOIN (SELECT session, (SELECT ord FROM log_events f WHERE f.session = g.session ORDER BY ord DESC LIMIT 1 OFFSET @keep) AS ord
+               FROM log_events g GROUP BY session) b ON b.session = e.session
+    WHERE e.at < @before OR e.ord <= b.ord`;
+  const note = database.prepare(
+    `INSERT INTO log_pruned (tenant, session, ord) SELECT tenant, session, max(ord) FROM (${doomed}) WHERE true GROUP BY tenant, session
+     ON CONFLICT DO UPDATE SET ord = max(ord, excluded.ord)`,
+  );
+  const remove = database.prepare(
+    `DELETE FROM log_events WHERE (tenant, ord) IN (SELECT tenant, ord FROM (${doomed}))`,
+  );
+  return ({ before, keep }) => {
+    note.run({ before, keep });
+    return Number(membersOf(remove.run({ before, keep })).changes ?? 0);
+  };
+}
+
+function eventsAfter(database: Database, { tenant, sessions, after, limit, size }: LogRange): LoggedEvent[] {
+  const marks = sessions.map(() => "?").join(", ");
+  const query = database.prepare(
+    `SELECT ord, session, epoch, at, request, except_for, message FROM log_events
+     WHERE session IN (${marks}) AND ord > ? AND tenant = ? ORDER BY ord LIMIT ?`,
+  );
+  const events: LoggedEvent[] = [];
+  let total = 0;
+  for (const row of query.all(...sessions, after, tenant, limit)) {
+    const { ord, session, epoch, at, request, except_for, message } = membersOf(row);
+    const text = String(message);
+    total += text.length;
+    if (events.length > 0 && total > size) break;
+    events.push({
+      tenant,
+      session: String(session),
+      order: Number(ord),
+      epoch: Number(epoch),
+      at: Number(at),
+      message: JSON.parse(text),
+      ...(typeof request === "string" && { request }),
+      ...(typeof except_for === "string" && { except: except_for }),
+    });
+  }
+  return events;
+}
+
+function orderIn(row: unknown): number {
+  return Number(membersOf(row).ord ?? 0);
 }
 
 function membersOf(row: unknown): Record<string, unknown> {
   return typeof row === "object" && row !== null ? { ...row } : {};
-}
-
-function changed(result: unknown): number {
-  return Number(membersOf(result).changes ?? 0);
 }

@@ -1,34 +1,41 @@
 import type { Tables } from "@reins/store";
-import type { LoggedEvent } from "./logged-event.ts";
+import type { LoggedEvent, NewEvent } from "./logged-event.ts";
 
-/** What is changed about logs. */
+/** A message that is not yet at its place. */
+export interface UnplacedEvent extends NewEvent {
+  readonly epoch: number;
+  readonly at: number;
+}
+
+/** What is changed about the log. */
 export type LogChanges = {
-  /** Adds messages at the end of a session's log. */
-  append(args: { session: string; events: readonly LoggedEvent[] }): undefined;
-  /** Forgets messages that are older than a time, or beyond so many of a session. Gives how many. */
-  prune(args: { before: number; keep: number }): number;
+  /** Adds messages; gives the place of each. */
+  append(args: { events: readonly UnplacedEvent[] }): number[];
   /** Begins an epoch, greater than all before it. */
   begin(args: null): number;
-  /** Forgets everything of a session. */
-  forget(args: { session: string }): undefined;
+  /** Forgets messages that are older than a time, or beyond so many of a session; gives how many. */
+  prune(args: { before: number; keep: number }): number;
 };
 
-/** What is asked about them. */
-export type LogQueries = {
-  /** Messages after a place, oldest first, as many as fit. */
-  after(args: { session: string; seq: number; limit: number; bytes: number }): LoggedEvent[];
-  /** The first and the last place that is kept, and the last of an epoch or the ones before it. */
-  ends(args: { session: string; epoch: number }): LogEnds | undefined;
-};
-
-/** Where a log begins and ends. */
-export interface LogEnds {
-  readonly first: number;
-  readonly last: number;
-  readonly lastEpoch: number;
-  /** The last message of the epoch that was asked about, or of an earlier one. */
-  readonly lastOfEpoch: number;
+/** Which messages. */
+export interface LogRange {
+  readonly tenant: string;
+  readonly sessions: readonly string[];
+  readonly after: number;
+  readonly limit: number;
+  /** Characters, about. */
+  readonly size: number;
 }
+
+/** What is asked about it. */
+export type LogQueries = {
+  /** Messages of sessions after a place, oldest first, as many as fit. */
+  after(args: LogRange): LoggedEvent[];
+  /** The last place of a tenant in an epoch or an earlier one; 0 when there is none. */
+  lastOf(args: { tenant: string; epoch: number }): number;
+  /** The place up to which messages of a session have been forgotten; 0 when none were. */
+  prunedUntil(args: { tenant: string; session: string }): number;
+};
 
 /** The messages to clients, complete for as long as they are kept. */
 export const logTables: Tables<LogChanges, LogQueries> = {

@@ -1,0 +1,146 @@
+import { change, type Store } from "@reins/store";
+import type { Cursor, LoggedEvent, NewEvent } from "./logged-event.ts";
+import { type LogSubscriber, Subscription } from "./subscription.ts";
+import { logTables } from "./tables.ts";
+
+/** What a log stands on. */
+export interface EventLogOptions {
+  readonly store: Pick<Store, "commit" | "query">;
+  readonly now: () => number;
+  /** Messages that may wait to be written before whoever appends has to wait. */
+  readonly maxWaiting?: number;
+}
+
+const MAX_WAITING = 2_000;
+const PAGE = 200;
+const PAGE_SIZE = 512 * 1024;
+
+/**
+ * Every message to every client, in order. A message is written before anybody gets it, many of all sessions in one
+ * commit. Whoever reads slowly reads from the disk, and costs no memory meanwhile.
+ */
+export class EventLog {
+  readonly epoch: number;
+  readonly #options: EventLogOptions;
+  readonly #subscriptions = new Map<string, Set<Subscription>>();
+  readonly #last = new Map<string, number>();
+  #waiting: NewEvent[] = [];
+  #writing: Promise<void> | undefined;
+  #failure: unknown;
+
+  private constructor(options: EventLogOptions, epoch: number) {
+    this.#options = options;
+    this.epoch = epoch;
+  }
+
+  /** Opens the log, in an epoch of its own. */
+  static async open(options: EventLogOptions): Promise<EventLog> {
+    const [epoch] = await options.store.commit([change(logTables, "begin", null)]);
+    return new EventLog(options, epoch);
+  }
+
+  /** Adds a message. A promise is to be waited for: too much waits to be written. */
+  append(event: NewEvent): void | Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    this.#waiting.push(event);
+    this.#writing ??= this.#begin();
+    return this.#waiting.length > (this.#options.maxWaiting ?? MAX_WAITING) ? this.#writing : undefined;
+  }
+
+  /** Settles when everything that was appended is written and on its way; rejects when it cannot be. */
+  async flush(): Promise<void> {
+    while (this.#writing) await this.#writing;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** The last place of a tenant, after everything that was appended. */
+  async end(tenant: string): Promise<Cursor> {
+    await this.flush();
+    return { epoch: this.epoch, order: await this.#lastOf(tenant) };
+  }
+
+  /** Follows sessions from a place on. */
+  subscribe(subscriber: LogSubscriber, from: Cursor): Subscription {
+    return new Subscription(
+      {
+        epoch: this.epoch,
+        page: (sessions, after) => this.page(subscriber.tenant, sessions, after),
+        lastOf: (epoch) =>
+          this.#options.store.query(logTables, "lastOf", { tenant: subscriber.tenant, epoch }),
+        prunedUntil: (session) =>
+          this.#options.store.query(logTables, "prunedUntil", { tenant: subscriber.tenant, session }),
+        written: () => this.#last.get(subscriber.tenant) ?? 0,
+        join: (session, subscription) => this.#join(keyOf(subscriber.tenant, session), subscription),
+        leave: (session, subscription) => this.#leave(keyOf(subscriber.tenant, session), subscription),
+      },
+      subscriber,
+      from,
+    );
+  }
+
+  /** Some messages of sessions after a place, oldest first; none when there are no more. */
+  page(tenant: string, sessions: readonly string[], after: number): Promise<LoggedEvent[]> {
+    const range = { tenant, sessions, after, limit: PAGE, size: PAGE_SIZE };
+    return this.#options.store.query(logTables, "after", range);
+  }
+
+  async #lastOf(tenant: string): Promise<number> {
+    const { store } = this.#options;
+    return this.#last.get(tenant) ?? (await store.query(logTables, "lastOf", { tenant, epoch: this.epoch }));
+  }
+
+  #begin(): Promise<void> {
+    const writing = this.#write();
+    // Whoever appends next is told.
+    writing.catch(() => undefined);
+    return writing;
+  }
+
+  async #write(): Promise<void> {
+    // Whatever is appended in the same turn of the event loop belongs to one commit.
+    await new Promise(setImmediate);
+    try {
+      while (this.#waiting.length > 0) {
+        const batch = this.#waiting;
+        this.#waiting = [];
+        await this.#commit(batch);
+      }
+    } catch (error) {
+      this.#failure = error;
+      for (const subscription of new Set([...this.#subscriptions.values()].flatMap((all) => [...all])))
+        subscription.fail(error);
+      throw error;
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  async #commit(batch: readonly NewEvent[]): Promise<void> {
+    const { store, now } = this.#options;
+    const at = now();
+    const events = batch.map((event) => ({ ...event, epoch: this.epoch, at }));
+    const [orders] = await store.commit([change(logTables, "append", { events })], { durable: false });
+    for (const [index, event] of events.entries()) {
+      const placed: LoggedEvent = { ...event, order: orders[index] ?? 0 };
+      this.#last.set(placed.tenant, placed.order);
+      const followers = this.#subscriptions.get(keyOf(placed.tenant, placed.session)) ?? [];
+      for (const subscription of followers) subscription.push(placed);
+    }
+  }
+
+  #join(key: string, subscription: Subscription): void {
+    const all = this.#subscriptions.get(key) ?? new Set();
+    all.add(subscription);
+    this.#subscriptions.set(key, all);
+  }
+
+  #leave(key: string, subscription: Subscription): void {
+    const all = this.#subscriptions.get(key);
+    all?.delete(subscription);
+    if (all?.size === 0) this.#subscriptions.delete(key);
+  }
+}
+
+function keyOf(tenant: string, session: string): string {
+  return `${tenant}\n${session}`;
+}

@@ -1,0 +1,150 @@
+import type { Cursor, Gap, LoggedEvent } from "./logged-event.ts";
+
+/** Who follows sessions. */
+export interface LogSubscriber {
+  readonly tenant: string;
+  /** Takes a message. A promise says that there is no room for more until it settles. */
+  event(event: LoggedEvent): void | Promise<void>;
+  /** Told of messages of a session that can no longer be had. */
+  gap(session: string, gap: Gap): void;
+  /** Told when the log can no longer be followed. */
+  failed(error: unknown): void;
+}
+
+/** What a subscription needs of the log. */
+export interface LogSource {
+  readonly epoch: number;
+  page(sessions: readonly string[], after: number): Promise<LoggedEvent[]>;
+  /** The last place of an epoch or an earlier one. */
+  lastOf(epoch: number): Promise<number>;
+  prunedUntil(session: string): Promise<number>;
+  /** The last place that was written in this epoch; 0 before the first. */
+  written(): number;
+  join(session: string, subscription: Subscription): void;
+  leave(session: string, subscription: Subscription): void;
+}
+
+/**
+ * Follows sessions in the order of the log. While its subscriber keeps up, messages are handed on as they are written;
+ * one that falls behind, or comes back, gets what it missed from the disk and then goes on.
+ */
+export class Subscription {
+  readonly #source: LogSource;
+  readonly #subscriber: LogSubscriber;
+  /** The sessions, and the place from which on each counts. */
+  readonly #sessions = new Map<string, number>();
+  #position: number;
+  #from: Cursor;
+  #catching: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(source: LogSource, subscriber: LogSubscriber, from: Cursor) {
+    this.#source = source;
+    this.#subscriber = subscriber;
+    this.#from = from;
+    this.#position = from.order;
+  }
+
+  /** The place of the last message that was handed on. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** The sessions that are followed. */
+  get sessions(): readonly string[] {
+    return [...this.#sessions.keys()];
+  }
+
+  /** Follows a session too, from a place on that is not before what was handed on already; by default from now on. */
+  add(session: string, after = this.#position): void {
+    if (this.#closed || this.#sessions.has(session)) return;
+    this.#sessions.set(session, after);
+    this.#source.join(session, this);
+    if (after < this.#source.written() || this.#from.epoch !== this.#source.epoch) this.#catchUp();
+  }
+
+  /** Follows a session no more. */
+  remove(session: string): void {
+    if (!this.#sessions.delete(session)) return;
+    this.#source.leave(session, this);
+  }
+
+  /** Takes a message that was just written. */
+  push(event: LoggedEvent): void {
+    // Whoever is catching up comes to it on the disk.
+    if (this.#catching || this.#closed) return;
+    const waiting = this.#hand(event);
+    if (waiting) this.#catchUp(waiting);
+  }
+
+  /** The log cannot be written any more. */
+  fail(error: unknown): void {
+    if (this.#closed) return;
+    this.close();
+    this.#subscriber.failed(error);
+  }
+
+  /** Settles when everything up to a place was handed on. */
+  async reached(order: number): Promise<void> {
+    while (!this.#closed && this.#catching && this.#position < order) await this.#catching;
+  }
+
+  /** Ends it. */
+  close(): void {
+    this.#closed = true;
+    for (const session of this.#sessions.keys()) this.#source.leave(session, this);
+    this.#sessions.clear();
+  }
+
+  #hand(event: LoggedEvent): void | Promise<void> {
+    const since = this.#sessions.get(event.session);
+    if (since === undefined || event.order <= Math.max(since, 0) || event.order <= this.#position) return;
+    this.#position = event.order;
+    return this.#subscriber.event(event) ?? undefined;
+  }
+
+  #catchUp(after?: Promise<void>): void {
+    this.#catching ??= this.#follow(after)
+      .catch((error: unknown) => this.fail(error))
+      .finally(() => {
+        this.#catching = undefined;
+      });
+  }
+
+  async #follow(after?: Promise<void>): Promise<void> {
+    await after;
+    await this.#tellGaps();
+    while (!this.#closed) {
+      const sessions = this.sessions;
+      const position = this.#position;
+      if (sessions.length === 0) return;
+      // Before asking: what is written while the answer is on its way is looked for once more.
+      const written = this.#source.written();
+      const events = await this.#source.page(sessions, position);
+      for (const event of events) {
+        if (this.#closed) return;
+        await this.#hand(event);
+      }
+      if (events.length === 0 && this.#position === position && this.#source.written() === written) return;
+    }
+  }
+
+  /** What was seen before that is not there any more was lost; what is not kept any more is told too. */
+  async #tellGaps(): Promise<void> {
+    const { epoch, order } = this.#from;
+    if (epoch === this.#source.epoch) return;
+    this.#from = { epoch: this.#source.epoch, order };
+    const last = await this.#source.lastOf(epoch);
+    if (order > last) {
+      for (const session of this.#sessions.keys())
+        this.#subscriber.gap(session, { after: last, until: order, reason: "lost" });
+      this.#position = last;
+      for (const session of this.#sessions.keys()) this.#sessions.set(session, Math.min(last, order));
+    }
+    for (const session of this.#sessions.keys()) {
+      const until = await this.#source.prunedUntil(session);
+      if (until > this.#position)
+        this.#subscriber.gap(session, { after: this.#position, until, reason: "retention" });
+    }
+  }
+}

@@ -92,7 +92,7 @@ async function governed(): Promise<Prompter & { commits(): Promise<number> }> {
       notify: async () => {
         count += 1;
       },
-      request: async () => ({ outcome: { outcome: "cancelled" } }),
+      request: () => Promise.reject(new Error("nobody is asked")),
     }),
     redact,
   });

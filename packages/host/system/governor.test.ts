@@ -48,9 +48,10 @@ async function govern({ home, person }: { home?: TestHome; person?: Person } = {
         const kind = await Promise.race([person ? person(params) : new Promise<never>(() => {}), withdrawn]);
         const options = params.options as { optionId: string; kind: string }[];
         const option = options.find((one) => one.kind === kind);
-        return {
-          outcome: option ? { outcome: "selected", optionId: option.optionId } : { outcome: "cancelled" },
-        };
+        const outcome = option
+          ? { outcome: "selected", optionId: option.optionId }
+          : { outcome: "cancelled" };
+        return { value: { outcome }, by: harness.identity.local() };
       },
     }),
     redact,

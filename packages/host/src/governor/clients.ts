@@ -1,12 +1,19 @@
+import type { Principal } from "@reins/supervisor";
 import type { JsonObject } from "../acp/message.ts";
+
+/** What a client answered, and who sat in front of it. */
+export interface ClientAnswer {
+  readonly value: unknown;
+  readonly by: Principal;
+}
 
 /** The clients of a session, as the governor sees them: any number, which come and go. */
 export interface Clients {
   /** Tells all of them, in order. Settles when the next may be told. */
-  notify(method: string, params: JsonObject): Promise<void>;
+  notify(method: string, params: JsonObject): void | Promise<void>;
   /**
    * Asks them; the first answer counts, and from the others the question is taken back. While there is nobody it waits.
    * Aborting takes it back from all and rejects.
    */
-  request(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown>;
+  request(method: string, params: JsonObject, signal: AbortSignal): Promise<ClientAnswer>;
 }

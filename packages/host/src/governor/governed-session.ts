@@ -25,7 +25,11 @@ export class GovernedSession {
   /** The mode the agent is in. */
   mode = "default";
 
-  constructor(record: SessionRecord, workplace: Workplace) {
+  /** What whoever began it knows it by before it has a name. */
+  readonly mark: string | undefined;
+
+  constructor(record: SessionRecord, workplace: Workplace, mark?: string) {
+    this.mark = mark;
     this.record = record;
     this.workplace = workplace;
     this.served = { ...workplace, tools: "acp" };

@@ -43,6 +43,14 @@ export interface GovernorOptions {
   readonly now?: () => Date;
   readonly newId?: () => string;
   readonly onFault?: (reason: string) => void;
+  /** Whether what an agent tells again when it takes up a session is shown; not where a log has it already. */
+  readonly showReplays?: boolean;
+}
+
+/** How a client's request comes. */
+export interface GovernedCall extends Pick<RequestCall, "signal"> {
+  /** For one that begins a session: what whoever begins it knows it by before it has a name. */
+  readonly mark?: string | undefined;
 }
 
 /** Methods of a session that change nothing and need no verdict. */
@@ -55,8 +63,10 @@ const PASSED = new Set(["session/list"]);
 export class Governor {
   readonly #context: GovernorContext;
   readonly #from: string;
+  readonly #showReplays: boolean;
   readonly #sessions = new Map<string, GovernedSession>();
   readonly #byAgentId = new Map<string, GovernedSession>();
+  #initialized: JsonObject = {};
 
   constructor(options: GovernorOptions) {
     const {
@@ -67,6 +77,7 @@ export class Governor {
       onFault = () => undefined,
     } = options;
     this.#from = options.from;
+    this.#showReplays = options.showReplays ?? true;
     const agent = new Peer(channel, {
       request: (method, params, call) => this.#fromAgent(method, membersOf(params), call),
       notification: (method, params) => this.#toldByAgent(method, membersOf(params)),
@@ -95,6 +106,11 @@ export class Governor {
     return this.#context.agent.signal;
   }
 
+  /** What the agent said of itself. */
+  get initialized(): JsonObject {
+    return this.#initialized;
+  }
+
   /** A session that is open here. */
   session(id: string): GovernedSession | undefined {
     return this.#sessions.get(id);
@@ -108,15 +124,16 @@ export class Governor {
       ...membersOf(params.clientCapabilities),
       fs: { readTextFile: serves, writeTextFile: serves },
     };
-    const answer = await agent.request("initialize", { ...params, clientCapabilities: offered });
-    return membersOf(answer);
+    const answer = membersOf(await agent.request("initialize", { ...params, clientCapabilities: offered }));
+    this.#initialized = answer;
+    return answer;
   }
 
   /** Answers a client. */
-  async request(method: string, given: unknown, { signal }: Pick<RequestCall, "signal">): Promise<unknown> {
+  async request(method: string, given: unknown, { signal, mark }: GovernedCall): Promise<unknown> {
     const params = membersOf(given);
     if (method === "initialize") return this.initialize(params);
-    if (SESSION_CALLS.has(method)) return this.#begin(method, params, signal);
+    if (SESSION_CALLS.has(method)) return this.#begin(method, params, { signal, mark });
     if (params.sessionId === undefined) return this.#control(method, params, signal);
     const session = this.#expect(params.sessionId);
     switch (method) {
@@ -150,14 +167,15 @@ export class Governor {
     await Promise.allSettled([...this.#sessions.values()].map((session) => this.#forget(session, reason)));
   }
 
-  async #begin(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
-    const earlier = method === "session/new" ? undefined : await this.#kept(params.sessionId);
+  async #begin(method: string, params: JsonObject, { signal, mark }: GovernedCall): Promise<unknown> {
+    const earlier = params.sessionId === undefined ? undefined : await this.#kept(params.sessionId);
     const { session, result } = await beginSession(this.#context, {
       method,
       params,
       earlier,
       channel: this.#from,
       signal,
+      mark,
       known: (begun) => this.#know(begun),
     });
     this.#know(session);
@@ -227,12 +245,13 @@ export class Governor {
     if (!method.startsWith("terminal/") && !method.startsWith("elicitation/"))
       throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
     const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
-    return this.#context.clients(session).request(method, { ...params, sessionId: session.id }, waiting);
+    const asked = { ...params, sessionId: session.id };
+    return (await this.#context.clients(session).request(method, asked, waiting)).value;
   }
 
   #toldByAgent(method: string, params: JsonObject): void | Promise<void> {
     const session = this.#byAgentId.get(String(params.sessionId));
-    if (!session) return;
+    if (!session || (session.replaying && !this.#showReplays)) return;
     const { clients, redact } = this.#context;
     const renamed = { ...params, sessionId: session.id };
     if (method !== "session/update" || !isObject(params.update))

@@ -24,17 +24,11 @@ export function offerRequest(context: GovernorContext, session: GovernedSession,
       options: offeredOptions(params, approval),
       _meta: metaOf(params, approval),
     };
-    const answered = await context.clients(session).request(REQUEST, offered, signal);
-    const decision = DECISIONS[chosenKind(optionsIn(offered), answered) ?? ""];
+    const { value, by } = await context.clients(session).request(REQUEST, offered, signal);
+    const decision = DECISIONS[chosenKind(optionsIn(offered), value) ?? ""];
     if (decision === undefined) return;
-    const { principal, harness } = context;
-    const { tenant, kind } = principal;
-    await harness.approvals.answer(approval.id, {
-      by: actorOf(principal),
-      tenant,
-      isAgent: kind === "agent",
-      decision,
-    });
+    const given = { by: actorOf(by), tenant: by.tenant, isAgent: by.kind === "agent", decision };
+    await context.harness.approvals.answer(approval.id, given);
   };
 }
 

@@ -1,7 +1,7 @@
-import type { Decided } from "@reins/supervisor";
+import { type Decided, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
-import { type GovernorContext, subjectIn } from "./context.ts";
+import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import { turnDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { offerAsPermission } from "./offer.ts";
@@ -28,7 +28,7 @@ export async function runTurn(
     return answer;
   } catch (error) {
     await finish(context, session, turn, {
-      stop_reason: turn.isCancelled ? "cancelled" : "error",
+      stop_reason: endingOf(context, turn),
       answer: undefined,
     });
     throw error;
@@ -125,6 +125,23 @@ function modifiedPrompt({ modified_arguments }: Decided, prompt: readonly unknow
   return typeof text === "string" ? [{ type: "text", text }] : prompt;
 }
 
+/** How a turn ended that was not answered. */
+function endingOf({ agent }: GovernorContext, turn: Turn): string {
+  if (agent.signal.aborted) return "interrupted";
+  return turn.isCancelled ? "cancelled" : "error";
+}
+
+/** What an agent that has gone was let do, and told no end of, has an outcome that nobody knows. */
+async function recordUnknown(context: GovernorContext, session: GovernedSession): Promise<void> {
+  const subject = subjectIn(context, session, context.enforcement);
+  for (const { id, permit } of session.toolCalls.unfinished) {
+    if (permit.kind !== "given" || !session.toolCalls.conclude(id)) continue;
+    const end = { event_type: "pre_action", entry: permit.entry };
+    const settled = await context.harness.supervisor.settle(subject, end);
+    recordIn(context, session, [resultDraft(subject, { tool: permit.tool, outcome: "unknown" }, settled)]);
+  }
+}
+
 async function finish(
   context: GovernorContext,
   session: GovernedSession,
@@ -135,6 +152,7 @@ async function finish(
   const usage = turn.usage(answer);
   session.cost = turn.costAfter;
   await context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, usage);
+  if (stop_reason === "interrupted") await recordUnknown(context, session);
   await turn.written();
   const completed_at = context.now().toISOString();
   const end = { stop_reason, completed_at, usage: { ...usage } };

@@ -23,6 +23,9 @@ export const SESSION_CALLS: ReadonlySet<string> = new Set([
   "session/fork",
 ]);
 
+/** Those after which the agent tells of the session before it answers. */
+const TAKES_UP = new Set(["session/load", "session/resume"]);
+
 /** A session that was begun, and what its client is told. */
 export interface Begun {
   readonly session: GovernedSession;
@@ -38,6 +41,8 @@ export interface BeginOptions {
   /** Where it was begun from: the middle of its key. */
   readonly channel: string;
   readonly signal: AbortSignal;
+  /** What whoever begins it knows it by before it has a name. */
+  readonly mark?: string | undefined;
   /** Told of the session before the agent is, so that its updates find it. */
   readonly known: (session: GovernedSession) => void;
 }
@@ -52,7 +57,7 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
   const { meta, stripped } = sessionMeta(context.launch, membersOf(params._meta));
   const declared = serversIn(params, earlier);
   const record = recordFor(context, options, { ...place, meta, declared });
-  const session = new GovernedSession(record, workplaceOf(context, place));
+  const session = new GovernedSession(record, workplaceOf(context, place), options.mark);
   await decideBegin(context, session, { method, stripped, signal });
   const servers = await wrapServers(context, session, declared, signal);
   const result = await callAgent(context, session, options, { meta, servers: servers.wrapped });
@@ -242,7 +247,7 @@ async function callAgent(
   { method, params, earlier, signal, known }: BeginOptions,
   { meta, servers }: { readonly meta: Readonly<JsonObject>; readonly servers: readonly unknown[] },
 ): Promise<JsonObject> {
-  if (earlier && method !== "session/fork") known(session);
+  if (earlier && TAKES_UP.has(method)) known(session);
   session.replaying = method === "session/load";
   try {
     const { cwd, additional_directories: additionalDirectories } = session.record;
@@ -253,7 +258,7 @@ async function callAgent(
         cwd,
         ...(additionalDirectories.length > 0 && { additionalDirectories }),
         mcpServers: servers,
-        ...(earlier && { sessionId: earlier.agent_session_id }),
+        ...(earlier && method !== "session/new" && { sessionId: earlier.agent_session_id }),
         ...(Object.keys(meta).length > 0 && { _meta: meta }),
       },
       { signal },

@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Harness, Principal } from "@reins/supervisor";
+import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { type AgentLaunch, launchOf } from "../agents/agent-launch.ts";
 import type { Catalogue } from "../agents/catalogue.ts";
@@ -32,7 +33,8 @@ export interface AgentHostOptions {
   readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
   /** Takes secrets out of what is kept or shown. */
   readonly redact: (value: unknown) => unknown;
-  readonly preparation?: TurnPreparation | undefined;
+  /** Puts mail and constitution before the prompts of a tenant. */
+  readonly preparationFor?: ((tenant: string) => TurnPreparation) | undefined;
   /** The user's home, from which credentials come. */
   readonly userHome?: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -45,10 +47,26 @@ export interface StartOptions {
   /** Where sessions are begun from: the middle of their keys. */
   readonly from: string;
   readonly clients: (session: GovernedSession) => Clients;
+  /** What the clients can do, where that is known already. */
+  readonly clientCapabilities?: JsonObject | undefined;
+  /** Whether what an agent tells again when it takes up a session is shown. */
+  readonly showReplays?: boolean | undefined;
   /** The model to use in place of the agent's own. */
   readonly model?: ModelEndpoint | undefined;
   /** Has the operating system keep the agent to these folders. */
   readonly confine?: { readonly roots: readonly string[]; readonly network: Network } | undefined;
+}
+
+/** What clients can do for an agent, where it is not known better. */
+const CAPABILITIES: JsonObject = {
+  session: { compaction: {}, notices: {}, configOptions: { boolean: {} } },
+  elicitation: { form: {}, url: {} },
+};
+
+function takesUpBy({ agentCapabilities }: JsonObject): HostedAgent["takesUp"] {
+  const { loadSession, sessionCapabilities } = membersOf(agentCapabilities);
+  if (membersOf(sessionCapabilities).resume !== undefined) return "session/resume";
+  return loadSession === true ? "session/load" : undefined;
 }
 
 /** An agent that runs, and the governor in front of it. */
@@ -57,6 +75,10 @@ export interface HostedAgent {
   readonly version: string;
   readonly governor: Governor;
   readonly process: AgentProcess;
+  /** What it said of itself. */
+  readonly initialized: JsonObject;
+  /** How it takes up a session it knew before, if it can. */
+  readonly takesUp: "session/resume" | "session/load" | undefined;
   /** Ends its sessions and everything that came out of its process. */
   stop(reason: string): Promise<StopReport>;
 }
@@ -87,7 +109,17 @@ export class AgentHost {
       await home.collect();
       return report;
     };
-    return { entry, version: installed.version, governor, process, stop };
+    const initialized = await this.#hello(governor, start).catch(async (error: unknown) => {
+      await stop("it did not say hello");
+      throw error;
+    });
+    const takesUp = takesUpBy(initialized);
+    return { entry, version: installed.version, governor, process, initialized, takesUp, stop };
+  }
+
+  #hello(governor: Governor, { clientCapabilities = CAPABILITIES }: StartOptions): Promise<JsonObject> {
+    const clientInfo = { name: "reins", title: "Reins", version: "0.1.0" };
+    return governor.initialize({ protocolVersion: 1, clientCapabilities, clientInfo });
   }
 
   async #prepare(
@@ -96,7 +128,7 @@ export class AgentHost {
     { principal, model }: StartOptions,
   ): Promise<{ readonly launch: AgentLaunch; readonly home: PrivateHome }> {
     const { harness, environment, userHome = homedir() } = this.#options;
-    const folder = join(harness.home, "homes", principal.tenant, principal.user, entry.id);
+    const folder = join(harness.home, "homes", principal.tenant, principal.user, principal.id, entry.id);
     const folders = { home: join(folder, "home"), temporary: join(folder, "tmp") };
     const platform = `${process.platform}-${process.arch}`;
     const launch = launchOf(entry, {
@@ -133,7 +165,7 @@ export class AgentHost {
   }
 
   #govern(entry: AgentEntry, launch: AgentLaunch, process: AgentProcess, start: StartOptions): Governor {
-    const { harness, gateway, redact, preparation, onFault } = this.#options;
+    const { harness, gateway, redact, preparationFor, onFault } = this.#options;
     return new Governor({
       harness,
       entry,
@@ -145,7 +177,8 @@ export class AgentHost {
       clients: start.clients,
       redact,
       servers: gateway,
-      preparation,
+      preparation: preparationFor?.(start.principal.tenant),
+      showReplays: start.showReplays ?? true,
       onFault: (reason) => onFault?.(entry.id, reason),
     });
   }

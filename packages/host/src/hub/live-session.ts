@@ -11,9 +11,21 @@ export class LiveSession {
   /** The agent that knows the session; none after it ended, until the next prompt. */
   agent: HostedAgent | undefined;
 
-  constructor(record: SessionRecord, clients: SessionClients) {
+  /** What the agent answered when it took the session up. */
+  result: unknown;
+  /** What a new agent has to be told before its first prompt, because it cannot take the session up by itself. */
+  preface: string | undefined;
+  readonly #lastOrder: () => number;
+
+  constructor(record: SessionRecord, clients: SessionClients, lastOrder: () => number) {
     this.record = record;
+    this.#lastOrder = lastOrder;
     this.clients = clients;
+  }
+
+  /** The place of its last message in the log. */
+  get lastOrder(): number {
+    return this.#lastOrder();
   }
 
   get id(): string {

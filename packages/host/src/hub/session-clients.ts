@@ -1,5 +1,5 @@
 import type { JsonObject } from "../acp/message.ts";
-import type { Clients } from "../governor/clients.ts";
+import type { ClientAnswer, Clients } from "../governor/clients.ts";
 import type { NewEvent } from "../log/logged-event.ts";
 
 /** A question to the clients of a session that nobody has answered. */
@@ -10,15 +10,15 @@ export interface OpenQuestion {
 }
 
 interface Waiting extends OpenQuestion {
-  readonly resolve: (answer: unknown) => void;
+  readonly resolve: (answer: ClientAnswer) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 /** Adds a message to the session's log. */
 export type Append = (event: Omit<NewEvent, "tenant" | "session">) => void | Promise<void>;
 
-/** Told that a question is answered or taken back, and by whom if by a client. */
-export type SettledListener = (key: string, by: string | undefined) => void;
+/** Told that a question is answered or taken back, and by which connection if by one. */
+export type SettledListener = (key: string, connection: string | undefined) => void;
 
 /**
  * The clients of a session, however many there are: what they are told goes through its log, and of their answers to a
@@ -35,14 +35,14 @@ export class SessionClients implements Clients {
     this.#newKey = newKey;
   }
 
-  async notify(method: string, params: JsonObject): Promise<void> {
-    await this.#append({ message: { method, params } });
+  notify(method: string, params: JsonObject): void | Promise<void> {
+    return this.#append({ message: { method, params } });
   }
 
-  async request(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
+  async request(method: string, params: JsonObject, signal: AbortSignal): Promise<ClientAnswer> {
     signal.throwIfAborted();
     const key = this.#newKey();
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const { promise, resolve, reject } = Promise.withResolvers<ClientAnswer>();
     this.#waiting.set(key, { key, method, params, resolve, reject });
     const withdraw = () => this.#settle(key, undefined, (waiting) => waiting.reject(signal.reason));
     signal.addEventListener("abort", withdraw, { once: true });
@@ -56,13 +56,13 @@ export class SessionClients implements Clients {
   }
 
   /** Gives an answer; whether it was the first. */
-  answer(key: string, by: string, result: unknown): boolean {
-    return this.#settle(key, by, (waiting) => waiting.resolve(result));
+  answer(key: string, connection: string, answer: ClientAnswer): boolean {
+    return this.#settle(key, connection, (waiting) => waiting.resolve(answer));
   }
 
   /** Gives an error for an answer; whether it was the first. */
-  fail(key: string, by: string, error: Error): boolean {
-    return this.#settle(key, by, (waiting) => waiting.reject(error));
+  fail(key: string, connection: string, error: Error): boolean {
+    return this.#settle(key, connection, (waiting) => waiting.reject(error));
   }
 
   /** A question, if it still waits. */
@@ -76,12 +76,12 @@ export class SessionClients implements Clients {
     return () => this.#listeners.delete(listener);
   }
 
-  #settle(key: string, by: string | undefined, settle: (waiting: Waiting) => void): boolean {
+  #settle(key: string, connection: string | undefined, settle: (waiting: Waiting) => void): boolean {
     const waiting = this.#waiting.get(key);
     if (!waiting) return false;
     this.#waiting.delete(key);
     settle(waiting);
-    for (const listener of [...this.#listeners]) listener(key, by);
+    for (const listener of [...this.#listeners]) listener(key, connection);
     return true;
   }
 }

@@ -24,6 +24,7 @@ export class EventLog {
   readonly #options: EventLogOptions;
   readonly #subscriptions = new Map<string, Set<Subscription>>();
   readonly #last = new Map<string, number>();
+  readonly #lastOfSession = new Map<string, number>();
   #waiting: NewEvent[] = [];
   #writing: Promise<void> | undefined;
   #failure: unknown;
@@ -57,6 +58,11 @@ export class EventLog {
   async end(tenant: string): Promise<Cursor> {
     await this.flush();
     return { epoch: this.epoch, order: await this.#lastOf(tenant) };
+  }
+
+  /** The place of the last message of a session that was written in this epoch; 0 before the first. */
+  lastOf(tenant: string, session: string): number {
+    return this.#lastOfSession.get(keyOf(tenant, session)) ?? 0;
   }
 
   /** Follows sessions from a place on. */
@@ -123,8 +129,9 @@ export class EventLog {
     for (const [index, event] of events.entries()) {
       const placed: LoggedEvent = { ...event, order: orders[index] ?? 0 };
       this.#last.set(placed.tenant, placed.order);
-      const followers = this.#subscriptions.get(keyOf(placed.tenant, placed.session)) ?? [];
-      for (const subscription of followers) subscription.push(placed);
+      const key = keyOf(placed.tenant, placed.session);
+      this.#lastOfSession.set(key, placed.order);
+      for (const subscription of this.#subscriptions.get(key) ?? []) subscription.push(placed);
     }
   }
 

@@ -1,0 +1,63 @@
+import type { Draft, PlacedEntry } from "@reins/ledger";
+import {
+  type Harness,
+  lifecycleDraft,
+  type Principal,
+  resultDraft,
+  type Subject,
+  sessionKey,
+} from "@reins/supervisor";
+import { membersOf } from "../acp/message.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
+
+const PAGE = 500;
+
+/** Records that a turn was cut off, and that of what it was let do without telling an end nobody knows the outcome. */
+export async function recordInterruption(
+  harness: Harness,
+  record: SessionRecord,
+  principal: Principal,
+): Promise<void> {
+  const { identity, ledger, policies } = harness;
+  const subject = identity.subjectFor({
+    principal,
+    agent: record.agent,
+    session: record.id,
+    sessionKey: record.key,
+    enforcement: "asked",
+    roster: policies.roster,
+  });
+  const open = await withoutEnd(harness, subject);
+  const drafts: Draft[] = open.map(({ tool, verdict }) => {
+    const draft = resultDraft(subject, { tool, outcome: "unknown" }, undefined);
+    return {
+      ...draft,
+      tags: ["unknown"],
+      payload: { ...membersOf(draft.payload), verdict, enforcement: "asked" },
+    };
+  });
+  await ledger.record([...drafts, lifecycleDraft(subject, "interrupted")]);
+}
+
+/** What was let through since the last turn ended, and has no result. */
+async function withoutEnd(
+  { ledger }: Harness,
+  subject: Subject,
+): Promise<readonly { readonly tool: string; readonly verdict: string }[]> {
+  const ended = new Set<unknown>();
+  const open: { tool: string; verdict: string }[] = [];
+  const range = { entity_id: sessionKey(subject), order: "newest", limit: PAGE } as const;
+  for (let after: number | undefined; ; ) {
+    const page: PlacedEntry[] = await ledger.read({ ...range, after });
+    for (const { seq, entry } of page) {
+      after = seq;
+      const { verdict, event_type } = membersOf(entry.payload);
+      if (entry.quality === "turn") return open.reverse();
+      if (entry.quality === "tool_result") ended.add(verdict);
+      if (entry.quality !== "policy_verdict" || event_type !== "pre_action") continue;
+      if ((verdict === "allowed" || verdict === "modify") && !ended.has(entry.cid))
+        open.push({ tool: entry.target ?? "unknown", verdict: entry.cid });
+    }
+    if (page.length < PAGE) return open.reverse();
+  }
+}

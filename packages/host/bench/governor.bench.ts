@@ -17,7 +17,7 @@ import { MessageReader } from "../src/process/message-reader.ts";
 import { Owner } from "../src/process/owner.ts";
 import { sessionTables } from "../src/sessions/tables.ts";
 
-const STUB = fileURLToPath(new URL("./stub-agent.mjs", import.meta.url));
+const STUB = fileURLToPath(new URL("../system/fixtures/stub-agent.mjs", import.meta.url));
 
 /** Prompts an agent and counts the updates that came before the answer. */
 interface Prompter {

@@ -133,6 +133,7 @@ describe("a server that cannot be started", () => {
         if (method === "tools/call") process.exit(1);
       });`;
     const marker = join(tmpdir(), `mcp-version-${process.pid}`);
+    onTestFinished(() => rm(marker, { force: true }));
     const server = { name: "fickle", command: process.execPath, args: ["-e", script, marker], env: [] };
     const { wrapped: fickle, gate } = await wrapped(server, "stdio", { limits: { ...limits, startMs: 500 } });
     const agent = RawAgent.start(fickle.server);

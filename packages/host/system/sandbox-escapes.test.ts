@@ -15,6 +15,13 @@ describeConfined("somebody who tries everything to get out", () => {
       if (untried !== undefined) console.error(`NOT TRIED: ${name}, because ${untried}`);
   });
 
+  it("would be let through by the proxy where it is named", async () => {
+    const network = { hosts: ["127.0.0.1:*"] };
+    const { attempts } = await commitBurglary({ sandbox, network, rounds: ROUNDS });
+    const loot = attempts.filter((one) => one.loot !== undefined).map(({ name }) => name);
+    expect(loot).toEqual(["talk the proxy into it"]);
+  });
+
   it("would get it all from outside, so that it means something", async () => {
     const { attempts } = await commitBurglary({ network: "open", rounds: ROUNDS });
     expect(attempts.filter(({ loot }) => loot === undefined)).toEqual([]);

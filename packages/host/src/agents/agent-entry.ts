@@ -1,0 +1,155 @@
+import { z } from "zod";
+import { Wordings } from "../model/intent.ts";
+
+/** A package version, exact. */
+const Version = z.string().regex(/^\d+\.\d+\.\d+[\w.+-]*$/, "is not an exact version, such as 1.2.3");
+
+/** A path below a folder: relative, and never out of it. */
+const Inside = z
+  .string()
+  .min(1)
+  .refine((path) => !path.startsWith("/") && !/^[a-z]:/i.test(path), "must be relative")
+  .refine((path) => !path.split(/[\\/]/).includes(".."), "must not lead out of its folder");
+
+const Variables = z.record(z.string().regex(/^[A-Za-z_]\w*$/, "is no name of a variable"), z.string());
+
+/** A file that is written into the private home. Its texts may hold `${…}`. */
+const HomeFile = z
+  .strictObject({
+    path: Inside,
+    /** The content as it is. Several of these for one path are put one after the other. */
+    text: z.string().optional(),
+    /** The content as JSON. Several of these for one path are merged. */
+    json: z.record(z.string(), z.unknown()).optional(),
+  })
+  .refine(({ text, json }) => (text === undefined) !== (json === undefined), "needs either text or json");
+export type HomeFile = z.infer<typeof HomeFile>;
+
+/** What is started, in the folder of an install. */
+const Start = z.strictObject({
+  /** `node` runs the file with the Node that runs Reins; `file` starts it as the program it is. */
+  with: z.enum(["node", "file"]),
+  /** Relative to the install, or absolute for a program that is there already; by platform where they differ. */
+  file: z.union([z.string().min(1), z.record(z.string(), z.string().min(1))]),
+  args: z.array(z.string()).default([]),
+});
+
+/** Where an agent comes from. */
+const Install = z.strictObject({
+  /** npm packages, each at one exact version; the lockfile of the same agent fits them. */
+  packages: z.record(z.string(), Version),
+  /** The package that speaks ACP. */
+  agentProcess: z.string(),
+  /** The package that holds the agent itself, where that is another one. */
+  agent: z.string().optional(),
+  /** Which package brings programs made for one platform, in words. */
+  native: z.string().optional(),
+  /** Packages whose install scripts have to run. All others' do not. */
+  scripts: z.array(z.string()).default([]),
+  /** Platforms it is made for, as `process.platform`-`process.arch`. */
+  platforms: z.array(z.string()).min(1),
+  /** The range of Node it needs; absent when it needs none. */
+  node: z.string().optional(),
+  /** What an install takes on disk, about. */
+  megabytes: z.number().int().positive().optional(),
+});
+
+/** How an agent is started so that it asks for everything and heeds nothing it finds in a workspace or a home. */
+const Profile = z.strictObject({
+  env: Variables.default({}),
+  args: z.array(z.string()).default([]),
+  files: z.array(HomeFile).default([]),
+  /** Set by `session/set_mode` after every new, load, resume and fork. */
+  mode: z.string().optional(),
+  /** Set by `session/set_config_option` after every new, load, resume and fork. */
+  configOptions: z.record(z.string(), z.union([z.string(), z.boolean()])).default({}),
+  /** Laid over `_meta` of every new, load, resume and fork. */
+  meta: z.record(z.string(), z.unknown()).default({}),
+});
+
+/** How an agent is pointed at a model: what is added to its profile. `${url}`, `${key}` and `${model}` stand for it. */
+const Endpoint = z.strictObject({
+  dialect: z.enum(["anthropic", "openai-chat", "openai-responses", "gemini"]),
+  env: Variables.default({}),
+  args: z.array(z.string()).default([]),
+  files: z.array(HomeFile).default([]),
+});
+
+/** What has been seen of an agent that a host has to know. */
+const Quirks = z.strictObject({
+  /** Whether it writes through the client's `fs`: does, does not, or fails when `fs` is on offer. */
+  fs: z.enum(["uses", "ignores", "breaks"]),
+  /** Kinds of MCP servers it takes from `session/new`. */
+  mcp: z.array(z.enum(["stdio", "http", "sse"])),
+  load: z.boolean(),
+  resume: z.boolean(),
+  fork: z.boolean(),
+  /** What a rejected permission does to the turn. */
+  rejection: z.enum(["continues", "ends", "cancels", "never asked"]),
+  /** Processes that outlive it, in words. */
+  leaves: z.string().optional(),
+  notes: z.array(z.string()).default([]),
+});
+
+/** How an agent tells the names of its tools in what it says of a call. */
+const ToolNames = z.strictObject({
+  /** Where a name may stand, beside `name`; dots lead into objects. The first that is there counts. */
+  members: z.array(z.string()).default([]),
+  /** Which tool of its table each ACP kind is, where no name is told. */
+  kinds: z.record(z.string(), z.string()).default({}),
+});
+
+/** One agent: everything that is particular to it, as data. */
+export const AgentEntry = z
+  .strictObject({
+    id: z.string().regex(/^[a-z][a-z0-9-]*$/, "must be small letters, digits and dashes"),
+    name: z.string().min(1),
+    support: z.strictObject({
+      level: z.enum(["supported", "limited", "unsupported"]),
+      /** Why it is not more than that. */
+      reason: z.string().optional(),
+    }),
+    /** Its name in the ACP registry. */
+    registry: z.string().optional(),
+    install: Install.optional(),
+    start: Start.optional(),
+    /** Arguments in place of the usual ones that make it say its version and end. */
+    verify: z.array(z.string()).default(["--version"]),
+    profile: Profile.prefault({}),
+    /** Keys of `_meta` that a client may not send; dots lead into objects. */
+    strip: z.array(z.string()).default([]),
+    /** Modes in which it asks no less than in the profile's. A client may choose among these. */
+    modes: z.array(z.string()).default([]),
+    /** Which tool table of the policy describes its tools. */
+    tools: z.string().optional(),
+    /** How it tells which of them it calls. */
+    toolNames: ToolNames.prefault({}),
+    credentials: z
+      .strictObject({
+        /** Files of the user's home, and where they go in the private one. */
+        files: z.array(z.strictObject({ from: Inside, to: Inside })).default([]),
+        /** Variables that are handed on when the operator has them. */
+        variables: z.array(z.string()).default([]),
+      })
+      .prefault({}),
+    endpoint: Endpoint.optional(),
+    /** How its tools carry out what the scripted model means to do. */
+    wordings: Wordings.default({}),
+    quirks: Quirks.optional(),
+    /** What can be relied on without a sandbox, and what it does without asking. */
+    enforcement: z.strictObject({
+      level: z.enum(["asked", "observed"]),
+      unasked: z.array(z.string()).default([]),
+    }),
+    /** Whether the profile holds in a hostile workspace, and what was found. */
+    hostile: z.strictObject({ held: z.boolean(), reason: z.string() }).optional(),
+  })
+  .refine(
+    ({ support, start }) => support.level === "unsupported" || start !== undefined,
+    "needs `start`, which says what to run",
+  )
+  .refine(
+    ({ support }) => support.level === "supported" || support.reason !== undefined,
+    "needs a reason for not being supported",
+  );
+export type AgentEntry = z.infer<typeof AgentEntry>;

@@ -1,0 +1,138 @@
+import { isAbsolute, join } from "node:path";
+import type { ModelEndpoint } from "../model/model-endpoint.ts";
+import type { AgentEntry, HomeFile } from "./agent-entry.ts";
+import { AgentError } from "./agent-error.ts";
+import { fill, fillDeep, type TemplateValues } from "./template.ts";
+
+/** The folders an agent is given. */
+export interface AgentFolders {
+  /** Its private home. */
+  readonly home: string;
+  /** Its own folder for temporary files; not within the home, nor the home within it. */
+  readonly temporary: string;
+}
+
+/** What a launch depends on besides the entry. */
+export interface LaunchOptions {
+  readonly folders: AgentFolders;
+  /** Where the install is; not needed for a program that is there already. */
+  readonly install?: string;
+  /** The model to use instead of the agent's own. */
+  readonly model?: ModelEndpoint;
+  /** The environment to take PATH, language and credentials from. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The Node to run scripts with. */
+  readonly node: string;
+  /** As `process.platform`-`process.arch`. */
+  readonly platform: string;
+}
+
+/** Everything that is needed to start an agent and to open sessions with it. Data only. */
+export interface AgentLaunch {
+  readonly agent: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Files of the private home, by their path in it. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Credential files, from the user's home to the private one. */
+  readonly credentials: readonly { readonly from: string; readonly to: string }[];
+  readonly mode: string | undefined;
+  readonly configOptions: Readonly<Record<string, string | boolean>>;
+  /** Laid over `_meta` of every session call. */
+  readonly meta: Readonly<Record<string, unknown>>;
+  /** Keys of client-sent `_meta` that are taken out. */
+  readonly strip: readonly string[];
+}
+
+const PASSED_ON = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ"];
+
+/** What it takes to start an agent as its entry says. */
+export function launchOf(entry: AgentEntry, options: LaunchOptions): AgentLaunch {
+  const { folders, model } = options;
+  const { profile } = entry;
+  const endpoint = model ? endpointOf(entry) : undefined;
+  const values: TemplateValues = { ...folders, install: options.install, node: options.node, ...model };
+  const { command, args } = programOf(entry, options);
+  const given = { ...profile.env, ...endpoint?.env };
+  return {
+    agent: entry.id,
+    command,
+    args: [...args, ...[...profile.args, ...(endpoint?.args ?? [])].map((arg) => fill(arg, values))],
+    env: {
+      ...passedOn(options, endpoint ? [] : entry.credentials.variables),
+      HOME: folders.home,
+      TMPDIR: folders.temporary,
+      ...Object.fromEntries(Object.entries(given).map(([name, value]) => [name, fill(value, values)])),
+    },
+    files: filesOf([...profile.files, ...(endpoint?.files ?? [])], values),
+    credentials: endpoint ? [] : entry.credentials.files,
+    mode: profile.mode,
+    configOptions: profile.configOptions,
+    meta: profile.meta,
+    strip: entry.strip,
+  };
+}
+
+/** The program and the arguments that come before those of the profile. */
+export function programOf(
+  entry: AgentEntry,
+  { install, node, platform }: Pick<LaunchOptions, "install" | "node" | "platform">,
+): { readonly command: string; readonly args: readonly string[] } {
+  const { start } = entry;
+  if (!start)
+    throw new AgentError("unsupported_agent", `${entry.name} cannot be run. ${entry.support.reason}`);
+  const named = typeof start.file === "string" ? start.file : start.file[platform];
+  if (named === undefined)
+    throw new AgentError("unsupported_agent", `${entry.name} is not made for ${platform}.`);
+  if (!isAbsolute(named) && install === undefined) {
+    throw new AgentError(
+      "agent_not_installed",
+      `${entry.name} is not installed: run \`reins agents install ${entry.id}\`.`,
+    );
+  }
+  const file = isAbsolute(named) ? named : join(install ?? "", named);
+  return start.with === "node"
+    ? { command: node, args: [file, ...start.args] }
+    : { command: file, args: start.args };
+}
+
+function endpointOf({ name, endpoint }: AgentEntry): NonNullable<AgentEntry["endpoint"]> {
+  if (endpoint) return endpoint;
+  throw new AgentError("unsupported_agent", `${name} cannot be pointed at a model of one's own.`);
+}
+
+function passedOn({ environment }: LaunchOptions, credentials: readonly string[]): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const name of [...PASSED_ON, ...credentials]) {
+    const value = environment[name];
+    if (value !== undefined) passed[name] = value;
+  }
+  return passed;
+}
+
+function filesOf(files: readonly HomeFile[], values: TemplateValues): Record<string, string> {
+  const texts: Record<string, string> = {};
+  const documents: Record<string, Record<string, unknown>> = {};
+  for (const { path, text, json } of files) {
+    if (json !== undefined) documents[path] = merged(documents[path] ?? {}, fillDeep(json, values));
+    else texts[path] = (texts[path] ?? "") + fill(text ?? "", values);
+  }
+  for (const [path, document] of Object.entries(documents)) {
+    texts[path] = `${JSON.stringify(document, undefined, 2)}\n`;
+  }
+  return texts;
+}
+
+function merged(under: Record<string, unknown>, over: unknown): Record<string, unknown> {
+  const result = { ...under };
+  for (const [key, value] of Object.entries(over ?? {})) {
+    const before = result[key];
+    result[key] = isObject(before) && isObject(value) ? merged(before, value) : value;
+  }
+  return result;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,46 @@
+import type { AgentLaunch } from "./agent-launch.ts";
+
+type Meta = Readonly<Record<string, unknown>>;
+
+/** The `_meta` that goes to an agent with a session call, and what of the client's was taken out. */
+export interface SessionMeta {
+  readonly meta: Meta;
+  /** The keys that were taken out, dots leading into objects. */
+  readonly stripped: readonly string[];
+}
+
+/**
+ * What a client sent with `session/new`, `load`, `resume` or `fork`, without what would weaken the agent's asking, and
+ * with what the agent's profile says laid over it.
+ */
+export function sessionMeta(
+  { meta, strip }: Pick<AgentLaunch, "meta" | "strip">,
+  sent: Meta = {},
+): SessionMeta {
+  const stripped = strip.filter((key) => holds(sent, key.split(".")));
+  const kept = stripped.reduce<Meta>((rest, key) => without(rest, key.split(".")), sent);
+  return { meta: laidOver(kept, meta), stripped };
+}
+
+function holds(value: unknown, [key, ...rest]: readonly string[]): boolean {
+  if (key === undefined) return true;
+  return isObject(value) && Object.hasOwn(value, key) && holds(value[key], rest);
+}
+
+function without(value: Meta, [key, ...rest]: readonly string[]): Meta {
+  if (key === undefined) return value;
+  const { [key]: inner, ...others } = value;
+  return rest.length > 0 && isObject(inner) ? { ...others, [key]: without(inner, rest) } : others;
+}
+
+function laidOver(under: Meta, over: Meta): Meta {
+  const entries = Object.entries(over).map(([key, value]): [string, unknown] => {
+    const below = under[key];
+    return [key, isObject(below) && isObject(value) ? laidOver(below, value) : value];
+  });
+  return { ...under, ...Object.fromEntries(entries) };
+}
+
+function isObject(value: unknown): value is Meta {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,114 @@
+import { homedir } from "node:os";
+import type { Operations, Tables } from "@reins/store";
+import type { Harness } from "@reins/supervisor";
+import type { AgentEntry } from "../agents/agent-entry.ts";
+import { Catalogue } from "../agents/catalogue.ts";
+import { Board } from "../board/board.ts";
+import { Hub } from "../hub/hub.ts";
+import { EventLog } from "../log/event-log.ts";
+import { logTables } from "../log/tables.ts";
+import { Mailbox } from "../mail/mailbox.ts";
+import { mailTables } from "../mail/tables.ts";
+import { McpGateway } from "../mcp/gateway.ts";
+import { Owner } from "../process/owner.ts";
+import { sessionTables } from "../sessions/tables.ts";
+import { ConstitutionalPreparation } from "../turn/turn-preparation.ts";
+import { AgentHost, type InstalledAgent } from "./agent-host.ts";
+
+/** The tables that hosting keeps, beside the harness's own. */
+export const hostTables: readonly Tables<Operations, Operations>[] = [sessionTables, logTables, mailTables];
+
+/** What hosting stands on. The store of the harness holds {@link hostTables} too. */
+export interface HostingOptions {
+  readonly harness: Harness;
+  /** Agents that the operator adds to the catalogue. */
+  readonly agents?: readonly unknown[];
+  /** Finds an install of an agent, or makes one. */
+  readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
+  /** Takes secrets out of what is kept or shown. */
+  readonly redact: (value: unknown) => unknown;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The user's home, from which credentials come. */
+  readonly userHome?: string;
+  /** Told what went wrong in the background. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** Everything that runs agents in a home: catalogue, processes, sessions and their clients. */
+export class Hosting {
+  readonly catalogue: Catalogue;
+  readonly host: AgentHost;
+  readonly hub: Hub;
+  readonly #gateway: McpGateway;
+
+  private constructor(parts: { catalogue: Catalogue; host: AgentHost; hub: Hub; gateway: McpGateway }) {
+    this.catalogue = parts.catalogue;
+    this.host = parts.host;
+    this.hub = parts.hub;
+    this.#gateway = parts.gateway;
+  }
+
+  /** Opens hosting in the home of a harness. What earlier runs left running is ended first. */
+  static async open(options: HostingOptions): Promise<Hosting> {
+    const {
+      harness,
+      install,
+      redact,
+      environment,
+      userHome = homedir(),
+      onError = () => undefined,
+    } = options;
+    const owner = new Owner(harness.home);
+    await owner.sweepStrays();
+    const catalogue = Catalogue.load(options.agents);
+    const gateway = await McpGateway.open();
+    try {
+      const host = new AgentHost({
+        harness,
+        catalogue,
+        owner,
+        gateway,
+        install,
+        redact,
+        environment,
+        userHome,
+        preparationFor: preparations(harness, redact, onError),
+        onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
+      });
+      const log = await EventLog.open({ store: harness.store, now: Date.now });
+      const hub = await Hub.open({ harness, host, log, redact, onError });
+      return new Hosting({ catalogue, host, hub, gateway });
+    } catch (error) {
+      await gateway.close();
+      throw error;
+    }
+  }
+
+  /** Ends agents, MCP servers and connections. Sessions are kept. */
+  async close(): Promise<void> {
+    await this.hub.close();
+    await this.#gateway.close();
+  }
+}
+
+/** Mail, mandate and constitution before the prompts of each tenant. */
+function preparations(
+  harness: Harness,
+  redact: (value: unknown) => unknown,
+  onError: (error: unknown) => void,
+): (tenant: string) => ConstitutionalPreparation {
+  const known = new Map<string, ConstitutionalPreparation>();
+  return (tenant) => {
+    const { home, store } = harness;
+    const preparation =
+      known.get(tenant) ??
+      new ConstitutionalPreparation({
+        harness,
+        mailbox: new Mailbox({ home, tenant, store, redact }),
+        board: new Board({ home, tenant }),
+        onFault: (reason) => onError(new Error(reason)),
+      });
+    known.set(tenant, preparation);
+    return preparation;
+  };
+}

@@ -1,0 +1,83 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { McpError, textOf } from "../../mcp-error.ts";
+import type { HttpEntrance } from "./http-entrance.ts";
+import { headerOf, refuse } from "./reply.ts";
+
+/** A place behind the door, and the token that opens it. */
+interface Room {
+  readonly token: string;
+  readonly entrance: HttpEntrance;
+}
+
+/** The loopback port through which agents reach us that want their MCP servers by HTTP. */
+export class HttpDoor {
+  readonly #server: Server;
+  readonly #port: number;
+  readonly #rooms = new Map<string, Room>();
+
+  private constructor(server: Server, port: number) {
+    this.#server = server;
+    this.#port = port;
+    server.on("request", (request, response) => this.#handle(request, response));
+  }
+
+  /** Listens on a free port of the loopback interface. */
+  static async open(): Promise<HttpDoor> {
+    const server = createServer();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", resolve);
+    try {
+      await promise;
+    } catch (error) {
+      throw new McpError("cannot_listen", `cannot listen on 127.0.0.1: ${textOf(error)}`, { cause: error });
+    }
+    server.off("error", reject);
+    const address = server.address();
+    return new HttpDoor(server, typeof address === "object" && address ? address.port : 0);
+  }
+
+  /** Opens a place to whoever has the token, until the returned function is called. */
+  admit(place: string, token: string, entrance: HttpEntrance): { readonly url: string; remove(): void } {
+    this.#rooms.set(place, { token, entrance });
+    return {
+      url: `http://127.0.0.1:${this.#port}/mcp/${place}`,
+      remove: () => void this.#rooms.delete(place),
+    };
+  }
+
+  /** Stops listening and hangs up on everybody. */
+  async close(): Promise<void> {
+    const closed = Promise.withResolvers<void>();
+    this.#server.close(() => closed.resolve());
+    this.#server.closeAllConnections();
+    await closed.promise;
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse): void {
+    const fault = this.#foreign(request);
+    const [path] = (request.url ?? "").split("?");
+    const room = this.#rooms.get(path?.replace(/^\/mcp\//, "") ?? "");
+    const authorization = headerOf(request, "authorization") ?? "";
+    if (fault !== undefined) refuse(response, 403, fault);
+    else if (!room) refuse(response, 404, "there is nothing here");
+    else if (isSame(authorization, `Bearer ${room.token}`)) void room.entrance.handle(request, response);
+    else refuse(response, 401, "this needs the token that came with it", { "www-authenticate": "Bearer" });
+  }
+
+  /** A page on the web that speaks to us through a browser is given away by `Origin`, or by the name it knows us by. */
+  #foreign(request: IncomingMessage): string | undefined {
+    const names = ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${this.#port}`);
+    const host = headerOf(request, "host")?.toLowerCase() ?? "";
+    if (!names.includes(host)) return "this is not the host you asked for";
+    const origin = headerOf(request, "origin")?.toLowerCase();
+    if (origin === undefined || names.some((name) => origin === `http://${name}`)) return undefined;
+    return "pages on the web may not speak to this server";
+  }
+}
+
+function isSame(given: string, expected: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
+}

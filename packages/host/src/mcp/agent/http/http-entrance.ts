@@ -1,0 +1,208 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "@reins/supervisor";
+import type { Faults } from "../../faults.ts";
+import type { McpLimits } from "../../limits.ts";
+import type { Conversation } from "../../relay/conversation.ts";
+import { isObject, kindOf, type Message, readMessages } from "../../wire/message.ts";
+import { isModern, isModernRevision } from "../../wire/revision.ts";
+import type { AgentLink } from "../agent-link.ts";
+import { Exchange } from "./exchange.ts";
+import { HttpAgent } from "./http-agent.ts";
+import { accepts, headerOf, refuse } from "./reply.ts";
+import { readBody } from "./request-body.ts";
+
+/** What an {@link HttpEntrance} is made of. */
+interface EntranceParts {
+  readonly limits: McpLimits;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  converse(agent: AgentLink): Conversation;
+}
+
+interface Session {
+  readonly id: string | undefined;
+  readonly agent: HttpAgent;
+  readonly conversation: Conversation;
+}
+
+/** One governed server as agents see it over Streamable HTTP: with sessions, and since 2026 without. */
+export class HttpEntrance {
+  readonly #parts: EntranceParts;
+  readonly #sessions = new Map<string, Session>();
+  /** For requests that stand for themselves. */
+  #sessionless: Session | undefined;
+  #callOff: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(parts: EntranceParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers a request of somebody who may ask. Never rejects. */
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await this.#handle(request, response);
+    } catch (error) {
+      this.#parts.faults.note("undelivered", "a request of the agent broke off", error);
+      response.destroy();
+    }
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.#isClosed) return refuse(response, 404, "this MCP server is closed");
+    switch (request.method) {
+      case "POST":
+        return this.#post(request, response);
+      case "GET":
+        return this.#get(request, response);
+      case "DELETE":
+        return this.#delete(request, response);
+      default:
+        return refuse(response, 405, "only POST, GET and DELETE are known here", {
+          allow: "POST, GET, DELETE",
+        });
+    }
+  }
+
+  /** Ends all sessions. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#callOff?.();
+    const all = [...this.#sessions.values(), ...(this.#sessionless ? [this.#sessionless] : [])];
+    this.#sessions.clear();
+    await Promise.all(all.map((session) => this.#end(session)));
+  }
+
+  async #post(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { limits } = this.#parts;
+    if (!/^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "")) {
+      return refuse(response, 415, "expected content-type: application/json");
+    }
+    const body = await readBody(request, limits.messageBytes);
+    if (body === undefined) {
+      return refuse(response, 413, `a message has at most ${limits.messageBytes} bytes`, {
+        connection: "close",
+      });
+    }
+    const messages = readMessages(body);
+    if (!messages) return refuse(response, 400, "the body is no JSON");
+    const session = this.#sessionFor(request, messages);
+    if ("fault" in session) return refuse(response, session.status, session.fault);
+    this.#receive(messages, body.trimStart().startsWith("["), session, request, response);
+  }
+
+  #receive(
+    messages: readonly unknown[],
+    isBatch: boolean,
+    session: Session,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void {
+    const { limits, clock } = this.#parts;
+    const isAnswered = messages.some((message) => !isObject(message) || kindOf(message) === "request");
+    if (session.id !== undefined) response.setHeader("mcp-session-id", session.id);
+    const mayStream = isAnswered && accepts(request, "text/event-stream");
+    const exchange = new Exchange(response, { mayStream, isBatch, limits, clock });
+    if (isAnswered) session.agent.began(exchange, response);
+    // All are expected before any is answered, or the first answer would end the exchange.
+    const replies = messages.map((message) => ({ message, reply: exchange.expect() }));
+    const requests = replies.map(({ message, reply }) => session.conversation.receive(message, reply));
+    response.once("close", () => {
+      this.#watchIdle();
+      // Without a session, hanging up is how a request is cancelled.
+      if (session.id === undefined) for (const one of requests) one?.cancel();
+    });
+  }
+
+  #sessionFor(request: IncomingMessage, messages: readonly unknown[]): Session | Fault {
+    const id = headerOf(request, "mcp-session-id");
+    if (id !== undefined) return this.#sessions.get(id) ?? { status: 404, fault: "there is no such session" };
+    const all = messages.filter(isObject);
+    if (
+      all.some((message) => isModern(message)) ||
+      isModernRevision(headerOf(request, "mcp-protocol-version"))
+    ) {
+      return this.#withoutSession();
+    }
+    if (all.some((message: Message) => message.method === "initialize")) return this.#newSession();
+    return { status: 400, fault: "a request without a session has to be initialize" };
+  }
+
+  #newSession(): Session | Fault {
+    const { limits, clock } = this.#parts;
+    if (this.#sessions.size >= limits.connections && !this.#endIdle()) {
+      return { status: 503, fault: `there are ${limits.connections} sessions already` };
+    }
+    const id = randomBytes(24).toString("base64url");
+    const agent = new HttpAgent(limits, clock, true);
+    const session = { id, agent, conversation: this.#parts.converse(agent) };
+    this.#sessions.set(id, session);
+    return session;
+  }
+
+  #withoutSession(): Session {
+    const { limits, clock, converse } = this.#parts;
+    if (!this.#sessionless) {
+      const agent = new HttpAgent(limits, clock, false);
+      this.#sessionless = { id: undefined, agent, conversation: converse(agent) };
+    }
+    this.#callOff?.();
+    return this.#sessionless;
+  }
+
+  /** A server that serves no session is let go when it has not been asked anything for a while. */
+  #watchIdle(): void {
+    const session = this.#sessionless;
+    if (!session || session.agent.isThere) return;
+    this.#callOff?.();
+    this.#callOff = this.#parts.clock.after(this.#parts.limits.idleMs, () => {
+      this.#sessionless = undefined;
+      void this.#end(session);
+    });
+  }
+
+  /** Agents rarely say good-bye: the oldest session of which nothing is open makes room for a new one. */
+  #endIdle(): boolean {
+    for (const [id, session] of this.#sessions) {
+      if (session.agent.isThere || session.conversation.underWay > 0) continue;
+      this.#sessions.delete(id);
+      void this.#end(session);
+      return true;
+    }
+    return false;
+  }
+
+  async #end(session: Session): Promise<void> {
+    session.agent.hangUp();
+    await session.conversation.end();
+  }
+
+  #get(request: IncomingMessage, response: ServerResponse): void {
+    const session = this.#named(request, response);
+    if (!session) return;
+    if (accepts(request, "text/event-stream")) session.agent.listen(response);
+    else refuse(response, 406, "a stream of events is all there is");
+  }
+
+  async #delete(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const session = this.#named(request, response);
+    if (!session?.id) return;
+    this.#sessions.delete(session.id);
+    response.writeHead(200).end();
+    await this.#end(session);
+  }
+
+  #named(request: IncomingMessage, response: ServerResponse): Session | undefined {
+    const id = headerOf(request, "mcp-session-id");
+    const session = id === undefined ? undefined : this.#sessions.get(id);
+    if (id === undefined) refuse(response, 405, "without a session there is only POST", { allow: "POST" });
+    else if (!session) refuse(response, 404, "there is no such session");
+    return session;
+  }
+}
+
+interface Fault {
+  readonly status: number;
+  readonly fault: string;
+}

@@ -1,0 +1,67 @@
+import type { Duplex } from "node:stream";
+import type { McpLimits } from "../limits.ts";
+import type { Conversation } from "../relay/conversation.ts";
+import { LineWriter } from "../wire/line-writer.ts";
+import { Lines } from "../wire/lines.ts";
+import { errorResponse, type Message, RPC, readMessages } from "../wire/message.ts";
+import type { AgentLink, ReplyTo } from "./agent-link.ts";
+
+/** An agent at the other end of a stream of lines. */
+export class StreamAgent implements AgentLink, ReplyTo {
+  readonly #stream: Duplex;
+  readonly #limits: McpLimits;
+  readonly #writer: LineWriter;
+
+  constructor(stream: Duplex, limits: McpLimits) {
+    this.#stream = stream;
+    this.#limits = limits;
+    this.#writer = new LineWriter(stream, limits.bufferedBytes);
+  }
+
+  /** Hands what the agent says to the conversation; settles when the agent has left. */
+  async serve(conversation: Conversation, first: Buffer): Promise<void> {
+    const left = Promise.withResolvers<void>();
+    const lines = new Lines(
+      {
+        line: (text) => this.#read(text, conversation),
+        refused: (fault, id) => this.#refuse(fault, id),
+      },
+      this.#limits.messageBytes,
+    );
+    this.#stream.on("data", (chunk: Buffer) => lines.push(chunk));
+    this.#stream.once("end", () => left.resolve());
+    this.#stream.once("close", () => left.resolve());
+    lines.push(first);
+    await left.promise;
+  }
+
+  /** Hangs up, once everything is written. */
+  hangUp(): void {
+    this.#stream.end(() => this.#stream.destroy());
+  }
+
+  send(message: Message): void {
+    this.push(message);
+  }
+
+  push(message: Message): boolean {
+    const written = this.#writer.write(message);
+    // An agent that does not listen must not be able to fill our memory.
+    if (written === "unread") this.#stream.destroy();
+    return written === "sent";
+  }
+
+  done(): void {}
+
+  #read(text: string, conversation: Conversation): void {
+    const messages = readMessages(text);
+    if (!messages) this.send(errorResponse(null, { code: RPC.parseError, message: "this is no JSON" }));
+    for (const message of messages ?? []) conversation.receive(message, this);
+  }
+
+  #refuse(fault: "too_large" | "invalid_utf8", id: unknown): void {
+    const bound = `this message has more than ${this.#limits.messageBytes} bytes`;
+    const message = fault === "too_large" ? bound : "this message is not UTF-8";
+    this.send(errorResponse(id ?? null, { code: RPC.invalidRequest, message }));
+  }
+}

@@ -1,0 +1,68 @@
+import type { RpcError } from "./wire/message.ts";
+
+/** A tool as its server describes it. All of it is the server's claim. */
+export interface McpTool {
+  readonly server: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly annotations?: unknown;
+  readonly inputSchema?: unknown;
+  /** SHA-256 over everything that tells a model what the tool is; absent while the tool has not been listed. */
+  readonly hash?: string;
+}
+
+/** A tool whose server describes it differently than before in the same session. */
+export interface ToolChange {
+  readonly before: McpTool;
+  readonly after: McpTool;
+}
+
+/** One `tools/call`, before anything is done about it. */
+export interface McpCall {
+  /** Ours, and unique. */
+  readonly id: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly arguments: unknown;
+  /** What the server said of the tool, if it was listed. */
+  readonly description?: string;
+  readonly annotations?: unknown;
+  /** Whether it takes up an earlier call that asked for more input. */
+  readonly continues: boolean;
+}
+
+/** What is decided about a call; `arguments` are those it is made with. */
+export type McpDecision =
+  | { readonly allowed: true; readonly arguments: unknown }
+  | { readonly allowed: false; readonly reason: string };
+
+/** What came of an allowed call. */
+export type McpOutcome =
+  | { readonly kind: "completed"; readonly result: unknown }
+  | {
+      readonly kind: "failed";
+      readonly reason: string;
+      /** False where the call certainly never reached the server. */
+      readonly performed: boolean;
+      readonly result?: unknown;
+      readonly error?: RpcError;
+    }
+  /** It reached the server, which died, was told to stop, or goes on with it. */
+  | { readonly kind: "unknown"; readonly reason: string; readonly result?: unknown };
+
+/** Who decides about the calls of one session. */
+export interface McpGate {
+  /** Whether the session may use a tool at all; one it may not is not listed. */
+  mayUse(tool: McpTool): boolean | Promise<boolean>;
+  /**
+   * Decides a call before it is performed; may take as long as a person does. The signal aborts when nobody waits for
+   * the answer any more, and then it should settle soon. What it throws is a refusal.
+   */
+  decide(call: McpCall, signal: AbortSignal): Promise<McpDecision>;
+  /** Told once what came of an allowed call; the agent gets its answer afterwards. */
+  report(call: McpCall, outcome: McpOutcome): Promise<void>;
+  /** Told of a call that was refused without being decided: the tool may not be used, or a bound was reached. */
+  refused?(call: McpCall, reason: string): void | Promise<void>;
+  /** Told of a tool that is not what it was; before it is listed again. */
+  changed?(change: ToolChange): void | Promise<void>;
+}

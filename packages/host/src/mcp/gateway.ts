@@ -1,0 +1,194 @@
+import { randomBytes } from "node:crypto";
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+import { type Clock, systemClock } from "@reins/supervisor";
+import { HttpDoor } from "./agent/http/http-door.ts";
+import { SocketDoor } from "./agent/socket-door.ts";
+import { minimalEnvironment } from "./environment.ts";
+import type { Fault, FaultKind } from "./faults.ts";
+import type { McpGate } from "./gate.ts";
+import { GovernedServer } from "./governed-server.ts";
+import { MCP_LIMITS, type McpLimits } from "./limits.ts";
+import { McpError } from "./mcp-error.ts";
+import { httpLink } from "./server/http/http-link.ts";
+import type { Fetch } from "./server/http/same-origin.ts";
+import { sseLink } from "./server/http/sse-link.ts";
+import { processLink } from "./server/process-link.ts";
+import { Secrets } from "./server/secrets.ts";
+import type { OpenLink } from "./server/server-link.ts";
+import { type SpawnServer, spawnChild } from "./server/spawn.ts";
+import { isHttpServer, type McpServer, otherMembers, readServer } from "./server-entry.ts";
+import type { KnownTool } from "./tools/catalog.ts";
+
+/** How a gateway is opened; everything has a default that works. */
+export interface McpGatewayOptions {
+  /** Where the folder of the socket is made. It has to be short, and is by default the system's temporary folder. */
+  readonly folder?: string;
+  readonly limits?: Partial<McpLimits>;
+  readonly clock?: Clock;
+  /** How servers are started. */
+  readonly spawn?: SpawnServer;
+  /** How servers are reached over HTTP. */
+  readonly fetch?: Fetch;
+  /** What every started server gets of the environment, besides what its declaration names. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Whether servers may have the agent's model write for them. By default they are refused. */
+  readonly sampling?: "refuse" | "pass";
+  /** Told of everything that is wrong without anybody having to stop. */
+  readonly onFault?: (fault: Fault) => void;
+}
+
+/** Where a session is at home. */
+export interface SessionPlace {
+  readonly cwd: string;
+}
+
+/** A server that an agent reaches only through us. */
+export interface WrappedServer {
+  /** What the agent is given in place of the server. */
+  readonly server: McpServer;
+  /** The tools as last listed. */
+  tools(): readonly KnownTool[];
+  /** How much was wrong with the server so far. */
+  faults(): Partial<Record<FaultKind, number>>;
+  /** Ends the server, and what is under way. */
+  close(): Promise<void>;
+}
+
+/** The program that agents run in place of a server, whether it runs from source or was built. */
+const SHIM = fileURLToPath(
+  import.meta.url.endsWith(".ts")
+    ? new URL("./shim.ts", import.meta.url)
+    : new URL("./shim.js", import.meta.url),
+);
+
+/** Stands between agents and their MCP servers, and performs every call of a tool after its verdict. */
+export class McpGateway {
+  readonly #options: McpGatewayOptions;
+  readonly #limits: McpLimits;
+  readonly #clock: Clock;
+  readonly #socket: SocketDoor;
+  readonly #wrapped = new Set<WrappedServer>();
+  #http: Promise<HttpDoor> | undefined;
+  #isClosed = false;
+
+  private constructor(options: McpGatewayOptions, socket: SocketDoor, clock: Clock) {
+    this.#options = options;
+    this.#limits = { ...MCP_LIMITS, ...options.limits };
+    this.#clock = clock;
+    this.#socket = socket;
+  }
+
+  /** Opens a gateway. */
+  static async open(options: McpGatewayOptions = {}): Promise<McpGateway> {
+    const clock = options.clock ?? systemClock;
+    return new McpGateway(options, await SocketDoor.open(options.folder ?? tmpdir(), clock), clock);
+  }
+
+  /** The socket that agents with a stdio entry have to reach; a sandbox binds it in at the same path. */
+  get socketPath(): string {
+    return this.#socket.path;
+  }
+
+  /** The file that agents with a stdio entry run; a sandbox has to show it to them. */
+  get shimPath(): string {
+    return SHIM;
+  }
+
+  /** Wraps a server for a session. It is started when the agent first asks it something. */
+  async wrap(
+    declared: McpServer,
+    gate: McpGate,
+    how: "stdio" | "http",
+    place: SessionPlace,
+  ): Promise<WrappedServer> {
+    if (this.#isClosed) throw new McpError("closed", "the MCP gateway is closed");
+    const server = readServer(declared);
+    const governed = this.#govern(server, gate, place);
+    const { entry, remove } =
+      how === "stdio" ? this.#bySocket(server, governed) : await this.#byHttp(server, governed);
+    const wrapped: WrappedServer = {
+      server: entry,
+      tools: () => governed.tools(),
+      faults: () => governed.faults(),
+      close: async () => {
+        remove();
+        this.#wrapped.delete(wrapped);
+        await governed.close();
+      },
+    };
+    this.#wrapped.add(wrapped);
+    return wrapped;
+  }
+
+  /** Ends all servers, and stops listening. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#wrapped].map((wrapped) => wrapped.close()));
+    await Promise.all([this.#socket.close(), this.#http?.then((door) => door.close())]);
+  }
+
+  #govern(server: McpServer, gate: McpGate, place: SessionPlace): GovernedServer {
+    const { sampling, onFault } = this.#options;
+    const credentials = isHttpServer(server) ? server.headers : server.env;
+    const secrets = new Secrets(credentials.map(({ value }) => value));
+    return new GovernedServer({
+      name: server.name,
+      gate,
+      open: this.#linkTo(server, secrets, place),
+      secrets,
+      limits: this.#limits,
+      clock: this.#clock,
+      mayAskForSampling: sampling === "pass",
+      onFault,
+    });
+  }
+
+  #linkTo(server: McpServer, secrets: Secrets, { cwd }: SessionPlace): OpenLink {
+    const {
+      environment = minimalEnvironment(),
+      spawn = spawnChild(this.#clock),
+      fetch = globalThis.fetch,
+    } = this.#options;
+    const parts = { secrets, limits: this.#limits, clock: this.#clock };
+    if (!isHttpServer(server)) return processLink({ ...parts, server, cwd, environment, spawn });
+    const link = server.type === "sse" ? sseLink : httpLink;
+    return link({ ...parts, server, fetch });
+  }
+
+  #bySocket(server: McpServer, governed: GovernedServer): Admitted {
+    const secret = newSecret();
+    const remove = this.#socket.admit(secret, (socket, first) => governed.enter(socket, first));
+    const env = [
+      { name: "REINS_MCP_SOCKET", value: this.#socket.path },
+      { name: "REINS_MCP_SECRET", value: secret },
+    ];
+    const entry = {
+      ...otherMembers(server),
+      name: server.name,
+      command: process.execPath,
+      args: [SHIM],
+      env,
+    };
+    return { entry, remove };
+  }
+
+  async #byHttp(server: McpServer, governed: GovernedServer): Promise<Admitted> {
+    this.#http ??= HttpDoor.open();
+    const door = await this.#http;
+    const token = newSecret();
+    const { url, remove } = door.admit(randomBytes(9).toString("base64url"), token, governed.http);
+    const headers = [{ name: "Authorization", value: `Bearer ${token}` }];
+    return { entry: { ...otherMembers(server), type: "http", name: server.name, url, headers }, remove };
+  }
+}
+
+interface Admitted {
+  readonly entry: McpServer;
+  readonly remove: () => void;
+}
+
+/** Made for one server of one session, and of no use after it. */
+function newSecret(): string {
+  return randomBytes(32).toString("base64url");
+}

@@ -1,0 +1,63 @@
+import type { ReplyTo } from "../agent/agent-link.ts";
+import type { Asked } from "../server/upstream.ts";
+import { type Message, objectIn, sameId } from "../wire/message.ts";
+
+/** One request of the agent, from its arrival to its answer. */
+export class AgentRequest {
+  readonly message: Message;
+  readonly #reply: ReplyTo;
+  readonly #unwanted = new AbortController();
+  #asked: Asked | undefined;
+
+  constructor(message: Message, reply: ReplyTo) {
+    this.message = message;
+    this.#reply = reply;
+  }
+
+  /** The agent's id, of whatever type. */
+  get id(): unknown {
+    return this.message.id;
+  }
+
+  /** Aborts when the agent does not wait for the answer any more. */
+  get signal(): AbortSignal {
+    return this.#unwanted.signal;
+  }
+
+  /** Whether the server knows it by that id. */
+  isKnownAs(serverId: unknown): boolean {
+    return this.#asked?.id === serverId;
+  }
+
+  /** Whether the agent wants to hear of its progress under that token. */
+  hasToken(token: unknown): boolean {
+    const own = objectIn(objectIn(this.message, "params"), "_meta")?.progressToken;
+    return own !== undefined && sameId(own, token);
+  }
+
+  /** It has been passed on to the server. */
+  passedOn(asked: Asked): void {
+    this.#asked = asked;
+  }
+
+  /** Nobody waits for it any more; the server is told in the agent's words. */
+  cancel(notification: Message = { jsonrpc: "2.0", method: "notifications/cancelled" }): void {
+    if (this.#unwanted.signal.aborted) return;
+    this.#unwanted.abort();
+    const params = { ...objectIn(notification, "params"), requestId: this.#asked?.id };
+    this.#asked?.cancel({ ...notification, params });
+    this.#reply.done();
+  }
+
+  /** Sends something on the way to the answer. */
+  note(message: Message): void {
+    if (!this.signal.aborted) this.#reply.send(message);
+  }
+
+  /** Sends the answer, under the agent's id. */
+  answer(response: Message): void {
+    if (this.signal.aborted) return;
+    this.#reply.send({ ...response, id: this.id });
+    this.#reply.done();
+  }
+}

@@ -1,0 +1,241 @@
+import type { Clock } from "@reins/supervisor";
+import type { AgentLink, ReplyTo } from "../agent/agent-link.ts";
+import { settledWithin } from "../deadline.ts";
+import type { Faults } from "../faults.ts";
+import type { McpLimits } from "../limits.ts";
+import { textOf } from "../mcp-error.ts";
+import type { Answer } from "../server/server-link.ts";
+import type { Upstream, UpstreamEvents } from "../server/upstream.ts";
+import type { ToolCatalog } from "../tools/catalog.ts";
+import { errorResponse, isObject, kindOf, type Message, objectIn, RPC, sameId } from "../wire/message.ts";
+import { AgentRequest } from "./agent-request.ts";
+import type { GovernedCalls } from "./governed-calls.ts";
+import { lossResponse } from "./outcome.ts";
+import { asksForSampling, NO_SAMPLING, withoutSampling } from "./sampling.ts";
+import { ServerRequests } from "./server-requests.ts";
+
+/** What a {@link Conversation} is made of. */
+export interface ConversationParts {
+  readonly calls: GovernedCalls;
+  readonly catalog: ToolCatalog;
+  readonly faults: Faults;
+  readonly limits: McpLimits;
+  readonly clock: Clock;
+  readonly mayAskForSampling: boolean;
+  openUpstream(events: UpstreamEvents): Upstream;
+}
+
+const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
+
+/**
+ * An agent and a server, and we between them. Calls of tools and lists of tools are governed; everything else passes
+ * as it is, under ids of our own.
+ */
+export class Conversation {
+  readonly #parts: ConversationParts;
+  readonly #agent: AgentLink;
+  readonly #upstream: Upstream;
+  readonly #requests = new Set<AgentRequest>();
+  readonly #work = new Set<Promise<void>>();
+  readonly #fromServer: ServerRequests;
+  #announcesTools = false;
+  readonly #ended = Promise.withResolvers<void>();
+  #ending: Promise<void> | undefined;
+
+  constructor(parts: ConversationParts, agent: AgentLink) {
+    this.#parts = parts;
+    this.#agent = agent;
+    this.#fromServer = new ServerRequests(agent, parts.limits, parts.mayAskForSampling);
+    this.#upstream = parts.openUpstream({
+      request: (message, respond) => this.#fromServer.pass(message, respond),
+      notification: (message) => this.#hear(message),
+      over: () => this.#fromServer.withdraw(),
+      restarted: () => this.#announce(),
+    });
+  }
+
+  /** Settles when it is over. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** How many requests of the agent are under way. */
+  get underWay(): number {
+    return this.#requests.size;
+  }
+
+  /** Takes a message of the agent. Gives the request it made, if it is one that takes time. */
+  receive(message: unknown, reply: ReplyTo): AgentRequest | undefined {
+    if (isObject(message)) {
+      switch (kindOf(message)) {
+        case "request":
+          return this.#request(message, reply);
+        case "notification":
+          this.#notification(message);
+          reply.done();
+          return undefined;
+        case "response":
+          if (!this.#fromServer.answer(message))
+            this.#parts.faults.note("unmatched", "the agent answered nothing");
+          reply.done();
+          return undefined;
+      }
+    }
+    const id = isObject(message) ? (message.id ?? null) : null;
+    reply.send(errorResponse(id, { code: RPC.invalidRequest, message: "this is no JSON-RPC message" }));
+    reply.done();
+    return undefined;
+  }
+
+  /** Ends it: nobody waits any more, and the server is told to leave. */
+  end(): Promise<void> {
+    this.#ending ??= this.#end().finally(() => this.#ended.resolve());
+    return this.#ending;
+  }
+
+  async #end(): Promise<void> {
+    for (const request of this.#requests) request.cancel();
+    await this.#upstream.close();
+    const { limits, clock, faults } = this.#parts;
+    if (await settledWithin(Promise.all(this.#work), limits.cancelMs, clock)) return;
+    faults.note("gate_failed", `${this.#work.size} calls were still being decided at the end`);
+  }
+
+  #request(message: Message, reply: ReplyTo): AgentRequest | undefined {
+    const { limits, mayAskForSampling } = this.#parts;
+    const isTooMany = this.#requests.size >= limits.requestsInFlight + limits.callsInFlight;
+    if (isTooMany || this.#ending) {
+      const text = isTooMany ? "too many requests are under way" : "the session is over";
+      reply.send(errorResponse(message.id, { code: RPC.lost, message: text }));
+      reply.done();
+      return undefined;
+    }
+    const request = new AgentRequest(mayAskForSampling ? message : withoutSampling(message), reply);
+    this.#requests.add(request);
+    const work = this.#handle(request)
+      .catch((error): Message => ({ jsonrpc: "2.0", error: { code: RPC.internal, message: textOf(error) } }))
+      .then((response) => request.answer(response))
+      .finally(() => {
+        this.#requests.delete(request);
+        this.#work.delete(work);
+      });
+    this.#work.add(work);
+    return request;
+  }
+
+  async #handle(request: AgentRequest): Promise<Message> {
+    switch (request.message.method) {
+      case "tools/call":
+        return this.#parts.calls.perform(request, this.#upstream);
+      case "tools/list":
+        return this.#list(request);
+      case "initialize":
+        return this.#introduce(request);
+      default:
+        return this.#pass(request);
+    }
+  }
+
+  async #pass(request: AgentRequest): Promise<Message> {
+    const asked = this.#upstream.ask(request.message);
+    request.passedOn(asked);
+    const answer: Answer = await asked.answer;
+    if ("loss" in answer) return lossResponse(answer.loss);
+    const { response } = answer;
+    if (!this.#parts.mayAskForSampling && asksForSampling(response)) {
+      return { jsonrpc: "2.0", error: { code: RPC.methodNotFound, message: NO_SAMPLING } };
+    }
+    return subscribed(response, "result", request);
+  }
+
+  async #introduce(request: AgentRequest): Promise<Message> {
+    const response = await this.#pass(request);
+    const tools = objectIn(objectIn(objectIn(response, "result"), "capabilities"), "tools");
+    this.#announcesTools = tools?.listChanged === true;
+    return response;
+  }
+
+  async #list(request: AgentRequest): Promise<Message> {
+    const response = await this.#pass(request);
+    const result = objectIn(response, "result");
+    if (!result) return response;
+    const cursor = objectIn(request.message, "params")?.cursor;
+    const { tools, nextCursor } = result;
+    if (!Array.isArray(tools)) {
+      return {
+        jsonrpc: "2.0",
+        error: { code: RPC.internal, message: "the server's list of tools cannot be read" },
+      };
+    }
+    const page = typeof cursor === "string" ? cursor : undefined;
+    const shown = await this.#parts.catalog.admit(page, tools, nextCursor);
+    return { ...response, result: { ...result, tools: shown } };
+  }
+
+  #notification(message: Message): void {
+    const { method } = message;
+    if (method === "tools/call") {
+      this.#parts.faults.note("unmatched", "a call that nobody waits for is not made");
+      return;
+    }
+    if (method !== "notifications/cancelled") {
+      this.#upstream.tell(message);
+      return;
+    }
+    const id = objectIn(message, "params")?.requestId;
+    for (const request of this.#requests) if (sameId(request.id, id)) request.cancel(message);
+  }
+
+  /** Takes a notification of the server, and finds out to whom it belongs. */
+  #hear(message: Message): void {
+    const params = objectIn(message, "params");
+    const subscription = objectIn(params, "_meta")?.[SUBSCRIPTION];
+    const token = message.method === "notifications/progress" ? params?.progressToken : undefined;
+    if (message.method === "notifications/cancelled") this.#hearCancelled(message, params?.requestId);
+    else if (subscription !== undefined) this.#hearNews(message, subscription);
+    else if (token !== undefined) this.#hearProgress(message, token);
+    else this.#push(message);
+  }
+
+  #hearNews(message: Message, subscription: unknown): void {
+    const request = this.#find((one) => one.isKnownAs(subscription));
+    if (request) request.note(subscribed(message, "params", request));
+    else this.#parts.faults.note("unmatched", "news of something that nobody subscribed to");
+  }
+
+  #hearProgress(message: Message, token: unknown): void {
+    const request = this.#find((one) => one.hasToken(token));
+    if (request) request.note(message);
+    else this.#push(message);
+  }
+
+  #push(message: Message): void {
+    if (!this.#agent.push(message)) this.#parts.faults.note("undelivered", String(message.method));
+  }
+
+  /** A server takes back what it asked, or ends what the agent subscribed to. */
+  #hearCancelled(message: Message, id: unknown): void {
+    if (this.#fromServer.cancel(message, id)) return;
+    const request = this.#find((one) => one.isKnownAs(id) && one.message.method === "subscriptions/listen");
+    if (request)
+      request.note({ ...message, params: { ...objectIn(message, "params"), requestId: request.id } });
+    else this.#parts.faults.note("unmatched", "nothing that could be cancelled");
+  }
+
+  #find(fits: (request: AgentRequest) => boolean): AgentRequest | undefined {
+    return [...this.#requests].find(fits);
+  }
+
+  #announce(): void {
+    if (this.#announcesTools)
+      this.#agent.push({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+  }
+}
+
+/** The message with the agent's id in place of ours, where it names the subscription that it belongs to. */
+function subscribed(message: Message, place: "params" | "result", request: AgentRequest): Message {
+  const body = objectIn(message, place);
+  const meta = objectIn(body, "_meta");
+  if (!body || !meta || !request.isKnownAs(meta[SUBSCRIPTION])) return message;
+  return { ...message, [place]: { ...body, _meta: { ...meta, [SUBSCRIPTION]: request.id } } };
+}

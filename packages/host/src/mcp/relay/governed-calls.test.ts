@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import { type Fault, Faults } from "../faults.ts";
+import type { McpGate, McpOutcome } from "../gate.ts";
+import { MCP_LIMITS } from "../limits.ts";
+import { Secrets } from "../server/secrets.ts";
+import { Upstream } from "../server/upstream.ts";
+import { ManualClock, settled } from "../testing/manual-clock.ts";
+import { ScriptedServer } from "../testing/scripted-server.ts";
+import { ToolCatalog } from "../tools/catalog.ts";
+import { parseExact } from "../wire/exact-json.ts";
+import { isObject, type Message } from "../wire/message.ts";
+import { AgentRequest } from "./agent-request.ts";
+import { GovernedCalls } from "./governed-calls.ts";
+
+/** Calls of one tool before a gate of the test's choice, at a server that answers at once. */
+async function open(own: Partial<McpGate> = {}) {
+  const outcomes: McpOutcome[] = [];
+  const seen: Fault[] = [];
+  const gate: McpGate = {
+    mayUse: () => true,
+    decide: async (call) => ({ allowed: true, arguments: call.arguments }),
+    report: async (_call, outcome) => void outcomes.push(outcome),
+    ...own,
+  };
+  const clock = new ManualClock();
+  const faults = new Faults("lab", (fault) => seen.push(fault));
+  const catalog = new ToolCatalog("lab", gate, faults, 10);
+  await catalog.admit(undefined, [{ name: "tool" }], undefined);
+  const server: ScriptedServer = new ScriptedServer((message) =>
+    setImmediate(() => server.answer(message, { result: { content: [] } })),
+  );
+  const shared = { limits: MCP_LIMITS, clock, faults };
+  const upstream = new Upstream(
+    { ...shared, name: "lab", open: server.open, secrets: new Secrets([]) },
+    { request: () => {}, notification: () => {}, over: () => {}, restarted: () => {} },
+  );
+  const calls = new GovernedCalls({ ...shared, server: "lab", gate, catalog, mayAskForSampling: false });
+  const call = (text: string): Promise<Message> => {
+    const message = parseExact(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${text}}`);
+    if (!isObject(message)) throw new Error("no message");
+    return calls.perform(new AgentRequest(message, { send: () => {}, done: () => {} }), upstream);
+  };
+  return { call, server, outcomes, seen };
+}
+
+const CALL = '{"name":"tool","arguments":{"n":1.0,"big":[1e2]}}';
+
+describe("a governed call", () => {
+  test("reaches the server as it was written, if it was allowed as it is", async () => {
+    const { call, server, outcomes } = await open();
+    expect(await call(CALL)).toMatchObject({ result: { content: [] } });
+    expect(JSON.stringify(server.received[0])).toContain(`"params":${CALL}`);
+    expect(outcomes).toMatchObject([{ kind: "completed" }]);
+  });
+
+  test("reaches the server as it was modified, with everything else as it was", async () => {
+    const { call, server } = await open({ decide: async () => ({ allowed: true, arguments: { n: 2 } }) });
+    await call('{"name":"tool","arguments":{"n":1},"_meta":{"x":1.0},"future":true}');
+    expect(JSON.stringify(server.received[0])).toContain(
+      '"params":{"name":"tool","arguments":{"n":2},"_meta":{"x":1.0},"future":true}',
+    );
+  });
+
+  test("without arguments is decided with none, and stays without", async () => {
+    const { call, server } = await open();
+    await call('{"name":"tool"}');
+    expect(JSON.stringify(server.received[0])).toContain('"params":{"name":"tool"}');
+  });
+
+  test("that nobody can decide is not made", async () => {
+    const { call, server, outcomes, seen } = await open({
+      decide: () => Promise.reject(new Error("no policy")),
+    });
+    expect(await call(CALL)).toMatchObject({
+      result: {
+        isError: true,
+        content: [{ text: "it could not be decided, so it was not done: no policy" }],
+      },
+    });
+    expect(server.received).toEqual([]);
+    expect(outcomes).toEqual([]);
+    expect(seen).toMatchObject([{ kind: "gate_failed" }]);
+  });
+
+  test("of a tool of which nobody can say whether it may be used is not made", async () => {
+    let isAsked = false;
+    const { call, server } = await open({
+      mayUse: () => {
+        if (isAsked) throw new Error("no policy");
+        isAsked = true;
+        return true;
+      },
+    });
+    expect(await call(CALL)).toMatchObject({ result: { isError: true } });
+    expect(server.received).toEqual([]);
+  });
+
+  test("that was made but is not on record is said to be", async () => {
+    const { call, seen } = await open({ report: () => Promise.reject(new Error("disk full")) });
+    expect(await call(CALL)).toMatchObject({
+      error: { message: "the call was made, but what came of it could not be put on record: disk full" },
+    });
+    expect(seen).toMatchObject([{ kind: "gate_failed" }]);
+  });
+
+  test("cannot be sent where the decision is no JSON, and that is reported", async () => {
+    const { call, server, outcomes } = await open({
+      decide: async () => ({ allowed: true, arguments: { n: 1n } }),
+    });
+    server.received.length = 0;
+    const answer = call(CALL);
+    await settled();
+    expect(await answer).toMatchObject({
+      error: { message: expect.stringContaining("cannot be written as JSON") },
+    });
+    expect(outcomes).toMatchObject([{ kind: "failed", performed: false }]);
+  });
+});

@@ -1,0 +1,173 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "@reins/supervisor";
+import { settledWithin } from "../deadline.ts";
+import type { Faults } from "../faults.ts";
+import type { McpCall, McpDecision, McpGate } from "../gate.ts";
+import type { McpLimits } from "../limits.ts";
+import { textOf } from "../mcp-error.ts";
+import { parameterHeaders } from "../server/parameter-headers.ts";
+import type { Answer } from "../server/server-link.ts";
+import type { Asked, Upstream } from "../server/upstream.ts";
+import type { ToolCatalog } from "../tools/catalog.ts";
+import { learnTools } from "../tools/learn.ts";
+import { type Message, RPC } from "../wire/message.ts";
+import type { AgentRequest } from "./agent-request.ts";
+import { CallRequest } from "./call-request.ts";
+import { type Performed, performed, refusal } from "./outcome.ts";
+
+/** What {@link GovernedCalls} are made of. */
+export interface CallParts {
+  readonly server: string;
+  readonly gate: McpGate;
+  readonly catalog: ToolCatalog;
+  readonly faults: Faults;
+  readonly limits: McpLimits;
+  readonly clock: Clock;
+  readonly mayAskForSampling: boolean;
+}
+
+/**
+ * The calls of one server's tools. Each is decided at most once, performed only if it was allowed, and each allowed
+ * one is reported exactly once, before the agent hears of it.
+ */
+export class GovernedCalls {
+  readonly #parts: CallParts;
+  #underWay = 0;
+  #learning: Promise<void> | undefined;
+
+  constructor(parts: CallParts) {
+    this.#parts = parts;
+  }
+
+  /** Sees a call through. Never rejects; gives the response, without its id. */
+  async perform(request: AgentRequest, upstream: Upstream): Promise<Message> {
+    const read = CallRequest.read(request.message);
+    if ("fault" in read) return { jsonrpc: "2.0", error: { code: RPC.invalidParams, message: read.fault } };
+    this.#underWay += 1;
+    try {
+      return await this.#govern(read, request, upstream);
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+
+  async #govern(read: CallRequest, request: AgentRequest, upstream: Upstream): Promise<Message> {
+    const fault = this.#overBound() ?? (await this.#faultOf(read, upstream));
+    const call = this.#describe(read);
+    if (fault !== undefined) return this.#refuse(call, fault, read);
+    if (request.signal.aborted) return refusal("cancelled before it was decided", read.isModern);
+    const decision = await this.#decide(call, request.signal);
+    if (!decision.allowed) return refusal(decision.reason, read.isModern);
+    const done = await this.#carryOut(read, decision.arguments, request, upstream);
+    return this.#report(call, done);
+  }
+
+  #overBound(): string | undefined {
+    const { callsInFlight } = this.#parts.limits;
+    return this.#underWay > callsInFlight
+      ? `more than ${callsInFlight} calls are under way; call again when some are done`
+      : undefined;
+  }
+
+  async #faultOf(read: CallRequest, upstream: Upstream): Promise<string | undefined> {
+    const { server, gate, catalog, faults } = this.#parts;
+    const { tool: name } = read;
+    if (read.undecidable !== undefined) return `its arguments cannot be decided about: ${read.undecidable}`;
+    try {
+      if (!catalog.isKnown) await this.#learn(read, upstream);
+      const fault = catalog.fault(name);
+      if (fault !== undefined) return `this tool cannot be called: ${fault}`;
+      const mayBeUsed = await gate.mayUse(catalog.find(name) ?? { server, name });
+      return mayBeUsed ? undefined : `the tool ${name} may not be used in this session`;
+    } catch (error) {
+      faults.note("gate_failed", `nobody could say whether ${name} may be used`, error);
+      return `it could not be decided whether ${name} may be used: ${textOf(error)}`;
+    }
+  }
+
+  /** An agent may call what it never listed; what the server says of it is looked up then, once. */
+  async #learn(read: CallRequest, upstream: Upstream): Promise<void> {
+    const { catalog, limits, clock } = this.#parts;
+    this.#learning ??= learnTools(upstream, catalog, read.meta);
+    await settledWithin(this.#learning, limits.startMs, clock);
+  }
+
+  #describe(read: CallRequest): McpCall {
+    const { server, catalog } = this.#parts;
+    const { description, annotations } = catalog.find(read.tool) ?? {};
+    return {
+      id: randomUUID(),
+      server,
+      tool: read.tool,
+      arguments: read.arguments,
+      ...(description !== undefined && { description }),
+      ...(annotations !== undefined && { annotations }),
+      continues: read.continues,
+    };
+  }
+
+  async #refuse(call: McpCall, reason: string, read: CallRequest): Promise<Message> {
+    try {
+      await this.#parts.gate.refused?.(call, reason);
+    } catch (error) {
+      this.#parts.faults.note("gate_failed", "a refusal could not be told", error);
+    }
+    return refusal(reason, read.isModern);
+  }
+
+  async #decide(call: McpCall, signal: AbortSignal): Promise<McpDecision> {
+    try {
+      return await this.#parts.gate.decide(call, signal);
+    } catch (error) {
+      this.#parts.faults.note("gate_failed", `the call of ${call.tool} could not be decided`, error);
+      return { allowed: false, reason: `it could not be decided, so it was not done: ${textOf(error)}` };
+    }
+  }
+
+  async #carryOut(
+    read: CallRequest,
+    decided: unknown,
+    request: AgentRequest,
+    upstream: Upstream,
+  ): Promise<Performed> {
+    const { catalog, mayAskForSampling } = this.#parts;
+    if (request.signal.aborted) {
+      const loss = { text: "it was cancelled before it was performed", delivered: false };
+      return performed({ loss }, read.isModern, mayAskForSampling);
+    }
+    const schema = read.isModern ? catalog.find(read.tool)?.inputSchema : undefined;
+    const asked = upstream.ask(read.withArguments(decided), { headers: parameterHeaders(schema, decided) });
+    request.passedOn(asked);
+    const answer = await this.#answerOf(asked, request.signal);
+    return performed(answer, read.isModern, mayAskForSampling);
+  }
+
+  /** The answer, for which a call that was cancelled does not wait long. */
+  async #answerOf(asked: Asked, signal: AbortSignal): Promise<Answer> {
+    const { limits, clock } = this.#parts;
+    const late = Promise.withResolvers<Answer>();
+    let callOff: (() => void) | undefined;
+    const startTimer = () => {
+      const text = "it was cancelled, and the server did not say what came of it";
+      callOff = clock.after(limits.cancelMs, () => late.resolve({ loss: { text, delivered: true } }));
+    };
+    signal.addEventListener("abort", startTimer, { once: true });
+    try {
+      return await Promise.race([asked.answer, late.promise]);
+    } finally {
+      signal.removeEventListener("abort", startTimer);
+      callOff?.();
+    }
+  }
+
+  async #report(call: McpCall, { outcome, response }: Performed): Promise<Message> {
+    try {
+      await this.#parts.gate.report(call, outcome);
+      return response;
+    } catch (error) {
+      this.#parts.faults.note("gate_failed", `what came of ${call.tool} could not be reported`, error);
+      const message = `the call was made, but what came of it could not be put on record: ${textOf(error)}`;
+      return { jsonrpc: "2.0", error: { code: RPC.internal, message } };
+    }
+  }
+}

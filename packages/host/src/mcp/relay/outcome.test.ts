@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import { performed, refusal } from "./outcome.ts";
+
+const outcome = (response: object) => performed({ response: { ...response } }, false, false).outcome;
+
+describe("what came of a call", () => {
+  test.each([
+    [{ result: { content: [] } }, { kind: "completed", result: { content: [] } }],
+    [{ result: { resultType: "complete" } }, { kind: "completed" }],
+    [
+      { result: { isError: true } },
+      { kind: "failed", performed: true, reason: "the tool says that it failed" },
+    ],
+    [
+      { error: { code: 5, message: "no" } },
+      { kind: "failed", performed: true, reason: "no", error: { code: 5 } },
+    ],
+    [{ result: { resultType: "input_required", requestState: "x" } }, { kind: "unknown" }],
+    [
+      { result: { task: { taskId: "t1" } } },
+      { kind: "unknown", reason: "the server goes on with it as task t1" },
+    ],
+    [{ result: { resultType: "task" } }, { kind: "unknown" }],
+    [{ result: { n: JSON.rawJSON("1.0") } }, { kind: "completed", result: { n: 1 } }],
+  ])("is read from the answer: %j", (response, expected) => {
+    expect(outcome(response)).toMatchObject(expected);
+  });
+
+  test("is read from the loss where there is no answer", () => {
+    const lost = (delivered: boolean) => performed({ loss: { text: "gone", delivered } }, false, false);
+    expect(lost(true).outcome).toEqual({ kind: "unknown", reason: "gone" });
+    expect(lost(false).outcome).toEqual({ kind: "failed", reason: "gone", performed: false });
+    expect(lost(true).response).toEqual({ jsonrpc: "2.0", error: { code: -32_000, message: "gone" } });
+  });
+
+  test("that asks for sampling is passed on only where that is allowed", () => {
+    const response = {
+      result: { resultType: "input_required", inputRequests: { a: { method: "sampling/createMessage" } } },
+    };
+    expect(performed({ response }, true, true).response).toBe(response);
+    expect(performed({ response }, true, false).response).toMatchObject({ result: { isError: true } });
+  });
+
+  test("is told to the model in the way of its revision", () => {
+    expect(refusal("no", false)).toEqual({
+      jsonrpc: "2.0",
+      result: { content: [{ type: "text", text: "no" }], isError: true },
+    });
+    expect(refusal("no", true)).toMatchObject({ result: { resultType: "complete" } });
+  });
+});

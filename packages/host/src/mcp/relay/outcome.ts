@@ -1,0 +1,61 @@
+import type { McpOutcome } from "../gate.ts";
+import type { Answer, Loss } from "../server/server-link.ts";
+import { toNearlyPlain } from "../wire/exact-json.ts";
+import { errorIn, type Message, objectIn, RPC } from "../wire/message.ts";
+import { asksForSampling, NO_SAMPLING } from "./sampling.ts";
+
+/** What came of a call, and what the agent is told about it. */
+export interface Performed {
+  readonly outcome: McpOutcome;
+  readonly response: Message;
+}
+
+/** A tool's result that the model can read and that says that it did not work. */
+export function refusal(reason: string, isModern: boolean): Message {
+  const result = { content: [{ type: "text", text: reason }], isError: true };
+  return { jsonrpc: "2.0", result: isModern ? { ...result, resultType: "complete" } : result };
+}
+
+/** A response for what will not be answered. */
+export function lossResponse({ text, data }: Loss): Message {
+  return { jsonrpc: "2.0", error: { code: RPC.lost, message: text, ...(data && { data }) } };
+}
+
+/** Reads what came of a call from what the server said, or did not say. */
+export function performed(answer: Answer, isModern: boolean, mayAskForSampling: boolean): Performed {
+  if ("loss" in answer) return { outcome: outcomeOfLoss(answer.loss), response: lossResponse(answer.loss) };
+  const { response } = answer;
+  if (!mayAskForSampling && asksForSampling(response)) {
+    return {
+      outcome: { kind: "unknown", reason: "the server asked for sampling before it would finish" },
+      response: refusal(NO_SAMPLING, isModern),
+    };
+  }
+  return { outcome: outcomeOf(response), response };
+}
+
+function outcomeOfLoss({ text, delivered }: Loss): McpOutcome {
+  return delivered ? { kind: "unknown", reason: text } : { kind: "failed", reason: text, performed: false };
+}
+
+function outcomeOf(response: Message): McpOutcome {
+  const error = errorIn(response);
+  if (error) return { kind: "failed", reason: error.message, performed: true, error };
+  const result = toNearlyPlain(response.result);
+  const unfinished = unfinishedBecause(response);
+  if (unfinished) return { kind: "unknown", reason: unfinished, result };
+  if (objectIn(response, "result")?.isError === true) {
+    return { kind: "failed", reason: "the tool says that it failed", performed: true, result };
+  }
+  return { kind: "completed", result };
+}
+
+/** Why an answer is not the end of a call, if so. */
+function unfinishedBecause(response: Message): string | undefined {
+  const result = objectIn(response, "result");
+  const type = result?.resultType;
+  if (type === "input_required") return "the server asks for more input before it would finish";
+  if (typeof type === "string" && type !== "complete") return `the server goes on with it: ${type}`;
+  const task = objectIn(result, "task")?.taskId;
+  return typeof task === "string" ? `the server goes on with it as task ${task}` : undefined;
+}

@@ -1,0 +1,181 @@
+import { pause } from "../../deadline.ts";
+import { EventTooLarge, type Resumption } from "../../wire/event-stream.ts";
+import { errorIn, isObject, kindOf, type Message, objectIn, readMessages } from "../../wire/message.ts";
+import { isModern } from "../../wire/revision.ts";
+import type { Loss, OpenLink, Sending, ServerEvents, ServerLink } from "../server-link.ts";
+import { mediaType, readText } from "./body.ts";
+import { NotDelivered } from "./delivery.ts";
+import { follow } from "./follow.ts";
+import { type HttpParts, HttpRequests, type Letter } from "./http-requests.ts";
+
+/** How often a stream that broke off is taken up again before its request is given up. */
+const MOST_RESUMPTIONS = 5;
+
+/** Speaks to a server over Streamable HTTP. */
+export function httpLink(parts: HttpParts): OpenLink {
+  return async (events) => new HttpLink(parts, events);
+}
+
+interface Request {
+  readonly id: number;
+  readonly message: Message;
+  readonly signal: AbortSignal;
+  isAnswered: boolean;
+}
+
+class HttpLink implements ServerLink {
+  readonly #parts: HttpParts;
+  readonly #events: ServerEvents;
+  readonly #http: HttpRequests;
+  readonly #end = new AbortController();
+  /** Requests that stand for themselves, which are cancelled by hanging up. */
+  readonly #modern = new Map<number, AbortController>();
+  readonly #work = new Set<Promise<void>>();
+  #isClosed = false;
+
+  constructor(parts: HttpParts, events: ServerEvents) {
+    this.#parts = parts;
+    this.#events = events;
+    this.#http = new HttpRequests(parts);
+  }
+
+  send(message: Message, sending?: Sending): void {
+    const { id } = message;
+    const letter: Letter = { message, body: JSON.stringify(message), sending };
+    const isRequest = kindOf(message) === "request" && typeof id === "number";
+    const work = isRequest ? this.#ask(id, letter) : this.#tell(letter);
+    const kept = work.finally(() => this.#work.delete(kept));
+    this.#work.add(kept);
+  }
+
+  cancel(id: number, notification: Message): void {
+    const modern = this.#modern.get(id);
+    if (modern) modern.abort();
+    else this.send(notification);
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort();
+    await Promise.all(this.#work);
+    await this.#http.leave();
+    this.#closed({ text: `the MCP server ${this.#parts.server.name} was left`, delivered: true });
+  }
+
+  /** Posts what needs no answer. A server that does not take it is found out when it is next asked. */
+  async #tell(letter: Letter): Promise<void> {
+    const isIntroduced = letter.message.method === "notifications/initialized";
+    try {
+      const response = await this.#http.post(letter, this.#end.signal);
+      await response.body?.cancel();
+      if (!response.ok || !isIntroduced) return;
+    } catch {
+      return;
+    }
+    await this.#listen();
+  }
+
+  /** Posts a request and reads what comes back until it is answered. Never rejects. */
+  async #ask(id: number, letter: Letter): Promise<void> {
+    const { message } = letter;
+    const unwanted = new AbortController();
+    if (isModern(message)) this.#modern.set(id, unwanted);
+    const signal = AbortSignal.any([this.#end.signal, unwanted.signal]);
+    const request: Request = { id, message, signal, isAnswered: false };
+    try {
+      const response = await this.#http.post(letter, signal);
+      if (message.method === "initialize") {
+        this.#http.session.id = response.headers.get("mcp-session-id") ?? undefined;
+      }
+      await this.#read(request, response);
+    } catch (error) {
+      if (!request.isAnswered) this.#events.lost(id, this.#http.loss(error));
+    } finally {
+      this.#modern.delete(id);
+    }
+  }
+
+  async #read(request: Request, response: Response): Promise<void> {
+    const { messageBytes } = this.#parts.limits;
+    if (response.ok && mediaType(response) === "text/event-stream")
+      return this.#readStream(request, response);
+    const messages = (readMessages(await readText(response, messageBytes)) ?? []).filter(isObject);
+    const isForgotten = response.status === 404 && this.#http.session.id !== undefined;
+    if (isForgotten && request.message.method !== "initialize") return this.#forgotten(request);
+    // An error that is given before anybody looked at the request may go without its id.
+    const refusal = response.ok ? undefined : messages.find((message) => errorIn(message) !== undefined);
+    if (refusal) return this.#hear({ ...refusal, id: request.id }, request);
+    for (const message of messages) this.#hear(message, request);
+    if (request.isAnswered) return;
+    const text = `HTTP status ${response.status}`;
+    throw response.status >= 400 && response.status < 500 ? new NotDelivered(text) : new Error(text);
+  }
+
+  /** Reads a stream until the request is answered, taking it up again where it broke off. */
+  async #readStream(request: Request, first: Response): Promise<void> {
+    const { limits, clock } = this.#parts;
+    const resumption: Resumption = { lastEventId: undefined, retryMs: undefined };
+    let response = first;
+    for (let resumptions = 0; ; resumptions += 1) {
+      const { brokeOff } = await this.#follow(response, resumption, request);
+      if (request.isAnswered) return;
+      request.signal.throwIfAborted();
+      const mayResume = resumption.lastEventId !== undefined && resumptions < MOST_RESUMPTIONS;
+      if (!mayResume || brokeOff instanceof EventTooLarge) throw brokeOff;
+      await pause(resumption.retryMs ?? limits.firstBackoffMs, clock, request.signal);
+      response = await this.#http.stream(request.signal, resumption.lastEventId);
+      if (!response.ok) throw new Error(`its stream broke off: HTTP status ${response.status}`);
+    }
+  }
+
+  /** Follows what the server says unasked, where it has a stream for that, for as long as the session lives. */
+  async #listen(): Promise<void> {
+    const { limits, clock } = this.#parts;
+    const { signal } = this.#end;
+    const resumption: Resumption = { lastEventId: undefined, retryMs: undefined };
+    let wait = limits.firstBackoffMs;
+    while (!signal.aborted) {
+      const response = await this.#http.stream(signal, resumption.lastEventId).catch(() => undefined);
+      if (response && (!response.ok || mediaType(response) !== "text/event-stream")) {
+        await response.body?.cancel();
+        return;
+      }
+      if (response) await this.#follow(response, resumption, undefined);
+      await pause(resumption.retryMs ?? wait, clock, signal);
+      wait = response ? limits.firstBackoffMs : Math.min(wait * 2, limits.mostBackoffMs);
+    }
+  }
+
+  #follow(response: Response, resumption: Resumption, request: Request | undefined) {
+    return follow(response, this.#parts.limits.messageBytes, resumption, {
+      message: (message) => this.#hear(message, request),
+      malformed: () => this.#events.skipped("malformed"),
+      isDone: () => request?.isAnswered === true,
+    });
+  }
+
+  #hear(message: Message, request: Request | undefined): void {
+    if (request && kindOf(message) === "response" && message.id === request.id) {
+      request.isAnswered = true;
+      const revision = objectIn(message, "result")?.protocolVersion;
+      const isIntroduction = request.message.method === "initialize";
+      if (isIntroduction && typeof revision === "string") this.#http.session.revision = revision;
+    }
+    this.#events.message(message);
+  }
+
+  /** The server knows the session no more: whoever asked may ask again, and everything else begins anew. */
+  #forgotten(request: Request): void {
+    const text = `the MCP server ${this.#parts.server.name} has forgotten the session`;
+    this.#http.session.id = undefined;
+    request.isAnswered = true;
+    this.#events.lost(request.id, { text, delivered: false, forgotten: true });
+    this.#end.abort();
+    this.#closed({ text, delivered: true });
+  }
+
+  #closed(loss: Loss): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#events.closed(loss);
+  }
+}

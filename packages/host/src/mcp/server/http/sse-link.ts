@@ -1,0 +1,110 @@
+import { settledWithin } from "../../deadline.ts";
+import { textOf } from "../../mcp-error.ts";
+import type { Resumption } from "../../wire/event-stream.ts";
+import { kindOf, type Message } from "../../wire/message.ts";
+import type { OpenLink, ServerEvents, ServerLink } from "../server-link.ts";
+import { mediaType } from "./body.ts";
+import { NotDelivered } from "./delivery.ts";
+import { deliver, eventsOf } from "./follow.ts";
+import { type HttpParts, HttpRequests } from "./http-requests.ts";
+
+/** Speaks to a server in the way of 2024: one stream on which it says everything, and a place to post to. */
+export function sseLink(parts: HttpParts): OpenLink {
+  return async (events, signal) => {
+    const link = new SseLink(parts, events);
+    await link.open(signal);
+    return link;
+  };
+}
+
+class SseLink implements ServerLink {
+  readonly #parts: HttpParts;
+  readonly #events: ServerEvents;
+  readonly #http: HttpRequests;
+  readonly #end = new AbortController();
+  readonly #work = new Set<Promise<void>>();
+  readonly #place = Promise.withResolvers<URL>();
+  #endpoint: URL | undefined;
+
+  constructor(parts: HttpParts, events: ServerEvents) {
+    this.#parts = parts;
+    this.#events = events;
+    this.#http = new HttpRequests(parts);
+  }
+
+  /** Opens the stream and waits until the server says where to post to. */
+  async open(signal: AbortSignal): Promise<void> {
+    const { limits, clock } = this.#parts;
+    signal.addEventListener("abort", () => this.#end.abort(), { once: true });
+    this.#keep(this.#follow());
+    if (!(await settledWithin(this.#place.promise, limits.startMs, clock))) {
+      this.#place.reject(new NotDelivered(`it did not say where to post to within ${limits.startMs} ms`));
+      this.#end.abort();
+    }
+    this.#endpoint = await this.#place.promise;
+  }
+
+  send(message: Message): void {
+    this.#keep(this.#post(message, JSON.stringify(message)));
+  }
+
+  cancel(_id: number, notification: Message): void {
+    this.send(notification);
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort();
+    await Promise.all(this.#work);
+  }
+
+  #keep(work: Promise<void>): void {
+    const kept = work.finally(() => this.#work.delete(kept));
+    this.#work.add(kept);
+  }
+
+  /** Posts a message; the answer, if there is one, comes over the stream. Never rejects. */
+  async #post(message: Message, body: string): Promise<void> {
+    try {
+      const response = await this.#http.post({ message, body, place: this.#endpoint }, this.#end.signal);
+      await response.body?.cancel();
+      if (!response.ok) throw new NotDelivered(`HTTP status ${response.status}`);
+    } catch (error) {
+      const { id } = message;
+      if (kindOf(message) === "request" && typeof id === "number")
+        this.#events.lost(id, this.#http.loss(error));
+    }
+  }
+
+  async #follow(): Promise<void> {
+    const { server, limits, secrets } = this.#parts;
+    const follower = {
+      message: (message: Message) => this.#events.message(message),
+      malformed: () => this.#events.skipped("malformed"),
+    };
+    const resumption: Resumption = { lastEventId: undefined, retryMs: undefined };
+    let how = "its stream ended";
+    try {
+      const response = await this.#http.stream(this.#end.signal);
+      if (!response.ok || mediaType(response) !== "text/event-stream") {
+        throw new NotDelivered(`it has no stream: HTTP status ${response.status}`);
+      }
+      for await (const { event, data } of eventsOf(response, limits.messageBytes, resumption)) {
+        if (event === "endpoint") this.#settle(data);
+        else if (event === "message") deliver(data, follower);
+      }
+    } catch (error) {
+      how = textOf(error);
+    }
+    const text = secrets.hide(`the MCP server ${server.name} is gone: ${how}`);
+    this.#place.reject(new Error(text));
+    if (this.#endpoint) this.#events.closed({ text, delivered: true });
+  }
+
+  /** Takes the place to post to, which has to be the server's own: its credentials go there. */
+  #settle(endpoint: string): void {
+    const origin = new URL(this.#parts.server.url);
+    const place = URL.parse(endpoint, origin.href);
+    if (place?.origin === origin.origin) this.#place.resolve(place);
+    else this.#place.reject(new NotDelivered("it wants messages to be posted to somewhere else"));
+  }
+}

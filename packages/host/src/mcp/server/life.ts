@@ -1,0 +1,182 @@
+import type { Clock } from "@reins/supervisor";
+import type { Faults } from "../faults.ts";
+import type { McpLimits } from "../limits.ts";
+import { textOf } from "../mcp-error.ts";
+import { errorIn, kindOf, type Message, RPC } from "../wire/message.ts";
+import type { Answer, Loss, OpenLink, Sending, ServerEvents, ServerLink } from "./server-link.ts";
+
+/** What a {@link Life} needs to know. */
+interface LifeParts {
+  readonly name: string;
+  readonly limits: McpLimits;
+  readonly clock: Clock;
+  readonly faults: Faults;
+}
+
+/** What a running server says of its own accord. */
+export interface Spontaneous {
+  request(message: Message, respond: (response: Message) => void): void;
+  notification(message: Message): void;
+}
+
+/** What a {@link Life} has to tell. */
+interface LifeEvents extends Spontaneous {
+  /** Nothing can be asked any more. */
+  over(): void;
+  /** Nothing is left of it. */
+  gone(): void;
+}
+
+/** One life of a server, from its start to its end, with all that it was asked meanwhile. */
+export class Life {
+  readonly #parts: LifeParts;
+  readonly #events: LifeEvents;
+  readonly #waiting = new Map<number, (answer: Answer) => void>();
+  #link: ServerLink | undefined;
+  #hasSpoken = false;
+  #isOver = false;
+  #isUnwanted = false;
+  #callOff: (() => void) | undefined;
+
+  constructor(parts: LifeParts, events: LifeEvents) {
+    this.#parts = parts;
+    this.#events = events;
+  }
+
+  /** Starts it; rejects when that fails. */
+  async begin(open: OpenLink, signal: AbortSignal): Promise<void> {
+    const events: ServerEvents = {
+      message: (message) => this.#hear(message),
+      skipped: (fault, id) => this.#skip(fault, id),
+      lost: (id, loss) => {
+        this.#heard();
+        this.#settle(id, { loss });
+      },
+      closed: (loss) => {
+        this.#die(loss);
+        this.#events.gone();
+      },
+    };
+    this.#link = await open(events, signal);
+  }
+
+  /** Asks; settles with the response or with why there is none. */
+  ask(message: Message & { readonly id: number }, sending: Sending | undefined): Promise<Answer> {
+    const { promise, resolve } = Promise.withResolvers<Answer>();
+    if (this.#isOver) return Promise.resolve({ loss: { text: this.#gone(), delivered: false } });
+    this.#waiting.set(message.id, resolve);
+    try {
+      this.#link?.send(message, sending);
+      this.#expectWord();
+    } catch (error) {
+      this.#settle(message.id, {
+        loss: { text: `it cannot be written as JSON: ${textOf(error)}`, delivered: false },
+      });
+    }
+    return promise;
+  }
+
+  /** Tells it something. */
+  send(message: Message): void {
+    if (!this.#isOver) this.#link?.send(message);
+  }
+
+  /** Passes a cancellation on, if the request is still open. */
+  cancel(id: number, notification: Message): void {
+    if (this.#waiting.has(id)) this.#link?.cancel(id, notification);
+  }
+
+  /** Ends it, because nobody wants it any more. */
+  async close(): Promise<void> {
+    this.#isUnwanted = true;
+    await this.#link?.close();
+  }
+
+  #hear(message: Message): void {
+    if (this.#isOver) return;
+    this.#heard();
+    switch (kindOf(message)) {
+      case "request":
+        this.#events.request(message, (response) => this.send({ ...response, id: message.id }));
+        break;
+      case "notification":
+        this.#events.notification(message);
+        break;
+      case "response":
+        this.#settle(numberOf(message.id), { response: complete(message) });
+        break;
+      case "invalid":
+        this.#parts.faults.note("malformed", "neither a request nor a response");
+    }
+  }
+
+  #heard(): void {
+    this.#hasSpoken = true;
+    this.#callOff?.();
+  }
+
+  #settle(id: number | undefined, answer: Answer): void {
+    const resolve = id === undefined ? undefined : this.#waiting.get(id);
+    if (id === undefined || !resolve) {
+      this.#parts.faults.note("unmatched", "an answer to nothing that was asked");
+      return;
+    }
+    this.#waiting.delete(id);
+    resolve(answer);
+  }
+
+  /** A message that was thrown away may have been an answer, and somebody may wait for it. */
+  #skip(fault: "malformed" | "too_large", id: unknown): void {
+    const { faults, limits } = this.#parts;
+    const text = `a message of more than ${limits.messageBytes} bytes`;
+    faults.note(fault, fault === "too_large" ? text : "no JSON");
+    if (fault === "malformed" || this.#waiting.size === 0) return;
+    const answered = numberOf(id);
+    if (answered !== undefined && this.#waiting.has(answered)) {
+      this.#settle(answered, { loss: { text: `the server answered with ${text}`, delivered: true } });
+      return;
+    }
+    this.#abandon(`the MCP server ${this.#parts.name} sent ${text}, and nobody can tell what it answers`);
+  }
+
+  /** A server that has been asked something has to give a sign of life. */
+  #expectWord(): void {
+    const { name, limits, clock } = this.#parts;
+    if (this.#hasSpoken || this.#callOff) return;
+    this.#callOff = clock.after(limits.startMs, () =>
+      this.#abandon(`the MCP server ${name} did not answer within ${limits.startMs} ms of its start`),
+    );
+  }
+
+  #abandon(text: string): void {
+    this.#die({ text, delivered: true });
+    this.#link?.close().catch((error) => this.#parts.faults.note("server_lost", textOf(error), error));
+  }
+
+  #die(loss: Loss): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#callOff?.();
+    if (!this.#isUnwanted) this.#parts.faults.note("server_lost", loss.text);
+    this.#events.over();
+    for (const resolve of this.#waiting.values()) resolve({ loss });
+    this.#waiting.clear();
+  }
+
+  #gone(): string {
+    return `the MCP server ${this.#parts.name} is gone`;
+  }
+}
+
+/** An answer that says nothing is an error, or whoever asked would be none the wiser. */
+function complete(response: Message): Message {
+  if (Object.hasOwn(response, "result") || errorIn(response)) return response;
+  const message = "the server answered with neither a result nor an error";
+  return { ...response, error: { code: RPC.internal, message } };
+}
+
+/** Ids of ours are whole numbers; some servers give them back with a decimal point. */
+function numberOf(id: unknown): number | undefined {
+  if (JSON.isRawJSON(id)) return Number(id.rawJSON);
+  return typeof id === "number" ? id : undefined;
+}

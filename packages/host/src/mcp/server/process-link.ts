@@ -1,0 +1,127 @@
+import type { Clock } from "@reins/supervisor";
+import { KeptOutput } from "../../process/kept-output.ts";
+import { settledWithin } from "../deadline.ts";
+import type { McpLimits } from "../limits.ts";
+import type { StdioServer } from "../server-entry.ts";
+import { LineWriter } from "../wire/line-writer.ts";
+import { Lines } from "../wire/lines.ts";
+import { isObject, type Message, readMessages } from "../wire/message.ts";
+import type { Secrets } from "./secrets.ts";
+import type { OpenLink, ServerEvents, ServerLink } from "./server-link.ts";
+import type { Exit, SpawnedServer, SpawnServer } from "./spawn.ts";
+
+/** What it takes to start a server as a process. */
+export interface ProcessParts {
+  readonly server: StdioServer;
+  readonly cwd: string;
+  /** What every server gets; the declaration adds to it. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly spawn: SpawnServer;
+  readonly secrets: Secrets;
+  readonly limits: McpLimits;
+  readonly clock: Clock;
+}
+
+/** As much of either end of what a server complains of is kept. */
+const KEPT_STDERR_BYTES = 2_048;
+/** How long the rest of what an ended process wrote may take to arrive. */
+const LAST_WORDS_MS = 1_000;
+
+/** Starts the server's program and speaks to it by lines. */
+export function processLink(parts: ProcessParts): OpenLink {
+  const { server, cwd, environment, spawn } = parts;
+  const env = { ...environment, ...Object.fromEntries(server.env.map(({ name, value }) => [name, value])) };
+  return async (events) => new ProcessLink(await spawn(server.command, server.args, env, cwd), parts, events);
+}
+
+class ProcessLink implements ServerLink {
+  readonly #child: SpawnedServer;
+  readonly #parts: ProcessParts;
+  readonly #events: ServerEvents;
+  readonly #stderr = new KeptOutput(KEPT_STDERR_BYTES);
+  readonly #writer: LineWriter;
+  readonly #gone = Promise.withResolvers<void>();
+  #fault: string | undefined;
+
+  constructor(child: SpawnedServer, parts: ProcessParts, events: ServerEvents) {
+    this.#child = child;
+    this.#parts = parts;
+    this.#events = events;
+    this.#writer = new LineWriter(child.stdin, parts.limits.bufferedBytes);
+    const lines = this.#lines();
+    const spoken = Promise.withResolvers<void>();
+    child.stdout.on("data", (chunk: Buffer) => lines.push(chunk));
+    child.stdout.once("close", () => spoken.resolve());
+    child.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
+    // A pipe that breaks has a dead process at its other end, and that is told below.
+    for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.on("error", () => {});
+    child.stdout.once("end", () => void this.#awaitExit());
+    void child.exited.then((exit) => this.#leave(exit, lines, spoken.promise));
+  }
+
+  send(message: Message): void {
+    if (this.#writer.write(message) === "unread") this.#end("does not take its input");
+  }
+
+  cancel(_id: number, notification: Message): void {
+    this.send(notification);
+  }
+
+  async close(): Promise<void> {
+    const { limits, clock } = this.#parts;
+    this.#child.stdin.end();
+    await settledWithin(this.#child.exited, limits.stopMs, clock);
+    await this.#child.kill();
+    await this.#gone.promise;
+  }
+
+  #lines(): Lines {
+    return new Lines(
+      {
+        line: (text) => this.#read(text),
+        refused: (fault, id) => this.#events.skipped(fault === "too_large" ? fault : "malformed", id),
+      },
+      this.#parts.limits.messageBytes,
+    );
+  }
+
+  #read(text: string): void {
+    for (const message of readMessages(text) ?? [undefined]) {
+      if (isObject(message)) this.#events.message(message);
+      else this.#events.skipped("malformed");
+    }
+  }
+
+  /** The end of its output is usually the first that is seen of a process that ends. */
+  async #awaitExit(): Promise<void> {
+    const left = await settledWithin(this.#child.exited, LAST_WORDS_MS, this.#parts.clock);
+    if (!left) this.#end("closed its output");
+  }
+
+  /** Ends a process that is of no use any more, for a reason that is told in place of its exit code. */
+  #end(fault: string): void {
+    this.#fault ??= fault;
+    void this.#child.kill();
+  }
+
+  async #leave(exit: Exit, lines: Lines, spoken: Promise<void>): Promise<void> {
+    // Something it started may hold the pipe open.
+    await this.#child.kill();
+    await settledWithin(spoken, LAST_WORDS_MS, this.#parts.clock);
+    lines.end();
+    const stderr = this.#parts.secrets.hide(this.#lastWords());
+    const how = exit.signal ? `was ended by ${exit.signal}` : `ended with exit code ${exit.code}`;
+    const what = this.#fault ? `${this.#fault} and ${how}` : how;
+    this.#events.closed({
+      text: `the MCP server ${this.#parts.server.name} ${what}${stderr && `; its last words: ${stderr}`}`,
+      delivered: true,
+      data: { exitCode: exit.code, signal: exit.signal, stderr },
+    });
+    this.#gone.resolve();
+  }
+
+  #lastWords(): string {
+    const { head, tail, omitted } = this.#stderr.read();
+    return `${head}${omitted > 0 ? " … " : ""}${tail}`.trim();
+  }
+}

@@ -1,0 +1,176 @@
+import type { Clock } from "@reins/supervisor";
+import { pause, settledWithin } from "../deadline.ts";
+import type { Faults } from "../faults.ts";
+import type { McpLimits } from "../limits.ts";
+import { textOf } from "../mcp-error.ts";
+import type { Message } from "../wire/message.ts";
+import { Backoff } from "./backoff.ts";
+import { Handshake } from "./handshake.ts";
+import { Life, type Spontaneous } from "./life.ts";
+import type { Secrets } from "./secrets.ts";
+import type { Answer, Loss, OpenLink, Sending } from "./server-link.ts";
+
+/** A request that is on its way. */
+export interface Asked {
+  /** The id by which the server knows it. */
+  readonly id: number;
+  /** Always settles, and never rejects. */
+  readonly answer: Promise<Answer>;
+  /** Tells the server that nobody waits any more; it may still answer. */
+  cancel(notification: Message): void;
+}
+
+/** What an {@link Upstream} is made of. */
+export interface UpstreamParts {
+  readonly name: string;
+  readonly open: OpenLink;
+  readonly secrets: Secrets;
+  readonly limits: McpLimits;
+  readonly clock: Clock;
+  readonly faults: Faults;
+}
+
+/** What an {@link Upstream} has to tell. */
+export interface UpstreamEvents extends Spontaneous {
+  /** The server ended, and with it all that it asked. */
+  over(): void;
+  /** It was started again, and may have other tools than before. */
+  restarted(): void;
+}
+
+/** A request under our id. */
+type Numbered = Message & { readonly id: number };
+
+type Opened = { readonly life: Life } | { readonly loss: Loss };
+
+/** The server's side of a conversation: started when it is first asked, and again after it ended. */
+export class Upstream {
+  readonly #parts: UpstreamParts;
+  readonly #events: UpstreamEvents;
+  readonly #backoff: Backoff;
+  readonly #handshake = new Handshake();
+  readonly #end = new AbortController();
+  readonly #lives = new Set<Life>();
+  #generation = 0;
+  #opening: Promise<Opened> | undefined;
+  #lastId = 0;
+
+  constructor(parts: UpstreamParts, events: UpstreamEvents) {
+    this.#parts = parts;
+    this.#events = events;
+    this.#backoff = new Backoff(parts.limits, parts.clock);
+  }
+
+  /** Asks the server, under an id of ours. */
+  ask(message: Message, sending?: Sending): Asked {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const unwanted = new AbortController();
+    const cancel = (notification: Message) => {
+      unwanted.abort();
+      void this.#running()?.then((life) => life?.cancel(id, notification));
+    };
+    return { id, answer: this.#answer({ ...message, id }, sending, unwanted.signal), cancel };
+  }
+
+  /** Tells the server, if it runs; nobody starts a server to tell it something. */
+  tell(message: Message): void {
+    void this.#running()?.then((life) => life?.send(message));
+  }
+
+  /** Ends the server. What is under way is lost, and so is what is asked later. */
+  async close(): Promise<void> {
+    this.#end.abort();
+    const closeAll = () => Promise.all([...this.#lives].map((life) => life.close()));
+    await closeAll();
+    await this.#opening;
+    await closeAll();
+  }
+
+  async #answer(message: Numbered, sending: Sending | undefined, unwanted: AbortSignal): Promise<Answer> {
+    const isIntroduction = message.method === "initialize";
+    for (let attempt = 1; ; attempt += 1) {
+      const opened = await this.#ready(isIntroduction);
+      if ("loss" in opened) return opened;
+      if (unwanted.aborted)
+        return { loss: { text: "it was cancelled before it was sent", delivered: false } };
+      const answer = await opened.life.ask(message, sending);
+      if ("loss" in answer && answer.loss.forgotten && attempt === 1) continue;
+      if (isIntroduction && "response" in answer) this.#handshake.note(message, answer.response);
+      return answer;
+    }
+  }
+
+  #running(): Promise<Life | undefined> | undefined {
+    return this.#opening?.then((opened) => ("life" in opened ? opened.life : undefined));
+  }
+
+  /** The server as it runs, started if need be. All who ask meanwhile wait in the order in which they came. */
+  #ready(isIntroduction: boolean): Promise<Opened> {
+    if (this.#opening) return this.#opening;
+    this.#generation += 1;
+    const generation = this.#generation;
+    this.#opening = this.#open(isIntroduction, generation).then((opened) => {
+      if ("loss" in opened) this.#forget(generation);
+      return opened;
+    });
+    return this.#opening;
+  }
+
+  #forget(generation: number): void {
+    if (this.#generation === generation) this.#opening = undefined;
+  }
+
+  async #open(isIntroduction: boolean, generation: number): Promise<Opened> {
+    const { name, open, clock, secrets, faults } = this.#parts;
+    await pause(this.#backoff.wait, clock, this.#end.signal);
+    if (this.#end.signal.aborted) return lost(`the MCP server ${name} is closed`);
+    this.#backoff.started();
+    const life = this.#newLife(generation);
+    try {
+      await life.begin(open, this.#end.signal);
+    } catch (error) {
+      this.#lives.delete(life);
+      this.#backoff.failed();
+      const text = secrets.hide(`the MCP server ${name} could not be started: ${textOf(error)}`);
+      faults.note("server_lost", text, error);
+      return lost(text);
+    }
+    const fault = this.#handshake.isDone && !isIntroduction ? await this.#introduce(life) : undefined;
+    if (fault === undefined) return { life };
+    await life.close();
+    return lost(`the MCP server ${name} ${fault}`);
+  }
+
+  #newLife(generation: number): Life {
+    const { request, notification } = this.#events;
+    const over = () => {
+      this.#forget(generation);
+      if (!this.#end.signal.aborted) this.#backoff.failed();
+      this.#events.over();
+    };
+    const life = new Life(this.#parts, { request, notification, over, gone: () => this.#lives.delete(life) });
+    this.#lives.add(life);
+    return life;
+  }
+
+  /** Introduces the agent to a server that was started again. Gives a reason why that did not work. */
+  async #introduce(life: Life): Promise<string | undefined> {
+    const { limits, clock } = this.#parts;
+    this.#lastId += 1;
+    const answer = life.ask({ ...this.#handshake.request(), id: this.#lastId }, undefined);
+    if (!(await settledWithin(answer, limits.startMs, clock)))
+      return "did not answer when it was started again";
+    const answered = await answer;
+    if ("loss" in answered) return "ended when it was started again";
+    const fault = this.#handshake.fault(answered.response);
+    if (fault !== undefined) return fault;
+    life.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    this.#events.restarted();
+    return undefined;
+  }
+}
+
+function lost(text: string): Opened {
+  return { loss: { text, delivered: false } };
+}

@@ -1,0 +1,47 @@
+import { createHash } from "node:crypto";
+import { canonicalJson } from "@reins/ledger";
+import type { McpTool } from "../gate.ts";
+import { toNearlyPlain } from "../wire/exact-json.ts";
+import { isObject, type Message } from "../wire/message.ts";
+import { hidesText, visibleProse } from "./visible.ts";
+
+/** A tool as it stands in a list, and as the agent gets to see it. */
+export interface Definition {
+  readonly tool: McpTool;
+  readonly listed: Message;
+}
+
+/** Reads a tool from a server's list. Nothing comes of one without a name, with a hidden one, or without end. */
+export function readDefinition(server: string, entry: unknown): Definition | undefined {
+  if (!isObject(entry)) return undefined;
+  const { name } = entry;
+  if (typeof name !== "string" || name === "" || hidesText(name)) return undefined;
+  try {
+    const listed = visibleProse(entry);
+    return { listed, tool: describe(server, name, entry, listed) };
+  } catch (error) {
+    // Nested deeper than the stack, a number beyond all bounds, half a surrogate pair: nothing that could be compared.
+    if (error instanceof Error) return undefined;
+    throw error;
+  }
+}
+
+function describe(server: string, name: string, entry: Message, listed: Message): McpTool {
+  const { description, annotations, inputSchema } = listed;
+  return {
+    server,
+    name,
+    ...(typeof description === "string" && { description }),
+    ...(annotations !== undefined && { annotations: toNearlyPlain(annotations) }),
+    ...(inputSchema !== undefined && { inputSchema: toNearlyPlain(inputSchema) }),
+    hash: fingerprint(entry),
+  };
+}
+
+/** Of everything that tells a model what the tool is, but not of icons and `_meta`, which servers vary freely. */
+function fingerprint({ title, description, inputSchema, outputSchema, annotations }: Message): string {
+  const told = { title, description, inputSchema, outputSchema, annotations };
+  return createHash("sha256")
+    .update(canonicalJson(toNearlyPlain(told)))
+    .digest("hex");
+}

@@ -1,0 +1,86 @@
+import { z } from "zod";
+import { fill, fillDeep } from "../agents/template.ts";
+import type { Conversation, OfferedTool } from "./conversation.ts";
+import { isRecord } from "./json.ts";
+import type { CallArguments } from "./step.ts";
+
+/** What the model means to do, in no agent's words. */
+export interface Intent {
+  readonly name: string;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+/** Makes, or replaces, a file. */
+export function writeFile(path: string, content: string): Intent {
+  return { name: "write_file", values: { path, content } };
+}
+
+/** Looks into a file. */
+export function readFile(path: string): Intent {
+  return { name: "read_file", values: { path } };
+}
+
+/** Runs a command line. */
+export function runCommand(command: string): Intent {
+  return { name: "run_command", values: { command } };
+}
+
+/** Calls a tool of an MCP server. */
+export function callMcpTool(
+  server: string,
+  tool: string,
+  given: Readonly<Record<string, unknown>> = {},
+): Intent {
+  return { name: "mcp_tool", values: { server, tool, arguments: given } };
+}
+
+/** One way an agent's tools can carry out an intent; `${…}` stands for what the intent holds. */
+export const Wording = z.strictObject({
+  tool: z.string(),
+  /** The group the tool is called under. */
+  namespace: z.string().optional(),
+  /** Arguments by name, or the whole text for a tool that takes one as it is. */
+  arguments: z.union([z.record(z.string(), z.unknown()), z.string()]),
+});
+export type Wording = z.infer<typeof Wording>;
+
+/** How an agent's tools carry out intents: by intent, the ways to try, best first. */
+export const Wordings = z.record(z.string(), z.array(Wording));
+export type Wordings = z.infer<typeof Wordings>;
+
+/** An intent in the words of the asking agent. */
+export interface WordedCall {
+  readonly tool: string;
+  readonly namespace?: string;
+  readonly arguments: CallArguments;
+}
+
+/** Puts an intent into the first words that the tools on offer understand; undefined when there are none. */
+export function wordIntent(
+  intent: Intent,
+  wordings: readonly Wordings[],
+  { tools }: Conversation,
+): WordedCall | undefined {
+  for (const wording of wordings.flatMap((each) => each[intent.name] ?? [])) {
+    const tool = fill(wording.tool, intent.values);
+    const namespace = wording.namespace === undefined ? undefined : fill(wording.namespace, intent.values);
+    const given = fillDeep(wording.arguments, intent.values);
+    if (typeof given !== "string" && !isRecord(given)) continue;
+    if (tools.some((offer) => understands(offer, tool, namespace, given))) {
+      return { tool, ...(namespace !== undefined && { namespace }), arguments: given };
+    }
+  }
+  return undefined;
+}
+
+function understands(
+  offer: OfferedTool,
+  tool: string,
+  namespace: string | undefined,
+  given: CallArguments,
+): boolean {
+  if (offer.name !== tool || offer.namespace !== namespace) return false;
+  if (typeof given === "string") return offer.freeform;
+  if (offer.freeform || !offer.required.every((name) => name in given)) return false;
+  return offer.properties.length === 0 || Object.keys(given).every((name) => offer.properties.includes(name));
+}

@@ -1,0 +1,7 @@
+/** Where a model is found. */
+export interface ModelEndpoint {
+  /** The address before any path of an API, without a slash at its end. */
+  readonly url: string;
+  readonly key: string;
+  readonly model: string;
+}

@@ -1,0 +1,149 @@
+import { execFileSync } from "node:child_process";
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { PrivateHome } from "./private-home.ts";
+
+let place: string;
+let from: string;
+const to = ".codex/auth.json";
+
+beforeEach(async () => {
+  place = await mkdtemp(join(tmpdir(), "private-home-"));
+  from = join(place, "user", "auth.json");
+  await mkdir(join(place, "user"));
+  await writeFile(from, '{"token":"old"}');
+  return () => rm(place, { recursive: true, force: true });
+});
+
+const prepare = (files: { path: string; text: string; mode?: number }[] = []) =>
+  PrivateHome.prepare({ folder: join(place, "agent"), credentials: [{ from, to }], files });
+const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
+const text = (path: string) => readFile(path, "utf8");
+
+test("home and temporary folder are the user's alone, and neither is in the other", async () => {
+  const { home, temporary } = await prepare();
+  expect([await modeOf(home), await modeOf(temporary)]).toEqual(["700", "700"]);
+  expect(home.startsWith(`${temporary}/`) || temporary.startsWith(`${home}/`)).toBe(false);
+});
+
+test("credentials are copies that only the user reads; settings are there as they were given", async () => {
+  const { home } = await prepare([
+    { path: ".config/agent/settings.json", text: "{}" },
+    { path: "bin/ask", text: "#!/bin/sh\n", mode: 0o700 },
+  ]);
+  const copy = join(home, to);
+  expect(await text(copy)).toBe('{"token":"old"}');
+  expect(await modeOf(copy)).toBe("600");
+  expect((await lstat(copy)).isSymbolicLink()).toBe(false);
+  expect(await modeOf(join(home, ".config/agent/settings.json"))).toBe("600");
+  expect(await modeOf(join(home, "bin/ask"))).toBe("700");
+});
+
+test("what the agent keeps stays, what it changed in its settings does not", async () => {
+  const files = [{ path: "settings.json", text: '{"ask":true}' }];
+  const { home } = await prepare(files);
+  await writeFile(join(home, "history"), "a session");
+  await writeFile(join(home, "settings.json"), '{"ask":false}');
+  await prepare(files);
+  expect(await text(join(home, "history"))).toBe("a session");
+  expect(await text(join(home, "settings.json"))).toBe('{"ask":true}');
+});
+
+test("a missing credential is none", async () => {
+  await rm(from);
+  const { home } = await prepare();
+  expect(await readdir(join(home, ".codex"))).toEqual([]);
+});
+
+test("a renewed credential goes back, once, and only the user can read it", async () => {
+  const home = await prepare();
+  await writeFile(join(home.home, to), '{"token":"new"}');
+  expect(await home.collect()).toEqual([{ credential: { from, to }, outcome: "collected" }]);
+  expect(await text(from)).toBe('{"token":"new"}');
+  expect(await modeOf(from)).toBe("600");
+  expect(await home.collect()).toMatchObject([{ outcome: "unchanged" }]);
+  expect(await readdir(join(place, "user"))).toEqual(["auth.json"]);
+});
+
+test("a credential that was renewed before Reins was killed is not lost", async () => {
+  const { home } = await prepare();
+  await writeFile(join(home, to), '{"token":"new"}');
+  await prepare();
+  expect(await text(from)).toBe('{"token":"new"}');
+  expect(await text(join(home, to))).toBe('{"token":"new"}');
+});
+
+test("what the user changed meanwhile is never overwritten, and is what the agent gets next", async () => {
+  const home = await prepare();
+  await writeFile(join(home.home, to), '{"token":"new"}');
+  await writeFile(from, '{"token":"logged in again"}');
+  expect(await home.collect()).toMatchObject([{ outcome: "conflict" }]);
+  await prepare();
+  expect(await text(from)).toBe('{"token":"logged in again"}');
+  expect(await text(join(home.home, to))).toBe('{"token":"logged in again"}');
+});
+
+test("a link that the agent put in place of its credential is not followed", async () => {
+  const home = await prepare();
+  const secret = join(place, "user", "id_ed25519");
+  await writeFile(secret, "a key");
+  await rm(join(home.home, to));
+  await symlink(secret, join(home.home, to));
+  expect(await home.collect()).toMatchObject([{ outcome: "unusable", error: { code: "unsafe_file" } }]);
+  expect(await text(from)).toBe('{"token":"old"}');
+});
+
+test("links that the agent put in place of folders and settings make way, and what they led to is untouched", async () => {
+  const files = [{ path: ".codex/config.toml", text: "ask = true" }];
+  const { home } = await prepare(files);
+  await rm(join(home, ".codex"), { recursive: true });
+  await symlink(join(place, "user"), join(home, ".codex"));
+  await prepare(files);
+  expect(await readdir(join(place, "user"))).toEqual(["auth.json"]);
+  expect((await lstat(join(home, ".codex"))).isSymbolicLink()).toBe(false);
+  await rm(join(home, ".codex/config.toml"));
+  await symlink(from, join(home, ".codex/config.toml"));
+  await prepare(files);
+  expect(await text(from)).toBe('{"token":"old"}');
+  expect(await text(join(home, ".codex/config.toml"))).toBe("ask = true");
+});
+
+test("a pipe in place of a credential keeps nobody waiting", async () => {
+  const home = await prepare();
+  await rm(join(home.home, to));
+  execFileSync("/bin/sh", ["-c", `mkfifo "$0"`, join(home.home, to)]);
+  expect(await home.collect()).toMatchObject([{ outcome: "unusable" }]);
+});
+
+test("the user's own file has to be a plain one, though its folder may be linked", async () => {
+  const linked = join(place, "linked");
+  await symlink(join(place, "user"), linked);
+  const credentials = (path: string) => ({
+    folder: join(place, "agent"),
+    credentials: [{ from: path, to }],
+    files: [],
+  });
+  const { home } = await PrivateHome.prepare(credentials(join(linked, "auth.json")));
+  expect(await text(join(home, to))).toBe('{"token":"old"}');
+  await symlink(from, join(place, "link.json"));
+  await expect(PrivateHome.prepare(credentials(join(place, "link.json")))).rejects.toMatchObject({
+    code: "unsafe_file",
+  });
+});
+
+test.each(["../outside", "/etc/passwd", "a/../../b", "", "a//b"])(
+  "%j is no place in a home",
+  async (path) => {
+    await expect(prepare([{ path, text: "" }])).rejects.toMatchObject({ code: "unsafe_file" });
+  },
+);
+
+test("a home made for others to see is closed", async () => {
+  const folder = join(place, "agent");
+  await mkdir(folder, { mode: 0o755 });
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await prepare();
+  expect(await modeOf(folder)).toBe("700");
+});

@@ -1,0 +1,133 @@
+import { PassThrough } from "node:stream";
+import { setImmediate as turn } from "node:timers/promises";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { MessageFault } from "./fault.ts";
+import { type JsonObject, type MessageListener, MessageReader } from "./message-reader.ts";
+
+function reading(message: MessageListener, maxLineBytes = 1_000) {
+  const stream = new PassThrough();
+  const faults: MessageFault[] = [];
+  const reader = new MessageReader(stream, maxLineBytes, { message, fault: (fault) => faults.push(fault) });
+  return { stream, reader, faults };
+}
+
+async function read(chunks: readonly (string | Buffer)[], maxLineBytes?: number) {
+  const messages: JsonObject[] = [];
+  const { stream, reader, faults } = reading((message) => void messages.push(message), maxLineBytes);
+  for (const chunk of chunks) stream.write(chunk);
+  stream.end();
+  await reader.ended;
+  return { messages, faults: faults.map(({ kind, excerpt }) => [kind, excerpt]) };
+}
+
+test("a message is an object on a line of its own; blank lines and CRLF are tolerated", async () => {
+  expect(await read(['{"a":1}\n\n{"b":2}\r\n\r\n{"c":3}'])).toEqual({
+    messages: [{ a: 1 }, { b: 2 }, { c: 3 }],
+    faults: [],
+  });
+});
+
+test("it does not matter how the bytes come", async () => {
+  const cuts = fc.array(fc.nat(400), { maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.dictionary(fc.string(), fc.jsonValue())), cuts, async (messages, at) => {
+      const bytes = Buffer.from(messages.map((message) => `${JSON.stringify(message)}\n`).join(""));
+      const ends = [...at, bytes.length].map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b);
+      const chunks = ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
+      const found = await read(chunks, 100_000);
+      expect(JSON.stringify(found.messages)).toBe(
+        JSON.stringify(messages.map((one) => JSON.parse(JSON.stringify(one)))),
+      );
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test("what is no message is told, shortened, and skipped", async () => {
+  const half = Buffer.from("é").subarray(0, 1);
+  const { messages, faults } = await read([
+    "Listening…\n[1]\n",
+    half,
+    `\n"x"\n${"y".repeat(500)}\n{"a":1}\n`,
+  ]);
+  expect(messages).toEqual([{ a: 1 }]);
+  expect(faults).toEqual([
+    ["not_a_message", "Listening…"],
+    ["not_a_message", "[1]"],
+    ["not_a_message", "\ufffd"],
+    ["not_a_message", '"x"'],
+    ["not_a_message", "y".repeat(200)],
+  ]);
+});
+
+test("a line beyond the bound is told once, thrown away whole, and the next one is read", async () => {
+  const long = `{"a":"${"x".repeat(200)}"}`;
+  const excerpt = long.slice(0, 200);
+  const expected = { messages: [{ b: 1 }], faults: [["line_too_long", excerpt]] };
+  expect(await read([`${long}\n{"b":1}\n`], 100)).toEqual(expected);
+  expect(await read([`{"b":1}\n${long}\n`], 100)).toEqual(expected);
+  const exact = JSON.stringify({ a: "x".repeat(92) });
+  expect(await read([exact.slice(0, 50), `${exact.slice(50)}\n${exact}\n`], 100)).toMatchObject({
+    faults: [],
+  });
+  expect(await read([long.slice(0, 60), long.slice(60), '\n{"b":1}\n'], 100)).toMatchObject({
+    messages: [{ b: 1 }],
+    faults: [["line_too_long", long.slice(0, 60)]],
+  });
+});
+
+test("while a listener takes its time nobody else is served, and before long nothing is read", async () => {
+  const taken: unknown[] = [];
+  const free = Promise.withResolvers<void>();
+  const { stream, reader } = reading(async ({ n }) => {
+    taken.push(n);
+    if (n === 1) await free.promise;
+  });
+  const line = (n: number) => `{"n":${n},"text":"${"x".repeat(900)}"}\n`;
+  for (let n = 0; n < 1_000; n += 1) stream.write(line(n));
+  for (let wait = 0; wait < 10; wait += 1) await turn();
+  expect(taken).toEqual([0, 1]);
+  expect(stream.writableNeedDrain).toBe(true);
+  expect(reader.delivering).toBe(true);
+  stream.end();
+  free.resolve();
+  await reader.ended;
+  expect(taken).toEqual(Array.from({ length: 1_000 }, (_, n) => n));
+});
+
+test("a listener that fails is told, and the next message comes all the same", async () => {
+  const taken: unknown[] = [];
+  const { stream, reader, faults } = reading(({ n }) => {
+    taken.push(n);
+    if (n === 1) throw new Error("at once");
+    return n === 2 ? Promise.reject(new Error("later")) : undefined;
+  });
+  stream.end('{"n":1}\n{"n":2}\n{"n":3}\n');
+  await reader.ended;
+  expect(taken).toEqual([1, 2, 3]);
+  expect(faults.map(({ kind, cause }) => [kind, String(cause)])).toEqual([
+    ["listener_failed", "Error: at once"],
+    ["listener_failed", "Error: later"],
+  ]);
+});
+
+test("a line that comes byte by byte costs what its bytes do", async () => {
+  const bytes = Buffer.from(`{"a":"${"x".repeat(20_000)}"}\n`);
+  const { messages } = await read(
+    [...bytes].map((byte) => Buffer.from([byte])),
+    100_000,
+  );
+  expect(messages).toEqual([{ a: "x".repeat(20_000) }]);
+});
+
+test("once closed, it delivers nothing more", async () => {
+  const taken: unknown[] = [];
+  const { stream, reader } = reading(async ({ n }) => {
+    taken.push(n);
+    if (n === 2) reader.close();
+  });
+  stream.write('{"n":1}\n{"n":2}\n{"n":3}\n');
+  await reader.ended;
+  expect(taken).toEqual([1, 2]);
+});

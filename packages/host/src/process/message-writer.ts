@@ -1,0 +1,72 @@
+import type { Writable } from "node:stream";
+import type { JsonObject } from "./message-reader.ts";
+import { ProcessError } from "./process-error.ts";
+
+/** How many lines of the greatest length may wait for a process that does not read. */
+const LINES_WAITING = 2;
+
+/** Writes a message per line to a stream; those of one turn of the event loop go out together. */
+export class MessageWriter {
+  readonly #stream: Writable;
+  readonly #maxLineBytes: number;
+  #waiting: PromiseWithResolvers<void> | undefined;
+  #closed: ProcessError | undefined;
+  #corked = false;
+
+  constructor(stream: Writable, maxLineBytes: number) {
+    this.#stream = stream;
+    this.#maxLineBytes = maxLineBytes;
+    stream.on("drain", () => this.#drained());
+    stream.on("error", (cause) => this.#fail("The process does not take messages any more.", cause));
+    stream.on("close", () => this.#fail("The process does not take messages any more."));
+  }
+
+  /** Sends a message; settles when there is room for another. */
+  async send(message: JsonObject): Promise<void> {
+    if (this.#closed) throw this.#closed;
+    const line = `${JSON.stringify(message)}\n`;
+    if (line.length > this.#maxLineBytes)
+      throw new ProcessError(
+        "too_large",
+        `A message of ${line.length} characters is longer than the ${this.#maxLineBytes} that a line may have.`,
+      );
+    if (this.#stream.writableLength > LINES_WAITING * this.#maxLineBytes)
+      throw new ProcessError("backed_up", "The process does not read, and too much waits for it.");
+    this.#cork();
+    if (this.#stream.write(line)) return;
+    this.#waiting ??= Promise.withResolvers();
+    await this.#waiting.promise;
+  }
+
+  /** Sends what waits, then ends the stream. */
+  end(): void {
+    this.#stream.end();
+    this.#closed ??= new ProcessError("gone", "The input of the process has been closed.");
+  }
+
+  /** Fails what waits and whatever is sent from now on. */
+  close(reason: string): void {
+    this.#fail(reason);
+  }
+
+  #cork(): void {
+    if (this.#corked) return;
+    this.#corked = true;
+    this.#stream.cork();
+    process.nextTick(() => {
+      this.#corked = false;
+      this.#stream.uncork();
+    });
+  }
+
+  #drained(): void {
+    this.#waiting?.resolve();
+    this.#waiting = undefined;
+  }
+
+  #fail(reason: string, cause?: unknown): void {
+    this.#closed ??= new ProcessError("gone", reason, { cause });
+    this.#waiting?.reject(this.#closed);
+    this.#waiting = undefined;
+  }
+}

@@ -1,0 +1,93 @@
+import { realpath } from "node:fs/promises";
+import type { Launch } from "../process/launch.ts";
+import { findCommand } from "../process/spawn.ts";
+import type { Confinement } from "./confinement.ts";
+import { detectSandbox, isolationArguments, type Sandbox } from "./detect.ts";
+import { isHidden, mountArguments } from "./mounts.ts";
+import type { NetworkAttempt } from "./network/host-proxy.ts";
+import { narrowNetwork } from "./network/narrow.ts";
+import { SandboxError } from "./sandbox-error.ts";
+import { type View, viewOf } from "./view.ts";
+
+/** What confining needs beside the confinement. */
+export interface ConfineOptions {
+  /** A sandbox that was found to work; by default it is looked for. */
+  readonly sandbox?: Sandbox;
+  /** Told of each host that a confined agent wants to reach, where only some may be. */
+  readonly onNetwork?: (attempt: NetworkAttempt) => void;
+}
+
+/** A launch into a sandbox, and what has to stay while it runs. */
+export interface Confined {
+  readonly launch: Launch;
+  close(): Promise<void>;
+}
+
+/** Wraps a launch so that the operating system keeps it to its confinement. Fails rather than confine by halves. */
+export async function confine(
+  launch: Launch,
+  confinement: Confinement,
+  options: ConfineOptions = {},
+): Promise<Confined> {
+  const sandbox = options.sandbox ?? (await workingSandbox());
+  const narrowed = await narrowNetwork(confinement.network, options.onNetwork ?? (() => undefined));
+  try {
+    const binds = [...(confinement.binds ?? []), ...narrowed.binds];
+    const view = await viewOf({ ...confinement, binds });
+    const inside = [...narrowed.command, await visibleCommand(launch, view), ...launch.args];
+    const args = [
+      ...isolationArguments(sandbox, {
+        network: confinement.network === "open",
+        nested: confinement.nested ?? false,
+      }),
+      ...mountArguments(view.mounts, view.links),
+      ...["--chdir", await visibleFolder(launch, view), "--", ...inside],
+    ];
+    const { confinement: _, ...plain } = launch;
+    const env = { ...launch.env, HOME: view.home, TMPDIR: view.temporary };
+    return {
+      launch: { ...plain, command: sandbox.path, args, env, cwd: "/" },
+      close: () => narrowed.close(),
+    };
+  } catch (error) {
+    await narrowed.close();
+    throw error;
+  }
+}
+
+async function workingSandbox(): Promise<Sandbox> {
+  const status = await detectSandbox();
+  if (status.available) return status;
+  throw new SandboxError("unavailable", `The agent was to be confined: ${status.reason}`, status.remedy);
+}
+
+async function visibleCommand({ command, env, cwd, label }: Launch, { mounts }: View): Promise<string> {
+  const path = await findCommand(command, env.PATH ?? "", cwd);
+  if (path === undefined)
+    throw new SandboxError(
+      "missing",
+      `${label}: ${command} is not a command that can be run.`,
+      "Is it installed?",
+    );
+  for (const seen of [path, await realpath(path)])
+    if (isHidden(seen, mounts))
+      throw new SandboxError(
+        "hidden",
+        `${label}: ${seen} is not seen from inside the sandbox.`,
+        "Bind the folder it is in.",
+      );
+  return path;
+}
+
+async function visibleFolder({ cwd, label }: Launch, { mounts }: View): Promise<string> {
+  const folder = await realpath(cwd).catch(() => undefined);
+  if (folder === undefined)
+    throw new SandboxError("missing", `${label}: ${cwd} is not a folder.`, "Start it in one that exists.");
+  if (isHidden(folder, mounts))
+    throw new SandboxError(
+      "hidden",
+      `${label}: ${cwd} is not seen from inside the sandbox.`,
+      "Start it in one of the roots.",
+    );
+  return folder;
+}

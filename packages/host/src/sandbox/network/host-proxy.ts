@@ -1,0 +1,172 @@
+import { once } from "node:events";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  request as sendRequest,
+} from "node:http";
+import type { Socket } from "node:net";
+import { type Duplex, pipeline } from "node:stream";
+import { dial, type FindAddresses } from "./dial.ts";
+import { type HostRule, normalHost, ruleFor } from "./host-rules.ts";
+
+/** A host that a confined agent wanted to reach. */
+export interface NetworkAttempt {
+  readonly host: string;
+  readonly port: number;
+  readonly allowed: boolean;
+  /** Why it was not reached, even if it was allowed. */
+  readonly reason?: string;
+}
+
+/** What a proxy needs to know. */
+export interface HostProxyOptions {
+  readonly rules: readonly HostRule[];
+  readonly onAttempt: (attempt: NetworkAttempt) => void;
+  readonly findAddresses?: FindAddresses;
+}
+
+/** How many connections one agent may have under way. */
+const CONNECTIONS = 512;
+/** What concerns one hop only. */
+const HOP_BY_HOP = [
+  "connection",
+  "keep-alive",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "upgrade",
+];
+const REFUSED = { 400: "Bad Request", 403: "Forbidden", 502: "Bad Gateway" };
+
+/** A proxy for HTTP on a Unix socket, which reaches the hosts that rules name and no others. */
+export class HostProxy {
+  readonly #server: Server;
+  readonly #options: HostProxyOptions;
+  readonly #sockets = new Set<Duplex>();
+
+  private constructor(options: HostProxyOptions) {
+    this.#options = options;
+    this.#server = createServer((request, response) => void this.#request(request, response));
+    this.#server.maxConnections = CONNECTIONS;
+    this.#server.on("connect", (request, socket, head) => void this.#tunnel(request, socket, head));
+    this.#server.on("connection", (socket: Socket) => this.#keep(socket));
+  }
+
+  /** Listens on a Unix socket. */
+  static async listen(path: string, options: HostProxyOptions): Promise<HostProxy> {
+    const proxy = new HostProxy(options);
+    proxy.#server.listen(path);
+    await once(proxy.#server, "listening");
+    return proxy;
+  }
+
+  /** Ends at once, and with it whatever is under way. */
+  async close(): Promise<void> {
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  async #tunnel({ url = "" }: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
+    // What breaks here is the agent's connection, and its alone.
+    client.on("error", () => client.destroy());
+    const upstream = await this.#reach(URL.parse(`http://${url}/`), portIn(url));
+    if (!(upstream instanceof Refusal)) {
+      client.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+      upstream.write(head);
+      pipeline(client, upstream, client, () => undefined);
+      return;
+    }
+    const body = `${upstream.reason}\n`;
+    client.end(
+      `HTTP/1.1 ${upstream.status} ${REFUSED[upstream.status]}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    );
+  }
+
+  async #request(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = URL.parse(request.url ?? "");
+    const target = url?.protocol === "http:" ? url : null;
+    const upstream = await this.#reach(target, Number(target?.port || 80));
+    if (upstream instanceof Refusal || target === null) {
+      const { status, reason } = upstream instanceof Refusal ? upstream : new Refusal(400, "not for a proxy");
+      request.resume();
+      response.writeHead(status, { "content-type": "text/plain", connection: "close" }).end(`${reason}\n`);
+      return;
+    }
+    const outgoing = sendRequest({
+      // With this, Node keeps no connection for another request, which it would lead to the wrong host.
+      createConnection: () => upstream,
+      method: request.method,
+      path: target.pathname + target.search,
+      headers: { ...headersFor(request), host: target.host },
+    });
+    outgoing.on("response", (incoming) => {
+      response.writeHead(incoming.statusCode ?? 502, incoming.headers);
+      pipeline(incoming, response, () => undefined);
+    });
+    pipeline(request, outgoing, (error) => {
+      if (!error) return;
+      upstream.destroy();
+      response.destroy();
+    });
+    outgoing.on("error", () => response.destroy());
+    response.on("close", () => upstream.destroy());
+  }
+
+  /** Connects to where an agent wants to go, if it may, and tells of it either way. */
+  async #reach(url: URL | null, port: number): Promise<Socket | Refusal> {
+    const host = url && normalHost(url.hostname);
+    if (!host || !(port > 0 && port < 65_536)) return new Refusal(400, "not the address of a host");
+    const { rules, onAttempt, findAddresses } = this.#options;
+    const rule = ruleFor(host, port, rules);
+    if (rule === undefined) {
+      const reason = `${host}:${port} is not among the hosts that may be reached`;
+      onAttempt({ host, port, allowed: false, reason });
+      return new Refusal(403, reason);
+    }
+    try {
+      const socket = await dial(host, port, rule, findAddresses);
+      this.#keep(socket);
+      onAttempt({ host, port, allowed: true });
+      return socket;
+    } catch (error) {
+      const reason = `${host}:${port} was not reached: ${error instanceof Error ? error.message : String(error)}`;
+      onAttempt({ host, port, allowed: true, reason });
+      return new Refusal(502, reason);
+    }
+  }
+
+  #keep(socket: Duplex): void {
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    socket.on("error", () => socket.destroy());
+  }
+}
+
+/** Why somebody is not let through. */
+class Refusal {
+  readonly status: keyof typeof REFUSED;
+  readonly reason: string;
+
+  constructor(status: keyof typeof REFUSED, reason: string) {
+    this.status = status;
+    this.reason = reason;
+  }
+}
+
+/** The port in `host:port`; an address without one leads nowhere. */
+function portIn(authority: string): number {
+  return Number(/:(\d{1,5})$/.exec(authority)?.[1] ?? Number.NaN);
+}
+
+function headersFor({ headers }: IncomingMessage): Record<string, string | string[]> {
+  const named = (headers.connection ?? "").toLowerCase().split(/ *, */);
+  const kept: Record<string, string | string[]> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined && !HOP_BY_HOP.includes(name) && !named.includes(name)) kept[name] = value;
+  return kept;
+}

@@ -1,7 +1,8 @@
-import { resultDraft } from "@reins/supervisor";
+import { lifecycleDraft, resultDraft } from "@reins/supervisor";
+import { membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { fill } from "../agents/template.ts";
-import type { McpCall, McpDecision, McpGate, McpOutcome } from "../mcp/gate.ts";
+import type { McpCall, McpDecision, McpGate, McpOutcome, McpTool } from "../mcp/gate.ts";
 import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
@@ -18,7 +19,8 @@ export function mcpGate(context: GovernorContext, session: GovernedSession): Mcp
   return {
     mayUse({ server, name }) {
       for (const seen of namesInAgent(context.entry, server, name)) session.mcpTools.add(seen);
-      return true;
+      const subject = subjectIn(context, session, "performed");
+      return context.harness.supervisor.mayUse(mcpToolName(server, name), subject);
     },
     decide: (call, signal) => decideCall(context, session, call, signal, entries),
     async report(call, outcome) {
@@ -26,6 +28,8 @@ export function mcpGate(context: GovernorContext, session: GovernedSession): Mcp
       entries.delete(call.id);
       await reportCall(context, session, call, { entry, outcome });
     },
+    refused: (call, reason) => noteRefused(context, session, call, reason),
+    changed: ({ before, after }) => noteChanged(context, session, before, after),
   };
 }
 
@@ -82,4 +86,40 @@ async function reportCall(
   const settled = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
   const tool = mcpToolName(call.server, call.tool);
   recordIn(context, session, [resultDraft(subject, { tool, outcome: outcome.kind }, settled)]);
+}
+
+/** A call that was refused without being decided is on the record too. */
+function noteRefused(
+  context: GovernorContext,
+  session: GovernedSession,
+  call: McpCall,
+  reason: string,
+): void {
+  const subject = subjectIn(context, session, "performed");
+  const tool = mcpToolName(call.server, call.tool);
+  const draft = resultDraft(subject, { tool, outcome: "refused" }, undefined);
+  const payload = { ...membersOf(draft.payload), enforcement: "performed", reason };
+  recordIn(context, session, [{ ...draft, tags: ["refused"], payload }]);
+}
+
+/** A server that describes a tool differently than before is shown and recorded: the description is what a model obeys. */
+async function noteChanged(
+  context: GovernorContext,
+  session: GovernedSession,
+  before: McpTool,
+  after: McpTool,
+): Promise<void> {
+  const subject = subjectIn(context, session, "performed");
+  const tool = mcpToolName(after.server, after.name);
+  const draft = lifecycleDraft(subject, "tool_changed");
+  const payload = {
+    ...membersOf(draft.payload),
+    tool,
+    before: before.hash ?? null,
+    after: after.hash ?? null,
+  };
+  recordIn(context, session, [{ ...draft, target: tool, payload }]);
+  const text = `The MCP tool ${tool} is described differently than before.`;
+  const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text } };
+  await context.clients(session).notify("session/update", { sessionId: session.id, update });
 }

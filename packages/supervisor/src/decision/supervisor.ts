@@ -121,6 +121,23 @@ export class Supervisor {
   }
 
   /**
+   * Whether whatever a subject might do with a tool would be blocked, so that it need not be offered. Nothing is decided
+   * or recorded by it.
+   */
+  mayUse(tool: string, subject: Subject): boolean {
+    const policy = this.#options.policyFor(subject.tenant);
+    if (!policy) return false;
+    const at = this.#clock.now().getTime();
+    const base = { tool, effects: [], doubts: [], claims: {}, arguments: {} };
+    const counters = this.#standings.of(subject.tenant)?.history.counters(subject, at) ?? {};
+    // Seen as harmless as it could be, and as dark: one of the two is enough to offer it.
+    return [false, true].some((opaque) => {
+      const action = { ...base, opaque };
+      return policy.decide({ event_type: "pre_action", action, subject, counters, at }).verdict !== "blocked";
+    });
+  }
+
+  /**
    * Notes the end of something that was let through, and what it took. `undefined` says that nothing was let through
    * that it could be the end of.
    */

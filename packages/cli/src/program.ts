@@ -1,7 +1,14 @@
 import { Command } from "commander";
+import { declareAcp } from "./commands/acp/command.ts";
 import { declareAhp } from "./commands/ahp/command.ts";
+import { declareApprovals } from "./commands/approvals/command.ts";
 import { declareLedger } from "./commands/ledger/command.ts";
+import { declarePolicy } from "./commands/policy/command.ts";
+import { declareRoster } from "./commands/roster/command.ts";
+import { declareRun } from "./commands/run/command.ts";
+import { declareToken } from "./commands/token/command.ts";
 import { declareUp } from "./commands/up/command.ts";
+import { declareUser } from "./commands/user/command.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
 import type { Invocation } from "./invocation.ts";
 import { version } from "./version.ts";
@@ -12,6 +19,11 @@ Examples:
   reins ahp serve --http --handlers ./handlers.ts  serve rules of your own
   reins ahp send pre_action                        ask the running Reins for a decision
   reins ahp conformance http http://127.0.0.1:18789/ahp
+  reins approvals watch                            see what agents ask leave for, and answer
+  reins roster add reed                            make an agent known
+  reins token create --user ann --agents reed      give it a token
+  reins policy check                               is the constitution fine?
+  reins policy explain event.json                  what would be decided, and why?
   reins ledger log -f                              see what is recorded, as it comes
   reins ledger verify                              check that nobody changed it
 
@@ -37,7 +49,14 @@ export function makeProgram(invocation: Invocation): Command {
       invocation.json = json ?? false;
     });
   declareUp(program);
+  declareRun(program);
+  declareAcp(program);
   declareAhp(program, invocation);
+  declareApprovals(program);
+  declareRoster(program);
+  declareToken(program);
+  declareUser(program);
   declareLedger(program, invocation);
+  declarePolicy(program, invocation);
   return program;
 }

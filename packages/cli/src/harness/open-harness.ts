@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { hostTables } from "@reins/host";
 import { ledgerTables, SYSTEM } from "@reins/ledger";
 import { type Operations, StoreError, type StoreErrorCode, type Tables } from "@reins/store";
 import { Harness, harnessTables, type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
@@ -11,7 +12,11 @@ import { version } from "../version.ts";
 const BROKEN: ReadonlySet<StoreErrorCode> = new Set(["io", "corrupt", "closed"]);
 
 /** The tables of a home. */
-export const homeTables: readonly Tables<Operations, Operations>[] = [ledgerTables, ...harnessTables];
+export const homeTables: readonly Tables<Operations, Operations>[] = [
+  ledgerTables,
+  ...harnessTables,
+  ...hostTables,
+];
 
 /** Everything that decides in a home, open, for the one process that may write to it. */
 export class OpenHarness {

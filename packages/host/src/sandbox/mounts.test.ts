@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { isHidden, isInside, type Mount, mountArguments } from "./mounts.ts";
 
 const mounts: Mount[] = [
-  { path: "/srv/work/reins", kind: "mask" },
-  { path: "/srv/work", kind: "write", source: "/srv/work" },
+  { path: "/srv/project/reins", kind: "mask" },
+  { path: "/srv/project", kind: "write", source: "/srv/project" },
   { path: "/home", kind: "mask" },
-  { path: "/srv/work/reins/homes/a", kind: "write", source: "/srv/work/reins/homes/a" },
+  { path: "/srv/project/reins/homes/a", kind: "write", source: "/srv/project/reins/homes/a" },
 ];
 
 test("the most specific mount is made last, so that it decides", () => {
@@ -14,10 +14,10 @@ test("the most specific mount is made last, so that it decides", () => {
     [
       "--ro-bind / / --dev /dev --proc /proc",
       "--tmpfs /home",
-      "--bind /srv/work /srv/work",
-      "--tmpfs /srv/work/reins",
-      "--bind /srv/work/reins/homes/a /srv/work/reins/homes/a",
-      "--remount-ro /home --remount-ro /srv/work/reins",
+      "--bind /srv/project /srv/project",
+      "--tmpfs /srv/project/reins",
+      "--bind /srv/project/reins/homes/a /srv/project/reins/homes/a",
+      "--remount-ro /home --remount-ro /srv/project/reins",
     ].join(" "),
   );
 });
@@ -32,11 +32,13 @@ test("of two mounts at one place the later decides", () => {
 
 test("what is hidden is what no mount shows", () => {
   const hidden = (path: string) => isHidden(path, mounts);
-  expect(["/home/me", "/srv/work/reins/reins.db", "/srv/work/reins/homes/b"].filter(hidden)).toHaveLength(3);
-  expect(["/usr/bin/node", "/srv/work/x", "/srv/work/reins/homes/a/x"].filter(hidden)).toEqual([]);
+  expect(
+    ["/home/me", "/srv/project/reins/reins.db", "/srv/project/reins/homes/b"].filter(hidden),
+  ).toHaveLength(3);
+  expect(["/usr/bin/node", "/srv/project/x", "/srv/project/reins/homes/a/x"].filter(hidden)).toEqual([]);
 });
 
 test("a folder does not hold its neighbour that begins with its name", () => {
-  expect(isInside("/srv/work2", "/srv/work")).toBe(false);
-  expect(isInside("/srv/work", "/")).toBe(true);
+  expect(isInside("/srv/project2", "/srv/project")).toBe(false);
+  expect(isInside("/srv/project", "/")).toBe(true);
 });

@@ -1,0 +1,38 @@
+import type { Command } from "commander";
+import { exitCodesHelp } from "../../exit-codes.ts";
+import type { AcpFlags } from "./acp.ts";
+
+const HELP = `
+An editor starts it as it would start the agent itself; in Zed, for instance:
+  "agent_servers": { "Claude, governed": { "command": "reins", "args": ["acp", "--agent", "claude"] } }
+
+Examples:
+  reins acp --agent claude
+  reins acp --agent codex --home ./scratch`;
+
+/** Declares `reins acp`. */
+export function declareAcp(program: Command): void {
+  program
+    .command("acp")
+    .summary("run an agent for an editor, under the constitution")
+    .description(
+      "Speaks ACP on standard input and output, as the agent itself would, with everything it does decided and recorded.\n" +
+        "What is to be said to a person goes to standard error.",
+    )
+    .requiredOption("--agent <id>", "the agent; see reins agents list")
+    .option("--home <folder>", "where Reins keeps everything (default: reins in the user's data folder)")
+    .addHelpText("after", HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({
+        done: "the editor closed it",
+        failed: "failed",
+        usage: "wrong usage",
+        taken: "another process holds the home",
+      }),
+    )
+    .action(async (_, command: Command) => {
+      const { acp } = await import("./acp.ts");
+      await acp(command.optsWithGlobals<AcpFlags>());
+    });
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { PLAIN, Rendering } from "./rendering.ts";
+
+const said = (text: string) => ({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+
+describe("what a session shows on a terminal", () => {
+  it("is what the agent says, as it comes", () => {
+    const rendering = new Rendering(PLAIN);
+    expect(["Hel", "lo\n"].map((text) => rendering.show(said(text))).join("")).toBe("Hello\n");
+  });
+
+  it("is each tool call on a line of its own, once, with why it was not allowed", () => {
+    const rendering = new Rendering(PLAIN);
+    const call = { sessionUpdate: "tool_call", toolCallId: "1", title: "rm -rf /" };
+    const _meta = { reins: { verdict: "blocked", reason: "it destroys", rule: "no_rm" } };
+    const pieces = [said("I will."), call, { ...call, sessionUpdate: "tool_call_update", _meta }];
+    expect(pieces.map((piece) => rendering.show(piece)).join("")).toBe(
+      "I will.\n• rm -rf /\n  not allowed: it destroys [no_rm]\n",
+    );
+  });
+
+  it("is what was done without asking", () => {
+    const _meta = { reins: { ungated: true, reason: "it only looked" } };
+    const update = { sessionUpdate: "tool_call_update", toolCallId: "1", status: "completed", _meta };
+    expect(new Rendering(PLAIN).show(update)).toBe("  done without asking: it only looked\n");
+  });
+
+  it("is the plan with what is done", () => {
+    const entries = [
+      { content: "look", status: "completed" },
+      { content: "mend", status: "in_progress" },
+      { content: "rest", status: "pending" },
+    ];
+    expect(new Rendering(PLAIN).show({ sessionUpdate: "plan", entries })).toBe(
+      "  [x] look\n  [>] mend\n  [ ] rest\n",
+    );
+  });
+
+  it("lets no agent move the cursor or hide text", () => {
+    const shown = new Rendering(PLAIN).show(said("a\u001b[2Jb\u202ec"));
+    expect(shown).not.toContain("\u001b");
+    expect(shown).not.toContain("\u202e");
+  });
+});

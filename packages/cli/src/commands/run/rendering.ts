@@ -1,0 +1,95 @@
+import { type JsonObject, membersOf } from "@reins/host";
+import { printable } from "../../printable.ts";
+
+/** How words stand out. */
+export interface Ink {
+  dim(text: string): string;
+  strong(text: string): string;
+  bad(text: string): string;
+}
+
+/** Words as they are. */
+export const PLAIN: Ink = { dim: (text) => text, strong: (text) => text, bad: (text) => text };
+
+/** Words on a terminal with colours. */
+export const COLOURED: Ink = {
+  dim: (text) => `\u001b[2m${text}\u001b[0m`,
+  strong: (text) => `\u001b[1m${text}\u001b[0m`,
+  bad: (text) => `\u001b[31m${text}\u001b[0m`,
+};
+
+/** Turns the updates of a session into text, a piece for each. */
+export class Rendering {
+  readonly #ink: Ink;
+  readonly #titles = new Map<string, string>();
+  #isAtLineStart = true;
+
+  constructor(ink: Ink) {
+    this.#ink = ink;
+  }
+
+  /** What is to be shown of an update. */
+  show(update: JsonObject): string {
+    switch (update.sessionUpdate) {
+      case "agent_message_chunk":
+        return this.#flow(textIn(update.content));
+      case "agent_thought_chunk":
+        return this.#flow(textIn(update.content), this.#ink.dim);
+      case "tool_call":
+      case "tool_call_update":
+        return this.#call(update);
+      case "plan":
+        return this.#line(planLines(update, this.#ink));
+      default:
+        return "";
+    }
+  }
+
+  /** A line of its own. */
+  line(text: string): string {
+    return this.#line(text);
+  }
+
+  #flow(text: string, ink: (text: string) => string = (same) => same): string {
+    if (text === "") return "";
+    this.#isAtLineStart = text.endsWith("\n");
+    return ink(printable(text));
+  }
+
+  #call(update: JsonObject): string {
+    const id = String(update.toolCallId);
+    const { verdict, reason, rule, ungated } = membersOf(membersOf(update._meta).reins);
+    const title = typeof update.title === "string" ? update.title : undefined;
+    const lines: string[] = [];
+    if (title !== undefined && this.#titles.get(id) !== title) {
+      this.#titles.set(id, title);
+      lines.push(this.#ink.strong(`• ${printable(title)}`));
+    }
+    if (verdict === "blocked" || ungated === true) {
+      const words = ungated === true ? "done without asking" : "not allowed";
+      const by = typeof rule === "string" ? ` [${rule}]` : "";
+      lines.push(this.#ink.bad(`  ${words}: ${printable(String(reason))}${by}`));
+    }
+    if (update.status === "failed" && verdict === undefined) lines.push(this.#ink.dim("  failed"));
+    return lines.length > 0 ? this.#line(lines.join("\n")) : "";
+  }
+
+  #line(text: string): string {
+    const before = this.#isAtLineStart ? "" : "\n";
+    this.#isAtLineStart = true;
+    return `${before}${text}\n`;
+  }
+}
+
+function planLines({ entries }: JsonObject, ink: Ink): string {
+  const marks: Readonly<Record<string, string | undefined>> = { completed: "x", in_progress: ">" };
+  const lines = (Array.isArray(entries) ? entries : []).map(membersOf).map(({ status, content }) => {
+    return `  [${marks[String(status)] ?? " "}] ${printable(String(content))}`;
+  });
+  return ink.dim(lines.join("\n"));
+}
+
+function textIn(content: unknown): string {
+  const { type, text } = membersOf(content);
+  return type === "text" && typeof text === "string" ? text : `[${String(type)}]`;
+}

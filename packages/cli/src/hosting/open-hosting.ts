@@ -1,0 +1,51 @@
+import { homedir } from "node:os";
+import { Hosting } from "@reins/host";
+import { redact } from "@reins/supervisor";
+import { OpenHarness } from "../harness/open-harness.ts";
+import type { Log } from "../log/logger.ts";
+import { installerFor } from "./installer.ts";
+
+/** Agents and what decides about them, of one home, in this process. */
+export class OpenHosting {
+  readonly hosting: Hosting;
+  readonly #opened: OpenHarness;
+
+  private constructor(hosting: Hosting, opened: OpenHarness) {
+    this.hosting = hosting;
+    this.#opened = opened;
+  }
+
+  /** What decides. */
+  get harness(): OpenHarness["harness"] {
+    return this.#opened.harness;
+  }
+
+  /** Opens a home to run agents in it. */
+  static async open(home: string, log: Log): Promise<OpenHosting> {
+    const onError = (error: unknown) => log.error({ err: error }, "something went wrong in the background");
+    const opened = await OpenHarness.open(home, log, onError);
+    try {
+      const hosting = await Hosting.open({
+        harness: opened.harness,
+        install: installerFor(home, log),
+        redact,
+        environment: process.env,
+        userHome: homedir(),
+        onError,
+      });
+      return new OpenHosting(hosting, opened);
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+  }
+
+  /** Ends the agents and lets go of the home. */
+  async close(): Promise<void> {
+    try {
+      await this.hosting.close();
+    } finally {
+      await this.#opened.close();
+    }
+  }
+}

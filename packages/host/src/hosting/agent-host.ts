@@ -38,6 +38,8 @@ export interface AgentHostOptions {
   /** The user's home, from which credentials come. */
   readonly userHome?: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The model that the operator gives an agent in place of its own. */
+  readonly modelFor?: ((agent: string) => ModelEndpoint | undefined) | undefined;
   readonly onFault?: (agent: string, reason: string) => void;
 }
 
@@ -125,7 +127,7 @@ export class AgentHost {
   async #prepare(
     entry: AgentEntry,
     { folder: install }: InstalledAgent,
-    { principal, model }: StartOptions,
+    { principal, model = this.#options.modelFor?.(entry.id) }: StartOptions,
   ): Promise<{ readonly launch: AgentLaunch; readonly home: PrivateHome }> {
     const { harness, environment, userHome = homedir() } = this.#options;
     const folder = join(harness.home, "homes", principal.tenant, principal.user, principal.id, entry.id);

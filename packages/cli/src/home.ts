@@ -18,6 +18,16 @@ export function socketIn(home: string): string {
   return join(home, "ahp.sock");
 }
 
+/** The socket on which the Reins of a home answers its operator. */
+export function operatorSocketIn(home: string): string {
+  return join(home, "reins.sock");
+}
+
+/** The file with the token that stands for the operator of a home. */
+export function startTokenIn(home: string): string {
+  return join(home, "start-token");
+}
+
 /** The database of a home, in which its ledger is. */
 export function databaseIn(home: string): string {
   return join(home, "reins.db");

@@ -36,17 +36,33 @@ describe("help", () => {
     "keys rotate",
   ];
 
-  it.each(["", "up", "ahp serve", "ahp conformance", "ahp send", ...ledger.map((name) => `ledger ${name}`)])(
-    "of reins %s has examples and exit codes",
-    async (name) => {
-      const { output, exitCode } = await outcomeOf(...name.split(" ").filter(Boolean), "--help");
-      expect(output).toContain("Usage: reins");
-      expect(output).toContain("Examples:\n  reins ");
-      expect(output).toMatch(/Exit codes:\n {3}0 {2}/);
-      expect(output).toContain("--verbose");
-      expect(exitCode).toBe(0);
-    },
+  const policy = ["check", "test", "explain", "diff", "backtest", "coverage", "accept"].map(
+    (name) => `policy ${name}`,
   );
+  const operator = [
+    ...["list", "show", "approve", "deny", "watch", "grants", "revoke"].map((name) => `approvals ${name}`),
+    ...["list", "add", "set-state"].map((name) => `roster ${name}`),
+    ...["create", "list", "revoke"].map((name) => `token ${name}`),
+    ...["list", "add", "set", "remove"].map((name) => `user ${name}`),
+  ];
+
+  it.each([
+    "",
+    "up",
+    "ahp serve",
+    "ahp conformance",
+    "ahp send",
+    ...ledger.map((name) => `ledger ${name}`),
+    ...policy,
+    ...operator,
+  ])("of reins %s has examples and exit codes", async (name) => {
+    const { output, exitCode } = await outcomeOf(...name.split(" ").filter(Boolean), "--help");
+    expect(output).toContain("Usage: reins");
+    expect(output).toContain("Examples:\n  reins ");
+    expect(output).toMatch(/Exit codes:\n {3}0 {2}/);
+    expect(output).toContain("--verbose");
+    expect(exitCode).toBe(0);
+  });
 
   it("of reins ahp lists what belongs to it", async () => {
     const { output } = await outcomeOf("ahp", "--help");
@@ -57,6 +73,15 @@ describe("help", () => {
     const { output } = await outcomeOf("ledger", "--help");
     for (const name of ledger.slice(0, -1)) expect(output).toContain(`  ${name} `);
   });
+
+  it.each([...operator, "policy accept"])(
+    "of reins %s stays within 80 columns, and offers JSON",
+    async (name) => {
+      const { output } = await outcomeOf(...name.split(" "), "--help");
+      for (const line of output.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+      expect(output).toContain("--json");
+    },
+  );
 
   it("documents every exit code of a decision", async () => {
     const { output } = await outcomeOf("ahp", "send", "--help");
@@ -74,6 +99,11 @@ describe("a wrong command line", () => {
     [["ledger", "get"], "missing required argument"],
     [["ledger", "keys", "rotate"], "missing required argument"],
     [["ahp", "serve"], "--handlers"],
+    [["approvals", "aprove"], "Did you mean approve?"],
+    [["approvals", "approve"], "missing required argument"],
+    [["roster", "set-state", "reed", "asleep"], "Allowed choices are live, idle, dead"],
+    [["token", "create"], "--user"],
+    [["user", "add", "ann"], "--name"],
     [["ahp", "conformance"], "missing required argument"],
     [["up", "now"], "too many arguments"],
   ])("%j is told what to do", async (args, text) => {

@@ -20,11 +20,13 @@ const examine = (...args: string[]) => runReins(["ahp", "conformance", ...args])
 
 describe("reins ahp conformance", () => {
   it("holds for reins up over every transport it serves", { timeout: LONG }, async () => {
-    const reins = await listening(["up", "--port", "0", "--home", join(folder, "home")]);
+    const home = join(folder, "home");
+    const reins = await listening(["up", "--port", "0", "--home", home]);
     await reins.printed('"websocket"');
+    const token = ["--token", `@${join(home, "start-token")}`];
     const targets = [
-      ["http", reins.addressOf("http")],
-      ["ws", reins.addressOf("websocket")],
+      ["http", reins.addressOf("http"), ...token],
+      ["ws", reins.addressOf("websocket"), ...token],
       ["unix", reins.addressOf("unix")],
     ];
     for (const target of targets) {

@@ -71,7 +71,7 @@ describe("reins up", () => {
     );
     await client.handshake([]);
     await client.sendEvent("session_start", { task: "hunter2" });
-    expect((await client.sendEventDecision("pre_prompt", { prompt: "hunter2" })).decision).toBe("block");
+    expect((await client.sendEventDecision("pre_prompt", { prompt: "hunter2" })).decision).toBe("allow");
     await client.sendEvent("session_end", {});
     await client.sendEventDecision("pre_action", { tool_name: "bash", arguments: "hunter2" });
     await client.close();
@@ -87,7 +87,7 @@ describe("reins up", () => {
     expect(code).toBe(0);
     expect(stdout.split("\n").slice(0, -1)).toEqual([
       expect.stringMatching(
-        / policy_verdict +reed +[0-9a-f]{12} {2}blocked pre_prompt: the agent is not on the roster/,
+        / policy_verdict +reed +[0-9a-f]{12} {2}allowed pre_prompt: beginning a session and asking a model/,
       ),
       expect.stringMatching(
         / policy_verdict +reed +bash +[0-9a-f]{12} {2}blocked pre_action: the agent is not on the roster/,

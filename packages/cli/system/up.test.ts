@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { AhpClient, type Transport } from "@reins/ahp";
@@ -21,6 +21,12 @@ async function up(home: string, ...flags: string[]): Promise<Reins> {
   return reins;
 }
 
+/** How programs show the token that a home keeps. */
+async function tokenOf(home: string) {
+  const token = (await readFile(join(home, "start-token"), "utf8")).trim();
+  return { method: { type: "bearer", token } } as const;
+}
+
 async function decisionOf(transport: Transport) {
   const client = await AhpClient.connect(transport, { reconnect: false });
   try {
@@ -35,9 +41,10 @@ describe("reins up", () => {
   it("serves HTTP, WebSocket and the socket, and decides by the constitution it wrote", async () => {
     const home = newHome();
     const reins = await up(home);
+    const auth = await tokenOf(home);
     const transports: Transport[] = [
-      { type: "http", url: reins.addressOf("http") },
-      { type: "websocket", url: reins.addressOf("websocket") },
+      { type: "http", url: reins.addressOf("http"), auth },
+      { type: "websocket", url: reins.addressOf("websocket"), auth },
       { type: "unix", path: join(home, "ahp.sock") },
     ];
     for (const transport of transports) {
@@ -52,20 +59,21 @@ describe("reins up", () => {
     expect(reins.addressOf("unix")).toBe(join(home, "ahp.sock"));
     await reins.until(() => reins.log.filter((entry) => entry.decision === "block").length === 3);
     expect((await stat(home)).mode & 0o777).toBe(0o700);
-    expect((await stat(join(home, "ahp.sock"))).mode & 0o777).toBe(0o600);
+    for (const name of ["ahp.sock", "reins.sock", "start-token"])
+      expect((await stat(join(home, name))).mode & 0o777).toBe(0o600);
   });
 
   it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("stops cleanly on %s", async (signal) => {
     const home = newHome();
     const reins = await up(home);
     const idle = await AhpClient.connect(
-      { type: "websocket", url: reins.addressOf("websocket") },
+      { type: "websocket", url: reins.addressOf("websocket"), auth: await tokenOf(home) },
       { reconnect: false },
     );
     reins.signal(signal);
     expect(await reins.ended).toMatchObject({ code: 0, stderr: "" });
     expect(reins.log.at(-1)).toMatchObject({ msg: "stopped" });
-    expect(existsSync(join(home, "ahp.sock"))).toBe(false);
+    for (const name of ["ahp.sock", "reins.sock"]) expect(existsSync(join(home, name))).toBe(false);
     await idle.close();
   });
 
@@ -102,6 +110,15 @@ describe("reins up", () => {
     const second = await up(home);
     const { decision } = await decisionOf({ type: "unix", path: second.addressOf("unix") });
     expect(decision.decision).toBe("block");
+  });
+
+  it("serves nobody on the port who shows no token", async () => {
+    const reins = await up(newHome());
+    const url = reins.addressOf("http");
+    await expect(decisionOf({ type: "http", url })).rejects.toThrow("401");
+    await expect(
+      decisionOf({ type: "http", url, auth: { method: { type: "bearer", token: "reins_guess" } } }),
+    ).rejects.toThrow("401");
   });
 
   it("wants the token that it was given", async () => {

@@ -41,16 +41,29 @@ const subject: Subject = {
   enforcement: "asked",
 };
 
+/** What actions write: a file each, or everything in a workspace of which most rules are about some part. */
+type Written = "file" | "tree";
+
 /** Actions of which each matches some rule, or none but the last. */
-function inputs(rules: number, counters: Record<string, number>): DecisionInput[] {
+function inputs(rules: number, counters: Record<string, number>, written: Written): DecisionInput[] {
   return Array.from({ length: 512 }, (_, n) => {
     const part = (n * 37) % rules;
-    const inside = `packages/part-${part}/src/file.ts`;
+    const inside = written === "tree" ? "" : `packages/part-${part}/src/file.ts`;
+    const below = written === "tree" ? { deep: true as const } : {};
     return {
       event_type: "pre_action",
       action: {
         tool: TOOLS[part % TOOLS.length] ?? "",
-        effects: [{ kind: "write", path: `/w/${inside}`, place: "workspace", inside, destroys: false }],
+        effects: [
+          {
+            kind: "write",
+            path: `/w/${inside}`.replace(/\/$/, ""),
+            place: "workspace",
+            inside,
+            ...below,
+            destroys: false,
+          },
+        ],
         opaque: false,
         doubts: [],
         claims: {},
@@ -81,14 +94,14 @@ function times(policy: Policy, cases: readonly DecisionInput[], rounds: number):
 
 const at = (sorted: readonly number[], share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
 
-function measure(count: number, sequences: number, rounds: number) {
+function measure(count: number, sequences: number, rounds: number, written: Written = "file") {
   const policy = loadPolicy({
     file: "bench.yaml",
     rules: rulesOf(count, sequences),
     prose: new Uint8Array(),
   });
   const counters = Object.fromEntries(policy.sequences.map(({ key }) => [key, 1]));
-  const cases = inputs(count, counters);
+  const cases = inputs(count, counters, written);
   times(policy, cases, 20);
   return times(policy, cases, rounds);
 }
@@ -109,6 +122,7 @@ export default {
     const thousand = measure(1_000, 0, rounds);
     const tenThousand = measure(10_000, 0, Math.ceil(rounds / 8));
     const sequences = measure(1_000, 3, rounds);
+    const tree = measure(1_000, 0, rounds, "tree");
     return [
       bar("decision at 1,000 rules, p50", at(thousand, 0.5), 1),
       bar("decision at 1,000 rules, p99", at(thousand, 0.99), 10),
@@ -120,6 +134,7 @@ export default {
         bar: { ratio: 12, sense: "at most" },
       },
       bar("decision with three sequence conditions, p50", at(sequences, 0.5), 5),
+      bar("decision on a whole workspace at 1,000 rules, p50", at(tree, 0.5), 5),
     ];
   },
 } satisfies Bench;

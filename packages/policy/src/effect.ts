@@ -27,6 +27,8 @@ export interface ReadEffect {
   readonly place: Place;
   /** The path from the session's root that holds it; absent outside of all roots. */
   readonly inside?: string;
+  /** Said where what lies below the path is touched too, all of it or some that is not named. */
+  readonly deep?: true;
 }
 
 /** Something an action changes. */
@@ -35,6 +37,7 @@ export interface WriteEffect {
   readonly path: string;
   readonly place: Place;
   readonly inside?: string;
+  readonly deep?: true;
   /** Whether what was there is gone afterwards. */
   readonly destroys: boolean;
 }

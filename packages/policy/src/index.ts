@@ -37,12 +37,20 @@ export type { ControlEvent } from "./control-event.ts";
 export type { Explanation, RuleOutcome } from "./decision/explain.ts";
 export { NO_RULE, Policy, type PolicyHashes } from "./decision/policy.ts";
 export { isNoLooser } from "./decision/stricter.ts";
-export { isAtLeastAsStrict, type PolicyVerdict } from "./decision/verdict.ts";
-export { type Effect, type EffectKind, PLACES, type Place } from "./effect.ts";
+export { afterModify, isAtLeastAsStrict, letsThrough, type PolicyVerdict } from "./decision/verdict.ts";
+export {
+  type Effect,
+  type EffectKind,
+  PLACES,
+  type Place,
+  type ReadEffect,
+  type WriteEffect,
+} from "./effect.ts";
 export type { FactsContext } from "./facts/facts-context.ts";
 export { type FileKind, type FilePort, type FolderEntry, realFiles } from "./facts/files.ts";
 export { gatherFacts } from "./facts/gather.ts";
 export { isHarmless } from "./facts/harmless.ts";
+export { isModest } from "./facts/tool/json.ts";
 export { loadToolTables, type ToolTable, type ToolTables } from "./facts/tool/tool-table.ts";
 export { History } from "./history/history.ts";
 export { type FilePlace, PolicyError, type PolicyFault } from "./policy-error.ts";

@@ -15,6 +15,7 @@ export {
 } from "./decision/supervisor.ts";
 export type { Setting, Workplace } from "./decision/workplace.ts";
 export { Harness, type HarnessOptions, harnessTables } from "./harness/harness.ts";
+export { tenantFor } from "./identity/authority.ts";
 export { Identity, type IdentityOptions } from "./identity/identity.ts";
 export { actorOf, isAdmin, LOCAL, type Principal } from "./identity/principal.ts";
 export { identityRoutes } from "./identity/routes/identity-routes.ts";

@@ -1,62 +1,29 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
-import { type Action, type ControlEvent, loadPolicy, type Policy, type Subject } from "@reins/policy";
-import { openSqlite } from "@reins/store";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { Approvals } from "../src/approvals/approvals.ts";
+import type { Subject } from "@reins/policy";
+import { describe, expect, test } from "vitest";
 import { Supervisor } from "../src/decision/supervisor.ts";
-import { harnessTables } from "../src/harness/harness.ts";
-
-const subject: Subject = {
-  user: "ann",
-  tenant: "default",
-  roles: [],
-  scopes: ["*"],
-  agent: "coder",
-  trust: "registered",
-  session: "s1",
-  started: "interactive",
-  chain: [],
-  depth: 0,
-  mode: "default",
-  enforcement: "asked",
-};
-
-const policyOf = (rules: string): Policy =>
-  loadPolicy({ file: "constitution.yaml", rules, prose: new Uint8Array() });
-
-async function gatherFacts({ payload }: ControlEvent): Promise<Action> {
-  return { tool: String(payload), effects: [], opaque: false, doubts: [], claims: {}, arguments: {} };
-}
-
-async function newHome(): Promise<string> {
-  const home = await mkdtemp(join(tmpdir(), "counts-"));
-  onTestFinished(() => rm(home, { recursive: true, force: true }));
-  return home;
-}
+import {
+  newHome,
+  openParts,
+  plainFacts,
+  policyOf,
+  setting,
+  someone,
+  toolEvent,
+} from "./fixtures/supervised.ts";
 
 /** A supervisor on a home; `policy` may be swapped, and `stop` ends it as a restart would. */
 async function start(home: string, rules: string) {
-  const store = await openSqlite({ path: join(home, "reins.db"), tables: [ledgerTables, ...harnessTables] });
-  const signers = new KeyRing(new KeyFolder(join(home, "keys")));
-  const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/test" });
-  const approvals = new Approvals({ store, ledger });
+  const { store, ledger, approvals } = await openParts(home);
   const inForce = { policy: policyOf(rules) };
   const policyFor = () => inForce.policy;
-  const supervisor = new Supervisor({ store, ledger, approvals, policyFor, gatherFacts });
-  const decide = async (tool: string, who: Partial<Subject> = {}) => {
-    const event = { event_type: "pre_action", session_id: "s1", agent_id: "coder", depth: 0, payload: tool };
-    const setting = { workplace: { cwd: "/w", roots: ["/w"] } };
-    return (await supervisor.decide(event, { ...subject, ...who }, setting)).verdict;
-  };
+  const supervisor = new Supervisor({ store, ledger, approvals, policyFor, gatherFacts: plainFacts });
+  const decide = async (tool: string, who: Partial<Subject> = {}, given: unknown = {}) =>
+    (await supervisor.decide(toolEvent(tool, given), { ...someone, ...who }, setting)).verdict;
   const stop = async () => {
     await supervisor.close();
     await approvals.close();
     await store.close();
   };
-  onTestFinished(stop);
   const swap = (text: string) => {
     inForce.policy = policyOf(text);
   };
@@ -94,6 +61,21 @@ describe("what was counted", () => {
     expect([await second.decide("deploy"), await second.decide("deploy")]).toEqual(["allowed", "blocked"]);
   });
 
+  test("for a sequence that asks about arguments still counts after a restart, however deep they lie", async () => {
+    const home = await newHome();
+    const rules = `
+tool_rules:
+  - { name: once, condition: { arguments: { to.name: prod }, count: { of: { arguments: { to.name: prod } }, within: 1h, at_least: 1 } }, verdict: blocked }
+  - { name: rest, condition: {}, verdict: allowed }`;
+    const first = await start(home, rules);
+    expect(await first.decide("deploy", {}, { to: { name: "prod" } })).toBe("allowed");
+    expect(await first.decide("deploy", {}, { to: { name: "prod" } })).toBe("blocked");
+    await first.stop();
+    const second = await start(home, rules);
+    expect(await second.decide("deploy", {}, { to: { name: "test" } })).toBe("allowed");
+    expect(await second.decide("deploy", {}, { to: { name: "prod" } })).toBe("blocked");
+  });
+
   test("still counts when the policy is swapped, also for what was under way", async () => {
     const home = await newHome();
     const { decide, swap } = await start(home, LIMITED);
@@ -115,8 +97,8 @@ limits: [{ name: tokens, per: session, within: 1h, tokens: 100 }]`;
     const first = await start(home, TIMED);
     expect(await first.decide("model")).toBe("allowed");
     const end = { event_type: "pre_action", tool: "model" };
-    expect(await first.supervisor.settle(subject, end, { tokens: 101 })).toMatchObject({ tool: "model" });
-    expect(await first.supervisor.settle(subject, end, { tokens: 101 })).toBeUndefined();
+    expect(await first.supervisor.settle(someone, end, { tokens: 101 })).toMatchObject({ tool: "model" });
+    expect(await first.supervisor.settle(someone, end, { tokens: 101 })).toBeUndefined();
     expect(await first.decide("model")).toBe("blocked");
     await first.stop();
     const second = await start(home, TIMED);

@@ -85,3 +85,15 @@ test("a tenant without a constitution of its own lives under that of the harness
   await keeper.refresh();
   expect([verdictOf(keeper, "acme"), verdictOf(keeper, "other")]).toEqual(["blocked", "ask"]);
 });
+
+test("a tenant that comes to be while a looser constitution waits lives under the one in force", async () => {
+  const { write, start } = await newHome();
+  await write(ASK);
+  const tenants = ["default"];
+  const { keeper } = await start(tenants);
+  await write(ALLOW);
+  await keeper.refresh();
+  tenants.push("acme");
+  await keeper.refresh();
+  expect([verdictOf(keeper), verdictOf(keeper, "acme")]).toEqual(["ask", "ask"]);
+});

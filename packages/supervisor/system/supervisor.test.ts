@@ -1,96 +1,14 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AhpClient, AhpServer, serveHttp } from "@reins/ahp";
-import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
-import { type Action, loadPolicy, type Policy, type Subject } from "@reins/policy";
-import { openSqlite } from "@reins/store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { supervisorHandlers } from "../src/ahp/handlers.ts";
-import { Approvals } from "../src/approvals/approvals.ts";
-import { approvalTables } from "../src/approvals/tables.ts";
 import { Harnesses } from "../src/decision/harnesses.ts";
-import { type GatherFacts, Supervisor, type SupervisorOptions } from "../src/decision/supervisor.ts";
+import { Supervisor } from "../src/decision/supervisor.ts";
 import { Identity } from "../src/identity/identity.ts";
-import { identityTables } from "../src/identity/tables/tables.ts";
-import { limitTables } from "../src/limits/tables.ts";
 import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
 import { Runs } from "../src/runs/runs.ts";
-import { runTables } from "../src/runs/tables.ts";
-
-const subject: Subject = {
-  user: "ann",
-  tenant: "default",
-  roles: [],
-  scopes: ["*"],
-  agent: "coder",
-  trust: "registered",
-  session: "s1",
-  started: "interactive",
-  chain: [],
-  depth: 0,
-  mode: "default",
-  enforcement: "asked",
-};
-
-/** Facts as a payload tells them; finding them out is tested elsewhere. */
-const plainFacts: GatherFacts = async ({ payload }) => {
-  const { tool_name = "", arguments: given = {} } = payload as { tool_name?: string; arguments?: unknown };
-  const action: Action = {
-    tool: tool_name,
-    effects: [],
-    opaque: false,
-    doubts: [],
-    claims: {},
-    arguments: given,
-  };
-  return action;
-};
-
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "supervisor-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
-
-async function openAll(home: string) {
-  const tables = [ledgerTables, approvalTables, identityTables, limitTables, runTables];
-  const store = await openSqlite({ path: join(home, "reins.db"), tables });
-  onTestFinished(() => store.close());
-  const ledger = await Ledger.open({
-    store,
-    signers: new KeyRing(new KeyFolder(join(home, "keys"))),
-    newOrigin: () => "reins/test",
-  });
-  const approvals = new Approvals({ store, ledger });
-  onTestFinished(() => approvals.close());
-  return { store, ledger, approvals };
-}
-
-async function supervise(rules: string | undefined, options: Partial<SupervisorOptions> = {}) {
-  const parts = await openAll(await folder());
-  const policy: Policy | undefined =
-    rules === undefined
-      ? undefined
-      : loadPolicy({ file: "constitution.yaml", rules, prose: Buffer.from("prose") });
-  const supervisor = new Supervisor({
-    ...parts,
-    policyFor: () => policy,
-    gatherFacts: plainFacts,
-    ...options,
-  });
-  const decide = (tool_name: string, args: unknown = {}, who: Partial<Subject> = {}) => {
-    const event = {
-      event_type: "pre_action",
-      session_id: "s1",
-      agent_id: "coder",
-      depth: 0,
-      payload: { tool_name, arguments: args },
-    };
-    return supervisor.decide(event, { ...subject, ...who }, { workplace: { cwd: "/w", roots: ["/w"] } });
-  };
-  return { ...parts, supervisor, decide };
-}
+import { newHome, openParts, plainFacts, someone, supervise } from "./fixtures/supervised.ts";
 
 const RULES = `
 tool_rules:
@@ -115,7 +33,7 @@ describe("a verdict", () => {
         verdict: "allowed",
         rule: "rest",
         event_type: "pre_action",
-        subject,
+        subject: someone,
         facts: { tool: "ls" },
         counters: {},
       },
@@ -141,64 +59,6 @@ tool_rules: [{ name: r, condition: { arguments: { header: '*' } }, verdict: allo
     expect(text).toContain("[redacted]");
     expect(text).not.toContain(secret);
     expect(text).not.toContain("unnamed");
-  });
-
-  test("to modify is decided again as what it has become", async () => {
-    const { decide } = await supervise(RULES);
-    expect(await decide("big", { size: 9, name: "x" })).toMatchObject({
-      verdict: "modify",
-      modified_arguments: { size: 1, name: "x" },
-    });
-    const strict = await supervise(`
-tool_rules:
-  - { name: small, condition: { arguments: { size: '1' } }, verdict: blocked, reason: too small }
-  - { name: smaller, condition: { tool_name_matches: [big] }, verdict: modify, patch: { size: 1 } }`);
-    expect(await strict.decide("big", { size: 9 })).toMatchObject({ verdict: "blocked", rule: "small" });
-    const twice = await supervise(`
-tool_rules:
-  - { name: one, condition: { arguments: { size: '9' } }, verdict: modify, patch: { size: 5 } }
-  - { name: two, condition: { arguments: { size: '5' } }, verdict: modify, patch: { size: 1 } }`);
-    expect(await twice.decide("big", { size: 9 })).toMatchObject({
-      verdict: "blocked",
-      reason: expect.stringContaining("two ways"),
-    });
-  });
-});
-
-describe("whatever goes wrong is a block with the reason", () => {
-  test("no policy", async () => {
-    const { decide } = await supervise(undefined);
-    expect(await decide("ls")).toMatchObject({ verdict: "blocked", reason: "no policy is loaded" });
-  });
-
-  test("facts that cannot be gathered", async () => {
-    const { decide } = await supervise(RULES, {
-      gatherFacts: () => Promise.reject(new Error("disk on fire")),
-    });
-    expect(await decide("ls")).toMatchObject({
-      verdict: "blocked",
-      reason: "it could not be decided: disk on fire",
-    });
-  });
-
-  test("a ledger that cannot be written", async () => {
-    const { decide, store } = await supervise(RULES);
-    await store.close();
-    expect(await decide("ls")).toMatchObject({
-      verdict: "blocked",
-      reason: expect.stringContaining("could not be written"),
-    });
-  });
-
-  test("a clock that jumps", async () => {
-    let now = Date.parse("2026-01-01T00:00:00Z");
-    const clock = { now: () => new Date(now), after: () => () => {} };
-    const { decide } = await supervise(`${RULES}limits: [{ name: one, per: user, within: 1h, calls: 1 }]`, {
-      clock,
-    });
-    expect(await decide("ls")).toMatchObject({ verdict: "allowed" });
-    now -= 86_400_000;
-    expect(await decide("ls")).toMatchObject({ verdict: "blocked", rule: "one" });
   });
 });
 
@@ -309,14 +169,14 @@ describe("external harnesses", () => {
 
 describe("behind AHP", () => {
   async function served(rules: string) {
-    const home = await folder();
+    const home = await newHome();
     await writeFile(join(home, "constitution.yaml"), rules);
     await writeFile(join(home, "constitution.md"), "be kind");
     await writeFile(
       join(home, "agent-roster.jsonl"),
       '{"session_id":"coder","kind":"agent","state":"live"}\n',
     );
-    const { store, ledger, approvals } = await openAll(home);
+    const { store, ledger, approvals } = await openParts(home);
     const policies = await PolicyKeeper.open({ home, ledger, everyMs: 60_000 });
     onTestFinished(() => policies.close());
     const identity = await Identity.open({ store, ledger });

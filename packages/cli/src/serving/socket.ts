@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { type AhpServer, serveUnix } from "@reins/ahp";
+import { type AhpServer, type Served, serveUnix } from "@reins/ahp";
 import { CliError } from "../errors/cli-error.ts";
 import { textOf } from "../errors/render.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -14,8 +14,17 @@ export interface TakenSocket {
   readonly next: string;
 }
 
-/** Serves a Unix socket; faults say what to do. */
+/** Serves AHP on a Unix socket; faults say what to do. */
 export async function serveSocket(server: AhpServer, path: string, taken: TakenSocket): Promise<Opened> {
+  return openedAt(await onSocket(path, taken, () => serveUnix(server, { path })), "unix");
+}
+
+/** Begins to listen on a Unix socket; faults say what to do. */
+export async function onSocket(
+  path: string,
+  taken: TakenSocket,
+  listen: () => Promise<Served>,
+): Promise<Served> {
   const length = Buffer.byteLength(path);
   if (length > LONGEST_PATH_BYTES) {
     throw new CliError(
@@ -26,7 +35,7 @@ export async function serveSocket(server: AhpServer, path: string, taken: TakenS
     );
   }
   try {
-    return openedAt(await serveUnix(server, { path }), "unix");
+    return await listen();
   } catch (error) {
     if (await isServed(path)) {
       throw new CliError(taken.message, { next: taken.next, exitCode: EXIT.taken, cause: error });
@@ -40,7 +49,7 @@ export async function serveSocket(server: AhpServer, path: string, taken: TakenS
 }
 
 /** Whether somebody answers on a socket. */
-function isServed(path: string): Promise<boolean> {
+export function isServed(path: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect(path);
   socket.once("connect", () => resolve(true));

@@ -31,7 +31,7 @@ export interface Ended {
 /** One entry of a log in JSON. */
 export type LogEntry = Readonly<Record<string, unknown>>;
 
-/** A `reins` that runs as a process of its own. Whatever a test leaves running is killed after it. */
+/** A `reins` that runs as a process of its own, or below another program. Whatever a test leaves running is killed after it. */
 export class Reins {
   readonly stdin: Writable;
   readonly ended: Promise<Ended>;
@@ -39,8 +39,9 @@ export class Reins {
   stderr = "";
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
 
-  constructor(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
-    this.#child = spawn(process.execPath, [MAIN, ...args], {
+  constructor(args: readonly string[], environment: NodeJS.ProcessEnv = {}, program?: string) {
+    const [command, own] = program === undefined ? [process.execPath, [MAIN]] : [program, []];
+    this.#child = spawn(command, [...own, ...args], {
       cwd: folder,
       env: {
         PATH: process.env.PATH,

@@ -21,8 +21,13 @@ const HomeFile = z
     text: z.string().optional(),
     /** The content as JSON. Several of these for one path are merged. */
     json: z.record(z.string(), z.unknown()).optional(),
+    /** A file beside the catalogue, taken as it is. */
+    source: Inside.optional(),
   })
-  .refine(({ text, json }) => (text === undefined) !== (json === undefined), "needs either text or json");
+  .refine(
+    ({ text, json, source }) => [text, json, source].filter((given) => given !== undefined).length === 1,
+    "needs one of text, json and source",
+  );
 export type HomeFile = z.infer<typeof HomeFile>;
 
 /** What is started, in the folder of an install. */
@@ -32,6 +37,8 @@ const Start = z.strictObject({
   /** Relative to the install, or absolute for a program that is there already; by platform where they differ. */
   file: z.union([z.string().min(1), z.record(z.string(), z.string().min(1))]),
   args: z.array(z.string()).default([]),
+  /** Modules that Node loads before the file. */
+  imports: z.array(z.string()).default([]),
 });
 
 /** Where an agent comes from. */
@@ -67,9 +74,11 @@ const Profile = z.strictObject({
   meta: z.record(z.string(), z.unknown()).default({}),
 });
 
-/** How an agent is pointed at a model: what is added to its profile. `${url}`, `${key}` and `${model}` stand for it. */
+/** How an agent is pointed at a model: what is added to its profile, with `${url}`, `${key}` and `${model}`. */
 const Endpoint = z.strictObject({
   dialect: z.enum(["anthropic", "openai-chat", "openai-responses", "gemini"]),
+  /** A name under which the agent offers a model its usual tools; used when an endpoint names none. */
+  model: z.string(),
   env: Variables.default({}),
   args: z.array(z.string()).default([]),
   files: z.array(HomeFile).default([]),
@@ -95,6 +104,8 @@ const Quirks = z.strictObject({
 const ToolNames = z.strictObject({
   /** Where a name may stand, beside `name`; dots lead into objects. The first that is there counts. */
   members: z.array(z.string()).default([]),
+  /** Where a name may stand that only says which MCP tool it is; `first` is what was told of the call at first. */
+  aliases: z.array(z.string()).default([]),
   /** Which tool of its table each ACP kind is, where no name is told. */
   kinds: z.record(z.string(), z.string()).default({}),
 });

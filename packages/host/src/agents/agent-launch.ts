@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { ModelEndpoint } from "../model/model-endpoint.ts";
 import type { AgentEntry, HomeFile } from "./agent-entry.ts";
 import { AgentError } from "./agent-error.ts";
@@ -45,6 +47,7 @@ export interface AgentLaunch {
   readonly strip: readonly string[];
 }
 
+const CATALOGUE_FILES = fileURLToPath(new URL("../../catalogue/files", import.meta.url));
 const PASSED_ON = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ"];
 
 /** What it takes to start an agent as its entry says. */
@@ -52,7 +55,12 @@ export function launchOf(entry: AgentEntry, options: LaunchOptions): AgentLaunch
   const { folders, model } = options;
   const { profile } = entry;
   const endpoint = model ? endpointOf(entry) : undefined;
-  const values: TemplateValues = { ...folders, install: options.install, node: options.node, ...model };
+  const values: TemplateValues = {
+    ...folders,
+    install: options.install,
+    catalogue: CATALOGUE_FILES,
+    ...(model && { url: model.url, key: model.key, model: model.model ?? endpoint?.model }),
+  };
   const { command, args } = programOf(entry, options);
   const given = { ...profile.env, ...endpoint?.env };
   return {
@@ -92,9 +100,10 @@ export function programOf(
     );
   }
   const file = isAbsolute(named) ? named : join(install ?? "", named);
-  return start.with === "node"
-    ? { command: node, args: [file, ...start.args] }
-    : { command: file, args: start.args };
+  if (start.with === "file") return { command: file, args: start.args };
+  const imports = start.imports.map((module) => fill(module, { install, catalogue: CATALOGUE_FILES }));
+  const flags = imports.flatMap((module) => ["--import", pathToFileURL(module).href]);
+  return { command: node, args: [...flags, file, ...start.args] };
 }
 
 function endpointOf({ name, endpoint }: AgentEntry): NonNullable<AgentEntry["endpoint"]> {
@@ -114,8 +123,9 @@ function passedOn({ environment }: LaunchOptions, credentials: readonly string[]
 function filesOf(files: readonly HomeFile[], values: TemplateValues): Record<string, string> {
   const texts: Record<string, string> = {};
   const documents: Record<string, Record<string, unknown>> = {};
-  for (const { path, text, json } of files) {
+  for (const { path, text, json, source } of files) {
     if (json !== undefined) documents[path] = merged(documents[path] ?? {}, fillDeep(json, values));
+    else if (source !== undefined) texts[path] = readFileSync(join(CATALOGUE_FILES, source), "utf8");
     else texts[path] = (texts[path] ?? "") + fill(text ?? "", values);
   }
   for (const [path, document] of Object.entries(documents)) {

@@ -1,4 +1,4 @@
-const PLACE = /\$\{([\w.]+)(?:\|(\w+))?\}/g;
+const PLACE = /\$\{(\w+)((?:\|\w+)*)\}/g;
 
 const FILTERS: Readonly<Record<string, (value: string) => string>> = {
   /** Inside the quotes of a JSON or TOML text. */
@@ -17,27 +17,29 @@ export type TemplateValues = Readonly<Record<string, unknown>>;
 
 /** Puts values into a text: `${name}`, or `${name|filter}`. A name without a value is a fault of the template. */
 export function fill(template: string, values: TemplateValues): string {
-  return template.replaceAll(PLACE, (place, name: string, filter: string | undefined) => {
+  return template.replaceAll(PLACE, (place, name: string, filters: string) => {
     const value = values[name];
     if (value === undefined) throw new Error(`There is no value for ${place} in "${template}".`);
     const text = typeof value === "string" ? value : JSON.stringify(value);
-    if (filter === undefined) return text;
-    const apply = FILTERS[filter];
-    if (!apply) throw new Error(`There is no filter "${filter}", which "${template}" asks for.`);
-    return apply(text);
+    return filters.split("|").slice(1).reduce(filtered, text);
   });
 }
 
 /** The same for every text within a value; a text that is one placeholder becomes the value itself. */
 export function fillDeep(template: unknown, values: TemplateValues): unknown {
   if (typeof template === "string") {
-    const [whole, name, filter] = [...template.matchAll(PLACE)][0] ?? [];
-    const isWhole = whole === template && name !== undefined && filter === undefined;
-    return isWhole && values[name] !== undefined ? values[name] : fill(template, values);
+    const [, name] = /^\$\{(\w+)\}$/.exec(template) ?? [];
+    return name !== undefined && values[name] !== undefined ? values[name] : fill(template, values);
   }
   if (Array.isArray(template)) return template.map((each) => fillDeep(each, values));
   if (template === null || typeof template !== "object") return template;
   return Object.fromEntries(
     Object.entries(template).map(([key, value]) => [fill(key, values), fillDeep(value, values)]),
   );
+}
+
+function filtered(text: string, name: string): string {
+  const filter = FILTERS[name];
+  if (!filter) throw new Error(`There is no filter "${name}".`);
+  return filter(text);
 }

@@ -1,6 +1,7 @@
 import type { Decided } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
+import type { AgentEntry } from "../agents/agent-entry.ts";
 import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
@@ -14,7 +15,7 @@ import {
 } from "./permission-options.ts";
 import { verdictMeta } from "./refusal.ts";
 import { diffsOf, type ToolCall } from "./tool-calls.ts";
-import { toolNameOf } from "./tool-name.ts";
+import { namesOf, toolNameOf } from "./tool-name.ts";
 
 /** An answer with what stands behind it. */
 type Answer = PermissionOutcome & { readonly _meta?: JsonObject };
@@ -33,8 +34,9 @@ export async function answerPermission(
   if (!call)
     throw new RpcError(CODE.invalidParams, "a permission request needs a toolCall with a toolCallId");
   const options = optionsIn(params);
-  const tool = toolNameOf(call.told, context.entry.toolNames);
-  if (session.mcpTools.has(tool)) return passOn(session, call, options);
+  const { name: tool } = toolNameOf(call, context.entry);
+  if (namesOf(call, context.entry).some((name) => session.mcpTools.has(name)))
+    return passOn(session, call, options);
   const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
   try {
     const decided = await decide(context, session, { call, tool, params, options, signal: waiting });
@@ -61,7 +63,7 @@ function passOn(session: GovernedSession, { id }: ToolCall, options: readonly Pe
 function decide(
   context: GovernorContext,
   session: GovernedSession,
-  { call, tool, params, signal }: Asked & { readonly params: JsonObject; readonly signal: AbortSignal },
+  { call, params, signal }: Asked & { readonly params: JsonObject; readonly signal: AbortSignal },
 ): Promise<Decided> {
   const subject = subjectIn(context, session, context.enforcement);
   return context.judge.decide({
@@ -70,7 +72,7 @@ function decide(
       session_id: session.id,
       agent_id: context.entry.id,
       depth: 0,
-      payload: payloadOf(call, tool),
+      payload: payloadOf(call, context.entry),
     },
     subject,
     setting: { workplace: session.workplace, turn: session.turn?.id },
@@ -79,17 +81,30 @@ function decide(
   });
 }
 
-/** A call as facts are gathered from it. What else the agent says of it are claims. */
-export function payloadOf({ told }: Pick<ToolCall, "told">, tool: string): JsonObject {
-  const { title, kind, rawInput, locations } = told;
-  const paths = Array.isArray(locations) ? locations.map((one) => membersOf(one).path) : [];
+/**
+ * A call as facts are gathered from it. What else the agent says of it are claims; only where it names neither tool nor
+ * arguments, the files it says it will change are what it works on.
+ */
+export function payloadOf(call: ToolCall, entry: AgentEntry): JsonObject {
+  const { title, kind, rawInput } = call.told;
+  const { name, byKind } = toolNameOf(call, entry);
+  const paths = pathsOf(call);
+  const given =
+    byKind && paths.length > 0 && kind !== "execute" ? { ...membersOf(rawInput), paths } : rawInput;
   return {
-    tool_name: tool,
-    ...(rawInput !== undefined && { arguments: rawInput }),
+    tool_name: name,
+    ...(given !== undefined && { arguments: given }),
     ...(kind !== undefined && { kind }),
     ...(title !== undefined && { title }),
-    ...(paths.length > 0 && { paths }),
   };
+}
+
+/** The files that an agent says a call is about. */
+function pathsOf(call: ToolCall): readonly string[] {
+  const { locations } = call.told;
+  const located = (Array.isArray(locations) ? locations : []).map((one) => membersOf(one).path);
+  const all = [...diffsOf(call).map(({ path }) => path), ...located];
+  return [...new Set(all.filter((path) => typeof path === "string"))];
 }
 
 async function answer(

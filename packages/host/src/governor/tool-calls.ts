@@ -14,6 +14,8 @@ export type Permit =
 /** A tool call as far as it is known. */
 export interface ToolCall {
   readonly id: string;
+  /** What the agent said of it at first. */
+  readonly first: JsonObject;
   /** What the agent has said of it, the latest of each member. */
   readonly told: JsonObject;
   readonly permit: Permit;
@@ -43,7 +45,13 @@ export class ToolCalls {
   tell(update: JsonObject): ToolCall | undefined {
     const { toolCallId: id } = update;
     if (typeof id !== "string") return undefined;
-    const known = this.#calls.get(id) ?? { id, told: {}, permit: { kind: "none" }, concluded: false };
+    const known = this.#calls.get(id) ?? {
+      id,
+      first: update,
+      told: {},
+      permit: { kind: "none" },
+      concluded: false,
+    };
     const told = { ...known.told, ...withoutNulls(update) };
     if (isFinal(known)) told.status = known.told.status;
     const call: ToolCall = { ...known, told };

@@ -1,23 +1,38 @@
-import { isObject, type JsonObject } from "../acp/message.ts";
+import { isObject } from "../acp/message.ts";
+import type { AgentEntry } from "../agents/agent-entry.ts";
+import type { ToolCall } from "./tool-calls.ts";
 
 /** The name of a tool that nobody could find out. No rule that names tools lets it pass. */
 export const UNKNOWN_TOOL = "unknown";
 
-/** How an agent tells the names of its tools. */
-export interface ToolNaming {
-  /** Where a name may stand in what it tells of a call; dots lead into objects. The first that is there counts. */
-  readonly members: readonly string[];
-  /** Which tool of its table each ACP kind is, where no name is told. */
-  readonly kinds: Readonly<Record<string, string>>;
+/** The name of a call's tool, and how it was found. */
+export interface ToolName {
+  readonly name: string;
+  /** Whether only the kind that the agent says it is tells it. */
+  readonly byKind: boolean;
 }
 
 /** The name of a tool: the protocol's own member first, then where this agent puts it, then by the kind it says it is. */
-export function toolNameOf(told: JsonObject, { members, kinds }: ToolNaming): string {
-  for (const member of ["name", ...members]) {
+export function toolNameOf(
+  { told }: Pick<ToolCall, "told">,
+  { toolNames }: Pick<AgentEntry, "toolNames">,
+): ToolName {
+  for (const member of ["name", ...toolNames.members]) {
     const name = memberAt(told, member.split("."));
-    if (typeof name === "string" && name !== "") return name;
+    if (typeof name === "string" && name !== "") return { name, byKind: false };
   }
-  return (typeof told.kind === "string" ? kinds[told.kind] : undefined) ?? UNKNOWN_TOOL;
+  const byKind = typeof told.kind === "string" ? toolNames.kinds[told.kind] : undefined;
+  return { name: byKind ?? UNKNOWN_TOOL, byKind: byKind !== undefined };
+}
+
+/** Every name that a call's tool might have. */
+export function namesOf(
+  call: Pick<ToolCall, "told" | "first">,
+  entry: Pick<AgentEntry, "toolNames">,
+): readonly string[] {
+  const told = { ...call.told, first: call.first };
+  const aliases = entry.toolNames.aliases.map((alias) => memberAt(told, alias.split(".")));
+  return [toolNameOf(call, entry).name, ...aliases.filter((name) => typeof name === "string")];
 }
 
 function memberAt(value: unknown, [name, ...rest]: readonly string[]): unknown {

@@ -6,7 +6,7 @@ import type { GovernedSession } from "./governed-session.ts";
 import { payloadOf } from "./permission.ts";
 import { verdictMeta } from "./refusal.ts";
 import { isFinal, type ToolCall } from "./tool-calls.ts";
-import { toolNameOf } from "./tool-name.ts";
+import { namesOf, toolNameOf } from "./tool-name.ts";
 
 const TOOL_UPDATES = new Set(["tool_call", "tool_call_update"]);
 
@@ -37,8 +37,8 @@ async function conclude(
 ): Promise<JsonObject> {
   const { permit } = call;
   if (permit.kind === "refused" || permit.kind === "elsewhere") return update;
-  const tool = permit.kind === "given" ? permit.tool : toolNameOf(call.told, context.entry.toolNames);
-  if (session.mcpTools.has(tool)) return update;
+  const tool = permit.kind === "given" ? permit.tool : toolNameOf(call, context.entry).name;
+  if (namesOf(call, context.entry).some((name) => session.mcpTools.has(name))) return update;
   const outcome = String(call.told.status);
   if (permit.kind === "given") {
     const subject = subjectIn(context, session, context.enforcement);
@@ -47,7 +47,7 @@ async function conclude(
     recordIn(context, session, [resultDraft(subject, { tool, outcome }, settled)]);
     return update;
   }
-  const decided = await decideAfterwards(context, session, call, tool);
+  const decided = await decideAfterwards(context, session, call);
   await recordUngated(context, session, { call, tool, outcome, decided });
   if (decided.verdict === "blocked") await endTurn(context, session, tool, decided);
   return { ...update, _meta: { ...membersOf(update._meta), ...ungatedMeta(decided) } };
@@ -58,14 +58,13 @@ function decideAfterwards(
   context: GovernorContext,
   session: GovernedSession,
   call: ToolCall,
-  tool: string,
 ): Promise<Decided> {
   const event = {
     event_type: "post_action",
     session_id: session.id,
     agent_id: context.entry.id,
     depth: 0,
-    payload: payloadOf(call, tool),
+    payload: payloadOf(call, context.entry),
   };
   const setting = { workplace: session.workplace, turn: session.turn?.id };
   return context.harness.supervisor.decide(event, subjectIn(context, session, "observed"), setting);

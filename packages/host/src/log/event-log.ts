@@ -27,11 +27,14 @@ export class EventLog {
   readonly #lastOfSession = new Map<string, number>();
   #waiting: NewEvent[] = [];
   #writing: Promise<void> | undefined;
+  /** Settles when the newest message is written and on its way. */
+  #newest = unheeded();
   #failure: unknown;
 
   private constructor(options: EventLogOptions, epoch: number) {
     this.#options = options;
     this.epoch = epoch;
+    this.#newest.resolve();
   }
 
   /** Opens the log, in an epoch of its own. */
@@ -43,7 +46,7 @@ export class EventLog {
   /** Adds a message. A promise is to be waited for: too much waits to be written. */
   append(event: NewEvent): void | Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    this.#waiting.push(event);
+    if (this.#waiting.push(event) === 1) this.#newest = unheeded();
     this.#writing ??= this.#begin();
     return this.#waiting.length > (this.#options.maxWaiting ?? MAX_WAITING) ? this.#writing : undefined;
   }
@@ -54,10 +57,31 @@ export class EventLog {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
+  /** Settles when what was appended by now is written and on its way, whatever is appended meanwhile. */
+  async written(): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    await this.#newest.promise;
+  }
+
   /** The last place of a tenant, after everything that was appended. */
   async end(tenant: string): Promise<Cursor> {
-    await this.flush();
-    return { epoch: this.epoch, order: await this.#lastOf(tenant) };
+    await this.written();
+    return { epoch: this.epoch, order: await this.last(tenant) };
+  }
+
+  /** The last place of a tenant that is written. */
+  async last(tenant: string): Promise<number> {
+    const known = this.#last.get(tenant);
+    if (known !== undefined) return known;
+    const found = await this.#options.store.query(logTables, "lastOf", { tenant, epoch: this.epoch });
+    const last = this.#last.get(tenant) ?? found;
+    this.#last.set(tenant, last);
+    return last;
+  }
+
+  /** How many messages of a session are kept. */
+  count(tenant: string, session: string): Promise<number> {
+    return this.#options.store.query(logTables, "count", { tenant, session });
   }
 
   /** The place of the last message of a session that was written in this epoch; 0 before the first. */
@@ -90,11 +114,6 @@ export class EventLog {
     return this.#options.store.query(logTables, "after", range);
   }
 
-  async #lastOf(tenant: string): Promise<number> {
-    const { store } = this.#options;
-    return this.#last.get(tenant) ?? (await store.query(logTables, "lastOf", { tenant, epoch: this.epoch }));
-  }
-
   #begin(): Promise<void> {
     const writing = this.#write();
     // Whoever appends next is told.
@@ -105,14 +124,19 @@ export class EventLog {
   async #write(): Promise<void> {
     // Whatever is appended in the same turn of the event loop belongs to one commit.
     await new Promise(setImmediate);
+    let { resolve, reject } = this.#newest;
     try {
       while (this.#waiting.length > 0) {
         const batch = this.#waiting;
+        ({ resolve, reject } = this.#newest);
         this.#waiting = [];
         await this.#commit(batch);
+        resolve();
       }
     } catch (error) {
       this.#failure = error;
+      reject(error);
+      this.#newest.reject(error);
       for (const subscription of new Set([...this.#subscriptions.values()].flatMap((all) => [...all])))
         subscription.fail(error);
       throw error;
@@ -146,6 +170,13 @@ export class EventLog {
     all?.delete(subscription);
     if (all?.size === 0) this.#subscriptions.delete(key);
   }
+}
+
+/** A promise that nobody has to wait for. */
+function unheeded(): PromiseWithResolvers<void> {
+  const resolvers = Promise.withResolvers<void>();
+  resolvers.promise.catch(() => undefined);
+  return resolvers;
 }
 
 function keyOf(tenant: string, session: string): string {

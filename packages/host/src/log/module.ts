@@ -29,9 +29,12 @@ const module: TablesModule = {
       "INSERT INTO log_epochs (epoch) SELECT coalesce(max(epoch), 0) + 1 FROM log_epochs RETURNING epoch",
     );
     const lastOf = database.prepare(
-      "SELECT coalesce(max(ord), 0) AS ord FROM log_events WHERE tenant = ? AND epoch <= ?",
+      "SELECT ord FROM log_events WHERE tenant = ? AND epoch <= ? ORDER BY ord DESC LIMIT 1",
     );
     const prunedUntil = database.prepare("SELECT ord FROM log_pruned WHERE tenant = ? AND session = ?");
+    const count = database.prepare(
+      "SELECT count(*) AS ord FROM log_events WHERE session = ? AND tenant = ?",
+    );
     const prune = pruner(database);
     /** Never one that was given before, also when the messages there have been forgotten. */
     const lastOrderOf = (tenant: string) =>
@@ -56,6 +59,8 @@ const module: TablesModule = {
         lastOf: ({ tenant, epoch }: { tenant: string; epoch: number }) => orderIn(lastOf.get(tenant, epoch)),
         prunedUntil: ({ tenant, session }: { tenant: string; session: string }) =>
           orderIn(prunedUntil.get(tenant, session)),
+        count: ({ tenant, session }: { tenant: string; session: string }) =>
+          orderIn(count.get(session, tenant)),
       },
     };
   },

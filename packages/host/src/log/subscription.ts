@@ -18,7 +18,7 @@ export interface LogSource {
   /** The last place of an epoch or an earlier one. */
   lastOf(epoch: number): Promise<number>;
   prunedUntil(session: string): Promise<number>;
-  /** The last place that was written in this epoch; 0 before the first. */
+  /** The last place that is known to be written; 0 before the first of this epoch. */
   written(): number;
   join(session: string, subscription: Subscription): void;
   leave(session: string, subscription: Subscription): void;

@@ -50,7 +50,7 @@ export class ScriptedModel implements AsyncDisposable {
     this.#server = server;
     this.#script = script;
     this.#wordings = wordings;
-    this.endpoint = { url: `http://127.0.0.1:${port}`, key: "scripted-key", model: "scripted" };
+    this.endpoint = { url: `http://127.0.0.1:${port}`, key: "scripted-key" };
   }
 
   /** Starts on a free port of loopback. */
@@ -98,7 +98,7 @@ export class ScriptedModel implements AsyncDisposable {
     try {
       const body = await readBody(request);
       if (dialect && request.method === "POST") await this.#answer(request, response, dialect, path, body);
-      else serveAside(response, path, this.endpoint.model);
+      else serveAside(response, path);
     } catch (error) {
       if (response.headersSent || response.destroyed) {
         response.destroy();
@@ -137,18 +137,18 @@ export class ScriptedModel implements AsyncDisposable {
   }
 }
 
-function serveAside(response: ServerResponse, path: string, model: string): void {
-  const aside = asideOf(path, model);
+function serveAside(response: ServerResponse, path: string): void {
+  const aside = asideOf(path);
   if (aside !== undefined) sendJson(response, 200, aside);
   else sendJson(response, 404, { error: { message: `There is no ${path} here.` } });
 }
 
-function asideOf(path: string, model: string): unknown {
+function asideOf(path: string): unknown {
   if (path === "/") return {};
   if (!path.endsWith("/models")) {
     return DIALECTS.map((dialect) => dialect.aside(path)).find((found) => found !== undefined);
   }
-  const entry = { id: model, name: `models/${model}`, object: "model", type: "model", display_name: model };
+  const entry = { id: "scripted", name: "models/scripted", object: "model", type: "model" };
   return { object: "list", data: [entry], models: [entry], has_more: false };
 }
 

@@ -21,8 +21,11 @@ const module: TablesModule = {
     );
     const list = database.prepare(
       `SELECT body FROM sessions
-       WHERE tenant = ? AND (? IS NULL OR agent = ?) AND (? IS NULL OR state = ?) AND (? IS NULL OR principal = ?)
-       ORDER BY last_activity DESC LIMIT ?`,
+       WHERE tenant = @tenant AND (@agent IS NULL OR agent = @agent) AND (@state IS NULL OR state = @state)
+         AND (@principal IS NULL OR principal = @principal) AND (@cwd IS NULL OR body ->> '$.cwd' = @cwd)
+         AND (@open = 0 OR body ->> '$.ended' IS NULL)
+         AND (@after IS NULL OR (last_activity, id) < (SELECT last_activity, id FROM sessions WHERE id = @after))
+       ORDER BY last_activity DESC, id DESC LIMIT @limit`,
     );
     return {
       changes: {
@@ -34,8 +37,9 @@ const module: TablesModule = {
       queries: {
         get: ({ id, tenant }: { id: string; tenant: string }) => recordIn(get.get(id, tenant)),
         byKey: ({ key, tenant }: { key: string; tenant: string }) => recordIn(byKey.get(tenant, key)),
-        list({ tenant, agent = null, state = null, principal = null, limit }: Nullable<SessionRange>) {
-          return list.all(tenant, agent, agent, state, state, principal, principal, limit).map(recordIn);
+        list({ open = false, ...range }: SessionRange) {
+          const all = { agent: null, state: null, principal: null, cwd: null, after: null };
+          return list.all({ ...all, ...defined(range), open: Number(open) }).map(recordIn);
         },
       },
     };
@@ -44,7 +48,9 @@ const module: TablesModule = {
 
 export default module;
 
-type Nullable<Type> = { [Name in keyof Type]: Type[Name] | null };
+function defined(range: object): object {
+  return Object.fromEntries(Object.entries(range).filter(([, value]) => value !== undefined));
+}
 
 function recordIn(row: unknown): unknown {
   return typeof row === "object" && row !== null && "body" in row ? JSON.parse(String(row.body)) : undefined;

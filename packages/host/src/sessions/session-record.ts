@@ -6,6 +6,15 @@ export type SessionState = (typeof SESSION_STATES)[number];
 export const SESSION_MODES = ["persistent", "domain", "oneshot"] as const;
 export type SessionMode = (typeof SESSION_MODES)[number];
 
+/** How a session ended for good. */
+export interface SessionEnd {
+  readonly reason: "completed" | "error" | "terminated";
+  readonly terminated_by: "agent" | "daemon";
+  readonly message?: string | undefined;
+  /** RFC 3339. */
+  readonly at: string;
+}
+
 /** A session as it is kept. */
 export interface SessionRecord {
   /** BLAKE3 of `agent:key:created_at`, whatever the agent calls it. */
@@ -32,4 +41,8 @@ export interface SessionRecord {
   /** RFC 3339. */
   readonly created_at: string;
   readonly last_activity: string;
+  /** Absent while it has not ended: one that is `closed` without it only lost its agent. */
+  readonly ended?: SessionEnd | undefined;
+  /** Of one that runs: the place in the log after which the messages of its turn come. */
+  readonly turn_after?: number | undefined;
 }

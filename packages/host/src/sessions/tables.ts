@@ -8,6 +8,12 @@ export interface SessionRange {
   readonly state?: SessionState | undefined;
   /** Those of one principal only. */
   readonly principal?: string | undefined;
+  /** Those that work in one folder only. */
+  readonly cwd?: string | undefined;
+  /** Only those that have not ended. */
+  readonly open?: boolean | undefined;
+  /** The id of the last one of the page before. */
+  readonly after?: string | undefined;
   readonly limit: number;
 }
 

@@ -2,7 +2,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Effect } from "../effect.ts";
 import { Backtest, type BacktestOptions, type BacktestReport } from "./backtest.ts";
-import { type Deed, inputOf, payloadOf, payloadsUnder, policyOf } from "./testing/recorded.ts";
+import {
+  type Deed,
+  inputOf,
+  modifiedPayloadOf,
+  payloadOf,
+  payloadsUnder,
+  policyOf,
+} from "./testing/recorded.ts";
 
 const RULES = `
 tool_rules:
@@ -132,18 +139,25 @@ describe("an action that was modified", () => {
 tool_rules:
   - { name: smaller, condition: { arguments: { size: '9' } }, verdict: modify, patch: { size: 1 } }
   - { name: rest, condition: {}, verdict: allowed }`;
-  const became = payloadOf(policyOf(modifying), inputOf({ arguments: { size: 1 } }), {
-    verdict: "modify",
-    rule: "smaller",
-  });
+  const modified = modifiedPayloadOf(policyOf(modifying), inputOf({ arguments: { size: 9 } }));
 
-  it("is on record as what it became, and taken to be modified again where a rule of that name does", () => {
-    expect(report(modifying, [became])).toMatchObject({
+  it("is modified again by the same rules, and by others that make the same change", () => {
+    expect(report(modifying, [modified])).toMatchObject({
+      total: 1,
+      same_rules: 1,
       unchanged: 1,
       contradicted: 0,
+      unfollowed: 0,
+      before: { modify: 1 },
       after: { modify: 1 },
     });
-    expect(report(`${modifying} # another`, [became])).toMatchObject({ unchanged: 1 });
+    const renamed = report(modifying.replace("smaller", "less"), [modified]);
+    expect(renamed).toMatchObject({ other_rule: 1, unfollowed: 0, after: { modify: 1 } });
+  });
+
+  it("contradicts rules that would not have modified it, though they are said to have", () => {
+    const forged = { ...modified, modified_from: { ...Object(modified.modified_from), rule: "rest" } };
+    expect(report(modifying, [forged])).toMatchObject({ same_rules: 1, contradicted: 1 });
   });
 
   it("is seen to be stopped where what it became would be", () => {
@@ -151,15 +165,43 @@ tool_rules:
       "tool_rules:",
       "tool_rules:\n  - { name: none, condition: { arguments: { size: '1' } }, verdict: blocked }",
     );
-    expect(report(draft, [became]).changes).toMatchObject([
+    expect(report(draft, [modified]).changes).toMatchObject([
       { direction: "stricter", from: { verdict: "modify" }, to: { verdict: "blocked", rule: "none" } },
     ]);
   });
 
-  it("is seen to pass as it is where no rule modifies any more", () => {
-    expect(report(RULES, [became]).changes).toMatchObject([
+  it("is seen to pass as it was where no rule modifies any more", () => {
+    expect(report(RULES, [modified]).changes).toMatchObject([
       { direction: "looser", from: { verdict: "modify" }, to: { verdict: "allowed", rule: "rest" } },
     ]);
+  });
+
+  it("is not followed to what a draft would make of it and nobody knows", () => {
+    const otherwise = report(modifying.replace("size: 1", "size: 2"), [modified]);
+    expect(otherwise).toMatchObject({ unchanged: 1, unfollowed: 1 });
+    const anew = report(modifying, payloadsUnder(policyOf(RULES), [{ arguments: { size: 9 } }]));
+    expect(anew).toMatchObject({ blind: 1, unfollowed: 0 });
+  });
+
+  it("cannot be decided again when what it was before was not kept", () => {
+    const { modified_from, ...without } = modified;
+    const large = { ...modified, modified_from: { ...Object(modified_from), facts: null } };
+    const { policy: _, ...old } = without;
+    expect(report(modifying, [old, large])).toMatchObject({ total: 0, not_replayable: { no_facts: 2 } });
+  });
+
+  it.each([
+    ["by a second rule that would change it further", "size: '1' } }, verdict: modify, patch: { size: 0 }"],
+    ["by a rule that stops it", "size: '1' } }, verdict: blocked"],
+    ["by a rule that asks", "size: '1' } }, verdict: ask"],
+  ])("is decided the same again where it was stopped %s", (_, condition) => {
+    const rules = modifying.replace(
+      "  - { name: rest",
+      `  - { name: second, condition: { arguments: { ${condition} }\n  - { name: rest`,
+    );
+    const stopped = modifiedPayloadOf(policyOf(rules), inputOf({ arguments: { size: 9 } }));
+    expect(stopped).toMatchObject({ rule: "second" });
+    expect(report(rules, [stopped])).toMatchObject({ same_rules: 1, unchanged: 1, contradicted: 0 });
   });
 });
 
@@ -251,6 +293,8 @@ tool_rules:
   - { name: often, condition: { tool_name_matches: [t1], count: { of: { tool_name_matches: [t1, t2] }, within: 20ms, at_least: 3, by: user } }, verdict: blocked }
   - { name: once, condition: { tool_name_matches: [t2], after: { of: { paths: { any: { place: home } } }, by: agent } }, verdict: ask }
   - { name: deep, condition: { arguments: { a.b: 'x*', a: '*' } }, verdict: ask }
+  - { name: less, condition: { tool_name_matches: [t2, t3], arguments: { a: '1' } }, verdict: modify, patch: { a: 0 } }
+  - { name: less_still, condition: { tool_name_matches: [t3], arguments: { a: '0' } }, verdict: modify, patch: { a: -1 } }
   - { name: home, condition: { tool_name_matches: ['t*'], reads: { any: { place: home } }, user: u0 }, verdict: allowed }
   - { name: some, condition: { tool_name_matches: [t1, t2, t3] }, verdict: allowed }`;
   const deed = fc.record({

@@ -1,9 +1,8 @@
 import type { RuleVerdict } from "../constitution/constitution.ts";
 import type { Policy } from "../decision/policy.ts";
-import { isAtLeastAsStrict } from "../decision/verdict.ts";
+import { isAtLeastAsStrict, type Said } from "../decision/verdict.ts";
 import { gistOf } from "./gist.ts";
 import { type Group, Groups } from "./groups.ts";
-import type { Said } from "./recorded-verdict.ts";
 import { Replay, type Replayed, type ReplayOptions, type UnreplayableCounts } from "./replay.ts";
 
 /** Whether a verdict lets more through than another, less, or the same by another rule. */
@@ -37,6 +36,8 @@ export interface BacktestReport {
   readonly contradicted: number;
   /** How many were decided without arguments that the draft asks for and the record does not hold. */
   readonly blind: number;
+  /** How many the draft modifies to something that is not on record, so that what it says to that is not known. */
+  readonly unfollowed: number;
   readonly not_replayable: UnreplayableCounts;
   readonly before: VerdictMix;
   readonly after: VerdictMix;
@@ -71,6 +72,7 @@ export class Backtest {
   #sameRules = 0;
   #contradicted = 0;
   #blind = 0;
+  #unfollowed = 0;
   #first: number | undefined;
   #last: number | undefined;
 
@@ -83,7 +85,7 @@ export class Backtest {
   add(entry: string, payload: unknown): void {
     const replayed = this.#replay.take(payload);
     if (!replayed) return;
-    const { before, now, sameRules, blind, recorded } = replayed;
+    const { before, now, sameRules, blind, unfollowed, recorded } = replayed;
     this.#total += 1;
     this.#before[before.verdict] += 1;
     this.#after[now.verdict] += 1;
@@ -91,6 +93,7 @@ export class Backtest {
     this.#last = recorded.at;
     if (sameRules) this.#sameRules += 1;
     if (blind) this.#blind += 1;
+    if (unfollowed) this.#unfollowed += 1;
     if (before.verdict === now.verdict && before.rule === now.rule) return;
     if (sameRules) this.#contradicted += 1;
     this.#change(entry, replayed);
@@ -108,6 +111,7 @@ export class Backtest {
       same_rules: this.#sameRules,
       contradicted: this.#contradicted,
       blind: this.#blind,
+      unfollowed: this.#unfollowed,
       not_replayable: this.#replay.unreplayable,
       before: { ...this.#before },
       after: { ...this.#after },

@@ -16,6 +16,10 @@ it.each<[Effect[], string]>([
   [[read("a"), read("b")], "reads a; reads b"],
   [[run("git", "push", null), read("a")], "git push …"],
   [[write("/h/x"), write("/h/y", true)], "writes /h/x; destroys /h/y"],
+  [
+    [{ kind: "write", path: "/w", place: "workspace", inside: "", deep: true, destroys: true }],
+    "destroys /w and below",
+  ],
   [[{ kind: "net", host: "*" }], "speaks to some host"],
   [["a", "b", "c", "d", "e"].map(read), "reads a; reads b; reads c; 2 more"],
   [[run("echo", "x".repeat(100))], `echo ${"x".repeat(42)}…`],

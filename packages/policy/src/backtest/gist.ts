@@ -1,5 +1,5 @@
 import type { Action } from "../action.ts";
-import type { Effect } from "../effect.ts";
+import type { Effect, ReadEffect, WriteEffect } from "../effect.ts";
 
 const MAX_PARTS = 3;
 const MAX_PART = 48;
@@ -19,12 +19,17 @@ function partOf(effect: Effect): string {
     case "exec":
       return [effect.command, ...effect.arguments.map((word) => word ?? "…")].join(" ");
     case "write":
-      return `${effect.destroys ? "destroys" : "writes"} ${effect.inside ?? effect.path}`;
+      return `${effect.destroys ? "destroys" : "writes"} ${pathOf(effect)}`;
     case "read":
-      return `reads ${effect.inside ?? effect.path}`;
+      return `reads ${pathOf(effect)}`;
     case "net":
       return `speaks to ${effect.host === "*" ? "some host" : effect.host}`;
   }
+}
+
+function pathOf({ inside, path, deep }: ReadEffect | WriteEffect): string {
+  // Of the session's root itself the path inside is empty.
+  return `${inside || path}${deep ? " and below" : ""}`;
 }
 
 function cut(text: string): string {

@@ -2,38 +2,50 @@ import { z } from "zod";
 import type { Action } from "../action.ts";
 import type { Counters } from "../conditions/input.ts";
 import { RuleVerdict } from "../constitution/constitution.ts";
+import type { Said } from "../decision/verdict.ts";
 import { PLACES } from "../effect.ts";
 import type { Subject } from "../subject.ts";
 import { withMembers } from "./members.ts";
 import { RecordedSubjects } from "./recorded-subjects.ts";
 
-/** A verdict and the rule it is from; no rule says that none matched. */
-export interface Said {
-  readonly verdict: RuleVerdict;
-  readonly rule: string | undefined;
+/** What a rule decided on, and when. */
+export interface RecordedStep {
+  readonly action: Action;
+  readonly counters: Counters;
+  readonly at: number;
+}
+
+/** What an action was before a rule modified it. */
+export interface ModifiedFrom extends RecordedStep {
+  readonly rule: string;
+  readonly patch: Readonly<Record<string, unknown>>;
 }
 
 /** A verdict of the past with everything that it was decided on. */
-export interface RecordedVerdict {
+export interface RecordedVerdict extends RecordedStep {
   readonly event_type: string;
-  readonly at: number;
   readonly subject: Subject;
-  readonly action: Action;
-  readonly counters: Counters;
   readonly rules_hash: string;
-  /** What the policy itself said, before limits, harnesses and people were heard. */
+  /** What the policy itself said to the action, before limits, harnesses and people were heard. */
   readonly said: Said;
+  /** Said where the action is what a rule made of another. */
+  readonly modified_from: ModifiedFrom | undefined;
   /** What came of it in the end. */
   readonly outcome: RuleVerdict;
 }
 
 /**
- * Why a verdict cannot be decided again: no policy was in force, its entry holds no facts, or it holds some that this
- * version does not understand.
+ * Why a verdict cannot be decided again: no policy was in force, its entry does not hold the facts, or it holds some
+ * that this version does not understand.
  */
 export type Unreplayable = "no_policy" | "no_facts" | "unreadable";
 
-const path = { path: z.string(), place: z.enum(PLACES), inside: z.string().exactOptional() };
+const path = {
+  path: z.string(),
+  place: z.enum(PLACES),
+  inside: z.string().exactOptional(),
+  deep: z.literal(true).exactOptional(),
+};
 
 const Effect = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("read"), ...path }),
@@ -63,6 +75,16 @@ const Facts = z.object({
 });
 
 const RecordedSaid = z.object({ verdict: RuleVerdict, rule: z.string().nullable() });
+const RecordedCounters = z.record(z.string(), z.number());
+
+const RecordedFrom = z.object({
+  rule: z.string(),
+  patch: z.record(z.string(), z.unknown()),
+  at: z.number(),
+  /** Left out where they were too large to be kept twice. */
+  facts: Facts.nullable(),
+  counters: RecordedCounters,
+});
 
 const Payload = RecordedSaid.extend({
   rules_hash: z.string(),
@@ -70,8 +92,9 @@ const Payload = RecordedSaid.extend({
   at: z.number(),
   subject: z.unknown(),
   facts: Facts,
-  counters: z.record(z.string(), z.number()),
+  counters: RecordedCounters,
   policy: RecordedSaid.exactOptional(),
+  modified_from: RecordedFrom.exactOptional(),
 });
 
 /** Reads the payloads of `policy_verdict` entries. */
@@ -83,19 +106,26 @@ export class RecordReader {
     const { data } = Payload.safeParse(payload);
     const subject = data && this.#subjects.read(data.subject);
     if (!data || !subject) return reasonOf(payload);
-    const { facts, policy, verdict, rule, rules_hash, event_type, at, counters } = data;
+    const { facts, policy, verdict, rule, rules_hash, event_type, at, counters, modified_from: from } = data;
     const said = policy ?? { verdict, rule };
+    // To modify something is decided on what it was before.
+    if (from ? from.facts === null : said.verdict === "modify") return "no_facts";
     return {
       event_type,
       at,
       subject,
-      action: { ...facts, arguments: nested(facts.arguments) },
+      action: actionIn(facts),
       counters,
       rules_hash,
       said: { verdict: said.verdict, rule: said.rule ?? undefined },
+      modified_from: from?.facts ? { ...from, action: actionIn(from.facts) } : undefined,
       outcome: verdict,
     };
   }
+}
+
+function actionIn(facts: z.infer<typeof Facts>): Action {
+  return { ...facts, arguments: nested(facts.arguments) };
 }
 
 /** The record keeps arguments under the dotted paths that rules look at; rules look for them nested. */

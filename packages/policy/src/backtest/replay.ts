@@ -1,9 +1,16 @@
-import type { Counters, DecisionInput } from "../conditions/input.ts";
-import type { RuleVerdict } from "../constitution/constitution.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { DecisionInput } from "../conditions/input.ts";
 import type { Policy } from "../decision/policy.ts";
+import { afterModify, letsThrough, type PolicyVerdict, type Said } from "../decision/verdict.ts";
 import { History } from "../history/history.ts";
 import { BlindRules } from "./blind-rules.ts";
-import { type RecordedVerdict, RecordReader, type Said, type Unreplayable } from "./recorded-verdict.ts";
+import {
+  type ModifiedFrom,
+  type RecordedStep,
+  type RecordedVerdict,
+  RecordReader,
+  type Unreplayable,
+} from "./recorded-verdict.ts";
 
 /** Which verdicts are decided again, and what is known about them. */
 export interface ReplayOptions {
@@ -21,6 +28,15 @@ export interface Replayed {
   /** Whether it was made by the very same rules, which must say the same. */
   readonly sameRules: boolean;
   /** Whether the policy asked for arguments that are not on record, so that it might say something else. */
+  readonly blind: boolean;
+  /** Whether the policy modifies it to something that is not on record, so that what it says to that is not known. */
+  readonly unfollowed: boolean;
+}
+
+/** One decision of a policy on the past. */
+interface Step {
+  readonly input: DecisionInput;
+  readonly verdict: PolicyVerdict;
   readonly blind: boolean;
 }
 
@@ -44,7 +60,6 @@ export class Replay {
   readonly #history: History;
   readonly #blindRules: BlindRules;
   readonly #keptPaths: ReadonlyMap<string, ReadonlySet<string>>;
-  readonly #modifying: ReadonlySet<string>;
   readonly #unreplayable = { no_policy: 0, no_facts: 0, unreadable: 0 };
 
   constructor(policy: Policy, options: ReplayOptions = {}) {
@@ -57,9 +72,6 @@ export class Replay {
         hashes.rules_hash,
         new Set(argumentPaths),
       ]),
-    );
-    this.#modifying = new Set(
-      policy.rules.flatMap(({ rule }) => (rule.verdict === "modify" ? [rule.name] : [])),
     );
   }
 
@@ -81,46 +93,45 @@ export class Replay {
   }
 
   #decide(recorded: RecordedVerdict): Replayed {
-    const { event_type, action, subject, at, rules_hash } = recorded;
-    const sameRules = rules_hash === this.#policy.hashes.rules_hash;
-    const counters: Counters = sameRules ? recorded.counters : this.#history.counters(subject, at);
-    const input: DecisionInput = { event_type, action, subject, counters, at };
-    const { verdict, rule } = this.#policy.decide(input);
-    const now = this.#modified(recorded, { verdict, rule });
-    if (wasDone(recorded) && passes(now, recorded)) this.#history.note(input);
+    const { modified_from: from } = recorded;
+    const sameRules = this.#made(recorded);
+    const before = from ? afterModify({ verdict: "modify", rule: from.rule }, recorded.said) : recorded.said;
+    const first = this.#step(recorded, from ?? recorded);
+    const again =
+      from && (sameRules || isSameChange(first.verdict, from)) ? this.#step(recorded, recorded) : undefined;
+    const now = again ? afterModify(first.verdict, again.verdict) : first.verdict;
+    if (letsThrough(recorded.outcome) && passes(now, before)) this.#history.note((again ?? first).input);
     return {
       recorded,
-      before: sameRules && wasChanged(recorded) ? now : recorded.said,
-      now,
+      before,
+      now: { verdict: now.verdict, rule: now.rule },
       sameRules,
-      blind: this.#blindRules.blindTo(input, rule, this.#keptPaths.get(rules_hash) ?? NO_PATHS),
+      blind: first.blind || (again?.blind ?? false),
+      unfollowed: first.verdict.verdict === "modify" && again === undefined,
     };
   }
 
-  /**
-   * Of an action that was modified only what it became is on record, so whether it would be modified again cannot be
-   * seen. It is taken to be where a rule of that name still modifies and nothing stops what it became.
-   */
-  #modified(recorded: RecordedVerdict, now: Said): Said {
-    const { verdict, rule } = recorded.said;
-    if (verdict !== "modify" || rule === undefined || !this.#modifying.has(rule)) return now;
-    return letsThrough(now.verdict) ? { verdict, rule } : now;
+  /** Decides on what was decided on then, and with the counters of then if that was by the same rules. */
+  #step(recorded: RecordedVerdict, { action, at, counters }: RecordedStep): Step {
+    const { event_type, subject, rules_hash } = recorded;
+    const counted = this.#made(recorded) ? counters : this.#history.counters(subject, at);
+    const input: DecisionInput = { event_type, action, subject, counters: counted, at };
+    const verdict = this.#policy.decide(input);
+    const kept = this.#keptPaths.get(rules_hash) ?? NO_PATHS;
+    return { input, verdict, blind: this.#blindRules.blindTo(input, verdict.rule, kept) };
+  }
+
+  #made({ rules_hash }: RecordedVerdict): boolean {
+    return rules_hash === this.#policy.hashes.rules_hash;
   }
 }
 
-/** Whether an action was modified, so that its facts are not those the first verdict was on. */
-function wasChanged({ said }: RecordedVerdict): boolean {
-  return said.verdict === "modify";
+/** Whether an action is modified as it was then, so that what it became is on record. */
+function isSameChange({ verdict, patch }: PolicyVerdict, from: ModifiedFrom): boolean {
+  return verdict === "modify" && isDeepStrictEqual(patch, from.patch);
 }
 
-function wasDone({ outcome }: RecordedVerdict): boolean {
-  return letsThrough(outcome);
-}
-
-function passes({ verdict }: Said, { said }: RecordedVerdict): boolean {
-  return letsThrough(verdict) || (verdict === "ask" && said.verdict === "ask");
-}
-
-function letsThrough(verdict: RuleVerdict): boolean {
-  return verdict === "allowed" || verdict === "modify";
+/** Whether an action that happened would have happened: by this policy, or with the word of the person who was asked. */
+function passes(now: Said, before: Said): boolean {
+  return letsThrough(now.verdict) || (now.verdict === "ask" && before.verdict === "ask");
 }

@@ -3,7 +3,7 @@ import type { Effect, ExecEffect, NetEffect } from "../effect.ts";
 import { isHarmless } from "../facts/harmless.ts";
 import { commandPattern } from "./command-pattern.ts";
 import type { DecisionInput } from "./input.ts";
-import { type PathEffect, pathEffectTest } from "./path-test.ts";
+import { anyPathTest, everyPathTest, type PathEffect } from "./path-test.ts";
 import { textTest } from "./pattern.ts";
 
 /** One part of a condition, by the name it has in the file. */
@@ -76,11 +76,8 @@ function pathClauses(
   of: (effect: Effect) => effect is PathEffect,
 ): Clause[] {
   const clauses: Clause[] = [];
-  if (quantified?.every) clauses.push(all(`${name}.every`, of, pathEffectTest(quantified.every)));
-  if (quantified?.any) {
-    const test = pathEffectTest(quantified.any);
-    clauses.push(some(`${name}.any`, of, test));
-  }
+  if (quantified?.every) clauses.push(all(`${name}.every`, of, everyPathTest(quantified.every)));
+  if (quantified?.any) clauses.push(some(`${name}.any`, of, anyPathTest(quantified.any)));
   return clauses;
 }
 

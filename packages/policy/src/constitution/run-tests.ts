@@ -50,12 +50,15 @@ function effectOf(given: PolicyTest["given"]["effects"][number]): Effect {
     typeof given[name] === "string" ? given[name] : otherwise;
   const place = PLACES.find((name) => name === given.place) ?? "workspace";
   const path = text("path", "/workspace/file");
-  const inside = typeof given.inside === "string" ? { inside: given.inside } : {};
+  const more = {
+    ...(typeof given.inside === "string" && { inside: given.inside }),
+    ...(given.deep === true && { deep: true as const }),
+  };
   switch (given.kind) {
     case "read":
-      return { kind: "read", path, place, ...inside };
+      return { kind: "read", path, place, ...more };
     case "write":
-      return { kind: "write", path, place, ...inside, destroys: given.destroys === true };
+      return { kind: "write", path, place, ...more, destroys: given.destroys === true };
     case "exec": {
       const words = Array.isArray(given.arguments)
         ? given.arguments.map((word) => (word === null ? null : String(word)))

@@ -1,9 +1,13 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
 import { blake3Hex } from "../blake3.ts";
 import type { DecisionInput } from "../conditions/input.ts";
+import { Condition } from "../constitution/condition.ts";
+import { RuleVerdict } from "../constitution/constitution.ts";
 import { loadPolicy } from "../constitution/load.ts";
-import type { Effect } from "../effect.ts";
+import type { Effect, ReadEffect, WriteEffect } from "../effect.ts";
 import { History } from "../history/history.ts";
 import type { Subject } from "../subject.ts";
 import type { Policy } from "./policy.ts";
@@ -43,6 +47,8 @@ interface Given {
   subject?: Partial<Subject>;
   counters?: Record<string, number>;
   at?: string;
+  /** What was done before. */
+  before?: Given[];
 }
 
 function input({
@@ -66,8 +72,15 @@ function input({
 
 /** Whether a condition, written as YAML, holds. */
 function holds(condition: string, given: Given): boolean {
-  const policy = policyOf(`tool_rules:\n  - { name: r, condition: ${condition}, verdict: allowed }`);
-  return policy.decide(input(given)).verdict === "allowed";
+  const policy = policyOf(`
+tools: { deploy: { scopes: [prod], sensitivity: high } }
+tool_rules:
+  - { name: r, condition: ${condition}, verdict: allowed }`);
+  const history = new History(policy.sequences);
+  for (const earlier of given.before ?? []) history.note(input(earlier));
+  const asked = input(given);
+  const counters = history.counters(asked.subject, asked.at);
+  return policy.decide({ ...asked, counters }).verdict === "allowed";
 }
 
 describe("HAAK's rules", () => {
@@ -131,32 +144,46 @@ tool_rules:
     expect(holds("{}", {})).toBe(true);
   });
 
-  test("carry what their verdict needs", () => {
-    const policy = policyOf(`
-tool_rules:
-  - { name: later, condition: { tool_name_matches: [a] }, verdict: defer, retry_after: 5s }
-  - { name: two, condition: { tool_name_matches: [b] }, verdict: ask, quorum: 2, expires: 1h }
-  - { name: other, condition: { tool_name_matches: [c] }, verdict: modify, patch: { command: ls } }`);
-    expect(policy.decide(input({ tool: "a" }))).toMatchObject({ verdict: "defer", retry_after_ms: 5_000 });
-    expect(policy.decide(input({ tool: "b" }))).toMatchObject({
-      verdict: "ask",
-      quorum: 2,
-      expires_ms: 3_600_000,
-    });
-    expect(policy.decide(input({ tool: "c" }))).toMatchObject({
-      verdict: "modify",
-      patch: { command: "ls" },
-    });
+  const rule = (verdict: RuleVerdict, more = "") =>
+    `{ name: r, condition: { tool_name_matches: [x] }, verdict: ${verdict}${more} }`;
+
+  const verdicts: [verdict: RuleVerdict, rule: string, more: object][] = [
+    ["allowed", rule("allowed"), {}],
+    ["blocked", rule("blocked", ", reason: no"), { reason: "no" }],
+    ["ask", rule("ask", ", quorum: 2, expires: 1h"), { quorum: 2, expires_ms: 3_600_000 }],
+    ["defer", rule("defer", ", retry_after: 5s"), { retry_after_ms: 5_000 }],
+    ["defer", rule("defer"), { retry_after_ms: 60_000 }],
+    ["modify", rule("modify", ", patch: { command: ls }"), { patch: { command: "ls" } }],
+  ];
+  test.each(verdicts)(
+    "say %s, with what goes with it, where they match and nowhere else",
+    (verdict, text, more) => {
+      const otherwise = verdict === "blocked" ? "allowed" : "blocked";
+      const policy = policyOf(
+        `tool_rules:\n  - ${text}\n  - { name: rest, condition: {}, verdict: ${otherwise} }`,
+      );
+      expect(policy.decide(input({ tool: "x" }))).toMatchObject({ verdict, rule: "r", ...more });
+      expect(policy.decide(input({ tool: "y" }))).toEqual({
+        verdict: otherwise,
+        reason: 'rule "rest"',
+        rule: "rest",
+        ...policy.hashes,
+      });
+    },
+  );
+
+  test("every verdict there is has been tried", () => {
+    expect(new Set(verdicts.map(([verdict]) => verdict))).toEqual(new Set(RuleVerdict.options));
   });
 });
 
-const read = (place: "workspace" | "home" | "unknown", inside?: string): Effect => ({
+const read = (place: "workspace" | "home" | "unknown", inside?: string): ReadEffect => ({
   kind: "read",
   path: `/w/${inside ?? "x"}`,
   place,
   ...(inside === undefined ? {} : { inside }),
 });
-const write = (path: string, destroys = false): Effect => ({
+const write = (path: string, destroys = false): WriteEffect => ({
   kind: "write",
   path,
   place: "workspace",
@@ -170,82 +197,277 @@ const run = (...words: (string | null)[]): Effect => ({
   opaque: false,
 });
 const net = (host: string): Effect => ({ kind: "net", host });
+const deep = (effect: ReadEffect | WriteEffect): Effect => ({ ...effect, deep: true });
+
+/** A condition, something it holds of, and something it does not hold of. */
+type Case = readonly [condition: string, match: Given, miss: Given];
+
+const PLAIN_CASES: readonly Case[] = [
+  ["{ agent_trust: [unknown, registered] }", {}, { subject: { trust: "standing" } }],
+  ["{ tool_name_matches: ['mcp__*', bash] }", { tool: "mcp__git__push" }, { tool: "xmcp__git" }],
+  ["{ event: pre_prompt }", { event: "pre_prompt" }, { event: "pre_action" }],
+  ["{ agent: 'cod*' }", {}, { subject: { agent: "writer" } }],
+  ["{ user: ann }", {}, { subject: { user: "annie" } }],
+  ["{ tenant: acme }", {}, { subject: { tenant: "other" } }],
+  ["{ role: [admin, developer] }", {}, { subject: { roles: ["guest"] } }],
+  ["{ scopes: [repo:write] }", {}, { subject: { scopes: [] } }],
+  ["{ scopes: [a, b] }", { subject: { scopes: ["*"] } }, { subject: { scopes: ["a"] } }],
+  ["{ started: [background, interactive] }", {}, { subject: { started: "api" } }],
+  ["{ session: s1 }", {}, { subject: { session: "s2" } }],
+  ["{ mode: plan }", { subject: { mode: "plan" } }, {}],
+  ["{ depth: { at_least: 1, at_most: 2 } }", { subject: { depth: 2 } }, { subject: { depth: 3 } }],
+  ["{ enforcement: [performed, confined] }", { subject: { enforcement: "confined" } }, {}],
+  ["{ opaque: false }", {}, { opaque: true }],
+  ["{ effects: { every: [read] } }", { effects: [read("home")] }, { effects: [read("home"), net("x")] }],
+  ["{ effects: { any: [net] } }", { effects: [read("home"), net("x")] }, { effects: [read("home")] }],
+  [
+    "{ reads: { every: { place: workspace } } }",
+    { effects: [read("workspace")] },
+    { effects: [read("workspace"), read("home")] },
+  ],
+  [
+    "{ reads: { every: { place: workspace } } }",
+    { effects: [write("/w/a")] },
+    { effects: [read("unknown")] },
+  ],
+  [
+    "{ paths: { any: { match: 'src/**' } } }",
+    { effects: [read("workspace", "src/a/b.ts")] },
+    { effects: [read("workspace", "lib/a.ts")] },
+  ],
+  [
+    "{ paths: { any: { match: /w/secret/* } } }",
+    { effects: [write("/w/secret/x")] },
+    { effects: [write("/w/secret/x/y")] },
+  ],
+  [
+    "{ writes: { any: { destroys: true } } }",
+    { effects: [write("/w/a", true)] },
+    { effects: [write("/w/a")] },
+  ],
+  [
+    "{ commands: { every: [ls, 'git status'] } }",
+    { effects: [run("ls", "-la"), run("git", "status", "-s")] },
+    { effects: [run("git", "push")] },
+  ],
+  [
+    "{ commands: { every: ['git status'] } }",
+    { effects: [run("git", "status")] },
+    { effects: [run("git", null)] },
+  ],
+  [
+    "{ commands: { any: ['git push'] } }",
+    { effects: [run("git", "-C", "x", "push", "origin")] },
+    { effects: [run("git", "status")] },
+  ],
+  ["{ commands: { any: ['git push'] } }", { effects: [run("git", null)] }, { effects: [run("hg", null)] }],
+  [
+    "{ hosts: { every: ['*.example.com'] } }",
+    { effects: [net("a.example.com")] },
+    { effects: [net("a.example.com"), net("*")] },
+  ],
+  ["{ hosts: { any: [evil.example] } }", { effects: [net("*")] }, { effects: [net("good.example")] }],
+  ["{ arguments: { a.b: 'x*' } }", { arguments: { a: { b: "xyz" } } }, { arguments: { a: "xyz" } }],
+  ["{ time: { from: '09:00', until: '17:00', days: [sun] } }", {}, { at: "2026-11-15T17:00:00Z" }],
+  ["{ time: { from: '22:00', until: '06:00' } }", { at: "2026-11-15T23:30:00Z" }, {}],
+  ["{ time: { from: '13:00', until: '14:00', zone: Europe/Berlin } }", {}, { at: "2026-11-15T13:30:00Z" }],
+  ["{ not: { tool_name_matches: [bash] } }", { tool: "ls" }, { tool: "bash" }],
+  ["{ any_of: [{ user: bob }, { tool_name_matches: [ls] }] }", { tool: "ls" }, { tool: "bash" }],
+  ["{ depth: { at_least: 1 } }", { subject: { depth: 1 } }, {}],
+  ["{ depth: { at_most: 1 } }", {}, { subject: { depth: 2 } }],
+  ["{ sensitivity: high }", { tool: "deploy" }, { tool: "ls" }],
+  ["{ lacks_scopes: true }", { tool: "deploy" }, { tool: "deploy", subject: { scopes: ["prod"] } }],
+  ["{ lacks_scopes: false }", { tool: "ls" }, { tool: "deploy" }],
+  ["{ opaque: true }", { opaque: true }, {}],
+  ["{ harmless: true }", { effects: [write("/w/a")] }, { effects: [read("home")] }],
+  ["{ harmless: false }", { effects: [net("x")] }, {}],
+  ["{ any_of: [{ user: bob }, { not: { mode: default } }] }", { subject: { mode: "plan" } }, {}],
+];
+
+/** Of everything that is asked of paths, for what is read, for what is written and for both. */
+const PATH_CASES: readonly Case[] = [
+  [
+    "{ paths: { every: { place: workspace } } }",
+    { effects: [read("workspace"), net("x")] },
+    { effects: [read("home"), write("/w/a")] },
+  ],
+  [
+    "{ paths: { every: { match: 'src/**' } } }",
+    { effects: [write("/w/src/a")] },
+    { effects: [write("/w/src/a"), read("workspace", "lib/a")] },
+  ],
+  [
+    "{ paths: { every: { destroys: false } } }",
+    { effects: [read("home"), write("/w/a")] },
+    { effects: [write("/w/a", true)] },
+  ],
+  [
+    "{ paths: { any: { place: home } } }",
+    { effects: [write("/w/a"), read("home")] },
+    { effects: [write("/w/a"), net("x")] },
+  ],
+  [
+    "{ paths: { any: { destroys: true } } }",
+    { effects: [read("home"), write("/w/a", true)] },
+    { effects: [read("home")] },
+  ],
+  [
+    "{ reads: { every: { match: ['src/*', 'lib/*'] } } }",
+    { effects: [read("workspace", "lib/a"), write("/w/x")] },
+    { effects: [read("workspace", "x/a")] },
+  ],
+  [
+    "{ reads: { every: { destroys: true } } }",
+    { effects: [write("/w/a")] },
+    { effects: [read("workspace")] },
+  ],
+  [
+    "{ reads: { any: { place: [home, unknown] } } }",
+    { effects: [read("unknown")] },
+    { effects: [read("workspace")] },
+  ],
+  [
+    "{ reads: { any: { match: 'src/**' } } }",
+    { effects: [read("workspace", "src/a")] },
+    { effects: [write("/w/src/a")] },
+  ],
+  ["{ reads: { any: { destroys: false } } }", { effects: [read("home")] }, { effects: [write("/w/a")] }],
+  [
+    "{ writes: { every: { place: workspace } } }",
+    { effects: [write("/w/a"), read("home")] },
+    { effects: [{ ...write("/h/a"), place: "home" }] },
+  ],
+  [
+    "{ writes: { every: { match: 'src/**' } } }",
+    { effects: [write("/w/src/a"), read("home")] },
+    { effects: [write("/w/lib/a")] },
+  ],
+  [
+    "{ writes: { every: { destroys: false } } }",
+    { effects: [write("/w/a")] },
+    { effects: [write("/w/a"), write("/w/b", true)] },
+  ],
+  [
+    "{ writes: { any: { place: workspace } } }",
+    { effects: [write("/w/a")] },
+    { effects: [read("workspace")] },
+  ],
+  [
+    "{ writes: { any: { match: 'db/migrations/**' } } }",
+    { effects: [write("/w/db/migrations/7.sql")] },
+    { effects: [write("/w/db/seed.sql")] },
+  ],
+];
+
+/** What touches everything below a path, as `rm -r` does. */
+const DEEP_CASES: readonly Case[] = [
+  [
+    "{ writes: { any: { match: 'db/migrations/**' } } }",
+    { effects: [deep(write("/w/db", true))] },
+    { effects: [write("/w/db", true)] },
+  ],
+  [
+    "{ writes: { any: { match: 'db/migrations/**' } } }",
+    { effects: [deep(write("/w/db/migrations"))] },
+    { effects: [deep(write("/w/src"))] },
+  ],
+  [
+    "{ paths: { any: { match: '**/*.pem' } } }",
+    { effects: [deep(read("workspace", "src"))] },
+    { effects: [read("workspace", "src")] },
+  ],
+  [
+    "{ paths: { any: { match: /etc/ssl/** } } }",
+    { effects: [deep({ kind: "read", path: "/", place: "system" })] },
+    { effects: [deep({ kind: "read", path: "/usr", place: "system" })] },
+  ],
+  [
+    "{ reads: { any: { match: 'db/**', place: workspace } } }",
+    { effects: [deep(read("workspace", "db/a"))] },
+    { effects: [deep({ ...read("home", "db/a") })] },
+  ],
+  [
+    "{ reads: { any: { match: /srv/keys/**, place: credentials } } }",
+    { effects: [deep({ kind: "read", path: "/srv", place: "system" })] },
+    { effects: [{ kind: "read", path: "/srv", place: "system" }] },
+  ],
+  [
+    "{ writes: { any: { match: 'db/**', destroys: true } } }",
+    { effects: [deep(write("/w/db", true))] },
+    { effects: [deep(write("/w/db"))] },
+  ],
+  [
+    "{ writes: { every: { match: 'src/**' } } }",
+    { effects: [deep(write("/w/src"))] },
+    { effects: [deep(write("/w/"))] },
+  ],
+  [
+    "{ writes: { every: { match: '*' } } }",
+    { effects: [write("/w/src")] },
+    { effects: [deep(write("/w/src"))] },
+  ],
+  [
+    "{ not: { writes: { any: { match: 'db/**' } } } }",
+    { effects: [deep(write("/w/src"))] },
+    { effects: [deep(write("/w/"))] },
+  ],
+];
+
+const at = (minute: number) => `2026-11-15T12:${String(minute).padStart(2, "0")}:00Z`;
+const sent = (minute: number, more: Given = {}): Given => ({ tool: "send", at: at(minute), ...more });
+const bob = { subject: { user: "bob", session: "s2" } };
+
+const SEQUENCE_CASES: readonly Case[] = [
+  [
+    "{ count: { of: { tool_name_matches: [send] }, within: 10m, at_least: 2 } }",
+    { before: [sent(0), sent(1)], at: at(2) },
+    { before: [sent(0)], at: at(2) },
+  ],
+  [
+    "{ count: { of: { tool_name_matches: [send] }, within: 10m, at_least: 1 } }",
+    { before: [sent(0)], at: at(10) },
+    { before: [sent(0)], at: at(11) },
+  ],
+  [
+    "{ count: { of: {}, within: 10m, at_least: 1, by: user } }",
+    { before: [sent(0, { subject: { session: "s2" } })], at: at(1) },
+    { before: [sent(0, bob)], at: at(1) },
+  ],
+  [
+    "{ count: [{ of: {}, within: 10m, at_least: 1 }, { of: { tool_name_matches: [ls] }, within: 10m, at_least: 1 }] }",
+    { before: [sent(0, { tool: "ls" })], at: at(1) },
+    { before: [sent(0)], at: at(1) },
+  ],
+  [
+    "{ after: { of: { tool_name_matches: [send] } } }",
+    { before: [sent(0)], at: at(59) },
+    { before: [sent(0, { tool: "ls" })], at: at(59) },
+  ],
+  ["{ after: { of: {}, within: 10m } }", { before: [sent(0)], at: at(9) }, { before: [sent(0)], at: at(11) }],
+  [
+    "{ after: { of: {}, by: tenant } }",
+    { before: [sent(0, bob)], at: at(1) },
+    { before: [sent(0, { subject: { tenant: "other" } })], at: at(1) },
+  ],
+  [
+    "{ after: [{ of: {}, by: agent }, { of: { event: pre_prompt } }] }",
+    { before: [sent(0, { event: "pre_prompt" })], at: at(1) },
+    { before: [sent(0)], at: at(1) },
+  ],
+];
+
+const CASES = [...PLAIN_CASES, ...PATH_CASES, ...DEEP_CASES, ...SEQUENCE_CASES];
 
 describe("conditions", () => {
-  test.each<[string, Given, Given]>([
-    ["{ agent_trust: [unknown, registered] }", {}, { subject: { trust: "standing" } }],
-    ["{ tool_name_matches: ['mcp__*', bash] }", { tool: "mcp__git__push" }, { tool: "xmcp__git" }],
-    ["{ event: pre_prompt }", { event: "pre_prompt" }, { event: "pre_action" }],
-    ["{ agent: 'cod*' }", {}, { subject: { agent: "writer" } }],
-    ["{ user: ann }", {}, { subject: { user: "annie" } }],
-    ["{ tenant: acme }", {}, { subject: { tenant: "other" } }],
-    ["{ role: [admin, developer] }", {}, { subject: { roles: ["guest"] } }],
-    ["{ scopes: [repo:write] }", {}, { subject: { scopes: [] } }],
-    ["{ scopes: [a, b] }", { subject: { scopes: ["*"] } }, { subject: { scopes: ["a"] } }],
-    ["{ started: [background, interactive] }", {}, { subject: { started: "api" } }],
-    ["{ session: s1 }", {}, { subject: { session: "s2" } }],
-    ["{ mode: plan }", { subject: { mode: "plan" } }, {}],
-    ["{ depth: { at_least: 1, at_most: 2 } }", { subject: { depth: 2 } }, { subject: { depth: 3 } }],
-    ["{ enforcement: [performed, confined] }", { subject: { enforcement: "confined" } }, {}],
-    ["{ opaque: false }", {}, { opaque: true }],
-    ["{ effects: { every: [read] } }", { effects: [read("home")] }, { effects: [read("home"), net("x")] }],
-    ["{ effects: { any: [net] } }", { effects: [read("home"), net("x")] }, { effects: [read("home")] }],
-    [
-      "{ reads: { every: { place: workspace } } }",
-      { effects: [read("workspace")] },
-      { effects: [read("workspace"), read("home")] },
-    ],
-    [
-      "{ reads: { every: { place: workspace } } }",
-      { effects: [write("/w/a")] },
-      { effects: [read("unknown")] },
-    ],
-    [
-      "{ paths: { any: { match: 'src/**' } } }",
-      { effects: [read("workspace", "src/a/b.ts")] },
-      { effects: [read("workspace", "lib/a.ts")] },
-    ],
-    [
-      "{ paths: { any: { match: /w/secret/* } } }",
-      { effects: [write("/w/secret/x")] },
-      { effects: [write("/w/secret/x/y")] },
-    ],
-    [
-      "{ writes: { any: { destroys: true } } }",
-      { effects: [write("/w/a", true)] },
-      { effects: [write("/w/a")] },
-    ],
-    [
-      "{ commands: { every: [ls, 'git status'] } }",
-      { effects: [run("ls", "-la"), run("git", "status", "-s")] },
-      { effects: [run("git", "push")] },
-    ],
-    [
-      "{ commands: { every: ['git status'] } }",
-      { effects: [run("git", "status")] },
-      { effects: [run("git", null)] },
-    ],
-    [
-      "{ commands: { any: ['git push'] } }",
-      { effects: [run("git", "-C", "x", "push", "origin")] },
-      { effects: [run("git", "status")] },
-    ],
-    ["{ commands: { any: ['git push'] } }", { effects: [run("git", null)] }, { effects: [run("hg", null)] }],
-    [
-      "{ hosts: { every: ['*.example.com'] } }",
-      { effects: [net("a.example.com")] },
-      { effects: [net("a.example.com"), net("*")] },
-    ],
-    ["{ hosts: { any: [evil.example] } }", { effects: [net("*")] }, { effects: [net("good.example")] }],
-    ["{ arguments: { a.b: 'x*' } }", { arguments: { a: { b: "xyz" } } }, { arguments: { a: "xyz" } }],
-    ["{ time: { from: '09:00', until: '17:00', days: [sun] } }", {}, { at: "2026-11-15T17:00:00Z" }],
-    ["{ time: { from: '22:00', until: '06:00' } }", { at: "2026-11-15T23:30:00Z" }, {}],
-    ["{ time: { from: '13:00', until: '14:00', zone: Europe/Berlin } }", {}, { at: "2026-11-15T13:30:00Z" }],
-    ["{ not: { tool_name_matches: [bash] } }", { tool: "ls" }, { tool: "bash" }],
-    ["{ any_of: [{ user: bob }, { tool_name_matches: [ls] }] }", { tool: "ls" }, { tool: "bash" }],
-  ])("%s", (condition, match, miss) => {
+  test.each(CASES)("%s", (condition, match, miss) => {
     expect(holds(condition, match)).toBe(true);
     expect(holds(condition, miss)).toBe(false);
+  });
+
+  test("each member that a condition may have holds of something and does not hold of something else", () => {
+    const tried = new Set(CASES.flatMap(([condition]) => membersIn(parse(condition))));
+    const missing = membersOf(z.toJSONSchema(Condition, { io: "input" })).filter((name) => !tried.has(name));
+    expect(missing).toEqual([]);
   });
 
   test("tools declare what they need and how sensitive they are", () => {
@@ -288,7 +510,6 @@ tool_rules:
     condition: { tool_name_matches: [send], after: { of: { paths: { any: { place: home } } } } }
     verdict: ask
   - { name: rest, condition: {}, verdict: allowed }`);
-  const at = (minute: number) => `2026-11-15T12:${String(minute).padStart(2, "0")}:00Z`;
 
   function play(history: History, given: Given): string | undefined {
     const now = Date.parse(given.at ?? at(0));
@@ -312,6 +533,13 @@ tool_rules:
     expect(send(2, { user: "bob" })).toBe("rest");
     expect(send(2, { tenant: "other" })).toBe("rest");
     expect(send(11)).toBe("rest");
+  });
+
+  test("count the same when the clock was set back meanwhile", () => {
+    const history = new History(policy.sequences);
+    for (const minute of [30, 20, 31]) history.note(input({ tool: "send", at: at(minute) }));
+    const count = (minute: number) => history.counters(someone, Date.parse(at(minute)))["too_many#0"];
+    expect([count(31), count(25), count(41), count(42)]).toEqual([2, 3, 1, 0]);
   });
 
   test("know what came before in the session", () => {
@@ -370,3 +598,29 @@ tests: [{ name: must pass, given: { tool: x }, expect: allowed }]`);
 test("the default constitution passes its own tests", () => {
   expect(shipped("default").file.tests.length).toBeGreaterThan(8);
 });
+
+/** The dotted names of all members that an object may have, those of conditions within it left aside. */
+function membersOf(schema: z.core.JSONSchema.BaseSchema, path = ""): string[] {
+  const inner = [schema.items, ...(schema.anyOf ?? [])].filter((one) => isSchema(one));
+  const own = Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
+    const full = path === "" ? name : `${path}.${name}`;
+    return [full, ...(isSchema(member) && !WITH_CONDITIONS.has(name) ? membersOf(member, full) : [])];
+  });
+  return [...new Set([...own, ...inner.flatMap((one) => membersOf(one, path))])];
+}
+
+/** The dotted names of the members that an object has. */
+function membersIn(value: unknown, path = ""): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => membersIn(item, path));
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const full = path === "" ? name : `${path}.${name}`;
+    return [full, ...(WITH_CONDITIONS.has(name) ? [] : membersIn(member, full))];
+  });
+}
+
+const WITH_CONDITIONS = new Set(["of", "not", "any_of"]);
+
+function isSchema(value: unknown): value is z.core.JSONSchema.BaseSchema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

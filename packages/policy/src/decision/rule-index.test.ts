@@ -8,7 +8,7 @@ const names = (prefix: string) => fc.integer({ min: 0, max: 3 }).map((n) => `${p
 const folder = fc.array(names("d"), { minLength: 1, maxLength: 3 });
 
 const glob = fc
-  .tuple(fc.constantFrom("/", ""), folder, fc.constantFrom("/**", "/*", "", "/*/d1", "/{d1,d2}/**"))
+  .tuple(fc.constantFrom("/", ""), folder, fc.constantFrom("/**", "/*", "", "/*/d1", "/{d1,d2}/**", "/"))
   .map(([root, segments, end]) => `${root}${segments.join("/")}${end}`);
 
 const condition = fc.record(
@@ -20,18 +20,20 @@ const condition = fc.record(
       fc.record({ any: fc.record({ match: glob }) }),
       fc.record({ every: fc.record({ match: glob }) }),
     ),
+    reads: fc.record({ any: fc.record({ match: glob, place: fc.constantFrom("workspace", "home") }) }),
     writes: fc.record({ any: fc.record({ match: fc.array(glob, { minLength: 1, maxLength: 2 }) }) }),
   },
   { requiredKeys: [] },
 );
 
 const path: fc.Arbitrary<Effect> = fc
-  .tuple(fc.constantFrom("read", "write"), folder, fc.boolean())
-  .map(([kind, segments, inside]) => {
+  .tuple(fc.constantFrom("read", "write"), fc.array(names("d"), { maxLength: 3 }), fc.boolean(), fc.boolean())
+  .map(([kind, segments, inside, deep]) => {
     const place = {
       path: `/${segments.join("/")}`,
       place: "workspace" as const,
       ...(inside ? { inside: segments.join("/") } : {}),
+      ...(deep ? { deep: true as const } : {}),
     };
     return kind === "read" ? { kind: "read", ...place } : { kind: "write", ...place, destroys: false };
   });

@@ -6,6 +6,8 @@ import type { CompiledRule } from "./compiled-rule.ts";
 interface Folder {
   readonly folders: Map<string, Folder>;
   readonly rules: CompiledRule[];
+  /** Those that wait for something below it; put together when they are first asked for. */
+  below: readonly CompiledRule[] | undefined;
 }
 
 /** The rules that can be about one tool for one subject. */
@@ -77,23 +79,45 @@ function awaited(byFolder: Folder, { action }: DecisionInput): readonly Compiled
   let found: CompiledRule[] | undefined;
   for (const effect of action.effects) {
     if (effect.kind !== "read" && effect.kind !== "write") continue;
-    found = gather(byFolder, effect.path, found);
-    if (effect.inside !== undefined) found = gather(byFolder, effect.inside, found);
+    found = gather(byFolder, effect.path, effect.deep, found);
+    if (effect.inside !== undefined) found = gather(byFolder, effect.inside, effect.deep, found);
   }
   return found ? found.sort((left, right) => left.index - right.index) : NONE;
 }
 
-function gather(start: Folder, path: string, found: CompiledRule[] | undefined): CompiledRule[] | undefined {
+function gather(
+  start: Folder,
+  path: string,
+  deep: true | undefined,
+  found: CompiledRule[] | undefined,
+): CompiledRule[] | undefined {
+  // The root of a session has no name, and that of the file system an empty one.
+  if (path === "") return deep ? joined(found, below(start)) : found;
+  const length = path === "/" ? 0 : path.length;
   let all = found;
   let folder: Folder | undefined = start;
-  for (let from = 0; folder && from <= path.length; ) {
+  for (let from = 0; folder && from <= length; ) {
     const slash = path.indexOf("/", from);
     const end = slash < 0 ? path.length : slash;
     folder = folder.folders.get(path.slice(from, end));
-    if (folder && folder.rules.length > 0) all = all ? all.concat(folder.rules) : [...folder.rules];
+    if (folder) all = joined(all, folder.rules);
     from = end + 1;
   }
-  return all;
+  return deep && folder ? joined(all, below(folder)) : all;
+}
+
+function joined(
+  found: CompiledRule[] | undefined,
+  more: readonly CompiledRule[],
+): CompiledRule[] | undefined {
+  if (more.length === 0) return found;
+  return found ? found.concat(more) : [...more];
+}
+
+/** All rules that wait for something below a folder. */
+function below(folder: Folder): readonly CompiledRule[] {
+  folder.below ??= [...new Set([...folder.folders.values()].flatMap((one) => [...one.rules, ...below(one)]))];
+  return folder.below;
 }
 
 function folderAt(start: Folder, segments: readonly string[]): Folder {
@@ -107,5 +131,5 @@ function folderAt(start: Folder, segments: readonly string[]): Folder {
 }
 
 function newFolder(): Folder {
-  return { folders: new Map(), rules: [] };
+  return { folders: new Map(), rules: [], below: undefined };
 }

@@ -19,6 +19,24 @@ export interface PolicyVerdict {
   readonly expires_ms?: number;
 }
 
+/** A verdict and the rule it is from; no rule says that none matched. */
+export type Said = Pick<PolicyVerdict, "verdict" | "rule">;
+
+/**
+ * What comes of an action that a rule modifies, once what it has become was decided on: it passes as modified unless
+ * that is stopped, and what a second rule would modify further is blocked.
+ */
+export function afterModify(first: Said, again: Said): Said {
+  if (again.verdict === "allowed") return first;
+  if (again.verdict !== "modify") return again;
+  return again.rule === first.rule ? first : { verdict: "blocked", rule: again.rule };
+}
+
+/** Whether a verdict lets an action happen, as it is or modified. */
+export function letsThrough(verdict: RuleVerdict): boolean {
+  return verdict === "allowed" || verdict === "modify";
+}
+
 /** From the strictest to the loosest. */
 const STRICTNESS: readonly RuleVerdict[] = ["blocked", "defer", "ask", "modify", "allowed"];
 

@@ -17,19 +17,26 @@ export interface Target {
 /** Whether what was there is gone: always, if there was something, or never. */
 export type Destroys = "always" | "existing" | "never";
 
+/** How far below its path something reaches. */
+export interface Reach {
+  /** Whether what lies below is touched too. */
+  readonly deep: boolean;
+  /** Of that, only names are looked at, or only some of it is touched. */
+  readonly only?: "names" | "some" | undefined;
+}
+
 /** What an action is found to do, before the file system is asked where its paths lead. */
 export type Finding =
-  | { readonly kind: "read"; readonly target: Target; readonly deep: boolean }
-  | {
+  | ({ readonly kind: "read"; readonly target: Target } & Reach)
+  | ({
       readonly kind: "write";
       readonly target: Target;
-      readonly deep: boolean;
       readonly destroys: Destroys;
       /** Whether a link at the target is itself what is written, and not what it leads to. */
       readonly onLink?: boolean | undefined;
-      /** The names that arrive in the target if it is a folder; `null` for one that is not known. */
-      readonly names?: readonly (string | null)[] | undefined;
-    }
+      /** What arrives there: under its own name if the target is a folder, and below it only where it is one itself. */
+      readonly from?: readonly Target[] | undefined;
+    } & Reach)
   | {
       readonly kind: "exec";
       readonly command: string;

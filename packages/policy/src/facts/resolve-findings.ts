@@ -1,6 +1,7 @@
 import { posix } from "node:path";
-import type { Effect, Place } from "../effect.ts";
+import type { Effect, Place, ReadEffect, WriteEffect } from "../effect.ts";
 import { PLACES } from "../effect.ts";
+import { Arrivals, type Touched } from "./arrivals.ts";
 import type { FactsContext } from "./facts-context.ts";
 import type { Finding, Findings } from "./findings.ts";
 import type { Places, Touch } from "./path/places.ts";
@@ -12,6 +13,7 @@ import { repositoryPrograms } from "./repository.ts";
 const LIST_LIMIT = 24;
 
 type PathFinding = Finding & { kind: "read" | "write" };
+type PathEffect = ReadEffect | WriteEffect;
 
 /** Follows the paths of findings on the file system, and says where they lie. */
 export class FindingResolver {
@@ -19,12 +21,14 @@ export class FindingResolver {
   readonly #places: Places;
   readonly #findings: Findings;
   readonly #resolver: PathResolver;
+  readonly #arrivals: Arrivals;
 
   constructor(context: FactsContext, places: Places, findings: Findings) {
     this.#context = context;
     this.#places = places;
     this.#findings = findings;
     this.#resolver = new PathResolver(context.files);
+    this.#arrivals = new Arrivals(context, findings, this.#resolver);
   }
 
   /** The effects of all findings, in their order, each once. */
@@ -62,56 +66,65 @@ export class FindingResolver {
 
   async #pathEffects(finding: PathFinding): Promise<readonly Effect[]> {
     const known = await targetPaths(finding.target, this.#context, this.#findings);
-    if ("unknown" in known) return [effectOf(finding, known.unknown, "unknown", true)];
-    const paths = await this.#arrivals(finding, known.paths);
-    const all = await Promise.all(paths.map((path) => this.#pathEffect(finding, path)));
+    if ("unknown" in known) {
+      const { deep, only } = finding;
+      return [effectOf(finding, known.unknown, "unknown", { exists: true, deep: deep && only !== "names" })];
+    }
+    const touched =
+      finding.kind === "write"
+        ? await this.#arrivals.at(known.paths, finding)
+        : known.paths.map((path) => ({ path, deep: finding.deep }));
+    const all = await Promise.all(touched.map((one) => this.#pathEffect(finding, one)));
     const effects = all.filter((effect) => effect !== undefined);
     const told = effects.length > LIST_LIMIT ? summary(effects) : effects;
-    return told.map((effect) => this.#withInside(effect));
+    return told.flatMap((effect) => [this.#withInside(effect), ...this.#below(effect)]);
   }
 
   /** Tells a path in the workspace as rules name it, from the session's root. */
-  #withInside(effect: Effect): Effect {
-    if (effect.kind === "exec" || effect.kind === "net" || effect.place === "unknown") return effect;
+  #withInside(effect: PathEffect): PathEffect {
+    if (effect.place === "unknown") return effect;
     const inside = this.#places.insideOf(effect.path);
     return inside === undefined ? effect : { ...effect, inside };
   }
 
-  /** What is copied into a folder arrives under its own name. */
-  async #arrivals(finding: PathFinding, paths: readonly string[]): Promise<readonly string[]> {
-    if (finding.kind === "read" || finding.names === undefined) return paths;
-    const { names } = finding;
-    const all = paths.map(async (path) => {
-      const { path: real } = await this.#resolver.resolve(path);
-      const isFolder = (await this.#context.files.lstat(real).catch(() => undefined)) === "folder";
-      if (!isFolder && !/(?:^|\/)\.{0,2}$/.test(path)) return [path];
-      return names.map((name) => {
-        const base = name === null ? "." : posix.basename(name);
-        return base === "." || base === ".." ? path : `${path}/${base}`;
-      });
-    });
-    return (await Promise.all(all)).flat();
+  /** What reaches folders of the session from above touches them as what they are. */
+  #below(effect: PathEffect): readonly PathEffect[] {
+    if (!effect.deep || effect.place === "unknown") return [];
+    const touch = { writes: effect.kind === "write", deep: true };
+    return this.#places
+      .foldersBelow(effect.path)
+      .map((path) => this.#withInside({ ...effect, path, place: this.#places.placeOf(path, touch) }))
+      .filter(({ place, inside }) => place !== effect.place || inside !== undefined);
   }
 
-  async #pathEffect(finding: PathFinding, path: string): Promise<Effect | undefined> {
+  async #pathEffect(finding: PathFinding, { path, deep }: Touched): Promise<PathEffect | undefined> {
     const writes = finding.kind === "write";
-    const touch = { writes, deep: finding.deep };
+    const touch = { writes, deep: deep && finding.only !== "some" };
     const resolved =
       writes && finding.onLink ? await this.#resolveLink(path) : await this.#resolver.resolve(path);
-    if (finding.target.ifExists && !resolved.exists) return undefined;
+    const { exists } = resolved;
+    if (finding.target.ifExists && !exists) return undefined;
     if (resolved.doubt !== undefined) {
       this.#findings.doubt(resolved.doubt);
       const named = this.#guardedPlace(path, touch, "unknown");
-      return effectOf(finding, resolved.path, named === "harness" ? named : "unknown", resolved.exists);
+      const place = named === "harness" ? named : "unknown";
+      return effectOf(finding, resolved.path, place, { exists, deep: deep && finding.only !== "names" });
     }
     const place = this.#guardedPlace(path, touch, this.#places.placeOf(resolved.path, touch));
     const isWhole = /(?:^|\/)\*$/.test(finding.target.text ?? "") && finding.target.pattern !== undefined;
     const touched =
       isWhole && writes && finding.destroys === "always" ? posix.dirname(resolved.path) : resolved.path;
-    if (writes && finding.deep && this.#places.roots.includes(touched)) {
+    if (writes && touch.deep && this.#places.roots.includes(touched)) {
       this.#findings.doubt("everything in the session's folder may be replaced or removed");
     }
-    return effectOf(finding, resolved.path, place, resolved.exists);
+    const reaches = deep && finding.only !== "names" && !(await this.#isLeaf(resolved.path));
+    return effectOf(finding, resolved.path, place, { exists, deep: reaches });
+  }
+
+  /** Whether something is there that has nothing below it. */
+  async #isLeaf(path: string): Promise<boolean> {
+    const kind = await this.#context.files.lstat(path).catch(() => undefined);
+    return kind !== undefined && kind !== "folder";
   }
 
   /** A link is removed itself, not what it leads to, unless a slash behind it says otherwise. */
@@ -134,20 +147,24 @@ export class FindingResolver {
   }
 }
 
-function effectOf(finding: PathFinding, path: string, place: Place, exists: boolean): Effect {
-  if (finding.kind === "read") return { kind: "read", path, place };
+function effectOf(
+  finding: PathFinding,
+  path: string,
+  place: Place,
+  { exists, deep }: { readonly exists: boolean; readonly deep: boolean },
+): PathEffect {
+  const reach = deep ? { deep } : {};
+  if (finding.kind === "read") return { kind: "read", path, place, ...reach };
   const destroys = finding.destroys === "always" || (finding.destroys === "existing" && exists);
-  return { kind: "write", path, place, destroys };
+  return { kind: "write", path, place, destroys, ...reach };
 }
 
 /** Of many effects alike, the folder they lie in says enough. */
-function summary(effects: readonly Effect[]): readonly Effect[] {
-  const seen = new Map<string, Effect>();
+function summary(effects: readonly PathEffect[]): readonly PathEffect[] {
+  const seen = new Map<string, PathEffect>();
   for (const effect of effects) {
-    if (effect.kind !== "read" && effect.kind !== "write") continue;
     const isPlain = effect.place === "workspace" || effect.place === "temporary" || effect.place === "system";
-    const path = isPlain ? posix.dirname(effect.path) : effect.path;
-    const summed = { ...effect, path };
+    const summed: PathEffect = isPlain ? { ...effect, path: posix.dirname(effect.path), deep: true } : effect;
     seen.set(JSON.stringify(summed), summed);
   }
   return [...seen.values()];

@@ -23,13 +23,21 @@ export class History {
 
   /** Takes note of an action that was let through. */
   note(input: DecisionInput): void {
-    for (const { key, by, clauses } of this.#sequences) {
-      if (!clauses.every(({ holds }) => holds(input))) continue;
-      const place = `${key}\n${doer(input.subject, by)}`;
+    for (const place of this.#placesOf(input)) {
       const times = this.#times.get(place) ?? [];
-      times.push(input.at);
+      // A clock that was set back must not put them out of order.
+      times.splice(times.findLastIndex((time) => time <= input.at) + 1, 0, input.at);
       if (times.length > MAX_KEPT) times.shift();
       this.#times.set(place, times);
+    }
+  }
+
+  /** Takes back what was noted of an action that was not let through after all. */
+  takeBack(input: DecisionInput): void {
+    for (const place of this.#placesOf(input)) {
+      const times = this.#times.get(place) ?? [];
+      const index = times.lastIndexOf(input.at);
+      if (index >= 0) times.splice(index, 1);
     }
   }
 
@@ -42,6 +50,12 @@ export class History {
       if (times) counters[key] = within === undefined ? times.length : countSince(times, at - within);
     }
     return counters;
+  }
+
+  /** Under which names an action counts. */
+  #placesOf(input: DecisionInput): string[] {
+    const counting = this.#sequences.filter(({ clauses }) => clauses.every(({ holds }) => holds(input)));
+    return counting.map(({ key, by }) => `${key}\n${doer(input.subject, by)}`);
   }
 }
 

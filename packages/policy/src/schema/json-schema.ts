@@ -12,7 +12,17 @@ const CONDITIONS = new Set(["condition", "of", "any_of", "not"]);
 /** Members that are described as another one is. */
 const ALIKE: Readonly<Record<string, string>> = { reads: "paths", writes: "paths" };
 /** Members that examples may have beyond those that are checked. */
-const EFFECT_MEMBERS = ["path", "place", "inside", "destroys", "command", "arguments", "opaque", "host"];
+const EFFECT_MEMBERS = [
+  "path",
+  "place",
+  "inside",
+  "deep",
+  "destroys",
+  "command",
+  "arguments",
+  "opaque",
+  "host",
+];
 
 /**
  * The JSON Schema of `constitution.yaml` as text, of draft 7, which editors know best. It says what the file may hold,

@@ -24,6 +24,8 @@ export interface SupervisorParts {
   readonly ledger: Ledger;
   /** Where the work of a session takes place, as far as the harness knows. */
   readonly workplaceOf: (event: AhpEvent) => Workplace;
+  /** Told of a notification that was not taken, and why. */
+  readonly onRefused?: (event: AhpEvent, error: unknown) => void;
 }
 
 const BLOCKING = new Set(["pre_action", "pre_prompt"]);
@@ -38,7 +40,9 @@ export function supervisorHandlers(
 ): Required<Pick<Handlers, "event" | "notification" | "query">> {
   return {
     event: (event, call) => decide(parts, event, call),
-    notification: (event, call) => note(parts, event, call),
+    // Nobody waits for an answer to a notification, so what is wrong with it is not told to whoever sent it.
+    notification: (event, call) =>
+      note(parts, event, call).catch((error: unknown) => parts.onRefused?.(event, error)),
     query: (request, call) => answerQuestion(parts, request, call),
   };
 }

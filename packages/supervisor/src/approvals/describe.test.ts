@@ -17,6 +17,7 @@ test("a person sees who wants to do what, where, why, and until when", () => {
     effects: [
       { kind: "exec", command: "git", arguments: ["push", null], opaque: true },
       { kind: "read", path: "/w/in", place: "workspace" },
+      { kind: "write", path: "/w/db", place: "workspace", deep: true, destroys: true },
       { kind: "write", path: "/w/a.txt", place: "workspace", destroys: true },
       { kind: "net", host: "example.org" },
       { kind: "net", host: "*" },
@@ -34,6 +35,7 @@ test("a person sees who wants to do what, where, why, and until when", () => {
     'what: tool "bash" ("pre_action"), asked',
     '  run "git" "push" (known only when it runs) (opaque)',
     '  read "/w/in" (workspace)',
+    '  write "/w/db" and what is below it (workspace), what is there is lost',
     '  write "/w/a.txt" (workspace), what is there is lost',
     '  reach "example.org"',
     "  reach any host",

@@ -1,4 +1,4 @@
-import type { Effect } from "@reins/policy";
+import type { Effect, ReadEffect, WriteEffect } from "@reins/policy";
 import type { Approval, ApprovalAnswer } from "./approval.ts";
 import { visible, visibleJson } from "./visible.ts";
 
@@ -42,14 +42,18 @@ function answersSoFar({ answers, quorum }: Approval): string {
 function effectText(effect: Effect): string {
   switch (effect.kind) {
     case "read":
-      return `read ${visible(effect.path)} (${effect.place})`;
+      return `read ${pathText(effect)}`;
     case "write":
-      return `write ${visible(effect.path)} (${effect.place})${effect.destroys ? ", what is there is lost" : ""}`;
+      return `write ${pathText(effect)}${effect.destroys ? ", what is there is lost" : ""}`;
     case "exec":
       return `run ${[effect.command, ...effect.arguments].map(wordText).join(" ")}${effect.opaque ? " (opaque)" : ""}`;
     case "net":
       return `reach ${effect.host === "*" ? "any host" : visible(effect.host)}`;
   }
+}
+
+function pathText({ path, place, deep }: ReadEffect | WriteEffect): string {
+  return `${visible(path)}${deep ? " and what is below it" : ""} (${place})`;
 }
 
 function wordText(word: string | null): string {

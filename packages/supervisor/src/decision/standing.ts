@@ -1,9 +1,8 @@
 import type { LedgerReader } from "@reins/ledger";
-import { History, type Policy } from "@reins/policy";
+import { History, letsThrough, type Policy, RecordReader } from "@reins/policy";
 import type { Store } from "@reins/store";
 import { Limits } from "../limits/limits.ts";
 import { limitTables } from "../limits/tables.ts";
-import { recordedInput } from "./verdict-record.ts";
 
 /** What has been counted for a tenant under one policy. */
 export interface Standing {
@@ -97,13 +96,15 @@ export class Standings {
   async #history(tenant: string, policy: Policy): Promise<History> {
     const history = new History(policy.sequences);
     if (policy.sequences.length === 0) return history;
+    const reader = new RecordReader();
     const range = { quality: "policy_verdict", limit: PAGE, ...this.#since(policy) };
     for (let after = -1; ; ) {
       const page = await this.#options.ledger.read({ ...range, after });
       for (const { seq, entry } of page) {
-        const input = recordedInput(entry.payload);
-        if (input?.subject.tenant === tenant) history.note(input);
         after = seq;
+        const verdict = reader.read(entry.payload);
+        if (typeof verdict === "string" || verdict.subject.tenant !== tenant) continue;
+        if (letsThrough(verdict.outcome)) history.note(verdict);
       }
       if (page.length < PAGE) return history;
     }

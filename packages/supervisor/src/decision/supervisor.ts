@@ -2,29 +2,31 @@ import { randomUUID } from "node:crypto";
 import type { Draft, Ledger } from "@reins/ledger";
 import {
   type Action,
+  afterModify,
   type ControlEvent,
   type DecisionInput,
   isAtLeastAsStrict,
+  letsThrough,
   type Policy,
-  type PolicyVerdict,
-  type RuleVerdict,
   type Subject,
+  withMembers,
 } from "@reins/policy";
-import { type Change, change, type Store } from "@reins/store";
-import type { Approval, Approvals } from "../approvals/approvals.ts";
+import { change, type Store } from "@reins/store";
+import type { Approvals } from "../approvals/approvals.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { Limits } from "../limits/limits.ts";
 import { limitTables } from "../limits/tables.ts";
-import type { Usage, Use } from "../limits/usage.ts";
+import type { Usage } from "../limits/usage.ts";
 import type { Commitment } from "../record/commitment.ts";
 import { sessionKey } from "../record/session-key.ts";
 import { BufferedRecords } from "./buffered-records.ts";
+import { type Asked, Course } from "./course.ts";
 import type { Decided } from "./decided.ts";
 import type { Harnesses } from "./harnesses.ts";
 import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
-import { applyPatch } from "./patch.ts";
+import { payloadFault } from "./payload-fault.ts";
 import { type Standing, Standings } from "./standing.ts";
-import { verdictDraft } from "./verdict-record.ts";
+import { refusalDraft, verdictDraft } from "./verdict-record.ts";
 import type { Setting } from "./workplace.ts";
 
 /** Finds out what an event would do. */
@@ -51,24 +53,8 @@ export interface SupervisorOptions {
   readonly newId?: () => string;
 }
 
-/** One decision on its way: what it is about and what has been settled so far. */
-interface Course {
-  readonly event: ControlEvent;
-  readonly subject: Subject;
-  readonly setting: Setting;
-  readonly policy: Policy;
-  readonly standing: Standing;
-  /** What the policy itself said. */
-  readonly first: PolicyVerdict;
-  input: DecisionInput;
-  verdict: PolicyVerdict;
-  rule: string | undefined;
-  modified: unknown;
-  uses: readonly Use[];
-  approval: Approval | undefined;
-  changes: Change<unknown>[];
-  remarks: string[];
-}
+/** How often a decision is begun anew because the policy was swapped meanwhile. */
+const MAX_SWAPS = 5;
 
 /**
  * Decides on control events: facts, then policy, then limits, then external harnesses, then people, each only stricter
@@ -95,19 +81,21 @@ export class Supervisor {
 
   /** The verdict on an event. Never rejects. */
   async decide(event: ControlEvent, subject: Subject, setting: Setting): Promise<Decided> {
+    const asked = { event, subject, setting };
     try {
-      const policy = this.#options.policyFor(subject.tenant);
-      if (!policy) return this.#withoutPolicy(event, subject);
-      return await this.#standings.under(subject.tenant, policy, async (standing) => {
-        const course = await this.#begin(event, subject, setting, standing);
-        await this.#applyPatch(course);
-        this.#reserve(course);
-        await this.#askHarnesses(course);
-        await this.#askPeople(course);
-        return this.#conclude(course);
-      });
+      const fault = payloadFault(event.payload);
+      if (fault !== undefined) return await this.#refuse(asked, fault);
+      for (let swaps = 0; swaps <= MAX_SWAPS; swaps += 1) {
+        const policy = this.#options.policyFor(subject.tenant);
+        if (!policy) return await this.#refuse(asked, "no policy is loaded");
+        const decided = await this.#standings.under(subject.tenant, policy, (standing) =>
+          this.#decideUnder(standing, asked),
+        );
+        if (decided) return decided;
+      }
+      return await this.#refuse(asked, "the policy changed again and again while it was being decided");
     } catch (error) {
-      return blocked(subject, `it could not be decided: ${textOf(error)}`);
+      return this.#refuse(asked, `it could not be decided: ${textOf(error)}`);
     }
   }
 
@@ -160,82 +148,70 @@ export class Supervisor {
     return this.#open.takeAll(sessionKey(subject));
   }
 
-  async #begin(event: ControlEvent, subject: Subject, setting: Setting, standing: Standing): Promise<Course> {
-    const { policy } = standing;
-    const input = await this.#inputFor(event, subject, setting, standing);
-    const verdict = policy.decide(input);
-    return {
-      event,
-      subject,
-      setting,
-      policy,
-      standing,
-      first: verdict,
-      input,
-      verdict,
-      rule: verdict.rule,
-      modified: undefined,
-      uses: [],
-      approval: undefined,
-      changes: [],
-      remarks: [],
-    };
+  /** `undefined` when what would be let through was decided by a policy that is in force no more. */
+  async #decideUnder(standing: Standing, asked: Asked): Promise<Decided | undefined> {
+    const course = new Course(asked, standing, await this.#inputFor(asked.event, asked, standing));
+    try {
+      await this.#modify(course);
+      this.#reserve(course);
+      await this.#askHarnesses(course);
+      await this.#askPeople(course);
+      await this.#confirm(course);
+      if (letsThrough(course.outcome) && !this.#isInForce(course)) {
+        standing.limits.release(course.uses);
+        return undefined;
+      }
+      return await this.#conclude(course);
+    } catch (error) {
+      standing.limits.release(course.uses);
+      throw error;
+    }
   }
 
   async #inputFor(
     event: ControlEvent,
-    subject: Subject,
-    setting: Setting,
+    { subject, setting }: Asked,
     { history }: Standing,
   ): Promise<DecisionInput> {
     const action = await this.#options.gatherFacts(event, subject, setting);
     const at = this.#clock.now().getTime();
-    return {
-      event_type: event.event_type,
-      action,
-      subject,
-      counters: history.counters(subject, at),
-      at,
-    };
+    const counters = history.counters(subject, at);
+    return { event_type: event.event_type, action, subject, counters, at };
   }
 
   /** A modified action is decided again as what it has become; one that would be modified further is blocked. */
-  async #applyPatch(course: Course): Promise<void> {
-    if (course.verdict.verdict !== "modify" || !course.verdict.patch) return;
-    const first = course.verdict;
-    const modified = applyPatch(course.input.action.arguments, course.verdict.patch);
-    const event = { ...course.event, payload: withArguments(course.event.payload, modified) };
-    course.input = await this.#inputFor(event, course.subject, course.setting, course.standing);
-    const again = course.policy.decide(course.input);
-    if (again.verdict === "modify" && again.rule !== first.rule) {
-      this.#settle(
-        course,
-        "blocked",
-        `the rules "${first.rule}" and "${again.rule}" would change it in two ways`,
-        again.rule,
-      );
-      return;
-    }
-    course.modified = modified;
-    if (again.verdict === "allowed" || again.verdict === "modify") return;
+  async #modify(course: Course): Promise<void> {
+    const { verdict: first, input, asked, standing } = course;
+    if (first.verdict !== "modify" || !first.patch) return;
+    const changed = withMembers(input.action.arguments, first.patch);
+    const event = { ...asked.event, payload: withArguments(asked.event.payload, changed) };
+    const modified = { from: { verdict: first, input }, arguments: changed };
+    course.become(modified, event, await this.#inputFor(event, asked, standing));
+    const again = course.said;
+    const outcome = afterModify(first, again);
+    if (outcome === first) return;
     course.verdict = again;
     course.rule = again.rule;
+    if (outcome === again) return;
+    const why = `the rules "${first.rule}" and "${again.rule}" would change it in two ways`;
+    course.settle(outcome.verdict, why, again.rule);
   }
 
   #reserve(course: Course): void {
-    if (!letsThrough(course.verdict.verdict)) return;
+    if (!letsThrough(course.outcome)) return;
     const outcome = course.standing.limits.reserve(course.input);
     if (outcome.passed) course.uses = outcome.uses;
-    else this.#settle(course, outcome.verdict, outcome.reason, outcome.limit);
+    else course.settle(outcome.verdict, outcome.reason, outcome.limit);
   }
 
   async #askHarnesses(course: Course): Promise<void> {
     const { harnesses } = this.#options;
-    if (!harnesses || course.policy.file.harnesses.length === 0) return;
-    for (const answer of await harnesses.ask(course.policy.file.harnesses, course.event)) {
+    const named = course.standing.policy.file.harnesses;
+    if (!harnesses || named.length === 0) return;
+    for (const answer of await harnesses.ask(named, course.event)) {
       if (answer.remark !== undefined) course.remarks.push(answer.remark);
       if (answer.verdict === undefined || isAtLeastAsStrict(course.verdict.verdict, answer.verdict)) continue;
-      this.#settle(course, answer.verdict, answer.reason, answer.harness);
+      course.settle(answer.verdict, answer.reason, answer.harness);
     }
   }
 
@@ -243,7 +219,8 @@ export class Supervisor {
   async #askPeople(course: Course): Promise<void> {
     if (course.verdict.verdict !== "ask") return;
     const { approvals, targetState } = this.#options;
-    const { subject, setting, input, verdict } = course;
+    const { asked, input, verdict } = course;
+    const { subject, setting } = asked;
     const request = {
       subject,
       event_type: input.event_type,
@@ -264,28 +241,40 @@ export class Supervisor {
     const { approval, change: use } = settled;
     if (approval) course.approval = approval;
     if (use) course.changes.push(use);
-    this.#settle(course, settled.verdict, settled.reason, verdict.rule);
+    course.settle(settled.verdict, settled.reason, verdict.rule);
     if (settled.verdict === "allowed") this.#reserve(course);
+  }
+
+  /** Whoever asked may have lost the right to while others were heard. */
+  async #confirm(course: Course): Promise<void> {
+    if (!letsThrough(course.outcome)) return;
+    try {
+      await course.asked.setting.confirm?.();
+    } catch (error) {
+      course.settle("blocked", textOf(error), undefined);
+    }
+  }
+
+  #isInForce({ asked, standing }: Course): boolean {
+    return this.#options.policyFor(asked.subject.tenant) === standing.policy;
   }
 
   /** Writes the verdict down, and only then lets it out. */
   async #conclude(course: Course): Promise<Decided> {
-    const { input, subject, verdict, policy, standing } = course;
-    const modified = course.modified !== undefined && verdict.verdict === "modify";
+    const { asked, input, verdict, outcome, standing, modified, said, remarks } = course;
     const decided: Omit<Decided, "entry"> = {
-      verdict: verdict.verdict,
+      verdict: outcome,
       reason: verdict.reason,
       rule: course.rule,
-      enforcement: subject.enforcement,
+      enforcement: asked.subject.enforcement,
       ...(course.approval && { approval: course.approval.id }),
       ...(verdict.retry_after_ms !== undefined && { retry_after_ms: verdict.retry_after_ms }),
-      ...(modified && { modified_arguments: course.modified }),
+      ...(modified && outcome === "modify" && { modified_arguments: modified.arguments }),
     };
-    const { hashes, argumentPaths } = policy;
-    const { first, remarks, event } = course;
-    const rest = { hashes, policy: first, argumentPaths, remarks };
-    const draft = () => verdictDraft({ input, decided, ...rest, commitment: this.#commitTo(event) });
-    if (letsThrough(verdict.verdict)) return this.#release(course, decided, draft);
+    const { hashes, argumentPaths } = standing.policy;
+    const rest = { hashes, policy: said, modifiedFrom: modified?.from, argumentPaths, remarks };
+    const draft = () => verdictDraft({ input, decided, ...rest, commitment: this.#commitTo(asked.event) });
+    if (letsThrough(outcome)) return this.#release(course, decided, draft);
     standing.limits.release(course.uses);
     await this.#buffered.add(draft);
     return { ...decided, entry: undefined };
@@ -293,7 +282,7 @@ export class Supervisor {
 
   /** Lets something through, once that is on the disk. */
   async #release(course: Course, decided: Omit<Decided, "entry">, draft: () => Draft): Promise<Decided> {
-    const { input, subject, standing, uses, changes } = course;
+    const { asked, input, standing, uses, changes } = course;
     standing.history.note(input);
     this.#buffered.hurry();
     const kept = uses.length > 0 ? [change(limitTables, "keep", { uses })] : [];
@@ -303,32 +292,32 @@ export class Supervisor {
       if (entry !== undefined) this.#noteOpen(course, entry);
       return { ...decided, entry };
     } catch (error) {
+      standing.history.takeBack(input);
       standing.limits.release(uses);
       this.#options.onRecordError?.(error);
-      return blocked(subject, `the verdict could not be written: ${textOf(error)}`);
+      return blocked(asked.subject, `the verdict could not be written: ${textOf(error)}`);
     }
   }
 
-  #settle(course: Course, verdict: RuleVerdict, reason: string, rule: string | undefined): void {
-    const { patch: _, ...rest } = course.verdict;
-    course.verdict = { ...rest, verdict, reason };
-    course.rule = rule;
-  }
-
-  async #withoutPolicy(event: ControlEvent, subject: Subject): Promise<Decided> {
-    const decided = blocked(subject, "no policy is loaded");
-    const action: Action = {
-      tool: toolIn(event.payload),
-      effects: [],
-      opaque: true,
-      doubts: [],
-      claims: {},
-      arguments: {},
-    };
-    const at = this.#clock.now().getTime();
-    const input: DecisionInput = { event_type: event.event_type, action, subject, counters: {}, at };
-    const record = { input, decided, hashes: undefined, argumentPaths: [], remarks: [] };
-    await this.#buffered.add(() => verdictDraft({ ...record, commitment: this.#commitTo(event) }));
+  /** Blocks what could not be decided. Its facts are not known, so its entry has none. */
+  async #refuse({ event, subject }: Asked, reason: string): Promise<Decided> {
+    const decided = blocked(subject, reason);
+    try {
+      const policy = this.#options.policyFor(subject.tenant);
+      const at = this.#clock.now().getTime();
+      const draft = () =>
+        refusalDraft({
+          event,
+          subject,
+          at,
+          decided,
+          hashes: policy?.hashes,
+          commitment: this.#commitTo(event),
+        });
+      await this.#buffered.add(draft);
+    } catch (error) {
+      this.#options.onRecordError?.(error);
+    }
     return decided;
   }
 
@@ -336,14 +325,10 @@ export class Supervisor {
     return this.#options.commitment?.to(payload);
   }
 
-  #noteOpen({ input, subject, uses }: Course, entry: string): void {
+  #noteOpen({ input, asked, uses }: Course, entry: string): void {
     const { event_type, at, action } = input;
-    this.#open.add(sessionKey(subject), { entry, tool: action.tool, event_type, uses, at });
+    this.#open.add(sessionKey(asked.subject), { entry, tool: action.tool, event_type, uses, at });
   }
-}
-
-function letsThrough(verdict: RuleVerdict): boolean {
-  return verdict === "allowed" || verdict === "modify";
 }
 
 function blocked(subject: Subject, reason: string): Decided {
@@ -354,12 +339,6 @@ function withArguments(payload: unknown, args: unknown): unknown {
   return typeof payload === "object" && payload !== null
     ? { ...payload, arguments: args }
     : { arguments: args };
-}
-
-function toolIn(payload: unknown): string {
-  if (typeof payload !== "object" || payload === null) return "";
-  const { tool_name, tool } = { tool_name: undefined, tool: undefined, ...payload };
-  return String(tool_name ?? tool ?? "");
 }
 
 function textOf(error: unknown): string {

@@ -17,4 +17,6 @@ export interface Setting {
   readonly workplace: Workplace;
   /** The turn it belongs to, if it is known. */
   readonly turn?: string | undefined;
+  /** Asked right before it is let through; rejects, with the reason, if whoever asked may no more. */
+  readonly confirm?: (() => Promise<void>) | undefined;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ConstitutionText } from "@reins/policy";
 import { DEFAULT_TENANT } from "../identity/principal.ts";
@@ -44,9 +44,23 @@ export async function writeIfMissing(
   text: () => string | Promise<Uint8Array>,
 ): Promise<boolean> {
   if (await readIfThere(path)) return false;
+  await write(path, await text());
+  return true;
+}
+
+/** Sees to it that a file of ours holds a text, in one step. */
+export async function writeIfDifferent(path: string, text: string): Promise<void> {
+  if ((await readIfThere(path))?.toString("utf8") !== text) await write(path, text);
+}
+
+async function write(path: string, content: string | Uint8Array): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomUUID()}`;
-  await writeFile(temporary, await text(), { mode: 0o600, flush: true });
-  await rename(temporary, path);
-  return true;
+  try {
+    await writeFile(temporary, content, { mode: 0o600, flush: true });
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
 }

@@ -56,6 +56,7 @@ export class PolicyKeeper {
   readonly #kept = new Map<string, Kept>();
   #roster = Roster.read("");
   #rosterSeen = "";
+  #refreshing: Promise<void> = Promise.resolve();
   #callOff: (() => void) | undefined;
   #closed = false;
 
@@ -86,10 +87,19 @@ export class PolicyKeeper {
   }
 
   /** Looks at the files now. */
-  async refresh(): Promise<void> {
+  refresh(): Promise<void> {
+    // One after the other: two at once would record the same change twice.
+    const refreshed = this.#refreshing.then(() => this.#refresh());
+    this.#refreshing = refreshed.catch(() => undefined);
+    return refreshed;
+  }
+
+  async #refresh(): Promise<void> {
     const tenants = (await this.#options.tenants?.()) ?? [DEFAULT_TENANT];
-    for (const tenant of tenants) await this.#look(tenant);
-    for (const tenant of this.#kept.keys()) if (!tenants.includes(tenant)) this.#kept.delete(tenant);
+    // The harness's own first: tenants without a constitution of theirs live under it.
+    for (const tenant of new Set([DEFAULT_TENANT, ...tenants])) await this.#look(tenant);
+    for (const tenant of this.#kept.keys())
+      if (tenant !== DEFAULT_TENANT && !tenants.includes(tenant)) this.#kept.delete(tenant);
     await this.#lookAtRoster();
   }
 
@@ -123,7 +133,7 @@ export class PolicyKeeper {
     if (before?.seen === seen) return;
     const kept: Kept = {
       tenant,
-      policy: before ? undefined : await lastInForce(this.#options.ledger, tenant),
+      policy: before ? undefined : await this.#firstFor(tenant, files),
       ...before,
       waiting: undefined,
       fault: undefined,
@@ -138,6 +148,13 @@ export class PolicyKeeper {
     if (first || isNoLooser(loaded.policy.file, kept.policy.file))
       return this.#enforce(kept, loaded.policy, SYSTEM);
     this.#keep({ ...kept, waiting: loaded.policy });
+  }
+
+  /** What a tenant that was not looked at yet lives under: what was in force for it, or for the harness whose files it shares. */
+  async #firstFor(tenant: string, files: PolicyFiles): Promise<Policy | undefined> {
+    const shared = files.rules === policyFiles(this.#options.home, DEFAULT_TENANT).rules;
+    const earlier = await lastInForce(this.#options.ledger, tenant);
+    return earlier ?? (shared ? this.policyFor(DEFAULT_TENANT) : undefined);
   }
 
   /** Puts a policy into force, once the ledger says so. */

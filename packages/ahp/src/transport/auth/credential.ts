@@ -24,6 +24,15 @@ export function credentialInHeaders({ headers }: Pick<IncomingMessage, "headers"
   return typeof key === "string" ? { kind: "api_key", value: key } : undefined;
 }
 
+/** The credential of a WebSocket client, wherever such a client can put one. */
+export function upgradeCredential(
+  request: Pick<IncomingMessage, "headers" | "url">,
+  inQuery: boolean,
+): Credential | undefined {
+  const shown = credentialInHeaders(request) ?? credentialInSubprotocols(request);
+  return shown ?? (inQuery ? credentialInQuery(request) : undefined);
+}
+
 /** The credential among the subprotocols that a WebSocket client offers. */
 export function credentialInSubprotocols({
   headers,

@@ -9,6 +9,8 @@ import { credentialInHeaders } from "../auth/credential.ts";
 import { type OriginRules, originFault } from "../auth/origin.ts";
 import type { Limits } from "../limits.ts";
 import { readBody } from "./body.ts";
+import type { Admitted } from "./mount.ts";
+import { plainRefusal, type RefusalBody } from "./refusal.ts";
 
 /** The header that carries the token of a handshake over HTTP. */
 export const SESSION_HEADER = "ahp-session-token";
@@ -17,13 +19,14 @@ export const SESSION_HEADER = "ahp-session-token";
 export interface HttpListenerOptions extends OriginRules {
   readonly authenticate?: Authenticator | undefined;
   readonly limits: Limits;
+  readonly refusal?: RefusalBody | undefined;
 }
 
 /** What goes back for a request. */
 interface Reply {
   readonly status: number;
   readonly body?: string | undefined;
-  readonly type?: "application/json" | "text/plain; charset=utf-8";
+  readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -38,10 +41,10 @@ export class HttpListener {
     this.#options = options;
   }
 
-  /** Answers one request. Never rejects. */
-  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Answers one request; of whoever was admitted nothing more is asked. Never rejects. */
+  async handle(request: IncomingMessage, response: ServerResponse, admitted?: Admitted): Promise<void> {
     try {
-      send(response, await this.#answer(request));
+      send(response, await this.#answer(request, admitted));
       this.#cutOffDeaf(response);
     } catch {
       // The peer has gone in mid-request, or nobody could tell who it is.
@@ -57,25 +60,23 @@ export class HttpListener {
     response.once("close", callOff);
   }
 
-  async #answer(request: IncomingMessage): Promise<Reply> {
+  async #answer(request: IncomingMessage, admitted: Admitted | undefined): Promise<Reply> {
     const { authenticate, limits } = this.#options;
-    const fault = originFault(request, this.#options);
-    if (fault) return plain(403, fault);
-    if (request.method !== "POST") return { status: 405, headers: { allow: "POST" } };
-    const principal = await authenticate?.(credentialInHeaders(request));
-    if (authenticate && principal === undefined) {
-      return {
-        ...plain(401, "A valid bearer token or API key is required"),
-        headers: { "www-authenticate": "Bearer" },
-      };
+    const fault = admitted ? undefined : originFault(request, this.#options);
+    if (fault) return this.#refused(403, fault);
+    if (request.method !== "POST") return this.#refused(405, "", { allow: "POST" });
+    const principal = admitted ? admitted.principal : await authenticate?.(credentialInHeaders(request));
+    if (authenticate && !admitted && principal === undefined) {
+      const detail = "A valid bearer token or API key is required";
+      return this.#refused(401, detail, { "www-authenticate": "Bearer" });
     }
     if (!isJson(request.headers["content-type"])) {
-      return plain(415, "Expected request with `Content-Type: application/json`");
+      return this.#refused(415, "Expected request with `Content-Type: application/json`");
     }
     const body = await readBody(request, limits.maxMessageBytes, this.#server.settings.clock);
     if ("tooLarge" in body) {
       const text = `Failed to buffer the request body: length limit of ${limits.maxMessageBytes} bytes exceeded`;
-      return { ...plain(413, text), headers: { connection: "close" } };
+      return this.#refused(413, text, { connection: "close" });
     }
     if (!isUtf8(body.bytes)) return this.#unreadable("the body is not UTF-8");
     const token = request.headers[SESSION_HEADER];
@@ -85,7 +86,7 @@ export class HttpListener {
       sessionToken: typeof token === "string" ? token : undefined,
     };
     if (this.#inFlight >= limits.maxInFlight) {
-      return { ...plain(503, "Too many requests are under way"), headers: { "retry-after": "1" } };
+      return this.#refused(503, "Too many requests are under way", { "retry-after": "1" });
     }
     const { reply, unreadable } = await this.#work(body.bytes.toString(), peer);
     if (unreadable)
@@ -103,9 +104,14 @@ export class HttpListener {
     }
   }
 
+  #refused(status: number, detail: string, headers: Readonly<Record<string, string>> = {}): Reply {
+    const { refusal = plainRefusal } = this.#options;
+    return { status, ...refusal(status, detail), headers };
+  }
+
   #unreadable(detail: string): Reply {
     if (this.#server.settings.compat)
-      return plain(400, `Failed to parse the request body as JSON: ${detail}`);
+      return this.#refused(400, `Failed to parse the request body as JSON: ${detail}`);
     const refusal = new Refusal(RPC.parseError, "Parse error", "parse_error", { detail });
     return { ...json(errorText(null, refusal, false)), status: 400 };
   }
@@ -115,12 +121,8 @@ function json(body: string): Reply {
   return { status: 200, body, type: "application/json" };
 }
 
-function plain(status: number, body: string): Reply {
-  return { status, body, type: "text/plain; charset=utf-8" };
-}
-
 function send(response: ServerResponse, { status, body, type, headers }: Reply): void {
-  if (body === undefined) {
+  if (body === undefined || body === "") {
     response.writeHead(status, status === 204 ? headers : { ...headers, "content-length": "0" }).end();
     return;
   }

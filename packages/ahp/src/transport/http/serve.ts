@@ -3,75 +3,50 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { AhpServer } from "../../server/server.ts";
-import type { Authenticator } from "../auth/authenticator.ts";
-import type { OriginRules } from "../auth/origin.ts";
-import { type Limits, settleLimits } from "../limits.ts";
+import { settleLimits } from "../limits.ts";
 import { listening } from "../listening.ts";
 import type { Served } from "../served.ts";
-import { WebSocketListener } from "../websocket/listener.ts";
 import { hangUp } from "./hang-up.ts";
-import { HttpListener } from "./listener.ts";
+import { type MountOptions, mountHttp } from "./mount.ts";
 
 /** Where to listen over HTTP and WebSocket, for whom, and how much they may ask. */
-export interface HttpOptions extends OriginRules {
+export interface HttpOptions extends MountOptions {
   /** Loopback unless told otherwise. */
   readonly host?: string;
   /** 0 takes any free port. */
   readonly port?: number;
   readonly path?: string;
-  /** Says who a peer is; without it everybody who reaches the port is served. */
-  readonly authenticate?: Authenticator;
-  /** What to offer at that path; both unless told otherwise. */
-  readonly protocols?: readonly ("http" | "websocket")[];
   /** Certificate and key in PEM; with them the server speaks `https` and `wss`. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
-  /** Whether a WebSocket client may put its credential in the URL. */
-  readonly credentialsInQuery?: boolean;
-  readonly keepAliveMs?: number;
-  readonly limits?: Partial<Limits>;
 }
 
-const DEFAULT_KEEP_ALIVE_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /** What a peer is told about HTTP that cannot be read; anything else is a bad request. */
-const FAULT_STATUS: Readonly<Record<string, string>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
-  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+const FAULT_STATUS: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_HEADER_OVERFLOW: 431,
 };
 
 /** Serves HTTP and WebSocket on one port and path. */
 export async function serveHttp(server: AhpServer, options: HttpOptions = {}): Promise<Served> {
-  const { host = "127.0.0.1", port = 0, path = "/ahp", protocols = ["http", "websocket"], tls } = options;
-  const limits = settleLimits(options.limits);
+  const { host = "127.0.0.1", port = 0, path = "/ahp", tls } = options;
+  const { maxConnections, drainMs } = settleLimits(options.limits);
   const listener = newServer(tls);
-  listener.maxConnections = limits.maxConnections;
+  listener.maxConnections = maxConnections;
   const allowedHosts = [...(options.allowedHosts ?? []), bracketed(host)];
-  const shared = {
-    authenticate: options.authenticate,
-    limits,
-    allowedHosts,
-    allowedOrigins: options.allowedOrigins ?? [],
-  };
-  const http = protocols.includes("http") ? new HttpListener(server, shared) : undefined;
-  const webSocket = protocols.includes("websocket")
-    ? new WebSocketListener(server, {
-        ...shared,
-        credentialsInQuery: options.credentialsInQuery ?? true,
-        keepAliveMs: options.keepAliveMs ?? DEFAULT_KEEP_ALIVE_MS,
-      })
-    : undefined;
+  const mount = mountHttp(server, { ...options, allowedHosts });
   listener.on("request", (request: IncomingMessage, response: ServerResponse) => {
-    if (http && pathOf(request) === path) return void http.handle(request, response);
+    if (pathOf(request) === path) return void mount.handle(request, response);
     response.writeHead(404, { "content-length": "0" }).end();
   });
   listener.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (webSocket && pathOf(request) === path) return void webSocket.upgrade(request, socket, head);
-    hangUp(socket, "404 Not Found");
+    if (pathOf(request) === path) return void mount.upgrade(request, socket, head);
+    hangUp(socket, 404);
   });
   listener.on("clientError", (error: NodeJS.ErrnoException, socket) =>
-    hangUp(socket, FAULT_STATUS[error.code ?? ""] ?? "400 Bad Request"),
+    hangUp(socket, FAULT_STATUS[error.code ?? ""] ?? 400),
   );
   await listening(listener, `${host}:${port}`, () => listener.listen(port, host));
   const closed = Promise.withResolvers<void>();
@@ -81,8 +56,8 @@ export async function serveHttp(server: AhpServer, options: HttpOptions = {}): P
     closed: closed.promise,
     close: async () => {
       if (listener.listening) listener.close();
-      const callOff = server.settings.clock.after(limits.drainMs, () => listener.closeAllConnections());
-      await webSocket?.close();
+      const callOff = server.settings.clock.after(drainMs, () => listener.closeAllConnections());
+      await mount.close();
       listener.closeIdleConnections();
       await closed.promise;
       callOff();

@@ -1,13 +1,10 @@
-import { chmod } from "node:fs/promises";
-import { createServer, type Server } from "node:net";
-import { isMainThread } from "node:worker_threads";
+import { createServer } from "node:net";
 import type { AhpServer } from "../../server/server.ts";
 import { drain } from "../drain.ts";
 import { type Limits, settleLimits } from "../limits.ts";
 import { type LineConnection, serveLines } from "../lines/serve-lines.ts";
-import { listening } from "../listening.ts";
 import type { Served } from "../served.ts";
-import { removeStale } from "./stale.ts";
+import { listenOnSocket } from "./listen.ts";
 
 /** Where to listen, and how much a peer may ask. */
 export interface UnixOptions {
@@ -30,9 +27,7 @@ export async function serveUnix(server: AhpServer, options: UnixOptions): Promis
     open.add(connection);
     socket.on("close", () => open.delete(connection));
   });
-  await removeStale(path);
-  await listening(listener, path, () => listenPrivately(listener, path));
-  await chmod(path, 0o600);
+  await listenOnSocket(listener, path);
   listener.on("close", () => closed.resolve());
   return {
     address: path,
@@ -43,15 +38,4 @@ export async function serveUnix(server: AhpServer, options: UnixOptions): Promis
       await closed.promise;
     },
   };
-}
-
-/** The socket is made with its final mode, so that there is no moment at which others could open it. */
-function listenPrivately(listener: Server, path: string): void {
-  if (!isMainThread) return void listener.listen(path);
-  const mask = process.umask(0o177);
-  try {
-    listener.listen(path);
-  } finally {
-    process.umask(mask);
-  }
 }

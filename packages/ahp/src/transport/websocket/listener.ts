@@ -3,15 +3,12 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { AhpServer } from "../../server/server.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
-import {
-  credentialInHeaders,
-  credentialInQuery,
-  credentialInSubprotocols,
-  SUBPROTOCOL,
-} from "../auth/credential.ts";
+import { SUBPROTOCOL, upgradeCredential } from "../auth/credential.ts";
 import { type OriginRules, originFault } from "../auth/origin.ts";
 import { drain } from "../drain.ts";
 import { hangUp } from "../http/hang-up.ts";
+import type { Admitted } from "../http/mount.ts";
+import { plainRefusal, type RefusalBody } from "../http/refusal.ts";
 import type { Limits } from "../limits.ts";
 import { WebSocketConnection } from "./connection.ts";
 
@@ -19,6 +16,7 @@ import { WebSocketConnection } from "./connection.ts";
 export interface WebSocketListenerOptions extends OriginRules {
   readonly authenticate?: Authenticator | undefined;
   readonly limits: Limits;
+  readonly refusal?: RefusalBody | undefined;
   /** Whether a credential in the URL counts. Upstream's clients know no other way. */
   readonly credentialsInQuery: boolean;
   /** How often a quiet connection is asked whether it still lives. */
@@ -45,22 +43,22 @@ export class WebSocketListener {
     });
   }
 
-  /** Takes an upgrade request; the path has been looked at already. */
-  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  /** Takes an upgrade request; of whoever was admitted nothing more is asked. Never rejects. */
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, admitted?: Admitted): Promise<void> {
     socket.on("error", () => socket.destroy());
-    const fault = originFault(request, this.#options);
-    if (fault) return hangUp(socket, "403 Forbidden", fault);
-    if (this.#open.size >= this.#options.limits.maxConnections) {
-      return hangUp(socket, "503 Service Unavailable", "Too many connections");
-    }
-    let principal: string | undefined;
-    try {
-      principal = await this.#authenticate(request);
-    } catch {
-      return hangUp(socket, "503 Service Unavailable", "The credential could not be checked");
-    }
-    if (this.#options.authenticate && principal === undefined) {
-      return hangUp(socket, "401 Unauthorized", "A valid bearer token or API key is required");
+    const { authenticate, limits, credentialsInQuery } = this.#options;
+    const fault = admitted ? undefined : originFault(request, this.#options);
+    if (fault) return this.#refuse(socket, 403, fault);
+    if (this.#open.size >= limits.maxConnections) return this.#refuse(socket, 503, "Too many connections");
+    let principal = admitted?.principal;
+    if (authenticate && !admitted) {
+      try {
+        principal = await authenticate(upgradeCredential(request, credentialsInQuery));
+      } catch {
+        return this.#refuse(socket, 503, "The credential could not be checked");
+      }
+      if (principal === undefined)
+        return this.#refuse(socket, 401, "A valid bearer token or API key is required");
     }
     if (socket.destroyed) return;
     this.#acceptor.handleUpgrade(request, socket, head, (webSocket) => this.#accept(webSocket, principal));
@@ -71,13 +69,9 @@ export class WebSocketListener {
     return drain(this.#open, this.#options.limits.drainMs, this.#server.settings.clock);
   }
 
-  #authenticate(request: IncomingMessage) {
-    const { authenticate, credentialsInQuery } = this.#options;
-    const credential =
-      credentialInHeaders(request) ??
-      credentialInSubprotocols(request) ??
-      (credentialsInQuery ? credentialInQuery(request) : undefined);
-    return authenticate?.(credential);
+  #refuse(socket: Duplex, status: number, detail: string): void {
+    const { refusal = plainRefusal } = this.#options;
+    hangUp(socket, status, refusal(status, detail));
   }
 
   #accept(webSocket: WebSocket, principal: string | undefined): void {

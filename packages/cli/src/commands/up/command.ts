@@ -21,7 +21,8 @@ export function declareUp(program: Command): void {
     .command("up")
     .summary("serve the agents of this machine")
     .description(
-      "Serves AHP over HTTP and WebSocket at /ahp, and on ahp.sock in the home folder.\n" +
+      "Serves AHP over HTTP and WebSocket at /ahp, and on ahp.sock in the home folder; the API of Reins at\n" +
+        "/v1, and for this user's reins commands on reins.sock.\n" +
         "Decides by the constitution of the home, which is written on the first start; see reins policy.\n" +
         "What is let through is on disk, in the ledger of the home, before it is told; see reins ledger.\n" +
         "Runs until Ctrl-C; what is under way may finish, a second Ctrl-C ends it at once (exit code 130).\n" +
@@ -32,7 +33,7 @@ export function declareUp(program: Command): void {
     .option("--home <folder>", "where Reins keeps everything (default: reins in the user's data folder)")
     .option(
       "--token <secret>",
-      "secret that HTTP and WebSocket clients must show; @file reads one per line; may be repeated",
+      "secret that stands for the operator, in place of the one in start-token in the home; @file reads one per line; may be repeated",
       repeated,
     )
     .option(

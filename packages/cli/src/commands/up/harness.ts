@@ -20,14 +20,16 @@ export interface AhpHarnessOptions {
   /** Where agents that only speak AHP work. */
   readonly workplace: Workplace;
   readonly witness: Witness;
+  /** Told of a notification that was not taken, and why. */
+  readonly onRefused: (event: AhpEvent, error: unknown) => void;
 }
 
 /** The supervisor of a home as an AHP harness. As long as the home cannot be opened, whatever waits for a decision is blocked. */
-export function ahpHarness({ harness, workplace, witness }: AhpHarnessOptions): Handlers {
+export function ahpHarness({ harness, workplace, witness, onRefused }: AhpHarnessOptions): Handlers {
   const known = new WeakMap<Harness, ReturnType<typeof supervisorHandlers>>();
   const handlers = async () => {
     const opened = await harness();
-    const found = known.get(opened) ?? (await handlersOf(opened, workplace));
+    const found = known.get(opened) ?? (await handlersOf(opened, workplace, onRefused));
     known.set(opened, found);
     return found;
   };
@@ -63,8 +65,9 @@ async function decided(
 async function handlersOf(
   { supervisor, identity, approvals, policies, runs, ledger }: Harness,
   workplace: Workplace,
+  onRefused: (event: AhpEvent, error: unknown) => void,
 ): Promise<ReturnType<typeof supervisorHandlers>> {
   const { supervisorHandlers } = await import("@reins/supervisor");
   const parts = { supervisor, identity, approvals, policies, runs, ledger };
-  return supervisorHandlers({ ...parts, workplaceOf: () => workplace });
+  return supervisorHandlers({ ...parts, workplaceOf: () => workplace, onRefused });
 }

@@ -1,22 +1,23 @@
 import { homedir } from "node:os";
-import { AhpServer } from "@reins/ahp";
+import { type AhpEvent, AhpServer } from "@reins/ahp";
+
+import { Gateway } from "@reins/server";
+import { textOf } from "../../errors/render.ts";
 import { HarnessDoor } from "../../harness/harness-door.ts";
-import { openHome, socketIn } from "../../home.ts";
+import { openHome, operatorSocketIn, socketIn, startTokenIn } from "../../home.ts";
 import { logLevel } from "../../log/level.ts";
 import { type Log, openLog } from "../../log/logger.ts";
 import { announce } from "../../serving/announce.ts";
+import { openAccess, serveGateway, serveOperator } from "../../serving/gateway.ts";
 import { serveUntilStopped, startAll } from "../../serving/listen.ts";
 import { isLoopback, refuseOpenServer } from "../../serving/loopback.ts";
+import type { Opened } from "../../serving/opened.ts";
 import { serveSocket } from "../../serving/socket.ts";
 import { watchForStop } from "../../serving/stop.ts";
-import { serveWeb } from "../../serving/web.ts";
 import { version } from "../../version.ts";
 import { CAPABILITIES } from "./capabilities.ts";
 import { ahpHarness, type Witness } from "./harness.ts";
 import { settleUp, type UpFlags, type UpSettings } from "./settings.ts";
-
-/** Whoever shows the token of this Reins stands for the operator at this machine. */
-const OPERATOR = "local";
 
 /** Serves the agents of this machine until asked to stop. */
 export async function up(flags: UpFlags): Promise<void> {
@@ -28,6 +29,11 @@ export async function up(flags: UpFlags): Promise<void> {
   const door = doorTo(settings, log);
   const opened = await open(settings, door, log);
   announce(opened, log);
+  if (settings.tokens.length === 0)
+    log.info(
+      { path: startTokenIn(settings.home) },
+      "programs show the token in start-token, or one of reins token create",
+    );
   log.info({ version: version(), home: settings.home }, `reins ${version()} is up; Ctrl-C stops it`);
   warn(settings, othersMayWrite, log);
   door.start();
@@ -43,27 +49,29 @@ function doorTo({ home }: UpSettings, log: Log): HarnessDoor {
   return new HarnessDoor({ open, log, now: () => performance.now() });
 }
 
-/** The socket comes first: it tells whether a Reins runs on this home, whatever port that one has. */
-function open({ host, port, home, tokens, allowHosts, workspaces }: UpSettings, door: HarnessDoor, log: Log) {
+/** The sockets come first: they tell whether a Reins runs on this home, whatever port that one has. */
+async function open(settings: UpSettings, door: HarnessDoor, log: Log): Promise<Opened[]> {
+  const { host, port, home, tokens, allowHosts, workspaces } = settings;
   const workplace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
-  const server = new AhpServer(ahpHarness({ harness: door.harness, workplace, witness: witnessOf(log) }), {
-    info: { name: "reins", version: version(), capabilities: [...CAPABILITIES] },
-    onDropped: (reason, text) => log.debug({ reason, length: text.length }, "dropped a message"),
+  const server = new AhpServer(
+    ahpHarness({ harness: door.harness, workplace, witness: witnessOf(log), onRefused: refusalOf(log) }),
+    {
+      info: { name: "reins", version: version(), capabilities: [...CAPABILITIES] },
+      onDropped: (reason, text) => log.debug({ reason, length: text.length }, "dropped a message"),
+    },
+  );
+  const access = await openAccess({ home, tokens });
+  const gateway = await Gateway.create({
+    harness: door.harness,
+    ahp: server,
+    access,
+    version: version(),
+    log,
   });
-  const protocols = ["http", "websocket"] as const;
-  const place = {
-    host,
-    port,
-    path: "/ahp",
-    protocols,
-    tokens,
-    principal: OPERATOR,
-    allowHosts,
-    command: "reins up",
-  };
   return startAll([
     () => serveSocket(server, socketIn(home), alreadyRunning(home)),
-    () => serveWeb(server, place),
+    () => serveOperator(gateway, operatorSocketIn(home), alreadyRunning(home)),
+    () => serveGateway(gateway, { host, port, allowHosts, command: "reins up" }),
   ]);
 }
 
@@ -78,6 +86,11 @@ function warn({ host, home }: UpSettings, othersMayWrite: boolean, log: Log): vo
   if (!isLoopback(host))
     log.warn("tokens and events travel unencrypted: put a TLS proxy in front of this port");
   if (othersMayWrite) log.warn({ home }, "other users may write to the home folder; run: chmod 700 <home>");
+}
+
+function refusalOf(log: Log): (event: AhpEvent, error: unknown) => void {
+  return ({ event_type, session_id, agent_id }, error) =>
+    log.warn({ event_type, session_id, agent_id, error: textOf(error) }, "not taken");
 }
 
 function witnessOf(log: Log): Witness {

@@ -17,7 +17,8 @@ export const openaiResponses: Dialect = {
       streamed: member(body, "stream") === true,
       system: [textMember(body, "instructions"), ...told].join("\n"),
       items: input.filter((item) => !isInstruction(item)).flatMap(itemsOf),
-      tools: listMember(body, "tools").flatMap((tool) => toolsOf(tool)),
+      // Codex puts the tools of newer models into the conversation.
+      tools: [body, ...input].flatMap((item) => listMember(item, "tools")).flatMap((tool) => toolsOf(tool)),
     };
   },
   voice({ model }, id) {

@@ -2,8 +2,10 @@ import type { Action } from "../../action.ts";
 import type { DecisionInput } from "../../conditions/input.ts";
 import { loadPolicy } from "../../constitution/load.ts";
 import type { Policy } from "../../decision/policy.ts";
+import { afterModify } from "../../decision/verdict.ts";
 import { History } from "../../history/history.ts";
 import type { Subject } from "../../subject.ts";
+import { withMembers } from "../members.ts";
 
 /** A policy of these rules. */
 export function policyOf(rules: string): Policy {
@@ -56,7 +58,44 @@ export function payloadOf(
   more: Record<string, unknown> = {},
 ): Record<string, unknown> {
   const { verdict, rule, reason } = policy.decide(input);
-  const { action, subject, event_type, counters, at } = input;
+  const { subject, event_type, counters, at } = input;
+  const whole = {
+    verdict,
+    rule: rule ?? null,
+    reason,
+    ...policy.hashes,
+    event_type,
+    at,
+    subject,
+    facts: factsOf(policy, input),
+    counters,
+    ...more,
+  };
+  return JSON.parse(JSON.stringify(whole));
+}
+
+/** The payload of what a rule of the policy makes of an action, and what is decided on instead. */
+export function modifiedPayloadOf(policy: Policy, input: DecisionInput): Record<string, unknown> {
+  const first = policy.decide(input);
+  const became = modifiedInput(policy, input);
+  const { verdict, rule } = policy.decide(became);
+  const outcome = afterModify(first, { verdict, rule });
+  const { at, counters } = input;
+  return payloadOf(policy, became, {
+    verdict: outcome.verdict,
+    rule: outcome.rule ?? null,
+    policy: { verdict, rule: rule ?? null },
+    modified_from: { rule: first.rule, patch: first.patch, at, facts: factsOf(policy, input), counters },
+  });
+}
+
+/** What a rule of the policy makes of an action. */
+function modifiedInput(policy: Policy, input: DecisionInput): DecisionInput {
+  const { patch = {} } = policy.decide(input);
+  return { ...input, action: { ...input.action, arguments: withMembers(input.action.arguments, patch) } };
+}
+
+function factsOf(policy: Policy, { action }: DecisionInput): Action {
   const kept = policy.argumentPaths.flatMap((path) => {
     const value = path
       .split(".")
@@ -66,19 +105,7 @@ export function payloadOf(
       );
     return value === undefined ? [] : [[path, value]];
   });
-  const whole = {
-    verdict,
-    rule: rule ?? null,
-    reason,
-    ...policy.hashes,
-    event_type,
-    at,
-    subject,
-    facts: { ...action, arguments: Object.fromEntries(kept) },
-    counters,
-    ...more,
-  };
-  return JSON.parse(JSON.stringify(whole));
+  return { ...action, arguments: Object.fromEntries(kept) };
 }
 
 /** The payloads of what happens under a policy, one deed after the other. */
@@ -87,7 +114,10 @@ export function payloadsUnder(policy: Policy, deeds: readonly Deed[]): Record<st
   return deeds.map((deed) => {
     const input = inputOf(deed, history);
     const { verdict } = policy.decide(input);
-    if (verdict === "allowed" || verdict === "modify") history.note(input);
-    return payloadOf(policy, input);
+    const modified = verdict === "modify";
+    const payload = modified ? modifiedPayloadOf(policy, input) : payloadOf(policy, input);
+    if (payload.verdict === "allowed" || payload.verdict === "modify")
+      history.note(modified ? modifiedInput(policy, input) : input);
+    return payload;
   });
 }

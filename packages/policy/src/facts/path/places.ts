@@ -51,6 +51,13 @@ export class Places {
     return home > 0 || isSomebodysHome(path) ? "home" : "system";
   }
 
+  /** @returns the session's roots and homes that lie below a path; what lies above the harness counts as the harness */
+  foldersBelow(path: string): readonly string[] {
+    return [...new Set([...this.roots, ...this.#home])].filter(
+      (folder) => folder !== path && isWithin(folder, path),
+    );
+  }
+
   /** @returns the path from the innermost root that holds it; `undefined` outside of all roots */
   insideOf(path: string): string | undefined {
     const holding = this.roots.filter((root) => isWithin(path, root));

@@ -10,6 +10,8 @@ export interface Value {
   readonly many: boolean;
   /** Whether it stands for anything below the folder it names. */
   readonly deep?: boolean | undefined;
+  /** Whether that is not everything, but what has certain names. */
+  readonly some?: boolean | undefined;
   /** More paths that it may turn out to be, if they are there. */
   readonly also?: readonly string[] | undefined;
   /** Whether it is a pipe made by the shell, and no file. */

@@ -5,6 +5,7 @@ describe("tool tables", () => {
   it("come with the package for the agents of the catalogue", () => {
     expect([...loadToolTables().keys()].toSorted()).toEqual([
       "acp",
+      "claude",
       "claude-code",
       "codex",
       "gemini",

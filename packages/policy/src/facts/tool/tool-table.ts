@@ -53,6 +53,8 @@ export type Tool = z.infer<typeof Tool>;
 /** The tools of one agent, by the exact names it calls them. */
 export const ToolTable = z.strictObject({
   agent: z.string(),
+  /** Other names it goes by. */
+  also: z.array(z.string()).default([]),
   /** Which version it was written for, and where that is told. */
   source: z.string(),
   tools: z.record(z.string(), Tool),
@@ -64,7 +66,10 @@ export type ToolTables = ReadonlyMap<string, ToolTable>;
 
 /** Checks tool tables and puts them under their agents' names. Throws when one does not fit. */
 export function toolTables(documents: readonly unknown[]): ToolTables {
-  return new Map(documents.map((document) => ToolTable.parse(document)).map((table) => [table.agent, table]));
+  const tables = documents.map((document) => ToolTable.parse(document));
+  return new Map(
+    tables.flatMap((table) => [table.agent, ...table.also].map((name) => [name, table] as const)),
+  );
 }
 
 /** The tool tables that this package brings along. */

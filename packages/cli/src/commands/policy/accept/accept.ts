@@ -5,6 +5,7 @@ import { CliError } from "../../../errors/cli-error.ts";
 import { EXIT } from "../../../exit-codes.ts";
 import type { OperatorFlags } from "../../../operator/flags.ts";
 import type { Operator } from "../../../operator/operator.ts";
+import { foreign } from "../../../operator/problem.ts";
 import { withOperator } from "../../../operator/with-operator.ts";
 import { print } from "../../../print.ts";
 import { printable } from "../../../printable.ts";
@@ -28,7 +29,7 @@ export async function accept(flags: AcceptFlags): Promise<void> {
     const status = await operator.ask(policyOperations.reloadPolicy, { query });
     const { waiting, in_force } = status;
     if (!waiting) throw nothingWaits(status);
-    const difference = differenceOf(in_force, waiting);
+    const difference = differenceOf(in_force, waiting, operator.place);
     if (!flags.json)
       print(
         difference ? describeDifference(difference) : "Nothing is in force now, so nothing is let through.\n",
@@ -61,9 +62,11 @@ function hashesOf({ rules_hash, constitution_hash }: Loaded) {
   return { rules_hash, constitution_hash };
 }
 
-function differenceOf(before: Loaded | null, after: Loaded) {
+function differenceOf(before: Loaded | null, after: Loaded, place: string) {
   if (!before) return undefined;
-  return constitutionDifference(ConstitutionFile.parse(before.file), ConstitutionFile.parse(after.file));
+  const [old, now] = [ConstitutionFile.safeParse(before.file), ConstitutionFile.safeParse(after.file)];
+  if (old.success && now.success) return constitutionDifference(old.data, now.data);
+  throw foreign("The constitutions that it sent cannot be read", place, old.error ?? now.error);
 }
 
 function nothingWaits({ tenant, fault }: Status): CliError {

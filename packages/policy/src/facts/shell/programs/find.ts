@@ -141,7 +141,9 @@ function foundPlaces(roots: readonly (Value | undefined)[], expression: readonly
     const isNamed = (path: string): boolean =>
       names.some((name) => matchesAnyCase(name, posix.basename(path)));
     const also = NOTABLE.filter(isNamed).map((path) => `${folder}/${path}`);
-    return names.map((name) => ({ ...knownValue(`${folder}/${name}`), also }));
+    // The names tell what it is; that it may be anywhere below the folder is told apart.
+    const named = names.map((name) => ({ ...knownValue(`${folder}/${name}`), also }));
+    return [...named, { ...knownValue(folder), deep: true, some: true }];
   });
 }
 

@@ -2,7 +2,7 @@ import { knownValue, type Value } from "../value.ts";
 import { type Answer, type Call, CLEAR, type Handler, hidden } from "./call.ts";
 import { programOf } from "./program.ts";
 import { applyRole } from "./role.ts";
-import { foldersAfter, readByTable } from "./table-program.ts";
+import { foldersAfter, readByTable, shapeFor } from "./table-program.ts";
 import { readWords } from "./words.ts";
 
 /** `git`: its own options, then a subcommand with options of its own. What the repository names to run is looked up later. */
@@ -15,11 +15,13 @@ export const gitProgram: Handler = (call) => {
   if (!subcommand) return present.has("c") ? hidden(call, "git with settings of its own") : CLEAR;
   const inside = call.scope.copy();
   for (const { value, role } of options) if (role === "folder") inside.folders = foldersAfter(value, inside);
-  applyRole("tree", undefined, { ...call, scope: inside, deep: true });
-  const settings = options.filter(({ role }) => role === "text").map(({ value }) => value);
-  for (const setting of settings) runSetting(call, setting);
   const known = programOf("git")?.subcommands ?? {};
   const entry = Object.hasOwn(known, subcommand.text ?? "") ? known[subcommand.text ?? ""] : undefined;
+  const looksAtNames = entry !== undefined && shapeFor(entry, readWords(words, entry)).names === true;
+  const only = looksAtNames ? "names" : undefined;
+  applyRole("tree", undefined, { ...call, scope: inside, deep: true, only });
+  const settings = options.filter(({ role }) => role === "text").map(({ value }) => value);
+  for (const setting of settings) runSetting(call, setting);
   if (!entry) return hidden(call, `git ${subcommand.text ?? "…"} is not a subcommand that is known here`);
   const { opaque } = readByTable(call.shell, `git ${subcommand.text}`, entry, words, inside);
   if (settings.length > 0) return hidden(call, "git with settings of its own");

@@ -14,6 +14,8 @@ export const Role = z.enum([
   "write",
   /** Replaced, if it is there. */
   "overwrite",
+  /** A folder into which things are put that are not named. */
+  "fill",
   /** Changed in place. */
   "edit",
   /** Gone afterwards. */
@@ -69,6 +71,8 @@ const Shape = z.strictObject({
   forbid: z.string().optional(),
   /** Every operand, and what is below it. */
   deep: z.boolean().optional(),
+  /** Whether of what lies below it looks at names only. */
+  names: z.boolean().optional(),
   /** Whether what it writes may be links to anywhere, or may hold some below. */
   links: z.enum(["itself", "below"]).optional(),
   /** Whether it speaks to hosts that its words do not tell. */

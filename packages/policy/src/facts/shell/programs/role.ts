@@ -1,4 +1,4 @@
-import type { Destroys, Target } from "../../findings.ts";
+import type { Destroys, Reach, Target } from "../../findings.ts";
 import { hostName, hostOfUrl } from "../../net/host.ts";
 import { target } from "../path-target.ts";
 import type { Scope } from "../scope.ts";
@@ -7,13 +7,11 @@ import { knownValue, type Value } from "../value.ts";
 import type { Role } from "./program.ts";
 
 /** What a role is applied in. */
-export interface RoleSetting {
+export interface RoleSetting extends Reach {
   readonly shell: Shell;
   readonly scope: Scope;
-  /** Whether everything below is touched too. */
-  readonly deep: boolean;
-  /** The names that arrive in the word's folder. */
-  readonly names?: readonly (string | null)[] | undefined;
+  /** What arrives where the word says. */
+  readonly from?: readonly Value[] | undefined;
 }
 
 /** Puts down what a word in a role does. A word that is not there stands for the working folder. */
@@ -41,6 +39,8 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
       return write(value, setting, "never");
     case "overwrite":
       return write(value, setting, "existing");
+    case "fill":
+      return write(value, { ...setting, deep: true }, "existing");
     case "edit":
       return write(value, setting, "always");
     case "destroy":
@@ -65,24 +65,26 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
   }
 }
 
-function read(value: Value, { shell, scope }: RoleSetting, deep: boolean): undefined {
+function read(value: Value, setting: RoleSetting, deep: boolean): undefined {
   if (value.isPipe || value.text === "-") return;
+  const { shell, scope } = setting;
   for (const path of targets(value, scope)) {
-    shell.findings.add({ kind: "read", target: path, deep: deep || value.deep === true });
+    shell.findings.add({ kind: "read", target: path, ...reachOf(value, { ...setting, deep }) });
   }
 }
 
-function write(
-  value: Value,
-  { shell, scope, deep, names }: RoleSetting,
-  destroys: Destroys,
-  onLink = false,
-): undefined {
+function write(value: Value, setting: RoleSetting, destroys: Destroys, onLink = false): undefined {
   if (value.isPipe || value.text === "-") return;
-  const isDeep = deep || value.deep === true;
+  const { shell, scope } = setting;
+  const from = setting.from?.map((source) => target(source, scope));
   for (const path of targets(value, scope)) {
-    shell.findings.add({ kind: "write", target: path, deep: isDeep, destroys, names, onLink });
+    shell.findings.add({ kind: "write", target: path, ...reachOf(value, setting), destroys, from, onLink });
   }
+}
+
+function reachOf(value: Value, { deep, only }: Reach): Reach {
+  if (deep || !value.deep) return { deep, only };
+  return { deep: true, only: value.some ? "some" : undefined };
 }
 
 function targets(value: Value, scope: Scope): readonly Target[] {

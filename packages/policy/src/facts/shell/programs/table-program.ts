@@ -37,15 +37,14 @@ export function readByTable(
   if (shape.doubt !== undefined) shell.findings.doubt(`${name} ${shape.doubt}`);
   if (shape.net) shell.findings.add({ kind: "net", host: "*" });
   const setting: RoleSetting = { shell, scope: inFolder(read, scope), deep: shape.deep ?? false };
-  const all = read.operands.map(({ text }) => text);
   for (const { name: option, value, role } of read.options) {
-    const names = option === "t" || option === "target-directory" ? all : undefined;
-    if (applyRole(role, value, { ...setting, names }) === "opaque")
+    const from = option === "t" || option === "target-directory" ? read.operands : undefined;
+    if (applyRole(role, value, { ...setting, from }) === "opaque")
       doubts.push(`${name} with an option that makes it do anything`);
   }
   if (shape.always) applyRole(shape.always, undefined, { ...setting, deep: true });
   for (const [value, role] of operandRoles(shape, read)) {
-    if (applyRole(role, value, { ...setting, names: arriving(role, shape, read) }) === "opaque") {
+    if (applyRole(role, value, { ...setting, from: arriving(role, shape, read) }) === "opaque") {
       doubts.push(`${name} runs what it is given`);
     }
   }
@@ -63,7 +62,8 @@ function isQuestion(entry: Program, words: readonly Value[]): boolean {
 
 type Shape = Omit<Program, "subcommands" | "when" | "questions" | "wraps">;
 
-function shapeFor(entry: Program, read: ReadWords): Shape {
+/** An entry as the options that are there make it. */
+export function shapeFor(entry: Program, read: ReadWords): Shape {
   let shape: Shape = entry;
   for (const { options, ...change } of entry.when ?? []) {
     if (options.some((option) => read.present.has(option))) shape = { ...shape, ...change };
@@ -95,9 +95,8 @@ function operandRoles(shape: Shape, read: ReadWords): readonly (readonly [Value 
   });
 }
 
-function arriving(role: Role, shape: Shape, read: ReadWords): readonly (string | null)[] | undefined {
-  if (role !== shape.last) return undefined;
-  return read.operands.slice(0, -1).map(({ text }) => text);
+function arriving(role: Role, shape: Shape, read: ReadWords): readonly Value[] | undefined {
+  return role === shape.last ? read.operands.slice(0, -1) : undefined;
 }
 
 /** What arrives somewhere may hold links, or be one, that no file system knows yet. */

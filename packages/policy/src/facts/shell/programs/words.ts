@@ -21,7 +21,7 @@ export interface ReadWords {
 }
 
 /** How options are written, for which programs differ. */
-type Options = Pick<Program, "any" | "flags" | "long" | "digits" | "values" | "attached" | "never">;
+type Options = Pick<Program, "any" | "flags" | "long" | "digits" | "values" | "attached" | "never" | "when">;
 
 /** Sorts the words of a program into options, their values, and operands, as getopt does. */
 export function readWords(
@@ -89,12 +89,11 @@ class Sorter implements ReadWords {
 
   /** Most programs take the beginning of an option's name for the option. */
   #fullName(given: string): string {
-    const { values = {}, attached = {}, long = [], never = [] } = this.#known;
-    const all = [...Object.keys(values), ...Object.keys(attached), ...long, ...never].filter(
-      (name) => name.length > 1,
-    );
+    const { values = {}, attached = {}, long = [], never = [], when = [] } = this.#known;
+    const telling = when.flatMap(({ options }) => options);
+    const all = [...Object.keys(values), ...Object.keys(attached), ...long, ...never, ...telling];
     if (all.includes(given)) return given;
-    const guarded = [...never, ...Object.keys(values)].filter((name) => name.length > 1);
+    const guarded = [...never, ...Object.keys(values), ...telling].filter((name) => name.length > 1);
     return guarded.find((name) => name.startsWith(given)) ?? given;
   }
 

@@ -1,0 +1,127 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { ContextPerceptionPayload } from "../../perception.ts";
+import { perceive } from "./perceive.ts";
+import { FolderWorkspace, type MayRead } from "./workspace.ts";
+
+async function project(files: Readonly<Record<string, string>>): Promise<string> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), "perceived-")));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  }
+  return root;
+}
+
+function look(root: string, more: Partial<ContextPerceptionPayload> = {}, mayRead?: MayRead) {
+  const payload: ContextPerceptionPayload = {
+    session_id: "s",
+    intent: "understand",
+    target: { location: { path: ".", location_type: "folder" } },
+    context: { workspace: root, query: "what is this?" },
+    ...more,
+  };
+  return perceive(payload, new FolderWorkspace(root, mayRead));
+}
+
+const contents = (facts: readonly { content: string }[]) => facts.map(({ content }) => content);
+
+describe("what is told of a workspace", () => {
+  test("is its kind, its guides and where git stands", async () => {
+    const root = await project({
+      "package.json": JSON.stringify({
+        name: "tea",
+        description: "Brews tea",
+        scripts: { test: "vitest", build: "tsc" },
+      }),
+      "README.md": "# Tea\n\nBrews tea.",
+      "AGENTS.md": "Run npm test before you are done.",
+      "src/index.ts": "",
+      ".git/HEAD": "ref: refs/heads/main\n",
+      ".git/logs/HEAD": "0 1 A <a@b> 1 +0000\tcommit: Boil the water\n",
+    });
+    const seen = await look(root);
+    expect(seen.project_summary).toEqual({
+      project_name: "tea",
+      language: "JavaScript or TypeScript",
+      key_files: ["package.json", "AGENTS.md", "README.md"],
+      structure_description: "1 folders (src/) and 3 files",
+    });
+    expect(seen.file_contents?.map(({ path }) => path)).toEqual(["AGENTS.md", "README.md"]);
+    expect(contents(seen.facts)).toEqual(
+      expect.arrayContaining([
+        "The project: Brews tea",
+        "Scripts of package.json: test, build",
+        "The workspace is a git repository, on branch main",
+        "Last in git: commit: Boil the water",
+      ]),
+    );
+  });
+
+  test.each([
+    ["Cargo.toml", '[package]\nname = "crab"\ndescription = "Pinches"', "crab", "Rust"],
+    ["pyproject.toml", '[project]\nname = "snake"', "snake", "Python"],
+    ["go.mod", "module example.com/gopher\n", "example.com/gopher", "Go"],
+    ["CMakeLists.txt", "project(bird C)", "bird", "C or C++"],
+  ])("comes from %s as well", async (file, text, project_name, language) => {
+    expect((await look(await project({ [file]: text }))).project_summary).toMatchObject({
+      project_name,
+      language,
+    });
+  });
+
+  test("puts first what has to do with the question", async () => {
+    const root = await project({
+      Makefile: "deploy: build\n\techo\nbuild:\n",
+      "package.json": JSON.stringify({ description: "a service", scripts: { start: "x" } }),
+    });
+    const seen = await look(root, {
+      context: { workspace: root, query: "how do I deploy with the Makefile?" },
+    });
+    expect(contents(seen.facts)[0]).toBe("Targets of the Makefile: deploy, build");
+  });
+
+  test("is no more than was asked for", async () => {
+    const root = await project({
+      "README.md": "word ".repeat(5_000),
+      "AGENTS.md": "be brief",
+      "package.json": '{"description":"d"}',
+    });
+    const constraints = { max_results: 2, max_context_length: 100 };
+    const seen = await look(root, { constraints });
+    expect(seen.facts.length + (seen.file_contents?.length ?? 0)).toBeLessThanOrEqual(2);
+    expect(seen.file_contents?.map(({ snippet }) => snippet)).toEqual(["be brief"]);
+    const whole = await look(root);
+    expect(whole.file_contents?.find(({ path }) => path === "README.md")?.snippet.length).toBeLessThan(2_100);
+  });
+
+  test("leaves out what may not be read, and whatever leads out of the folder", async () => {
+    const beside = await project({ "secret.md": "the launch code", HEAD: "ref: refs/heads/stolen" });
+    const root = await project({ "AGENTS.md": "private rules", "package.json": '{"name":"x"}' });
+    await symlink(join(beside, "secret.md"), join(root, "README.md"));
+    await symlink(beside, join(root, ".git"));
+    const seen = await look(root, {}, (path) => path !== "AGENTS.md");
+    expect(JSON.stringify(seen)).not.toMatch(/launch code|stolen|private rules/);
+    expect(seen.project_summary?.project_name).toBe("x");
+  });
+
+  test("says of what the prompt points at whether it is there", async () => {
+    const root = await project({ "src/a.ts": "", "src/b.ts": "", "notes.txt": "n" });
+    const at = async (path: string) =>
+      contents((await look(root, { target: { location: { path, location_type: "file" } } })).facts);
+    expect(await at("src")).toContain("src is a folder with 2 entries: a.ts, b.ts");
+    expect(await at("notes.txt")).toContain("notes.txt is a text file of the workspace");
+    expect(await at("missing.txt")).toEqual([]);
+    expect(await at("../../etc/passwd")).toEqual([]);
+  });
+
+  test("is little of an empty folder, of broken manifests, and of one that is not there", async () => {
+    expect((await look(await project({}))).project_summary?.structure_description).toBe("an empty folder");
+    const broken = await look(await project({ "package.json": "{{{", "Cargo.toml": "\u0000\u0001" }));
+    expect(broken.facts).toEqual([]);
+    expect((await look("/nowhere/at/all")).project_summary).toMatchObject({ project_name: "all" });
+  });
+});

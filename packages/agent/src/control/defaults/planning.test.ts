@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import type { PlanningPayload, PlanningStrategy } from "../events.ts";
+import { choosePlanning } from "./planning.ts";
+
+const ALL: readonly PlanningStrategy[] = ["none", "step_by_step", "tree_of_thoughts", "graph_planning"];
+
+function plan(task_description: string, more: Partial<PlanningPayload> = {}) {
+  return choosePlanning({ session_id: "s", task_description, available_strategies: ALL, ...more });
+}
+
+describe("a task is planned", () => {
+  it.each([
+    ["what is in this folder", "none"],
+    ["hello", "none"],
+    ["fix the failing build", "step_by_step"],
+    ["implement a login page", "step_by_step"],
+    ["should we use A or B? weigh the options", "tree_of_thoughts"],
+    ["Please:\n- write a\n- write b\n- write c\n- write d", "graph_planning"],
+  ] as const)("%s: %s", (task, selected_strategy) => {
+    expect(plan(task)).toMatchObject({ decision: "allow", selected_strategy });
+  });
+
+  it("by the list it comes with", () => {
+    expect(plan("do this:\n1. read the file\n2) change it")).toEqual({
+      decision: "allow",
+      selected_strategy: "step_by_step",
+      planning_template: ["read the file", "change it"],
+    });
+  });
+
+  it("not at all where there is no room", () => {
+    expect(plan("fix the bug", { constraints: { max_requests: 2 } })).toMatchObject({
+      selected_strategy: "none",
+    });
+  });
+
+  it("by what the agent can do", () => {
+    const only = (...available_strategies: PlanningStrategy[]) => ({ available_strategies });
+    expect(plan("weigh the options", only("none", "step_by_step"))).toMatchObject({
+      selected_strategy: "step_by_step",
+    });
+    expect(plan("weigh the options", only("none"))).toMatchObject({ selected_strategy: "none" });
+    expect(plan("weigh the options", only())).toMatchObject({ selected_strategy: "none" });
+  });
+});

@@ -1,0 +1,189 @@
+import type { Fact } from "./facts.ts";
+import type { ContextPerceptionDecision, ContextPerceptionPayload } from "./perception.ts";
+
+type Optional<Value> = Value | null | undefined;
+
+/** The generic decision. A person who has to be asked has been, when the answer is `allow` or `block`. */
+export type Decision =
+  | { readonly decision: "allow"; readonly modified_payload?: unknown }
+  | { readonly decision: "block"; readonly reason: string }
+  | { readonly decision: "modify"; readonly modified_payload: unknown }
+  | { readonly decision: "defer"; readonly retry_after_ms: number; readonly reason?: Optional<string> }
+  | { readonly decision: "escalate"; readonly reason: string };
+
+/** Payload of `pre_prompt`: what a model is about to be told. */
+export interface PrePromptPayload {
+  readonly session_id: string;
+  /** What is new since the last request: the person's words, or what tools gave back. */
+  readonly prompt: string;
+  readonly message_count: number;
+  readonly model: string;
+  /** Which request of the turn it is, from 1. */
+  readonly request: number;
+  readonly purpose: "turn" | "compaction";
+}
+
+/** Payload of `intent_detection`. */
+export interface IntentDetectionPayload {
+  readonly session_id: string;
+  readonly prompt: string;
+  readonly workspace: string;
+  readonly language_hint?: string;
+}
+
+/** What a detected intent points at. */
+export interface TargetHints {
+  readonly target_type?: Optional<string>;
+  readonly target_name?: Optional<string>;
+  readonly domain?: Optional<string>;
+}
+
+/** What the person wants, and how sure that is. */
+export type IntentDetectionDecision =
+  | {
+      readonly decision: "allow";
+      readonly detected_intent: string;
+      readonly confidence: number;
+      readonly target_hints?: Optional<TargetHints>;
+    }
+  | { readonly decision: "block"; readonly reason: string };
+
+/** Payload of `memory_recall`. */
+export interface MemoryRecallPayload {
+  readonly session_id: string;
+  readonly query: string;
+  readonly memory_type: string;
+  readonly max_results: number;
+  readonly working_directory: string;
+}
+
+/** What memory holds about it. */
+export type MemoryRecallDecision =
+  | { readonly decision: "allow"; readonly injected_facts: readonly Fact[] }
+  | { readonly decision: "block"; readonly reason: string };
+
+/** How a task may be planned. */
+export type PlanningStrategy =
+  | "none"
+  | "step_by_step"
+  | "tree_of_thoughts"
+  | "graph_planning"
+  | { readonly custom: string };
+
+/** Payload of `planning`. */
+export interface PlanningPayload {
+  readonly session_id: string;
+  readonly task_description: string;
+  readonly available_strategies: readonly PlanningStrategy[];
+  readonly constraints?: Readonly<Record<string, unknown>>;
+}
+
+/** How to plan, or what to plan instead. */
+export type PlanningDecision =
+  | {
+      readonly decision: "allow";
+      readonly selected_strategy: PlanningStrategy;
+      readonly planning_template?: unknown;
+    }
+  | { readonly decision: "block"; readonly reason: string }
+  | {
+      readonly decision: "modify";
+      readonly modified_task: string;
+      readonly hints?: Optional<readonly string[]>;
+    };
+
+/** Payload of `reasoning`. */
+export interface ReasoningPayload {
+  readonly session_id: string;
+  readonly reasoning_type:
+    | "chain_of_thought"
+    | "tree_of_thoughts"
+    | "re_act"
+    | "reflexion"
+    | { readonly other: string };
+  readonly problem_statement: string;
+  readonly hints?: readonly string[];
+}
+
+/** Hints for reasoning, or none of it. */
+export type ReasoningDecision =
+  | { readonly decision: "allow"; readonly hints?: Optional<readonly string[]> }
+  | { readonly decision: "block"; readonly reason: string };
+
+/** Which limit was hit. */
+export type RateLimitType =
+  | "llm_token_limit"
+  | "llm_request_limit"
+  | "api_request_limit"
+  | "tool_execution_limit"
+  | { readonly custom: string };
+
+/** Payload of `rate_limit`. */
+export interface RateLimitPayload {
+  readonly session_id: string;
+  readonly limit_type: RateLimitType;
+  readonly retry_after_ms: number;
+  readonly current_usage: string;
+}
+
+/** What to do about a limit that was hit. */
+export type RateLimitDecision =
+  | { readonly decision: "retry"; readonly retry_after_ms: number }
+  | { readonly decision: "queue" }
+  | { readonly decision: "skip"; readonly reason: string };
+
+/** Why approval is sought. */
+export type ConfirmationType =
+  | "safety_confirm"
+  | "user_confirm"
+  | "cost_confirm"
+  | { readonly custom: string };
+
+/** Payload of `confirmation`. */
+export interface ConfirmationPayload {
+  readonly session_id: string;
+  readonly confirmation_type: ConfirmationType;
+  readonly message: string;
+  readonly options?: readonly string[];
+}
+
+/** Approved, rejected, or for a person to say. */
+export type ConfirmationDecision =
+  | { readonly decision: "approve" }
+  | { readonly decision: "reject"; readonly reason: string }
+  | { readonly decision: "escalate" };
+
+/** Payload of `idle`. */
+export interface IdlePayload {
+  readonly idle_duration_ms: number;
+  readonly idle_reason: string;
+  readonly last_event_type?: string;
+  readonly suggested_action?: string;
+}
+
+/** Whether background work may run. */
+export type IdleDecision =
+  | { readonly decision: "allow" }
+  | { readonly decision: "defer"; readonly reason?: Optional<string> };
+
+/** Every event that waits for a decision: what it says, and what decides it. */
+export interface AskedEvents {
+  readonly pre_prompt: { readonly payload: PrePromptPayload; readonly decision: Decision };
+  readonly intent_detection: {
+    readonly payload: IntentDetectionPayload;
+    readonly decision: IntentDetectionDecision;
+  };
+  readonly context_perception: {
+    readonly payload: ContextPerceptionPayload;
+    readonly decision: ContextPerceptionDecision;
+  };
+  readonly memory_recall: { readonly payload: MemoryRecallPayload; readonly decision: MemoryRecallDecision };
+  readonly planning: { readonly payload: PlanningPayload; readonly decision: PlanningDecision };
+  readonly reasoning: { readonly payload: ReasoningPayload; readonly decision: ReasoningDecision };
+  readonly rate_limit: { readonly payload: RateLimitPayload; readonly decision: RateLimitDecision };
+  readonly confirmation: { readonly payload: ConfirmationPayload; readonly decision: ConfirmationDecision };
+  readonly idle: { readonly payload: IdlePayload; readonly decision: IdleDecision };
+}
+
+/** The types of events that wait for a decision. */
+export type AskedEventType = keyof AskedEvents;

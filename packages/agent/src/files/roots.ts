@@ -1,0 +1,83 @@
+import { realpath as realpathCallback } from "node:fs";
+import { isAbsolute, relative, sep } from "node:path";
+import { promisify } from "node:util";
+import { FileError, systemCode } from "./file-error.ts";
+
+// The system's own, which follows links before it takes `..` away, as opening a file does.
+const realpath = promisify(realpathCallback.native);
+
+/** How many folders that do not exist a path may go through. */
+const MAX_MISSING = 64;
+
+/** The folders that a session works in. Nothing outside of them is touched. */
+export class Roots {
+  readonly cwd: string;
+  readonly #roots: readonly string[];
+
+  constructor(cwd: string, additional: readonly string[] = []) {
+    this.cwd = cwd;
+    this.#roots = [cwd, ...additional];
+  }
+
+  /**
+   * Where a path really leads. Links and `..` are followed; of what does not exist, the nearest folder above that does
+   * is looked at, and the rest put after it. Throws when that is outside.
+   */
+  async resolve(path: string): Promise<string> {
+    if (path.includes("\0")) throw new FileError("invalid", "a path holds no zero characters");
+    const asked = isAbsolute(path) ? path : `${this.cwd}/${path}`;
+    const real = await resolved(asked);
+    await this.expectInside(real, path);
+    return real;
+  }
+
+  /** Throws unless a real path is inside; `shown` is what it was called. */
+  async expectInside(real: string, shown: string): Promise<void> {
+    const roots = await Promise.all(this.#roots.map((root) => resolved(root)));
+    if (roots.some((root) => isWithin(root, real))) return;
+    throw new FileError("outside", `${shown} is outside of the workspace`);
+  }
+
+  /** Whether a real path is one of the folders themselves. */
+  async isRoot(real: string): Promise<boolean> {
+    return (await Promise.all(this.#roots.map((root) => resolved(root)))).includes(real);
+  }
+
+  /** A real path as it is shown: from the working folder on, where it is inside. */
+  async shown(real: string): Promise<string> {
+    const cwd = await resolved(this.cwd);
+    return isWithin(cwd, real) ? relative(cwd, real) || "." : real;
+  }
+}
+
+function isWithin(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+async function resolved(path: string): Promise<string> {
+  let existing = path;
+  const missing: string[] = [];
+  for (;;) {
+    try {
+      const real = await realpath(existing === "" ? "/" : existing);
+      return missing.length === 0 ? real : [real === "/" ? "" : real, ...missing].join("/");
+    } catch (error) {
+      if (systemCode(error) !== "ENOENT") throw translated(error, path);
+    }
+    const cut = existing.replace(/\/+$/, "").lastIndexOf("/");
+    const name = existing.slice(cut + 1).replace(/\/+$/, "");
+    if (name === ".." || missing.length >= MAX_MISSING)
+      throw new FileError("invalid", `${path} goes through a folder that does not exist`);
+    if (name !== "" && name !== ".") missing.unshift(name);
+    existing = existing.slice(0, Math.max(0, cut));
+  }
+}
+
+function translated(error: unknown, path: string): Error {
+  if (systemCode(error) === "ENOTDIR") return new FileError("not_a_folder", `a part of ${path} is no folder`);
+  if (systemCode(error) === "ELOOP")
+    return new FileError("invalid", `${path} is a link that leads to itself`);
+  if (systemCode(error) === "EACCES") return new FileError("missing", `${path} cannot be reached`);
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,46 @@
+import { appendFile, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { FileSessionStore } from "./file-store.ts";
+import { headerOf, saying, sessionStoreContract } from "./testing/contract.ts";
+
+async function folder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), "sessions-"));
+  onTestFinished(() => rm(made, { recursive: true, force: true }));
+  return join(made, "sessions");
+}
+
+describe("sessions in a folder", () => {
+  sessionStoreContract(async () => new FileSessionStore(await folder()));
+
+  test("are there for the next process", async () => {
+    const path = await folder();
+    await new FileSessionStore(path).append(headerOf("a"), [saying("one")]);
+    expect((await new FileSessionStore(path).read("a"))?.entries).toEqual([saying("one")]);
+  });
+
+  test("survive a line that was cut off, and what comes after it", async () => {
+    const path = await folder();
+    const store = new FileSessionStore(path);
+    await store.append(headerOf("a"), [saying("one")]);
+    await appendFile(join(path, "a.jsonl"), '\n{"kind":"user","turn":"2","par');
+    await store.append(headerOf("a"), [saying("three")]);
+    expect((await store.read("a"))?.entries).toEqual([saying("one"), saying("three")]);
+  });
+
+  test("are readable by their owner only, and leave nothing half written behind", async () => {
+    const path = await folder();
+    await new FileSessionStore(path).append(headerOf("a"), [saying("one")]);
+    expect((await readdir(path)).toSorted()).toEqual(["a.json", "a.jsonl"]);
+    for (const name of ["a.json", "a.jsonl"]) {
+      expect((await stat(join(path, name))).mode & 0o077).toBe(0);
+    }
+  });
+
+  test("take no id that leads out of the folder", async () => {
+    const store = new FileSessionStore(await folder());
+    await expect(store.append(headerOf("../a"), [])).rejects.toThrow("cannot be the id");
+    await expect(store.remove("../a")).rejects.toThrow("cannot be the id");
+  });
+});

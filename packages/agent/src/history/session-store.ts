@@ -1,0 +1,69 @@
+import { z } from "zod";
+import type { HistoryEntry } from "./entry.ts";
+
+/** What is known of a session beside its history. */
+export const SessionHeader = z.object({
+  id: z.string(),
+  cwd: z.string(),
+  additionalDirectories: z.array(z.string()),
+  title: z.string().optional(),
+  createdAt: z.string(),
+  updatedAt: z.string(),
+  /** What its client chose; absent means the agent's own default. */
+  mode: z.string(),
+  model: z.string(),
+  thoughtLevel: z.string(),
+  /** What it has cost so far, where the model's price is known. */
+  cost: z.number().optional(),
+});
+export type SessionHeader = z.infer<typeof SessionHeader>;
+
+/** A session as it was kept. */
+export interface KeptSession {
+  readonly header: SessionHeader;
+  readonly entries: readonly HistoryEntry[];
+}
+
+/** Which sessions are wanted. */
+export interface SessionQuery {
+  /** Those of one folder only. */
+  readonly cwd?: string | undefined;
+  /** From where the last page ended. */
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+}
+
+/** One page of sessions, the most recently used first. */
+export interface SessionPage {
+  readonly sessions: readonly SessionHeader[];
+  readonly nextCursor?: string;
+}
+
+/** Where sessions outlive their process. Entries are only ever added; whoever has seen one will find it again. */
+export interface SessionStore {
+  read(id: string): Promise<KeptSession | undefined>;
+  list(query: SessionQuery): Promise<SessionPage>;
+  /** Adds entries, and replaces the header; makes the session if there is none. */
+  append(header: SessionHeader, entries: readonly HistoryEntry[]): Promise<void>;
+  /** Forgets a session, if there is one. */
+  remove(id: string): Promise<void>;
+}
+
+/** The page of a list of headers, for stores that hold them all. Cursors name the last one that was seen. */
+export function pageOf(headers: readonly SessionHeader[], { cwd, cursor, limit }: SessionQuery): SessionPage {
+  const ordered = headers
+    .filter((header) => cwd === undefined || header.cwd === cwd)
+    .toSorted((left, right) => compare(keyOf(right), keyOf(left)))
+    .filter((header) => cursor === undefined || compare(keyOf(header), cursor) < 0);
+  const sessions = ordered.slice(0, limit);
+  const last = sessions.at(-1);
+  return { sessions, ...(ordered.length > limit && last && { nextCursor: keyOf(last) }) };
+}
+
+function keyOf({ updatedAt, id }: SessionHeader): string {
+  return `${updatedAt} ${id}`;
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : Number(left > right);
+}

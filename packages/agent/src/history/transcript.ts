@@ -1,0 +1,60 @@
+import type { EntryOf, HistoryEntry } from "./entry.ts";
+import type { AssistantPart, ToolResult, UserPart } from "./part.ts";
+
+/** One message of a conversation, as a model gets it. */
+export type Message =
+  | { readonly role: "user"; readonly parts: readonly UserPart[] }
+  | { readonly role: "assistant"; readonly model: string; readonly parts: readonly AssistantPart[] }
+  | { readonly role: "tool"; readonly results: readonly ToolResult[] };
+
+/** What a model is told of a call whose end nobody saw. It is never made again by itself. */
+const UNKNOWN_OUTCOME =
+  "The process ended before the result came in. Whether it was carried out is unknown; look before you do it again.";
+
+/**
+ * The conversation that a history amounts to: without what was withdrawn, from the last compaction on, and with a result
+ * for every call, because models take no conversation in which one is missing.
+ */
+export function transcriptOf(entries: readonly HistoryEntry[]): readonly Message[] {
+  const withdrawn = new Set(entries.filter(({ kind }) => kind === "withdrawn").map(({ turn }) => turn));
+  const compaction = entries.findLast((entry) => entry.kind === "compaction");
+  const messages: Message[] = compaction ? [summaryOf(compaction)] : [];
+  let open: readonly ToolResult[] = [];
+  for (const entry of entries.slice(compaction?.covers ?? 0)) {
+    if (withdrawn.has(entry.turn)) continue;
+    if (entry.kind === "results") {
+      messages.push({ role: "tool", results: withMissing(entry.results, open) });
+      open = [];
+    }
+    if (entry.kind !== "user" && entry.kind !== "assistant") continue;
+    if (open.length > 0) messages.push({ role: "tool", results: open });
+    open = [];
+    if (entry.kind === "user") messages.push({ role: "user", parts: entry.parts });
+    else {
+      messages.push({ role: "assistant", model: entry.model, parts: entry.parts });
+      open = entry.parts.flatMap((part) => (part.type === "call" ? [unknownResult(part)] : []));
+    }
+  }
+  return open.length > 0 ? [...messages, { role: "tool", results: open }] : messages;
+}
+
+/** The turns that began and did not end, most likely because the process did. */
+export function interruptedTurns(entries: readonly HistoryEntry[]): ReadonlySet<string> {
+  const turns = new Set(entries.filter(({ kind }) => kind === "user").map(({ turn }) => turn));
+  for (const { kind, turn } of entries) if (kind === "end" || kind === "withdrawn") turns.delete(turn);
+  return turns;
+}
+
+function summaryOf({ summary }: EntryOf<"compaction">): Message {
+  const text = `What happened before, in short:\n\n${summary}`;
+  return { role: "user", parts: [{ type: "text", text, context: true }] };
+}
+
+function unknownResult({ id, name }: { readonly id: string; readonly name: string }): ToolResult {
+  return { call: id, name, text: UNKNOWN_OUTCOME, isError: true };
+}
+
+function withMissing(results: readonly ToolResult[], open: readonly ToolResult[]): readonly ToolResult[] {
+  const known = new Set(results.map(({ call }) => call));
+  return [...results, ...open.filter(({ call }) => !known.has(call))];
+}

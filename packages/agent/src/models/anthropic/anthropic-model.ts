@@ -1,0 +1,155 @@
+import type Anthropic from "@anthropic-ai/sdk";
+import type { TokenUsage } from "../../history/entry.ts";
+import { modelErrorOf } from "../api-error.ts";
+import { CallArguments } from "../call-arguments.ts";
+import type { Model, ModelEvent, ModelInfo, ModelRequest, ModelStop } from "../model.ts";
+import { ModelError } from "../model-error.ts";
+import { knownAnthropic } from "./known-models.ts";
+import { type AnthropicSettings, anthropicRequest } from "./request.ts";
+
+/** How to reach Anthropic, or whoever speaks like it. */
+export interface AnthropicAccess {
+  readonly apiKey?: string | undefined;
+  readonly authToken?: string | undefined;
+  readonly baseUrl?: string | undefined;
+}
+
+const STOPS: Readonly<Record<string, ModelStop | undefined>> = {
+  end_turn: "end",
+  stop_sequence: "end",
+  tool_use: "tool_use",
+  max_tokens: "max_tokens",
+  refusal: "refusal",
+  pause_turn: "paused",
+  model_context_window_exceeded: "context_exceeded",
+};
+
+/** A model that is spoken to by Anthropic's Messages API. */
+export class AnthropicModel implements Model {
+  readonly info: ModelInfo;
+  readonly #settings: AnthropicSettings;
+  readonly #access: AnthropicAccess;
+  #client: Promise<Anthropic> | undefined;
+
+  constructor(model: string, access: AnthropicAccess) {
+    const { contextTokens, maxOutputTokens, thinking } = knownAnthropic(model);
+    const id = `anthropic:${model}`;
+    this.info = { id, contextTokens, maxOutputTokens, images: true, summarises: true };
+    this.#settings = { model, id, maxOutputTokens, thinking };
+    this.#access = access;
+  }
+
+  async *stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
+    try {
+      this.#client ??= clientFor(this.#access);
+      const client = await this.#client;
+      const events = await client.messages.create(anthropicRequest(request, this.#settings), { signal });
+      yield* readEvents(events);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw modelErrorOf(error, this.info.id);
+    }
+    // An aborted stream ends as if nothing had happened.
+    signal.throwIfAborted();
+  }
+}
+
+/** The SDK takes a while to load, so it is loaded by the first request. */
+async function clientFor({ apiKey, authToken, baseUrl }: AnthropicAccess): Promise<Anthropic> {
+  const { default: Client } = await import("@anthropic-ai/sdk");
+  return new Client({
+    ...(authToken === undefined ? { apiKey: apiKey ?? "" } : { apiKey: null, authToken }),
+    ...(baseUrl !== undefined && { baseURL: baseUrl }),
+    maxRetries: 0,
+    logLevel: "off",
+  });
+}
+
+interface OpenBlock {
+  readonly block: Anthropic.RawContentBlockStartEvent["content_block"];
+  readonly json: CallArguments;
+  signature: string;
+}
+
+async function* readEvents(
+  events: AsyncIterable<Anthropic.RawMessageStreamEvent>,
+): AsyncIterable<ModelEvent> {
+  const open = new Map<number, OpenBlock>();
+  let usage: TokenUsage = { inputTokens: 0, outputTokens: 0 };
+  let stop: ModelStop = "end";
+  for await (const event of events) {
+    switch (event.type) {
+      case "message_start":
+        usage = usageFrom(event.message.usage, usage);
+        break;
+      case "content_block_start":
+        open.set(event.index, { block: event.content_block, json: new CallArguments(), signature: "" });
+        if (event.content_block.type === "text" && event.content_block.text !== "")
+          yield { type: "text", text: event.content_block.text };
+        break;
+      case "content_block_delta":
+        yield* readDelta(event.delta, open.get(event.index));
+        break;
+      case "content_block_stop":
+        yield* closeBlock(open.get(event.index));
+        open.delete(event.index);
+        break;
+      case "message_delta":
+        usage = usageFrom(event.usage, usage);
+        stop = STOPS[event.delta.stop_reason ?? ""] ?? "end";
+        break;
+      case "message_stop":
+        yield { type: "usage", usage };
+        yield { type: "end", stop };
+        return;
+    }
+  }
+  throw new ModelError("cut_off", "the answer broke off in the middle");
+}
+
+function* readDelta(
+  delta: Anthropic.RawContentBlockDelta,
+  block: OpenBlock | undefined,
+): Iterable<ModelEvent> {
+  switch (delta.type) {
+    case "text_delta":
+      yield { type: "text", text: delta.text };
+      break;
+    case "thinking_delta":
+      yield { type: "thinking", text: delta.thinking };
+      break;
+    case "input_json_delta":
+      block?.json.add(delta.partial_json);
+      break;
+    case "signature_delta":
+      if (block) block.signature += delta.signature;
+      break;
+  }
+}
+
+function* closeBlock(open: OpenBlock | undefined): Iterable<ModelEvent> {
+  if (open?.block.type === "tool_use") {
+    const { id, name, input } = open.block;
+    yield { type: "call", id, name, arguments: String(open.json) || JSON.stringify(input ?? {}) };
+  }
+  if (open?.block.type === "thinking")
+    yield { type: "thinking_end", seal: { signature: open.signature || open.block.signature } };
+  if (open?.block.type === "redacted_thinking")
+    yield { type: "thinking_end", seal: { data: open.block.data } };
+}
+
+function usageFrom(
+  told: Partial<Anthropic.Usage | Anthropic.MessageDeltaUsage>,
+  known: TokenUsage,
+): TokenUsage {
+  const thoughtTokens = told.output_tokens_details?.thinking_tokens ?? known.thoughtTokens;
+  const cachedReadTokens = told.cache_read_input_tokens ?? known.cachedReadTokens;
+  const cachedWriteTokens = told.cache_creation_input_tokens ?? known.cachedWriteTokens;
+  return {
+    inputTokens: told.input_tokens ?? known.inputTokens,
+    outputTokens: told.output_tokens ?? known.outputTokens,
+    ...(thoughtTokens !== undefined && { thoughtTokens }),
+    ...(cachedReadTokens !== undefined && { cachedReadTokens }),
+    ...(cachedWriteTokens !== undefined && { cachedWriteTokens }),
+  };
+}

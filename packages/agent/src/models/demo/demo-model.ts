@@ -1,0 +1,96 @@
+import { detectIntent } from "../../control/defaults/intent/detect-intent.ts";
+import type { IntentName } from "../../control/defaults/intent/rules.ts";
+import type { ToolResult } from "../../history/part.ts";
+import type { Message } from "../../history/transcript.ts";
+import { type Clock, systemClock } from "../../ports/clock.ts";
+import type { Model, ModelEvent, ModelInfo, ModelRequest } from "../model.ts";
+import { tokensIn } from "../tokens.ts";
+import { explore, read, search } from "./reading-scenes.ts";
+import { type Scene, saying } from "./step.ts";
+import { board, count, delegate, introduce, mail, remember } from "./talking-scenes.ts";
+import { create, edit, remove, run, test } from "./working-scenes.ts";
+
+const SCENES: Partial<Record<IntentName, Scene>> = {
+  explore,
+  read,
+  explain: read,
+  search,
+  create,
+  edit,
+  delete: remove,
+  test,
+  run,
+  remember,
+  message: mail,
+  board,
+  delegate,
+};
+
+/** A few words at a time, as a model speaks. */
+const PIECE = /(?:\S+\s*){1,6}|\s+/g;
+
+/**
+ * A model without a model: the same conversation, the same answer. It looks at nothing but the words of the last
+ * prompt and what its tools gave back since, and needs neither key nor network.
+ */
+export class DemoModel implements Model {
+  readonly info: ModelInfo = {
+    id: "demo",
+    contextTokens: 32_000,
+    maxOutputTokens: 4_000,
+    images: false,
+    summarises: false,
+  };
+  readonly #clock: Pick<Clock, "sleep">;
+
+  constructor(clock: Pick<Clock, "sleep"> = systemClock) {
+    this.#clock = clock;
+  }
+
+  async *stream({ system, messages, tools }: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
+    const { words, results } = situationOf(messages);
+    const step = sceneFor(words)(words, results);
+    const isOffered = step.call === undefined || tools.some(({ name }) => name === step.call?.name);
+    const { say, call, pace } = isOffered
+      ? step
+      : saying(`For that I would need ${step.call?.name}, which I may not use here.`);
+    for (const piece of pace === undefined ? (say.match(PIECE) ?? []) : say.split(/(?<=\s)/)) {
+      signal.throwIfAborted();
+      yield { type: "text", text: piece };
+      if (pace !== undefined) await this.#clock.sleep(pace, signal);
+    }
+    const given = JSON.stringify(call?.arguments ?? {});
+    if (call) yield { type: "call", id: `demo_${messages.length}`, name: call.name, arguments: given };
+    const inputTokens = tokensIn(system) + tokensIn(JSON.stringify(messages));
+    yield {
+      type: "usage",
+      usage: { inputTokens, outputTokens: tokensIn(say) + (call ? tokensIn(given) : 0) },
+    };
+    yield { type: "end", stop: call ? "tool_use" : "end" };
+  }
+}
+
+function sceneFor(words: string): Scene {
+  if (/\bcount (?:up )?to \d+/i.test(words)) return count;
+  return SCENES[detectIntent(words).intent] ?? introduce;
+}
+
+/** The last prompt in the person's own words, and what tools have given back since. */
+function situationOf(messages: readonly Message[]): {
+  readonly words: string;
+  readonly results: readonly ToolResult[];
+} {
+  const last = messages.findLastIndex(
+    (message) =>
+      message.role === "user" && message.parts.some((part) => part.type === "text" && !part.context),
+  );
+  const prompt = messages[last];
+  const parts = prompt?.role === "user" ? prompt.parts : [];
+  const words = parts
+    .flatMap((part) => (part.type === "text" && !part.context ? [part.text] : []))
+    .join("\n");
+  const results = messages
+    .slice(last + 1)
+    .flatMap((message) => (message.role === "tool" ? message.results : []));
+  return { words, results };
+}

@@ -1,0 +1,64 @@
+import type { JsonObject } from "../acp/message.ts";
+import type { TokenUsage } from "../history/entry.ts";
+import type { Message } from "../history/transcript.ts";
+
+/** How much a model is to think before it speaks; `default` leaves it to the model. */
+export type ThoughtLevel = "default" | "off" | "low" | "medium" | "high";
+
+/** A tool that a model may call. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  /** What it takes, as a JSON Schema. */
+  readonly parameters: JsonObject;
+}
+
+/** What a model is told. */
+export interface ModelRequest {
+  readonly system: string;
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolDefinition[];
+  readonly thoughtLevel: ThoughtLevel;
+}
+
+/** Why a model stopped. */
+export type ModelStop =
+  | "end"
+  | "tool_use"
+  | "max_tokens"
+  | "refusal"
+  /** It took a break of its own and goes on when asked again. */
+  | "paused"
+  /** The conversation no longer fits. */
+  | "context_exceeded";
+
+/** What comes back, piece by piece. */
+export type ModelEvent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "thinking"; readonly text: string }
+  /** A thought is over; the seal is what this model needs to be given back. */
+  | { readonly type: "thinking_end"; readonly seal?: JsonObject }
+  /** A whole call; one that was cut off never comes. */
+  | { readonly type: "call"; readonly id: string; readonly name: string; readonly arguments: string }
+  /** What the request has used so far. */
+  | { readonly type: "usage"; readonly usage: TokenUsage }
+  /** Always last; an answer without it was cut off. */
+  | { readonly type: "end"; readonly stop: ModelStop };
+
+/** What is known of a model. */
+export interface ModelInfo {
+  /** How it is chosen, such as `anthropic:claude-sonnet-5-5`. */
+  readonly id: string;
+  readonly contextTokens: number;
+  readonly maxOutputTokens: number;
+  /** Whether it can see images. */
+  readonly images: boolean;
+  /** Whether it can put a conversation into its own words. */
+  readonly summarises: boolean;
+}
+
+/** A model, wherever it runs. Every failure is a {@link ModelError}; aborting ends the stream with the signal's reason. */
+export interface Model {
+  readonly info: ModelInfo;
+  stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
+}

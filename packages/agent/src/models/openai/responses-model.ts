@@ -1,0 +1,122 @@
+import type OpenAI from "openai";
+import type { TokenUsage } from "../../history/entry.ts";
+import { modelErrorOf } from "../api-error.ts";
+import type { Model, ModelEvent, ModelInfo, ModelRequest } from "../model.ts";
+import { ModelError } from "../model-error.ts";
+import { clientFor, type OpenAiAccess } from "./client.ts";
+import { knownContext } from "./known-models.ts";
+import { responsesRequest } from "./responses-request.ts";
+
+type Response = OpenAI.Responses.Response;
+
+/** A model that is spoken to by OpenAI's Responses API. */
+export class ResponsesModel implements Model {
+  readonly info: ModelInfo;
+  readonly #model: string;
+  readonly #access: OpenAiAccess;
+  #client: Promise<OpenAI> | undefined;
+
+  constructor(model: string, access: OpenAiAccess) {
+    const contextTokens = knownContext(model);
+    this.info = {
+      id: `openai:${model}`,
+      contextTokens,
+      maxOutputTokens: Math.floor(contextTokens / 8),
+      images: true,
+      summarises: true,
+    };
+    this.#model = model;
+    this.#access = access;
+  }
+
+  async *stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
+    try {
+      this.#client ??= clientFor(this.#access);
+      const client = await this.#client;
+      const named = { name: this.#model, id: this.info.id };
+      const events = await client.responses.create(responsesRequest(named, request), { signal });
+      yield* readEvents(events);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw modelErrorOf(error, this.info.id);
+    }
+    // An aborted stream ends as if nothing had happened.
+    signal.throwIfAborted();
+  }
+}
+
+async function* readEvents(
+  events: AsyncIterable<OpenAI.Responses.ResponseStreamEvent>,
+): AsyncIterable<ModelEvent> {
+  let called = false;
+  for await (const event of events) {
+    switch (event.type) {
+      case "response.output_text.delta":
+      case "response.refusal.delta":
+        yield { type: "text", text: event.delta };
+        break;
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_text.delta":
+        yield { type: "thinking", text: event.delta };
+        break;
+      case "response.output_item.done":
+        if (event.item.type === "function_call") {
+          const { call_id: id, name, arguments: given } = event.item;
+          called = true;
+          yield { type: "call", id, name, arguments: given === "" ? "{}" : given };
+        }
+        if (event.item.type === "reasoning") yield thoughtOf(event.item);
+        break;
+      case "response.completed":
+        yield* endOf(event.response, called ? "tool_use" : "end");
+        return;
+      case "response.incomplete":
+        yield* endOf(event.response, stopOf(event.response));
+        return;
+      case "response.failed":
+        throw failureOf(event.response);
+      case "error":
+        throw modelErrorOf(Object.assign(new Error(event.message), { type: event.code }), "the model");
+    }
+  }
+  throw new ModelError("cut_off", "the answer broke off in the middle");
+}
+
+function thoughtOf({ id, encrypted_content }: OpenAI.Responses.ResponseReasoningItem): ModelEvent {
+  return { type: "thinking_end", ...(encrypted_content && { seal: { id, encrypted_content } }) };
+}
+
+function* endOf(
+  { usage }: Response,
+  stop: "end" | "tool_use" | "max_tokens" | "refusal",
+): Iterable<ModelEvent> {
+  if (usage) yield { type: "usage", usage: usageFrom(usage) };
+  yield { type: "end", stop };
+}
+
+function stopOf({ incomplete_details }: Response): "max_tokens" | "refusal" {
+  return incomplete_details?.reason === "content_filter" ? "refusal" : "max_tokens";
+}
+
+function failureOf({ error }: Response): ModelError {
+  const message = error?.message ?? "it failed without saying why";
+  return error?.code === "rate_limit_exceeded"
+    ? new ModelError("rate_limited", message, { limit: "requests" })
+    : new ModelError("unavailable", message);
+}
+
+function usageFrom({
+  input_tokens,
+  output_tokens,
+  input_tokens_details,
+  output_tokens_details,
+}: OpenAI.Responses.ResponseUsage): TokenUsage {
+  const cachedReadTokens = input_tokens_details?.cached_tokens ?? 0;
+  const thoughtTokens = output_tokens_details?.reasoning_tokens ?? 0;
+  return {
+    inputTokens: input_tokens - cachedReadTokens,
+    outputTokens: output_tokens,
+    ...(cachedReadTokens > 0 && { cachedReadTokens }),
+    ...(thoughtTokens > 0 && { thoughtTokens }),
+  };
+}

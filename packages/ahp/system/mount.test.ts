@@ -1,0 +1,75 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { AhpClient } from "../src/client/client.ts";
+import { AhpServer } from "../src/server/server.ts";
+import { knownTokens } from "../src/transport/auth/authenticator.ts";
+import { type MountOptions, mountHttp } from "../src/transport/http/mount.ts";
+import { rawHttp } from "./fixtures/raw.ts";
+
+/** AHP on somebody else's server, who has looked at everybody already and calls them "ann". */
+async function mounted(options: MountOptions = {}, looked = true) {
+  const admitted = looked ? { principal: "ann" } : undefined;
+  const seen: (string | undefined)[] = [];
+  const ahp = new AhpServer({
+    event: (_, { peer }) => {
+      seen.push(peer.principal);
+      return { decision: "allow" };
+    },
+  });
+  const mount = mountHttp(ahp, options);
+  const owner = createServer((request, response) => void mount.handle(request, response, admitted));
+  owner.on("upgrade", (request, socket, head) => void mount.upgrade(request, socket, head, admitted));
+  owner.listen(0, "127.0.0.1");
+  await once(owner, "listening");
+  onTestFinished(async () => {
+    await mount.close();
+    owner.closeAllConnections();
+    owner.close();
+  });
+  // The address is a port, because the server listens on one.
+  const { port } = owner.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/ahp`, seen, mount };
+}
+
+describe("on a server that somebody else owns", () => {
+  test("peers are who its owner says, over HTTP and WebSocket", async () => {
+    const { url, seen } = await mounted({ authenticate: () => undefined });
+    for (const transport of [
+      { type: "http", url } as const,
+      { type: "websocket", url: url.replace("http", "ws") } as const,
+    ]) {
+      const client = await AhpClient.connect(transport, { reconnect: false });
+      await client.handshake([]);
+      expect(await client.sendEventDecision("pre_action", {})).toMatchObject({ decision: "allow" });
+      await client.close();
+    }
+    expect(seen).toEqual(["ann", "ann"]);
+  });
+
+  test("whom its owner did not look at is asked as ever", async () => {
+    const authenticate = knownTokens([{ principal: "bob", secret: "sesame" }]);
+    const { url, seen } = await mounted({ authenticate }, false);
+    expect(await rawHttp(url, "{}")).toMatchObject({ status: 401 });
+    const auth = { method: { type: "bearer", token: "sesame" } } as const;
+    const client = await AhpClient.connect({ type: "http", url, auth });
+    onTestFinished(() => client.close());
+    await client.handshake([]);
+    await client.sendEventDecision("pre_action", {});
+    expect(seen).toEqual(["bob"]);
+  });
+
+  test("refusals are put as its owner puts them", async () => {
+    const refusal = (status: number, detail: string) => ({
+      type: "application/problem+json",
+      body: JSON.stringify({ status, detail }),
+    });
+    const { url } = await mounted({ refusal });
+    const answer = await rawHttp(url, "{}", { headers: { "content-type": "text/plain" } });
+    expect(answer).toMatchObject({ status: 415, headers: { "content-type": "application/problem+json" } });
+    expect(JSON.parse(answer.body)).toMatchObject({ status: 415 });
+    const got = await rawHttp(url, "", { method: "GET" });
+    expect(got).toMatchObject({ status: 405, headers: { allow: "POST" } });
+  });
+});

@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { named } from "../named.ts";
+import { operation } from "../operation.ts";
+import { Moment } from "../text.ts";
+
+/** Whether this Reins answers. */
+export const Health = named(
+  "Health",
+  z.looseObject({
+    status: z
+      .enum(["ok", "starting", "failed"])
+      .describe("failed: it listens, but nothing can be decided; its log says why"),
+    version: z.string(),
+  }),
+);
+
+/** The code from the address that was printed at the start. */
+export const LoginCode = named("LoginCode", z.strictObject({ code: z.string().min(1).max(256) }));
+
+/** A login; the cookie that comes with it is the key. */
+export const Login = named("Login", z.looseObject({ expires_at: Moment }));
+
+/** A description of this API, OpenAPI 3.1. */
+const ApiDescription = named("ApiDescription", z.looseObject({ openapi: z.string() }));
+
+/** What everybody can ask for. */
+export const accessOperations = {
+  getHealth: operation({
+    id: "get_health",
+    method: "GET",
+    path: "/v1/health",
+    summary: "Whether this Reins answers.",
+    audience: "anyone",
+    answer: Health,
+  }),
+  login: operation({
+    id: "login",
+    method: "POST",
+    path: "/v1/login",
+    summary: "Gives a cookie for a code, which works once.",
+    audience: "anyone",
+    body: LoginCode,
+    answer: Login,
+    problems: ["unauthenticated"],
+  }),
+  logout: operation({
+    id: "logout",
+    method: "POST",
+    path: "/v1/logout",
+    summary: "Ends the login of the cookie that comes with it.",
+    audience: "principal",
+  }),
+  getApiDescription: operation({
+    id: "get_api_description",
+    method: "GET",
+    path: "/openapi.json",
+    summary: "This description.",
+    audience: "principal",
+    answer: ApiDescription,
+  }),
+} as const;

@@ -1,0 +1,86 @@
+import { z } from "zod";
+import { named } from "../named.ts";
+import { Hash, Moment } from "../text.ts";
+import { Action, Enforcement } from "./action.ts";
+
+/** Where an approval stands. */
+export const ApprovalState = z.enum(["pending", "approved", "denied", "expired", "withdrawn", "used"]);
+
+/** What a person may say. */
+export const ApprovalOption = z.enum(["allow_once", "allow_always", "deny"]);
+
+/** What one person said. */
+export const ApprovalAnswer = named(
+  "ApprovalAnswer",
+  z.looseObject({
+    by: z.string(),
+    decision: ApprovalOption,
+    note: z.string().optional(),
+    at: Moment,
+  }),
+);
+
+/** A question to people about one action, and what became of it. */
+export const Approval = named(
+  "Approval",
+  z.looseObject({
+    id: z.string(),
+    tenant: z.string(),
+    user: z.string(),
+    agent: z.string(),
+    chain: z.array(z.string()).describe("the agents between the user's own and the one that asks"),
+    session: z.string(),
+    turn: z.string().optional(),
+    event_type: z.string(),
+    tool: z.string(),
+    facts: Action,
+    enforcement: Enforcement,
+    binding: Hash.describe("what an answer counts for, and nothing else"),
+    cwd: z.string(),
+    target_state: z.record(z.string(), z.string()).describe("what the files to be changed are now"),
+    rule: z.string().optional(),
+    reason: z.string(),
+    options: z.array(ApprovalOption),
+    quorum: z.int().describe("how many people must agree"),
+    answers: z.array(ApprovalAnswer),
+    state: ApprovalState,
+    created_at: Moment,
+    expires_at: Moment,
+    entry: Hash.describe("the ledger entry that asked"),
+  }),
+);
+export type Approval = z.infer<typeof Approval>;
+
+/** An approval with the words that show a person exactly what an answer counts for. */
+export const DescribedApproval = named("DescribedApproval", Approval.extend({ description: z.string() }));
+
+/** Some approvals, and where the next ones begin. */
+export const ApprovalPage = named(
+  "ApprovalPage",
+  z.looseObject({
+    approvals: z.array(Approval),
+    next: z.string().optional().describe("to be given as `after`; absent when these are the last"),
+  }),
+);
+
+/** One step in the life of an approval. */
+export const ApprovalChange = named(
+  "ApprovalChange",
+  z.looseObject({
+    seq: z.int().describe("grows with every change; the id of the event"),
+    at: Moment,
+    entry: Hash.describe("the ledger entry of this step"),
+    approval: Approval,
+  }),
+);
+export type ApprovalChange = z.infer<typeof ApprovalChange>;
+
+/** A person's answer. */
+export const GivenAnswer = named(
+  "GivenAnswer",
+  z.strictObject({
+    decision: ApprovalOption,
+    note: z.string().max(4_096).optional(),
+    grant_expires_ms: z.number().positive().optional().describe("how long an allow_always lasts"),
+  }),
+);

@@ -1,0 +1,58 @@
+import { z } from "zod";
+import type { ProblemCode } from "./problem.ts";
+
+/** Who may ask for something. A person is a user or a service, never an agent. */
+export type Audience = "anyone" | "principal" | "person" | "admin";
+
+/** One thing that can be asked for over HTTP: what goes in, what comes out, and for whom. */
+export interface Operation<
+  Params extends z.ZodType = z.ZodType,
+  Query extends z.ZodType = z.ZodType,
+  Body extends z.ZodType = z.ZodType,
+  Answer extends z.ZodType = z.ZodType,
+> {
+  readonly id: string;
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Members of `params` stand in braces. */
+  readonly path: `/${string}`;
+  readonly summary: string;
+  readonly audience: Audience;
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly status: 200 | 201 | 204;
+  /** What comes back, or, of a stream, what each event carries. */
+  readonly answer: Answer;
+  /** The name of the events, where the answer is a stream of server-sent events. */
+  readonly events?: string;
+  /** What may go wrong beside what can go wrong with any request. */
+  readonly problems: readonly ProblemCode[];
+}
+
+/** The schema of what is not there. */
+export const Nothing = z.undefined();
+const NoMembers = z.strictObject({});
+
+type Described<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType> = Pick<
+  Operation,
+  "id" | "method" | "path" | "summary" | "audience"
+> &
+  Partial<Pick<Operation, "status" | "events" | "problems">> & {
+    readonly params?: P;
+    readonly query?: Q;
+    readonly body?: B;
+    readonly answer?: A;
+  };
+
+/** An operation; what is not said of it takes nothing and gives nothing. */
+export function operation<
+  Params extends z.ZodType = typeof NoMembers,
+  Query extends z.ZodType = typeof NoMembers,
+  Body extends z.ZodType = typeof Nothing,
+  Answer extends z.ZodType = typeof Nothing,
+>(described: Described<Params, Query, Body, Answer>): Operation<Params, Query, Body, Answer>;
+export function operation(described: Described<z.ZodType, z.ZodType, z.ZodType, z.ZodType>): Operation {
+  const { params = NoMembers, query = NoMembers, body = Nothing, answer = Nothing } = described;
+  const { status = answer === Nothing ? 204 : 200, problems = [] } = described;
+  return { ...described, params, query, body, answer, status, problems };
+}

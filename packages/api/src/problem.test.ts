@@ -1,0 +1,36 @@
+import { describe, expect, test } from "vitest";
+import { codeOfStatus, PROBLEMS, Problem, problem } from "./problem.ts";
+
+describe("a problem", () => {
+  test("says what kind it is in every way that a reader may look for", () => {
+    const found = problem("conflict", "somebody else was first");
+    expect(found).toEqual({
+      type: "urn:reins:problem:conflict",
+      title: "Somebody was first",
+      status: 409,
+      detail: "somebody else was first",
+      code: "conflict",
+    });
+    expect(Problem.parse(found)).toEqual(found);
+  });
+
+  test("keeps members that this version does not know", () => {
+    const found = { ...problem("invalid", "no", [{ path: "a", message: "b" }]), balance: 30 };
+    expect(Problem.parse(found)).toEqual(found);
+  });
+
+  test("has a status of its own for every kind", () => {
+    const statuses = Object.values(PROBLEMS).map(({ status }) => status);
+    expect(new Set(statuses).size).toBe(statuses.length);
+  });
+
+  test.each([
+    [404, "not_found"],
+    [418, "invalid"],
+    [499, "invalid"],
+    [502, "internal"],
+    [200, "internal"],
+  ])("of status %i is of kind %s", (status, code) => {
+    expect(codeOfStatus(status)).toBe(code);
+  });
+});

@@ -1,0 +1,63 @@
+import { z } from "zod";
+import { named } from "./named.ts";
+
+/** Every kind of problem that this API knows: its status, and what it is called. */
+export const PROBLEMS = {
+  invalid: { status: 400, title: "Not what it should be" },
+  unauthenticated: { status: 401, title: "Nobody we know" },
+  forbidden: { status: 403, title: "Not allowed" },
+  not_found: { status: 404, title: "Not found" },
+  method_not_allowed: { status: 405, title: "Not done this way" },
+  not_acceptable: { status: 406, title: "Not in this form" },
+  timeout: { status: 408, title: "Took too long to arrive" },
+  conflict: { status: 409, title: "Somebody was first" },
+  gone: { status: 410, title: "Gone" },
+  too_large: { status: 413, title: "Too large" },
+  too_long: { status: 414, title: "Too long an address" },
+  unsupported_media_type: { status: 415, title: "Not a form that is understood" },
+  too_many_requests: { status: 429, title: "Too often" },
+  headers_too_large: { status: 431, title: "Too many headers" },
+  internal: { status: 500, title: "Something broke here" },
+  not_implemented: { status: 501, title: "Not there yet" },
+  unavailable: { status: 503, title: "Cannot be done now" },
+} as const satisfies Record<string, { readonly status: number; readonly title: string }>;
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** The media type of a {@link Problem}. */
+export const PROBLEM_TYPE = "application/problem+json";
+
+/** Why a request came to nothing (RFC 9457). */
+export const Problem = named(
+  "Problem",
+  z.looseObject({
+    type: z.string().describe("urn:reins:problem: and the code"),
+    title: z.string(),
+    status: z.int().min(400).max(599),
+    detail: z.string().describe("what happened, and what to do about it"),
+    code: z.string().describe("what programs go by"),
+    errors: z
+      .array(z.looseObject({ path: z.string(), message: z.string() }))
+      .optional()
+      .describe("for invalid: what is wrong, member by member"),
+  }),
+);
+export type Problem = z.infer<typeof Problem>;
+
+/** A problem of a kind. */
+export function problem(code: ProblemCode, detail: string, errors?: Problem["errors"]): Problem {
+  const { status, title } = PROBLEMS[code];
+  const found = { type: `urn:reins:problem:${code}`, title, status, detail, code };
+  return errors ? { ...found, errors } : found;
+}
+
+/** The kind of problem that a status stands for; what we have no word for is the nearest that we have. */
+export function codeOfStatus(status: number): ProblemCode {
+  const exact = CODES.find((code) => PROBLEMS[code].status === status);
+  return exact ?? (status >= 400 && status < 500 ? "invalid" : "internal");
+}
+
+const CODES = Object.keys(PROBLEMS).filter(isCode);
+
+function isCode(name: string): name is ProblemCode {
+  return Object.hasOwn(PROBLEMS, name);
+}

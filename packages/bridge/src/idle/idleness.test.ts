@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import type { IdleTick } from "./backoff.ts";
+import { Idleness } from "./idleness.ts";
+import type { Wake } from "./wake.ts";
+
+const message = (content: string): Wake => ({ kind: "message", content, delivery: "wait_for_completion" });
+
+/** Idleness whose time passes only when a test says so. */
+function idle(limit?: number) {
+  const ticks: IdleTick[] = [];
+  let pass = () => {};
+  const idleness = new Idleness({
+    onIdle: (tick) => void ticks.push(tick),
+    sleep: (_, signal) =>
+      new Promise((resolve, reject) => {
+        pass = resolve;
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      }),
+    ...(limit !== undefined && { limit }),
+  });
+  const elapse = async () => {
+    pass();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { idleness, ticks, elapse };
+}
+
+const live = () => new AbortController().signal;
+
+describe("idleness", () => {
+  it("tells that it goes on, more and more rarely", async () => {
+    const { idleness, ticks, elapse } = idle();
+    const next = idleness.next(live());
+    await elapse();
+    await elapse();
+    expect(ticks).toEqual([
+      { iteration: 1, backoff_ms: 100 },
+      { iteration: 2, backoff_ms: 500 },
+      { iteration: 3, backoff_ms: 1_000 },
+    ]);
+    idleness.wake({ kind: "resume" });
+    await next;
+  });
+
+  it("ends at once when something wakes it, and begins at 100 milliseconds again", async () => {
+    const { idleness, ticks, elapse } = idle();
+    const first = idleness.next(live());
+    await elapse();
+    idleness.wake(message("hello"));
+    expect(await first).toEqual(message("hello"));
+    const second = idleness.next(live());
+    expect(ticks.at(-1)).toEqual({ iteration: 1, backoff_ms: 100 });
+    idleness.wake({ kind: "resume" });
+    expect(await second).toEqual({ kind: "resume" });
+  });
+
+  it("is over before it begins when messages wait, which come in order and before a mere resume", async () => {
+    const { idleness, ticks } = idle();
+    idleness.wake({ kind: "resume" });
+    idleness.wake({ kind: "resume" });
+    idleness.wake(message("one"));
+    idleness.wake(message("two"));
+    const woken = [await idleness.next(live()), await idleness.next(live()), await idleness.next(live())];
+    expect(woken).toEqual([message("one"), message("two"), { kind: "resume" }]);
+    expect(ticks).toEqual([]);
+  });
+
+  it("notices what is sent in answer to its own tick", async () => {
+    const ticks: IdleTick[] = [];
+    const idleness: Idleness = new Idleness({
+      onIdle: (tick) => {
+        ticks.push(tick);
+        idleness.wake(message("you are idle"));
+      },
+      sleep: () => new Promise(() => {}),
+    });
+    expect(await idleness.next(live())).toEqual(message("you are idle"));
+    expect(ticks).toHaveLength(1);
+  });
+
+  it("ends with its owner", async () => {
+    const { idleness } = idle();
+    const owner = new AbortController();
+    const next = idleness.next(owner.signal);
+    owner.abort(new Error("closing"));
+    await expect(next).rejects.toThrow("closing");
+  });
+
+  it("takes only so many messages at once", () => {
+    const { idleness } = idle(2);
+    idleness.wake(message("one"));
+    idleness.wake(message("two"));
+    expect(() => idleness.wake(message("three"))).toThrow(
+      expect.objectContaining({ code: "queue_full", isRetryable: true }),
+    );
+  });
+});

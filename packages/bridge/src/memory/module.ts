@@ -1,0 +1,114 @@
+import type { TablesModule } from "@reins/store";
+import type { MemoryFact, RecalledFact } from "./memory.ts";
+import type { MemoryChanges, MemoryQueries } from "./tables.ts";
+
+type Args<Operations, Name extends keyof Operations> = Operations[Name] extends (args: infer One) => unknown
+  ? One
+  : never;
+
+const module: TablesModule = {
+  migrations: [
+    `CREATE TABLE memory_facts (
+       seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, workspace TEXT NOT NULL,
+       content TEXT NOT NULL, source TEXT NOT NULL, confidence REAL NOT NULL, created_at TEXT NOT NULL,
+       UNIQUE (owner, workspace, content)
+     ) STRICT;
+     CREATE VIRTUAL TABLE memory_words USING fts5 (words, tokenize = 'unicode61 remove_diacritics 0')`,
+  ],
+  open(database) {
+    const columns = "id, content, source, confidence, workspace, created_at";
+    const insert = database.prepare(
+      "INSERT INTO memory_facts (id, owner, workspace, content, source, confidence, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    const index = database.prepare("INSERT INTO memory_words (rowid, words) VALUES (?, ?)");
+    const same = database.prepare(
+      `SELECT seq, ${columns} FROM memory_facts WHERE owner = ? AND workspace = ? AND content = ?`,
+    );
+    const find = database.prepare("SELECT seq FROM memory_facts WHERE owner = ? AND id = ?");
+    const remove = database.prepare("DELETE FROM memory_facts WHERE seq = ?");
+    const removeWords = database.prepare("DELETE FROM memory_words WHERE rowid = ?");
+    const excess = database.prepare(
+      "SELECT seq FROM memory_facts WHERE owner = ? ORDER BY seq DESC LIMIT -1 OFFSET ?",
+    );
+    const list = database.prepare(
+      `SELECT ${columns} FROM memory_facts WHERE owner = ? ORDER BY seq DESC LIMIT ?`,
+    );
+    // The index ranks by a number that is smaller the better the fit.
+    const recall = database.prepare(
+      `SELECT ${columns}, -bm25(memory_words) * confidence AS score
+       FROM memory_words JOIN memory_facts ON memory_facts.seq = memory_words.rowid
+       WHERE memory_words MATCH ? AND owner = ?
+         AND (? IS NULL OR workspace IN ('', ?) OR substr(?, 1, length(workspace) + 1) = workspace || '/')
+       ORDER BY score DESC, seq DESC LIMIT ?`,
+    );
+    const drop = (seq: unknown) => {
+      remove.run(seq);
+      removeWords.run(seq);
+    };
+    return {
+      changes: {
+        remember({ owner, fact, words, limit }: Args<MemoryChanges, "remember">): MemoryFact {
+          const known = same.get(owner, fact.workspace, fact.content);
+          const kept = known === undefined ? fact : renewed(factIn(known), fact);
+          if (known !== undefined) drop(seqIn(known));
+          const { id, workspace, content, source, confidence, created_at } = kept;
+          const { lastInsertRowid } = insert.run(
+            id,
+            owner,
+            workspace,
+            content,
+            source,
+            confidence,
+            created_at,
+          );
+          index.run(lastInsertRowid, words);
+          for (const row of excess.all(owner, limit)) drop(seqIn(row));
+          return kept;
+        },
+        forget({ owner, id }: Args<MemoryChanges, "forget">): boolean {
+          const row = find.get(owner, id);
+          if (row !== undefined) drop(seqIn(row));
+          return row !== undefined;
+        },
+      },
+      queries: {
+        recall({ owner, words, workspace = "", limit }: Args<MemoryQueries, "recall">): RecalledFact[] {
+          if (words.length === 0) return [];
+          const any = words.map((word) => `"${word}"`).join(" OR ");
+          const place = workspace === "" ? null : workspace;
+          return recall
+            .all(any, owner, place, place, place, limit)
+            .map((row) => ({ ...factIn(row), score: Number(cell(row, "score")) }));
+        },
+        list: ({ owner, limit }: Args<MemoryQueries, "list">): MemoryFact[] =>
+          list.all(owner, limit).map(factIn),
+      },
+    };
+  },
+};
+
+export default module;
+
+/** A fact that was said before keeps its id and the better of both confidences. */
+function renewed(known: MemoryFact, fact: MemoryFact): MemoryFact {
+  return { ...fact, id: known.id, confidence: Math.max(known.confidence, fact.confidence) };
+}
+
+function factIn(row: unknown): MemoryFact {
+  return {
+    id: String(cell(row, "id")),
+    content: String(cell(row, "content")),
+    source: String(cell(row, "source")),
+    confidence: Number(cell(row, "confidence")),
+    workspace: String(cell(row, "workspace")),
+    created_at: String(cell(row, "created_at")),
+  };
+}
+
+function seqIn(row: unknown): unknown {
+  return cell(row, "seq");
+}
+
+function cell(row: unknown, column: string): unknown {
+  return typeof row === "object" && row !== null ? Reflect.get(row, column) : undefined;
+}

@@ -1,0 +1,67 @@
+import { randomUUID } from "node:crypto";
+import { change, type Store } from "@reins/store";
+import { tokensOf } from "../search/tokens.ts";
+import { type FactMarks, keptFact, MAX_FACTS } from "./fact.ts";
+import type { Memory, MemoryFact, NewFact, RecalledFact, RecallQuery } from "./memory.ts";
+import { memoryTables } from "./tables.ts";
+
+/** What a stored memory stands on. The store holds {@link memoryTables}. */
+export interface StoredMemoryOptions extends Partial<FactMarks> {
+  readonly store: Pick<Store, "commit" | "query">;
+  /** Whose sessions know these facts. */
+  readonly owner: string;
+  readonly maxFacts?: number;
+}
+
+/** As many words of a query as are looked for. */
+const MAX_WORDS = 64;
+
+/** A memory in the database, found by full-text search. */
+export class StoredMemory implements Memory {
+  readonly #store: Pick<Store, "commit" | "query">;
+  readonly #owner: string;
+  readonly #limit: number;
+  readonly #marks: FactMarks;
+
+  constructor({
+    store,
+    owner,
+    maxFacts = MAX_FACTS,
+    newId = randomUUID,
+    now = () => new Date(),
+  }: StoredMemoryOptions) {
+    this.#store = store;
+    this.#owner = owner;
+    this.#limit = maxFacts;
+    this.#marks = { newId, now };
+  }
+
+  async remember(given: NewFact): Promise<MemoryFact> {
+    const fact = keptFact(given, this.#marks);
+    const words = tokensOf(fact.content).join(" ");
+    const one = change(memoryTables, "remember", { owner: this.#owner, fact, words, limit: this.#limit });
+    const [kept] = await this.#store.commit([one]);
+    return kept;
+  }
+
+  recall({ query, limit, workspace }: RecallQuery): Promise<RecalledFact[]> {
+    const words = [...new Set(tokensOf(query))].slice(0, MAX_WORDS);
+    return this.#store.query(memoryTables, "recall", {
+      owner: this.#owner,
+      words,
+      limit,
+      ...(workspace !== undefined && { workspace }),
+    });
+  }
+
+  list(limit: number): Promise<MemoryFact[]> {
+    return this.#store.query(memoryTables, "list", { owner: this.#owner, limit });
+  }
+
+  async forget(id: string): Promise<boolean> {
+    const [forgotten] = await this.#store.commit([
+      change(memoryTables, "forget", { owner: this.#owner, id }),
+    ]);
+    return forgotten;
+  }
+}

@@ -1,0 +1,79 @@
+import { tokensOf } from "./tokens.ts";
+
+/** Something found, and how well it fits. */
+export interface Hit {
+  readonly id: string;
+  readonly score: number;
+}
+
+interface Document {
+  readonly counts: ReadonlyMap<string, number>;
+  readonly length: number;
+}
+
+const K1 = 1.5;
+const B = 0.75;
+
+/** Texts that are found by their words: Okapi BM25, kept in memory. */
+export class Bm25Index {
+  readonly #documents = new Map<string, Document>();
+  /** Which documents hold a word. */
+  readonly #holders = new Map<string, Set<string>>();
+  #length = 0;
+
+  get size(): number {
+    return this.#documents.size;
+  }
+
+  /** Puts a text under an id, in the place of the one that was there. */
+  put(id: string, text: string): void {
+    this.remove(id);
+    const counts = new Map<string, number>();
+    const tokens = tokensOf(text);
+    for (const token of tokens) counts.set(token, (counts.get(token) ?? 0) + 1);
+    for (const token of counts.keys()) this.#holdersOf(token).add(id);
+    this.#documents.set(id, { counts, length: tokens.length });
+    this.#length += tokens.length;
+  }
+
+  /** Forgets a text. */
+  remove(id: string): void {
+    const document = this.#documents.get(id);
+    if (!document) return;
+    for (const token of document.counts.keys()) {
+      const holders = this.#holdersOf(token);
+      holders.delete(id);
+      if (holders.size === 0) this.#holders.delete(token);
+    }
+    this.#documents.delete(id);
+    this.#length -= document.length;
+  }
+
+  /** The texts that fit best, best first; ties in the order of their ids. */
+  search(query: string, limit: number): Hit[] {
+    const scores = new Map<string, number>();
+    for (const token of new Set(tokensOf(query))) {
+      const holders = this.#holders.get(token);
+      if (!holders) continue;
+      const rarity = Math.log((this.size - holders.size + 0.5) / (holders.size + 0.5) + 1);
+      for (const id of holders) scores.set(id, (scores.get(id) ?? 0) + rarity * this.#weight(id, token));
+    }
+    return [...scores]
+      .map(([id, score]) => ({ id, score }))
+      .toSorted((left, right) => right.score - left.score || (left.id < right.id ? -1 : 1))
+      .slice(0, limit);
+  }
+
+  #weight(id: string, token: string): number {
+    const { counts, length } = this.#documents.get(id) ?? { counts: new Map<string, number>(), length: 0 };
+    const count = counts.get(token) ?? 0;
+    const average = this.#length / this.size || 1;
+    return (count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / average));
+  }
+
+  #holdersOf(token: string): Set<string> {
+    const holders = this.#holders.get(token) ?? new Set();
+    this.#holders.set(token, holders);
+    return holders;
+  }
+}

@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqlite, type Store } from "@reins/store";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { StoredMemory } from "../src/memory/stored-memory.ts";
+import { memoryTables } from "../src/memory/tables.ts";
+import { memoryContract } from "../src/memory/testing/contract.ts";
+
+async function openStore(): Promise<{ store: Store; path: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "memory-"));
+  const path = join(folder, "facts.db");
+  const store = await openSqlite({ path, tables: [memoryTables] });
+  onTestFinished(async () => {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return { store, path };
+}
+
+describe("a memory in the database", () => {
+  memoryContract(async () => new StoredMemory({ store: (await openStore()).store, owner: "default" }));
+
+  test("is still there after a restart", async () => {
+    const { store, path } = await openStore();
+    await new StoredMemory({ store, owner: "default" }).remember({
+      content: "tests need a port",
+      source: "a",
+    });
+    await store.close();
+    const again = await openSqlite({ path, tables: [memoryTables] });
+    onTestFinished(() => again.close());
+    const found = await new StoredMemory({ store: again, owner: "default" }).recall({
+      query: "port",
+      limit: 1,
+    });
+    expect(found).toMatchObject([{ content: "tests need a port" }]);
+  });
+
+  test("belongs to its owner alone", async () => {
+    const { store } = await openStore();
+    const [ours, theirs] = ["ours", "theirs"].map((owner) => new StoredMemory({ store, owner }));
+    const fact = await ours!.remember({ content: "our port is 1", source: "a" });
+    expect(await theirs!.recall({ query: "port", limit: 5 })).toEqual([]);
+    expect(await theirs!.forget(fact.id)).toBe(false);
+    expect(await ours!.list(5)).toHaveLength(1);
+  });
+
+  test("makes room for new facts by letting go of the oldest", async () => {
+    const { store } = await openStore();
+    const memory = new StoredMemory({ store, owner: "default", maxFacts: 3 });
+    for (const number of [1, 2, 3, 4, 5]) await memory.remember({ content: `fact ${number}`, source: "a" });
+    expect((await memory.list(10)).map(({ content }) => content)).toEqual(["fact 5", "fact 4", "fact 3"]);
+    expect(await memory.recall({ query: "1", limit: 5 })).toEqual([]);
+  });
+});

@@ -1,0 +1,43 @@
+import { argumentLines } from "../show/arguments.ts";
+import { type SheetRow, sheet } from "../show/sheet-layout.ts";
+import { effectWords } from "../words/effect.ts";
+import { exact } from "../words/exact.ts";
+import { ago, left, moment } from "../words/moments.ts";
+import type { Grant } from "./grant-pages.ts";
+
+/** A grant for people: what it lets through, for whom, since when, and how often it was used. */
+export function describeGrant(grant: Grant, now: Date, width: number): string {
+  const rows: SheetRow[] = [
+    { label: "grant", lines: [`${grant.id}, ${standing(grant, now)}`] },
+    { label: "lets", lines: [`agent ${exact(grant.agent)}${through(grant)} for user ${exact(grant.user)}`] },
+    { label: "do", lines: grant.effects.map(effectWords) },
+    { label: "given", lines: grant.arguments === undefined ? [] : argumentLines(grant.arguments) },
+    { label: "with", lines: [`${exact(grant.tool)} in ${exact(grant.cwd)}`] },
+    {
+      label: "by",
+      lines: [`${grant.by.map(exact).join(", ")} at ${moment(grant.created_at)} (${exact(grant.approval)})`],
+    },
+    { label: "used", lines: [uses(grant, now)] },
+  ];
+  return `${sheet(rows, width)}\n`;
+}
+
+/** Whether a grant counts at an instant. */
+export function isInForce({ revoked_at, expires_at }: Grant, now: Date): boolean {
+  return revoked_at === undefined && (expires_at === undefined || Date.parse(expires_at) > now.getTime());
+}
+
+function standing({ revoked_at, revoked_by, expires_at }: Grant, now: Date): string {
+  if (revoked_at !== undefined)
+    return `${revoked_by === undefined ? "ran out" : `revoked by ${exact(revoked_by)}`} at ${moment(revoked_at)}`;
+  return expires_at === undefined ? "until revoked" : left({ expires_at }, now);
+}
+
+function through({ chain }: Grant): string {
+  return chain.length === 0 ? "" : `, begun by ${chain.map(exact).join(", which began ")},`;
+}
+
+function uses({ uses, used_at }: Grant, now: Date): string {
+  if (uses === 0 || used_at === undefined) return "never";
+  return `${uses === 1 ? "once" : `${uses} times`}, last ${ago(used_at, now)}`;
+}

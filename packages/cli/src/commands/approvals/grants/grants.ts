@@ -1,0 +1,33 @@
+import type { OperatorFlags } from "../../../operator/flags.ts";
+import { pageWidth } from "../../../operator/table.ts";
+import { withOperator } from "../../../operator/with-operator.ts";
+import { Output } from "../../../output.ts";
+import { describeGrant, isInForce } from "./describe.ts";
+import { grantPages } from "./grant-pages.ts";
+
+/** The flags of `reins approvals grants` as they were written. */
+export interface GrantsFlags extends OperatorFlags {
+  readonly user?: string;
+  readonly agent?: string;
+  readonly all?: boolean;
+}
+
+/** Lists what is allowed for always. */
+export async function grants(flags: GrantsFlags): Promise<void> {
+  const { user, agent, all, json } = flags;
+  const output = new Output(process.stdout);
+  await withOperator(flags, async (operator) => {
+    let found = false;
+    for await (const page of grantPages(operator, { user, agent })) {
+      const now = new Date();
+      const shown = page.filter((grant) => all || isInForce(grant, now));
+      const texts = shown.map((grant) =>
+        json ? `${JSON.stringify(grant)}\n` : describeGrant(grant, now, pageWidth()),
+      );
+      await output.write(texts.join(""));
+      found ||= shown.length > 0;
+      if (output.gone.aborted) return;
+    }
+    if (!found && !json) await output.write("Nothing is allowed for always.\n");
+  });
+}

@@ -1,0 +1,107 @@
+import type { Approval } from "@reins/api";
+import { answerWords, quorumWords } from "../words/answers.ts";
+import { effectWords } from "../words/effect.ts";
+import { exact, exactWords } from "../words/exact.ts";
+import { ago, left, moment } from "../words/moments.ts";
+import { argumentLines } from "./arguments.ts";
+import { type SheetRow, sheet } from "./sheet-layout.ts";
+
+const HELD: Readonly<Record<Approval["enforcement"], string>> = {
+  performed: "Reins itself would carry it out",
+  confined: "the operating system stops the agent from doing it without leave",
+  asked: "the agent asked and is expected to honour the answer; nothing else holds it",
+  observed: "nothing holds the agent: it may have been done already",
+};
+
+/** Everything a person needs to answer: who asks for what, exactly, why, and what an answer would count for. */
+export function describeApproval(approval: Approval, now: Date, width: number): string {
+  const rows: SheetRow[] = [
+    { label: "approval", lines: [approval.id] },
+    { label: "state", lines: stateLines(approval, now) },
+    { label: "asks", lines: [asker(approval)] },
+    { label: "for", lines: [onBehalf(approval)] },
+    { label: "why", lines: whyLines(approval) },
+    { label: "tool", lines: [`${exact(approval.facts.tool)} (${exact(approval.event_type)})`] },
+    { label: "given", lines: argumentLines(approval.facts.arguments) },
+    { label: "does", lines: doesLines(approval) },
+    { label: "in", lines: [exact(approval.cwd), ...fileLines(approval)] },
+    { label: "it says", lines: claimLines(approval) },
+    { label: "held", lines: [HELD[approval.enforcement]] },
+    { label: "once", lines: [onceWords(approval)] },
+    { label: "always", lines: [alwaysWords(approval)] },
+    { label: "binding", lines: [approval.binding] },
+  ];
+  return sheet(rows, width);
+}
+
+function stateLines(approval: Approval, now: Date): string[] {
+  const { state, created_at, expires_at, answers } = approval;
+  const open = state === "pending" || state === "approved";
+  return [
+    `${standing(approval, now)}; asked ${ago(created_at, now)}, ${moment(created_at)}`,
+    ...(open ? [`until ${moment(expires_at)}`] : []),
+    ...answers.map(answerWords),
+  ];
+}
+
+function standing(approval: Approval, now: Date): string {
+  switch (approval.state) {
+    case "pending":
+      return `waits, ${left(approval, now)}; ${quorumWords(approval)}`;
+    case "approved":
+      return `approved and not used yet, ${left(approval, now)}`;
+    case "expired":
+      return "expired, so it is blocked";
+    case "withdrawn":
+      return "withdrawn, because the agent no longer waits";
+    case "used":
+      return "approved and used";
+    case "denied":
+      return "denied";
+  }
+}
+
+function asker({ agent, chain }: Approval): string {
+  const through = chain.length > 0 ? `, begun by ${chain.map(exact).join(", which began ")}` : "";
+  return `agent ${exact(agent)}${through}`;
+}
+
+function onBehalf({ user, tenant, session }: Approval): string {
+  return `user ${exact(user)} of tenant ${exact(tenant)}, in session ${exact(session)}`;
+}
+
+function whyLines({ reason, rule }: Approval): string[] {
+  return [exactWords(reason), ...(rule === undefined ? [] : [`rule ${exact(rule)}`])];
+}
+
+function doesLines({ facts: { effects, opaque, doubts } }: Approval): string[] {
+  return [
+    ...(effects.length > 0 ? effects.map(effectWords) : ["nothing that could be found out from here"]),
+    ...(opaque ? ["and may do more than can be seen from here"] : []),
+    ...doubts.map((doubt) => `not known: ${exactWords(doubt)}`),
+  ];
+}
+
+function fileLines({ target_state }: Approval): string[] {
+  return Object.entries(target_state).map(([path, was]) => `${exact(path)} is now ${exactWords(was)}`);
+}
+
+/** What the agent says of its own action; nobody checked it. */
+function claimLines({ facts: { claims } }: Approval): string[] {
+  const said = Object.entries(claims).filter(([, value]) => value !== undefined);
+  return said.map(([name, value]) => `${exact(name)}: ${exactWords(String(value))}`);
+}
+
+function onceWords({ target_state }: Approval): string {
+  const files = Object.keys(target_state).length > 0 ? ", as long as the files are what they are now" : "";
+  return `exactly this, one time: the same agent, user and session, in the same folder${files}`;
+}
+
+function alwaysWords({ options, agent, user, cwd }: Approval): string {
+  if (!options.includes("allow_always"))
+    return "cannot be had: part of it is known only when it runs, or the rule forbids it";
+  return (
+    `exactly this whenever ${exact(agent)} does it for ${exact(user)} in ${exact(cwd)}, in any session, ` +
+    "until the grant is revoked; the same effects, and where they do not say all, the same arguments"
+  );
+}

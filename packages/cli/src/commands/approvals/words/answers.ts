@@ -1,0 +1,21 @@
+import type { Approval } from "@reins/api";
+import { exact, exactWords } from "./exact.ts";
+import { moment } from "./moments.ts";
+
+type Answer = Approval["answers"][number];
+
+const SAID: Readonly<Record<Answer["decision"], string>> = {
+  allow_once: "allowed it once",
+  allow_always: "allowed it always",
+  deny: "denied it",
+};
+
+/** What one person said and when. */
+export function answerWords({ by, decision, note, at }: Answer): string {
+  return `${exact(by)} ${SAID[decision]} at ${moment(at)}${note === undefined ? "" : `: ${exactWords(note)}`}`;
+}
+
+/** How far a question is from being answered. */
+export function quorumWords({ answers, quorum }: Pick<Approval, "answers" | "quorum">): string {
+  return quorum === 1 ? "one person decides" : `${answers.length} of ${quorum} people agreed so far`;
+}

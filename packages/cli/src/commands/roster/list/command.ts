@@ -1,0 +1,24 @@
+import type { Command } from "commander";
+import { exitCodesHelp } from "../../../exit-codes.ts";
+import { OPERATOR_CODES, OPERATOR_HELP, type OperatorFlags, operatorFlags } from "../../../operator/flags.ts";
+
+const HELP = `${OPERATOR_HELP}
+
+Examples:
+  reins roster list
+  reins roster list --json | jq -r '.agents[] | .agent + " " + .trust'`;
+
+/** Declares `reins roster list`. */
+export function declareList(roster: Command): void {
+  const list = roster
+    .command("list")
+    .summary("list the agents that are known")
+    .description("Lists the agents on the roster with their trust and mandate.");
+  operatorFlags(list)
+    .addHelpText("after", HELP)
+    .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
+    .action(async (_, command: Command) => {
+      const { list } = await import("./list.ts");
+      await list(command.optsWithGlobals<OperatorFlags>());
+    });
+}

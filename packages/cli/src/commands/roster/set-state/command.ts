@@ -1,0 +1,27 @@
+import { Argument, type Command } from "commander";
+import { exitCodesHelp } from "../../../exit-codes.ts";
+import { OPERATOR_CODES, OPERATOR_HELP, type OperatorFlags, operatorFlags } from "../../../operator/flags.ts";
+import { STATES } from "../states.ts";
+
+const HELP = `${OPERATOR_HELP}
+
+Examples:
+  reins roster set-state reed idle
+  reins roster set-state reed dead        unknown from the next decision on`;
+
+/** Declares `reins roster set-state`. */
+export function declareSetState(roster: Command): void {
+  const setState = roster
+    .command("set-state")
+    .summary("say whether an agent is live, idle or dead")
+    .description("Changes the state of an agent on the roster and leaves the rest of its line.")
+    .argument("<agent>", "the agent's id")
+    .addArgument(new Argument("<state>", "what it is now").choices(STATES));
+  operatorFlags(setState, "print the agent as JSON")
+    .addHelpText("after", HELP)
+    .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
+    .action(async (agent: string, state: string, _, command: Command) => {
+      const { setState } = await import("./set-state.ts");
+      await setState(agent, state, command.optsWithGlobals<OperatorFlags>());
+    });
+}

@@ -1,0 +1,29 @@
+import type { Command } from "commander";
+import { exitCodesHelp } from "../../../exit-codes.ts";
+import { OPERATOR_CODES, OPERATOR_HELP, operatorFlags } from "../../../operator/flags.ts";
+import type { RevokeFlags } from "./revoke.ts";
+
+const HELP = `${OPERATOR_HELP}
+
+Examples:
+  reins token revoke tok_4mZ8
+  reins token revoke 4mZ8 --tenant acme`;
+
+/** Declares `reins token revoke`. */
+export function declareRevoke(token: Command): void {
+  const revoke = token
+    .command("revoke")
+    .summary("end a token")
+    .description(
+      "Ends a token and the sub-agents begun with it. What comes with it is refused from the next decision on.",
+    )
+    .argument("<token>", "the token's id; its beginning is enough")
+    .option("--tenant <id>", "where to look for an id that is cut short (default: one's own)");
+  operatorFlags(revoke)
+    .addHelpText("after", HELP)
+    .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
+    .action(async (token: string, _, command: Command) => {
+      const { revoke } = await import("./revoke.ts");
+      await revoke(token, command.optsWithGlobals<RevokeFlags>());
+    });
+}

@@ -1,0 +1,26 @@
+import type { Command } from "commander";
+import { exitCodesHelp } from "../../../exit-codes.ts";
+import { OPERATOR_CODES, OPERATOR_HELP, operatorFlags } from "../../../operator/flags.ts";
+import type { ListFlags } from "./list.ts";
+
+const HELP = `${OPERATOR_HELP}
+
+Examples:
+  reins user list
+  reins user list --tenant acme --json | jq -r '.users[].email'`;
+
+/** Declares `reins user list`. */
+export function declareList(user: Command): void {
+  const list = user
+    .command("list")
+    .summary("list the users of a tenant")
+    .description("Lists the users of a tenant.")
+    .option("--tenant <id>", "the tenant (default: one's own)");
+  operatorFlags(list)
+    .addHelpText("after", HELP)
+    .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
+    .action(async (_, command: Command) => {
+      const { list } = await import("./list.ts");
+      await list(command.optsWithGlobals<ListFlags>());
+    });
+}

@@ -1,0 +1,8 @@
+/** The value of a JSON text, or something else where it is none. */
+export function jsonOr(text: string, otherwise: unknown): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return otherwise;
+  }
+}

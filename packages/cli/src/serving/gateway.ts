@@ -1,0 +1,55 @@
+import { Access, AccessError, type AccessOptions, type Gateway } from "@reins/server";
+import { CliError } from "../errors/cli-error.ts";
+import { EXIT } from "../exit-codes.ts";
+import { portFault } from "./fault.ts";
+import { hostNames } from "./host-names.ts";
+import type { Opened } from "./opened.ts";
+import { onSocket, type TakenSocket } from "./socket.ts";
+
+/** Where a gateway listens on the network, and under which names. */
+export interface GatewayPlace {
+  readonly host: string;
+  readonly port: number;
+  /** Names by which the server may be addressed, beside its own. */
+  readonly allowHosts: readonly string[];
+  /** The command to repeat with another port, for the error that says so. */
+  readonly command: string;
+}
+
+/** Opens the way in for the operator of a home; faults say what to do. */
+export async function openAccess(options: AccessOptions): Promise<Access> {
+  try {
+    return await Access.open(options);
+  } catch (error) {
+    if (!(error instanceof AccessError)) throw error;
+    throw new CliError(`The way into this home is not safe: ${error.message}.`, {
+      next: "Do as it says, then run the same command again.",
+      exitCode: EXIT.failed,
+      cause: error,
+    });
+  }
+}
+
+/** Lets a gateway listen on a port; faults say what to do. */
+export async function serveGateway(gateway: Gateway, place: GatewayPlace): Promise<Opened> {
+  const { host, port, command } = place;
+  const allowedHosts = [...hostNames(host), ...place.allowHosts.map((name) => name.toLowerCase())];
+  try {
+    const served = await gateway.listen({ host, port, allowedHosts });
+    const address = `${served.address}/ahp`;
+    return {
+      served,
+      entrances: [
+        { transport: "http", address },
+        { transport: "websocket", address: address.replace(/^http/, "ws") },
+      ],
+    };
+  } catch (error) {
+    throw portFault(error, host, port, command);
+  }
+}
+
+/** Lets a gateway listen on the socket on which it answers the operator. */
+export async function serveOperator(gateway: Gateway, path: string, taken: TakenSocket): Promise<Opened> {
+  return { served: await onSocket(path, taken, () => gateway.listenSocket(path)), entrances: [] };
+}

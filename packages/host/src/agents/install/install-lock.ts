@@ -1,0 +1,130 @@
+import { randomUUID } from "node:crypto";
+import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const HEARTBEAT_MS = 1_000;
+const POLL_MS = 200;
+// A process id can be taken by an unrelated process after a crash; a heartbeat that stopped settles it.
+const STALE_AFTER_MS = 10_000;
+
+/** How a lock is waited for. */
+export interface LockOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Called once, if there is a wait, with the process that holds the lock. */
+  readonly onWait?: ((holder: number) => void) | undefined;
+}
+
+/** A lock among all processes of this machine: a file that its holder touches again and again. */
+export class InstallLock implements AsyncDisposable {
+  readonly #path: string;
+  readonly #holder: string;
+  readonly #heartbeat: NodeJS.Timeout;
+
+  private constructor(path: string, holder: string) {
+    this.#path = path;
+    this.#holder = holder;
+    this.#heartbeat = setInterval(() => void touch(path), HEARTBEAT_MS);
+    this.#heartbeat.unref();
+  }
+
+  /** Waits until nobody holds the lock, and takes it. */
+  static async acquire(path: string, { signal, onWait }: LockOptions = {}): Promise<InstallLock> {
+    await mkdir(dirname(path), { recursive: true });
+    const holder = `${process.pid} ${randomUUID()}`;
+    for (let waited = false; !(await create(path, holder)); ) {
+      const other = await read(path);
+      if (other === undefined) continue;
+      if (await isStale(path, other)) {
+        await removeStale(path, other);
+        continue;
+      }
+      if (!waited) onWait?.(processOf(other));
+      waited = true;
+      await sleep(POLL_MS, undefined, { signal });
+    }
+    return new InstallLock(path, holder);
+  }
+
+  /** Lets go of the lock, unless it was taken away meanwhile. */
+  async release(): Promise<void> {
+    clearInterval(this.#heartbeat);
+    if ((await read(this.#path)) === this.#holder) await rm(this.#path, { force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+}
+
+async function create(path: string, holder: string): Promise<boolean> {
+  try {
+    await writeFile(path, holder, { flag: "wx" });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+async function read(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function isStale(path: string, holder: string): Promise<boolean> {
+  try {
+    const { mtimeMs } = await stat(path);
+    if (Date.now() - mtimeMs > STALE_AFTER_MS) return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
+  // Empty for the moment between its creation and its first byte.
+  return holder !== "" && !isAlive(processOf(holder));
+}
+
+// Two waiters may find the same stale lock; the slower one must not delete the faster one's new lock. So the file is
+// moved aside first, and put back if it turns out to be somebody else's.
+async function removeStale(path: string, holder: string): Promise<void> {
+  const aside = `${path}.${randomUUID()}`;
+  try {
+    await rename(path, aside);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return;
+    throw error;
+  }
+  if ((await read(aside)) !== holder) {
+    await link(aside, path).catch((error: unknown) => {
+      if (codeOf(error) !== "EEXIST") throw error;
+    });
+  }
+  await rm(aside, { force: true });
+}
+
+async function touch(path: string): Promise<void> {
+  const now = new Date();
+  // A lock that was taken away is noticed when it is let go.
+  await utimes(path, now, now).catch(() => undefined);
+}
+
+function processOf(holder: string): number {
+  return Number(holder.split(" ")[0]);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) === "EPERM";
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}

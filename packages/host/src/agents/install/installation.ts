@@ -1,0 +1,107 @@
+import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { AgentEntry } from "../agent-entry.ts";
+import { AgentError } from "../agent-error.ts";
+import { type InstalledPackage, packagesIn } from "./agent-lockfile.ts";
+import type { InstallPlan } from "./install-plan.ts";
+import { fitsNode } from "./node-range.ts";
+import { findNpm, runNpm } from "./npm.ts";
+import { type Provenance, writeProvenance } from "./provenance.ts";
+import { verifyInstall } from "./verification.ts";
+
+/** How far the work on a folder is. */
+export type InstallationProgress =
+  | { readonly phase: "installing"; readonly done: number; readonly total: number }
+  | { readonly phase: "verifying" };
+
+/** Where an installation takes place. */
+export interface InstallationSetting {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly node: string;
+  readonly platform: string;
+  readonly now: () => Date;
+  readonly onProgress?: ((progress: InstallationProgress) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Carries a plan out in an empty folder: packages, a look whether they run, and a note of where they came from. */
+export async function carryOut(
+  entry: AgentEntry,
+  plan: InstallPlan,
+  folder: string,
+  setting: InstallationSetting,
+): Promise<Provenance> {
+  expectNode(entry);
+  await writeFile(join(folder, "package.json"), plan.manifest);
+  if (plan.lockfile !== undefined) await writeFile(join(folder, "package-lock.json"), plan.lockfile);
+  await installPackages(plan, folder, setting);
+  setting.onProgress?.({ phase: "verifying" });
+  const { node, platform, signal } = setting;
+  const path = setting.environment.PATH;
+  const verified = await verifyInstall(entry, { install: folder, node, platform, path, signal });
+  const provenance = await provenanceOf(entry, plan, folder, { ...setting, verified });
+  await writeProvenance(folder, provenance);
+  return provenance;
+}
+
+function expectNode({ name, install, start }: AgentEntry): void {
+  const ours = process.versions.node;
+  if (start?.with !== "node" || install?.node === undefined || fitsNode(install.node, ours)) return;
+  throw new AgentError("unsupported_agent", `${name} needs Node ${install.node}; this is ${ours}.`);
+}
+
+async function installPackages(
+  plan: InstallPlan,
+  folder: string,
+  setting: InstallationSetting,
+): Promise<void> {
+  const { environment, node, signal, onProgress } = setting;
+  const npm = findNpm(environment, node);
+  if (!npm) throw new AgentError("install_failed", "npm is neither beside Node nor on PATH. Install npm.");
+  const fetched = new Set<string>();
+  const report = () => {
+    const done = Math.min(fetched.size, plan.packages);
+    onProgress?.({ phase: "installing", done, total: plan.packages });
+  };
+  const onLine = (line: string) => {
+    const [, tarball] = /^npm http \S+ .*?(\S+\.tgz)/.exec(line) ?? [];
+    if (tarball === undefined) return;
+    fetched.add(tarball);
+    report();
+  };
+  report();
+  for (const args of plan.npm) await runNpm(npm, { folder, args, environment, signal, onLine });
+}
+
+async function provenanceOf(
+  entry: AgentEntry,
+  { source }: InstallPlan,
+  folder: string,
+  { verified, platform, now }: InstallationSetting & { readonly verified: string },
+): Promise<Provenance> {
+  const manifest = await readFile(join(folder, "package.json"), "utf8");
+  const lockfile = await readFile(join(folder, "package-lock.json"), "utf8");
+  const packages = packagesIn(lockfile, platform);
+  const agentProcess = namedPackage(packages, entry.install?.agentProcess ?? "");
+  const native = entry.install?.agent === undefined ? undefined : namedPackage(packages, entry.install.agent);
+  return {
+    agent: entry.id,
+    version: agentProcess.version,
+    agentProcess,
+    ...(native && { native }),
+    source,
+    lock: createHash("sha256").update(manifest).update(lockfile).digest("hex"),
+    packages: [...packages],
+    platform,
+    node: process.versions.node,
+    verified,
+    installedAt: now().toISOString(),
+  };
+}
+
+function namedPackage(packages: readonly InstalledPackage[], name: string): InstalledPackage {
+  const found = packages.find((each) => each.name === name);
+  if (!found) throw new AgentError("install_failed", `${name} is not among what npm installed.`);
+  return found;
+}

@@ -1,0 +1,165 @@
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { dirname, isAbsolute, join } from "node:path";
+import type { AgentEntry } from "../agent-entry.ts";
+import { AgentError } from "../agent-error.ts";
+import type { Catalogue } from "../catalogue.ts";
+import { lockfileOf } from "./agent-lockfile.ts";
+import { InstallLock } from "./install-lock.ts";
+import { type InstallPlan, planOf, type Versions } from "./install-plan.ts";
+import { carryOut, type InstallationProgress } from "./installation.ts";
+import { type Provenance, readProvenance } from "./provenance.ts";
+import { VersionFolders } from "./version-folders.ts";
+
+/** How far an install is. */
+export type InstallProgress =
+  /** Another process is installing the same agent. */
+  | { readonly phase: "waiting"; readonly holder: number }
+  | InstallationProgress
+  | { readonly phase: "installed"; readonly version: string };
+
+/** How an agent is to be installed. */
+export interface InstallOptions extends Versions {
+  /** Also when it is there already. */
+  readonly reinstall?: boolean | undefined;
+  readonly onProgress?: ((progress: InstallProgress) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An agent that is installed. */
+export interface Installed {
+  readonly agent: string;
+  readonly version: string;
+  readonly folder: string;
+  /** Where it came from; absent for a program that was there already. */
+  readonly provenance: Provenance | undefined;
+  /** Whether the catalogue has moved on since: another version, or other packages. */
+  readonly outdated: boolean;
+}
+
+/** What installing stands on. */
+export interface InstallerOptions {
+  /** The folder that holds one folder for each agent. */
+  readonly folder: string;
+  readonly catalogue: Catalogue;
+  /** Whose npm configuration, PATH and proxies are used. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly node?: string;
+  /** As `process.platform`-`process.arch`. */
+  readonly platform?: string;
+  readonly now?: () => Date;
+}
+
+/**
+ * Installs agents, each version into a folder of its own, which gets its name only when it is complete and has been
+ * seen to run.
+ */
+export class Installer {
+  readonly #options: Required<InstallerOptions>;
+
+  constructor(options: InstallerOptions) {
+    this.#options = {
+      node: process.execPath,
+      platform: `${process.platform}-${process.arch}`,
+      now: () => new Date(),
+      ...options,
+    };
+  }
+
+  /** The install of an agent that is in use; undefined when there is none. */
+  async installed(agent: string): Promise<Installed | undefined> {
+    const entry = this.#options.catalogue.entry(agent);
+    if (!entry.install) return localInstall(entry);
+    const folders = this.#folders(agent);
+    const name = await folders.current();
+    if (name === undefined) return undefined;
+    const provenance = await readProvenance(folders.of(name));
+    if (!provenance) return undefined;
+    const outdated = provenance.source === "lockfile" && provenance.lock !== lockfileOf(agent)?.hash;
+    return { agent, version: provenance.version, folder: folders.of(name), provenance, outdated };
+  }
+
+  /** All agents of the catalogue, and what is installed of each. */
+  async list(): Promise<
+    readonly { readonly entry: AgentEntry; readonly installed: Installed | undefined }[]
+  > {
+    const { entries } = this.#options.catalogue;
+    return Promise.all(entries.map(async (entry) => ({ entry, installed: await this.installed(entry.id) })));
+  }
+
+  /** Installs an agent, unless what is asked for is there. One process at a time does so for one agent. */
+  async install(agent: string, options: InstallOptions = {}): Promise<Installed> {
+    const { catalogue, platform } = this.#options;
+    const entry = catalogue.entry(agent);
+    const local = localInstall(entry);
+    if (local) return local;
+    const plan = planOf(entry, lockfileOf(agent), options, platform);
+    const ready = await this.#ready(agent, plan, options);
+    if (ready) return ready;
+    await using _lock = await this.#lock(agent, options);
+    // Whoever held the lock may have installed just that.
+    return (await this.#ready(agent, plan, options)) ?? (await this.#installAlone(entry, plan, options));
+  }
+
+  /** Removes every version of an agent; tells whether there was one. */
+  async remove(agent: string): Promise<boolean> {
+    this.#options.catalogue.entry(agent);
+    await using _lock = await this.#lock(agent);
+    return await this.#folders(agent).remove();
+  }
+
+  async #ready(
+    agent: string,
+    plan: InstallPlan,
+    { reinstall }: InstallOptions,
+  ): Promise<Installed | undefined> {
+    if (reinstall) return undefined;
+    const folders = this.#folders(agent);
+    const folder = folders.of(plan.folder);
+    const provenance = await readProvenance(folder);
+    if (!provenance) return undefined;
+    await folders.use(plan.folder);
+    return { agent, version: provenance.version, folder, provenance, outdated: false };
+  }
+
+  async #installAlone(entry: AgentEntry, plan: InstallPlan, options: InstallOptions): Promise<Installed> {
+    const { environment, node, platform, now } = this.#options;
+    const { onProgress, signal } = options;
+    const folders = this.#folders(entry.id);
+    const partial = await folders.begin();
+    try {
+      const setting = { environment, node, platform, now, onProgress, signal };
+      const provenance = await carryOut(entry, plan, partial, setting);
+      const folder = await folders.finish(partial, plan.folder);
+      const { version } = provenance;
+      onProgress?.({ phase: "installed", version });
+      return { agent: entry.id, version, folder, provenance, outdated: false };
+    } finally {
+      await rm(partial, { recursive: true, force: true });
+    }
+  }
+
+  #folders(agent: string): VersionFolders {
+    return new VersionFolders(join(this.#options.folder, agent));
+  }
+
+  async #lock(agent: string, { signal, onProgress }: InstallOptions = {}): Promise<InstallLock> {
+    return InstallLock.acquire(join(this.#options.folder, `${agent}.lock`), {
+      signal,
+      onWait: (holder) => onProgress?.({ phase: "waiting", holder }),
+    });
+  }
+}
+
+/** An agent that needs no install: a program that is there already. */
+function localInstall(entry: AgentEntry): Installed | undefined {
+  const { id: agent, name, install, start, support } = entry;
+  if (install) return undefined;
+  const file = typeof start?.file === "string" && isAbsolute(start.file) ? start.file : undefined;
+  if (file === undefined) {
+    throw new AgentError("unsupported_agent", `${name} cannot be installed. ${support.reason ?? ""}`.trim());
+  }
+  if (!existsSync(file))
+    throw new AgentError("agent_not_installed", `${name} should be at ${file}, and is not.`);
+  return { agent, version: "local", folder: dirname(file), provenance: undefined, outdated: false };
+}

@@ -1,0 +1,110 @@
+import { spawn } from "node:child_process";
+import { existsSync, realpathSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { AgentError } from "../agent-error.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How npm is started. */
+export interface Npm {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** How npm is run. */
+export interface NpmRun {
+  readonly folder: string;
+  readonly args: readonly string[];
+  readonly environment: Environment;
+  readonly signal?: AbortSignal | undefined;
+  /** Told each line that npm prints. */
+  readonly onLine?: ((line: string) => void) | undefined;
+}
+
+// Given on the command line because that is stronger than any configuration: an install has to come out the same
+// everywhere. What the user has configured about registries and proxies stays.
+const FLAGS = [
+  "--no-audit",
+  "--no-fund",
+  "--no-update-notifier",
+  "--loglevel=http",
+  "--engine-strict=false",
+  "--package-lock=true",
+  "--package-lock-only=false",
+  "--dry-run=false",
+  "--global=false",
+  "--install-strategy=hoisted",
+  "--omit=dev",
+  "--include=optional",
+  "--include=peer",
+  "--prefer-offline",
+];
+const KEPT_OUTPUT = 16 * 1024;
+
+/** Finds npm: the one that runs us, the one that came with this Node, or the one on PATH. */
+export function findNpm(environment: Environment, node = process.execPath): Npm | undefined {
+  const folders = (environment.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  const scripts = [
+    environment.npm_execpath,
+    join(dirname(node), "..", "lib", "node_modules", "npm", "bin", "npm-cli.js"),
+    join(dirname(node), "node_modules", "npm", "bin", "npm-cli.js"),
+    ...folders.map((folder) => join(folder, "npm")),
+    ...folders.map((folder) => join(folder, "node_modules", "npm", "bin", "npm-cli.js")),
+  ];
+  for (const script of scripts) {
+    if (script === undefined || !existsSync(script)) continue;
+    const real = realpathSync(script);
+    if (real.endsWith("npm-cli.js")) return { command: node, args: [real] };
+  }
+  const program = folders.map((folder) => join(folder, "npm")).find((path) => existsSync(path));
+  return program === undefined ? undefined : { command: program, args: [] };
+}
+
+/** Runs npm to its end. Throws, with what it said last, when it fails. */
+export async function runNpm(npm: Npm, { folder, args, environment, signal, onLine }: NpmRun): Promise<void> {
+  const child = spawn(npm.command, [...npm.args, ...args, ...FLAGS], {
+    cwd: folder,
+    env: { ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const stop = () => child.kill("SIGTERM");
+  signal?.addEventListener("abort", stop, { once: true });
+  const output = new Lines(onLine);
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => output.push(text));
+  }
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.on("error", reject);
+      child.on("close", resolve);
+    });
+    if (signal?.aborted) throw new AgentError("cancelled", "The install was called off.");
+    if (code !== 0) throw new AgentError("install_failed", `npm could not install it.\n${output.errors}`);
+  } finally {
+    signal?.removeEventListener("abort", stop);
+  }
+}
+
+/** Takes what a program prints apart into lines, and keeps the end of its complaints. */
+class Lines {
+  readonly #onLine: ((line: string) => void) | undefined;
+  #rest = "";
+  #kept = "";
+
+  constructor(onLine: ((line: string) => void) | undefined) {
+    this.#onLine = onLine;
+  }
+
+  push(text: string): void {
+    const lines = (this.#rest + text).split("\n");
+    this.#rest = (lines.pop() ?? "").slice(-KEPT_OUTPUT);
+    for (const line of lines) {
+      this.#onLine?.(line);
+      if (!/^npm http /.test(line)) this.#kept = `${this.#kept}${line}\n`.slice(-KEPT_OUTPUT);
+    }
+  }
+
+  get errors(): string {
+    return (this.#kept + this.#rest).trim();
+  }
+}

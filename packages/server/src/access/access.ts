@@ -1,0 +1,81 @@
+import { createHash, randomBytes as systemRandomBytes } from "node:crypto";
+import { join } from "node:path";
+import { type Clock, knownTokens, systemClock } from "@reins/ahp";
+import { LoginCodes } from "./login-codes.ts";
+import { Logins, type NewLogin } from "./logins.ts";
+import type { RandomBytes } from "./secret.ts";
+import { startToken } from "./start-token.ts";
+
+/** The id of the operator's principal: of whoever sits at this machine. */
+export const LOCAL = "local";
+
+/** Where access is kept, and what an operator set. */
+export interface AccessOptions {
+  readonly home: string;
+  /** Tokens of the operator's choice, in place of the one that the home keeps. */
+  readonly tokens?: readonly string[];
+  readonly clock?: Clock;
+  readonly randomBytes?: RandomBytes;
+}
+
+/** How the operator gets in without a token of the identity's: by the start token, or logged in with a one-time code. */
+export class Access {
+  /** The start token: it stands for the operator. */
+  readonly token: string;
+  /** The name of the cookie. Cookies know no ports, so that each home has its own. */
+  readonly cookie: string;
+  readonly #known: ReturnType<typeof knownTokens>;
+  readonly #codes: LoginCodes;
+  readonly #logins: Logins;
+
+  private constructor(
+    home: string,
+    tokens: readonly [string, ...string[]],
+    codes: LoginCodes,
+    logins: Logins,
+  ) {
+    [this.token] = tokens;
+    this.cookie = `reins_${createHash("sha256").update(home).digest("hex").slice(0, 8)}`;
+    this.#known = knownTokens(tokens.map((secret) => ({ principal: LOCAL, secret })));
+    this.#codes = codes;
+    this.#logins = logins;
+  }
+
+  /** Reads what a home keeps, and makes what it lacks. */
+  static async open(options: AccessOptions): Promise<Access> {
+    const { home, tokens = [], clock = systemClock, randomBytes = systemRandomBytes } = options;
+    const [first, ...others] = tokens;
+    const path = join(home, "logins.json");
+    const [token, logins] = await Promise.all([
+      first ?? startToken(home, randomBytes),
+      Logins.open({ path, clock, randomBytes }),
+    ]);
+    return new Access(home, [token, ...others], new LoginCodes(clock, randomBytes), logins);
+  }
+
+  /** A code that lets a browser in, once and within ten minutes; by default as the operator. */
+  newCode(principal: string = LOCAL): string {
+    return this.#codes.make(principal);
+  }
+
+  /** Exchanges a code for a login; `undefined` when it is worth nothing. */
+  async login(code: string): Promise<NewLogin | undefined> {
+    const principal = this.#codes.take(code);
+    return principal === undefined ? undefined : this.#logins.begin(principal);
+  }
+
+  /** Ends a login. */
+  logout(id: string): Promise<void> {
+    return this.#logins.end(id);
+  }
+
+  /** The principal of a login. */
+  ofLogin(id: string): string | undefined {
+    return this.#logins.principalOf(id);
+  }
+
+  /** The principal of a start token; takes the same time for any guess. */
+  async ofToken(secret: string): Promise<string | undefined> {
+    return this.#known({ kind: "bearer", value: secret });
+  }
+}

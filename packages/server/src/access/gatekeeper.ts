@@ -1,0 +1,92 @@
+import type { IncomingMessage } from "node:http";
+import { type Clock, type Credential, credentialInHeaders, originFault, upgradeCredential } from "@reins/ahp";
+import type { Harness } from "@reins/supervisor";
+import type { Doorway } from "../gateway/doorway.ts";
+import { pathOf } from "../gateway/path.ts";
+import type { Log } from "../log.ts";
+import { Refusal } from "../problems/refusal.ts";
+import { type Access, LOCAL } from "./access.ts";
+import { cookieFault, cookieIn } from "./cookie.ts";
+import { type FailureLimits, Failures } from "./failures.ts";
+
+/** Whoever sent a request: the id of a principal, as `Identity` knows it. */
+export interface Caller {
+  readonly id: string;
+}
+
+/** What a gatekeeper stands on. */
+export interface GatekeeperOptions {
+  readonly access: Access;
+  readonly harness: () => Promise<Harness>;
+  readonly clock: Clock;
+  readonly limits: FailureLimits;
+  readonly log: Log;
+}
+
+/** Finds out who sends a request, and turns away who may not. Refuses with a {@link Refusal}. */
+export class Gatekeeper {
+  readonly #options: GatekeeperOptions;
+  readonly #failures: Failures;
+
+  constructor(options: GatekeeperOptions) {
+    this.#options = options;
+    this.#failures = new Failures(options.clock, options.limits);
+  }
+
+  /** Refuses what is addressed to somebody else, or comes from a page that is not ours. */
+  checkOrigin(request: IncomingMessage, { rules }: Doorway): void {
+    if (!rules) return;
+    if (request.headers.host === undefined)
+      throw new Refusal("invalid", "a request names the host it is for");
+    const fault = originFault(request, rules);
+    if (fault) throw new Refusal("forbidden", fault);
+  }
+
+  /** Whoever sends a request, or wants to turn its connection into another. */
+  async admit(request: IncomingMessage, doorway: Doorway, upgrades = false): Promise<Caller> {
+    if (doorway.operator) return { id: LOCAL };
+    const credential = upgrades ? upgradeCredential(request, true) : credentialInHeaders(request);
+    if (credential) return this.#ofToken(credential, request);
+    const login = cookieIn(request, this.#options.access.cookie);
+    if (login !== undefined) return this.#ofLogin(login, request, upgrades);
+    throw new Refusal("unauthenticated", "a bearer token, an x-api-key or a login is needed", ASK);
+  }
+
+  /** The refusal for a wrong credential: the same for all, and another for who shows too many. */
+  refusalOfGuess(request: IncomingMessage, detail: string): Refusal {
+    const address = request.socket.remoteAddress ?? "unknown";
+    const wait = this.#failures.note(address);
+    if (wait !== undefined) {
+      const headers = { "retry-after": String(wait) };
+      return new Refusal("too_many_requests", `too many wrong credentials; wait ${wait} s`, { headers });
+    }
+    this.#options.log.info({ address, path: pathOf(request) }, "refused: a wrong credential");
+    return new Refusal("unauthenticated", detail, ASK);
+  }
+
+  async #ofToken({ value }: Credential, request: IncomingMessage): Promise<Caller> {
+    const id = (await this.#options.access.ofToken(value)) ?? (await this.#principalOf(value));
+    if (id !== undefined) return { id };
+    throw this.refusalOfGuess(request, "the token is not known, was revoked or has expired");
+  }
+
+  async #principalOf(secret: string): Promise<string | undefined> {
+    try {
+      const { identity } = await this.#options.harness();
+      return (await identity.authenticate(secret))?.id;
+    } catch (error) {
+      // Who has not shown who they are is not told why.
+      throw new Refusal("unavailable", "tokens cannot be checked now; the log says why", { cause: error });
+    }
+  }
+
+  #ofLogin(login: string, request: IncomingMessage, upgrades: boolean): Caller {
+    const id = this.#options.access.ofLogin(login);
+    if (id === undefined) throw new Refusal("unauthenticated", "the login has ended; log in again", ASK);
+    const fault = cookieFault(request, upgrades);
+    if (fault) throw new Refusal("forbidden", fault);
+    return { id };
+  }
+}
+
+const ASK = { headers: { "www-authenticate": "Bearer" } };

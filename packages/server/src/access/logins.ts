@@ -1,0 +1,89 @@
+import type { Clock } from "@reins/ahp";
+import { z } from "zod";
+import { readPrivate, writePrivate } from "./private-file.ts";
+import { hashOf, newSecret, type RandomBytes } from "./secret.ts";
+
+const LIFETIME_MS = 7 * 86_400_000;
+const MOST = 256;
+
+const Kept = z.object({ hash: z.string(), principal: z.string(), expires: z.number() });
+const KeptFile = z.object({ logins: z.array(Kept) });
+type Kept = Readonly<z.infer<typeof Kept>>;
+
+/** A login that was begun. */
+export interface NewLogin {
+  /** What the cookie holds. */
+  readonly id: string;
+  readonly expires: Date;
+}
+
+/** What logins stand on. */
+export interface LoginsOptions {
+  /** The file they are kept in. */
+  readonly path: string;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+}
+
+/** The logins of people's browsers. Their hashes are kept in a file, so that a restart logs nobody out. */
+export class Logins {
+  readonly #options: LoginsOptions;
+  #logins: ReadonlyMap<string, Kept>;
+  #writing: Promise<void> = Promise.resolve();
+
+  private constructor(options: LoginsOptions, logins: readonly Kept[]) {
+    this.#options = options;
+    this.#logins = new Map(logins.map((login) => [login.hash, login]));
+  }
+
+  /** Reads the logins of a home. A file that cannot be read as such holds none; people log in again. */
+  static async open(options: LoginsOptions): Promise<Logins> {
+    return new Logins(options, loginsIn(await readPrivate(options.path)));
+  }
+
+  /** Begins a login. Of too many the oldest ends. */
+  async begin(principal: string): Promise<NewLogin> {
+    const id = newSecret(this.#options.randomBytes);
+    const expires = this.#now() + LIFETIME_MS;
+    const others = [...this.#logins.values()].filter((login) => login.expires > this.#now());
+    await this.#keep([...others, { hash: hashOf(id), principal, expires }].slice(-MOST));
+    return { id, expires: new Date(expires) };
+  }
+
+  /** The principal of a login, while it lasts. */
+  principalOf(id: string): string | undefined {
+    const login = this.#logins.get(hashOf(id));
+    return login && login.expires > this.#now() ? login.principal : undefined;
+  }
+
+  /** Ends a login. */
+  async end(id: string): Promise<void> {
+    const hash = hashOf(id);
+    if (!this.#logins.has(hash)) return;
+    await this.#keep([...this.#logins.values()].filter((login) => login.hash !== hash));
+  }
+
+  /** What counts, counts at once; the file follows, one state after the other. */
+  #keep(logins: readonly Kept[]): Promise<void> {
+    this.#logins = new Map(logins.map((login) => [login.hash, login]));
+    const written = this.#writing.then(() => {
+      const text = JSON.stringify({ logins: [...this.#logins.values()] });
+      return writePrivate(this.#options.path, `${text}\n`);
+    });
+    this.#writing = written.catch(() => undefined);
+    return written;
+  }
+
+  #now(): number {
+    return this.#options.clock.now().getTime();
+  }
+}
+
+function loginsIn(text: string | undefined): readonly Kept[] {
+  if (text === undefined) return [];
+  try {
+    return KeptFile.parse(JSON.parse(text)).logins;
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,65 @@
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { link, mkdir, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { AccessError } from "./access-error.ts";
+
+const OTHERS = 0o077;
+const MOST_BYTES = 1024 * 1024;
+
+/** What a file of secrets holds; `undefined` when there is none. Refuses one that others may read, or lead elsewhere. */
+export async function readPrivate(path: string): Promise<string | undefined> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") return undefined;
+    if (codeOf(error) === "ELOOP") throw new AccessError("exposed", `${path} leads elsewhere; remove it`);
+    throw error;
+  });
+  if (!file) return undefined;
+  try {
+    const stat = await file.stat();
+    if (!stat.isFile() || stat.size > MOST_BYTES)
+      throw new AccessError("damaged", `${path} is not a file of ours; remove it`);
+    if (process.platform !== "win32" && (stat.mode & OTHERS) !== 0)
+      throw new AccessError("exposed", `others may read ${path}; remove it, and a new secret is made`);
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
+  }
+}
+
+/** Puts a file, for this user only, in the place of what was there; readers see the old or the new, whole. */
+export async function writePrivate(path: string, text: string): Promise<void> {
+  await withFresh(path, text, (fresh) => rename(fresh, path));
+}
+
+/** Makes a file, for this user only, unless there is one already. Says whether it did. */
+export async function createPrivate(path: string, text: string): Promise<boolean> {
+  try {
+    await withFresh(path, text, (fresh) => link(fresh, path));
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+async function withFresh(path: string, text: string, place: (fresh: string) => Promise<void>) {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const fresh = `${path}.${randomBytes(6).toString("hex")}`;
+  try {
+    const file = await open(fresh, "wx", 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await place(fresh);
+  } finally {
+    await rm(fresh, { force: true });
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}

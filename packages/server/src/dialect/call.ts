@@ -1,0 +1,31 @@
+import type { IncomingMessage } from "node:http";
+import type { Operation } from "@reins/api";
+import type { Harness, Principal } from "@reins/supervisor";
+import type { z } from "zod";
+import type { Caller } from "../access/gatekeeper.ts";
+import type { Doorway } from "../gateway/doorway.ts";
+import type { SupervisorCode } from "./governing.ts";
+
+/** What comes back: the body, in the form that the operation names, or nothing. */
+export type Answer = object | undefined;
+
+/** A request for an operation, read and checked. */
+export interface PlainCall<Op extends Operation = Operation> {
+  readonly params: z.output<Op["params"]>;
+  readonly query: z.output<Op["query"]>;
+  readonly body: z.output<Op["body"]>;
+  readonly request: IncomingMessage;
+  readonly doorway: Doorway;
+  /** Sets a header of the answer. */
+  header(name: string, value: string): void;
+}
+
+/** One for which the harness is open, from somebody who may. */
+export interface GovernedCall<Op extends Operation = Operation> extends PlainCall<Op> {
+  readonly caller: Caller;
+  /** Whoever asks, as of now. */
+  readonly principal: Principal;
+  readonly harness: Harness;
+  /** The code behind the harness. It is not loaded before the harness is there. */
+  readonly supervisor: SupervisorCode;
+}

@@ -1,0 +1,49 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Operation } from "@reins/api";
+import type { Caller } from "../access/gatekeeper.ts";
+import type { EventStream } from "../streams/event-stream.ts";
+import type { Answer, GovernedCall, PlainCall } from "./call.ts";
+
+/** One way of speaking with Reins: a set of paths, and what is said at them. */
+export interface Dialect {
+  readonly name: string;
+  /** Takes its paths. Happens once, before anybody is served. */
+  mount(place: Place): void;
+  /** Ends its connections, letting what is under way finish. */
+  close?(): Promise<void>;
+}
+
+/** Where a dialect takes its paths. Whoever comes to them has been asked who they are, unless that is for anyone. */
+export interface Place {
+  /** Answers an operation without the harness. */
+  plain<Op extends Operation>(operation: Op, answer: (call: PlainCall<Op>) => Promise<Answer>): void;
+  /** Answers an operation with the harness, once it is open, for the audience that the operation names. */
+  governed<Op extends Operation>(operation: Op, answer: (call: GovernedCall<Op>) => Promise<Answer>): void;
+  /** Answers an operation with a stream, which begins when `tell` opens it and ends when `tell` settles. */
+  stream<Op extends Operation>(
+    operation: Op,
+    tell: (call: GovernedCall<Op>, open: () => EventStream) => Promise<void>,
+  ): void;
+  /** Hands requests over as they came, body and all, with any method. */
+  raw(path: string, handle: RawHandler): void;
+  /** Refuses whatever comes to a path, with one method or any. */
+  refuse(path: string, method: string | undefined, refusal: () => Error): void;
+  /** Takes connections that turn into another protocol. */
+  upgrade(path: string, take: UpgradeHandler): void;
+}
+
+/** Answers a request as it came. Never rejects. */
+export type RawHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  caller: Caller,
+) => Promise<void>;
+
+/** Takes over a connection. Never rejects. */
+export type UpgradeHandler = (
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  caller: Caller,
+) => Promise<void>;

@@ -1,0 +1,50 @@
+import type { Audience } from "@reins/api";
+import type { Harness, Principal } from "@reins/supervisor";
+import { Refusal } from "../problems/refusal.ts";
+
+/** The code of the supervisor. */
+export type SupervisorCode = typeof import("@reins/supervisor");
+
+/** The harness with its code, and whoever asks it. */
+export interface Governing {
+  readonly harness: Harness;
+  readonly supervisor: SupervisorCode;
+  readonly principal: Principal;
+}
+
+/** Waits for the harness, and finds whoever asks in it. */
+export async function governing(open: () => Promise<Harness>, id: string): Promise<Governing> {
+  const harness = await open().catch((error: unknown) => {
+    throw new Refusal("unavailable", textOf(error), { cause: error });
+  });
+  const supervisor = await import("@reins/supervisor");
+  const principal = await translated(supervisor, () => harness.identity.current({ id }));
+  if (principal) return { harness, supervisor, principal };
+  throw new Refusal("unauthenticated", "the token was revoked or has expired");
+}
+
+/** Does something, and turns what the supervisor refuses into what whoever asked is told. */
+export async function translated<Result>(
+  { problemOf }: SupervisorCode,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    const { errors, ...found } = problemOf(error);
+    throw new Refusal({ ...found, ...(errors && { errors: [...errors] }) }, "", { cause: error });
+  }
+}
+
+/** Refuses whoever does not belong to an audience. */
+export function expectAudience(audience: Audience, { principal, supervisor }: Governing): void {
+  if (principal.kind === "agent" && (audience === "person" || audience === "admin"))
+    throw new Refusal("forbidden", "an agent may not ask for this; a person has to");
+  if (audience === "admin" && !supervisor.isAdmin(principal))
+    throw new Refusal("forbidden", `${principal.user} may not do that: it takes the role "admin"`);
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

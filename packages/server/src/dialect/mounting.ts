@@ -1,0 +1,161 @@
+import type { Clock } from "@reins/ahp";
+import type { Operation } from "@reins/api";
+import type { Harness } from "@reins/supervisor";
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
+import type { Caller } from "../access/gatekeeper.ts";
+import type { AllowedMethods } from "../gateway/allowed-methods.ts";
+import type { Doorway } from "../gateway/doorway.ts";
+import type { Upgrades } from "../gateway/upgrades.ts";
+import type { GatewayLimits } from "../limits.ts";
+import type { Log } from "../log.ts";
+import { Refusal } from "../problems/refusal.ts";
+import { EventStream } from "../streams/event-stream.ts";
+import type { Answer, GovernedCall, PlainCall } from "./call.ts";
+import type { Place } from "./dialect.ts";
+import { expectAudience, governing, translated } from "./governing.ts";
+import { readCall } from "./read-call.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    operation?: Operation;
+  }
+}
+
+/** What mounting needs of the gateway. */
+export interface MountingOptions {
+  readonly harness: () => Promise<Harness>;
+  readonly clock: Clock;
+  readonly limits: GatewayLimits;
+  readonly log: Log;
+  readonly allowed: AllowedMethods;
+  readonly upgrades: Upgrades;
+  /** Everything that can be asked for, as it is mounted. */
+  readonly operations: Operation[];
+}
+
+/** Takes the paths of one dialect on a router of its own. */
+export class Mounting implements Place {
+  readonly #router: FastifyInstance;
+  readonly #options: MountingOptions;
+
+  constructor(router: FastifyInstance, options: MountingOptions) {
+    this.#router = router;
+    this.#options = options;
+  }
+
+  readonly plain: Place["plain"] = (operation, answer) => {
+    this.#route(operation, async (request, reply) => {
+      return send(operation, reply, await answer(plainCall(operation, request, reply)));
+    });
+  };
+
+  readonly governed: Place["governed"] = (operation, answer) => {
+    this.#route(operation, async (request, reply) => {
+      const call = await this.#governedCall(operation, request, reply);
+      return send(operation, reply, await translated(call.supervisor, () => answer(call)));
+    });
+  };
+
+  readonly stream: Place["stream"] = (operation, tell) => {
+    this.#route(operation, async (request, reply) => {
+      const call = await this.#governedCall(operation, request, reply);
+      let opened: EventStream | undefined;
+      const open = () => {
+        opened = this.#openStream(call.doorway, reply);
+        return opened;
+      };
+      try {
+        await translated(call.supervisor, () => tell(call, open));
+      } catch (error) {
+        if (!opened) throw error;
+        this.#options.log.warn({ err: error, operation: operation.id }, "a stream broke off");
+      } finally {
+        opened?.end();
+      }
+      return reply;
+    });
+  };
+
+  readonly raw: Place["raw"] = (path, handle) => {
+    this.#untouched(path, undefined, async (request, reply) => {
+      reply.hijack();
+      await handle(request.raw, reply.raw, callerOf(request));
+      return reply;
+    });
+  };
+
+  readonly refuse: Place["refuse"] = (path, method, refusal) => {
+    this.#untouched(path, method, async () => {
+      throw refusal();
+    });
+  };
+
+  readonly upgrade: Place["upgrade"] = (path, take) => {
+    this.#options.upgrades.add(path, take);
+  };
+
+  #route(operation: Operation, handler: RouteHandlerMethod): void {
+    const { method, path, events } = operation;
+    const url = path.replace(/\{(\w+)\}/g, ":$1");
+    const exposeHeadRoute = method === "GET" && events === undefined;
+    this.#options.allowed.add(url, exposeHeadRoute ? ["GET", "HEAD"] : [method]);
+    this.#options.operations.push(operation);
+    this.#router.route({ method, url, exposeHeadRoute, config: { operation }, handler });
+  }
+
+  /** A path whose requests keep their bodies. */
+  #untouched(path: string, method: string | undefined, handler: RouteHandlerMethod): void {
+    this.#router.register(async (router) => {
+      router.removeAllContentTypeParsers();
+      router.addContentTypeParser("*", (_request, _payload, done) => done(null));
+      router.route({ method: method ?? router.supportedMethods, url: path, exposeHeadRoute: false, handler });
+    });
+  }
+
+  async #governedCall<Op extends Operation>(
+    operation: Op,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<GovernedCall<Op>> {
+    const caller = callerOf(request);
+    const governed = await governing(this.#options.harness, caller.id);
+    expectAudience(operation.audience, governed);
+    return { ...plainCall(operation, request, reply), ...governed, caller };
+  }
+
+  #openStream({ streams, streaming }: Doorway, reply: FastifyReply): EventStream {
+    const { clock, limits } = this.#options;
+    if (!streaming) throw new Refusal("not_acceptable", "streams are read over a connection");
+    if (streams.size >= limits.maxStreams)
+      throw new Refusal("unavailable", "too many streams are open", { headers: { "retry-after": "10" } });
+    reply.hijack();
+    const stream = new EventStream(reply.raw, clock, limits);
+    streams.add(stream);
+    stream.closed.addEventListener("abort", () => streams.delete(stream), { once: true });
+    return stream;
+  }
+}
+
+function plainCall<Op extends Operation>(
+  operation: Op,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): PlainCall<Op> {
+  const { params, query, body } = request;
+  return {
+    ...readCall(operation, { params, query, body }),
+    request: request.raw,
+    doorway: request.getDecorator<Doorway>("doorway"),
+    header: (name, value) => void reply.header(name, value),
+  };
+}
+
+function callerOf(request: FastifyRequest): Caller {
+  const caller = request.getDecorator<Caller | null>("caller");
+  if (caller) return caller;
+  throw new Refusal("unauthenticated", "nobody knows who asks");
+}
+
+function send({ status }: Operation, reply: FastifyReply, answer: Answer): FastifyReply {
+  return reply.code(status).send(answer);
+}

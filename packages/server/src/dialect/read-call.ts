@@ -1,0 +1,38 @@
+import { Nothing, type Operation } from "@reins/api";
+import type { z } from "zod";
+import { Refusal } from "../problems/refusal.ts";
+
+/** What came with a request, unchecked. */
+export interface Given {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+/** What came with a request, as the operation has it; what does not fit is refused, member by member. */
+export function readCall<Op extends Operation>(
+  operation: Op,
+  { params, query, body }: Given,
+): {
+  readonly params: z.output<Op["params"]>;
+  readonly query: z.output<Op["query"]>;
+  readonly body: z.output<Op["body"]>;
+};
+export function readCall(operation: Operation, given: Given) {
+  return {
+    params: read("path", operation.params, given.params),
+    query: read("query", operation.query, given.query),
+    body: operation.body === Nothing ? undefined : read("body", operation.body, given.body),
+  };
+}
+
+function read(part: string, schema: z.ZodType, given: unknown): unknown {
+  const checked = schema.safeParse(given);
+  if (checked.success) return checked.data;
+  const errors = checked.error.issues.map(({ path, message }) => ({
+    path: [part, ...path.map(String)].join("."),
+    message,
+  }));
+  const detail = errors.map(({ path, message }) => `${path}: ${message}`).join("; ");
+  throw new Refusal("invalid", detail, { errors });
+}

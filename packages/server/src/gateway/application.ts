@@ -1,0 +1,92 @@
+import type { Clock } from "@reins/ahp";
+import { PROBLEM_TYPE } from "@reins/api";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Gatekeeper } from "../access/gatekeeper.ts";
+import type { GatewayLimits } from "../limits.ts";
+import type { Log } from "../log.ts";
+import { frameworkRefusal, refusalOf } from "../problems/framework-problem.ts";
+import { Refusal } from "../problems/refusal.ts";
+import type { AllowedMethods } from "./allowed-methods.ts";
+import { JSON_TYPES, readJson } from "./body.ts";
+import { shareWith } from "./cross-origin.ts";
+import { type Doorway, doorways } from "./doorway.ts";
+import { pathOf } from "./path.ts";
+import { protect } from "./protection.ts";
+
+/** What an application needs. */
+export interface ApplicationOptions {
+  readonly gatekeeper: Gatekeeper;
+  readonly allowed: AllowedMethods;
+  readonly limits: GatewayLimits;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const MAX_PARAMETER = 1_024;
+
+/** A router that asks everybody who they are, and tells whatever goes wrong as a problem. */
+export function newApplication(options: ApplicationOptions): FastifyInstance {
+  const { limits, clock, log } = options;
+  const application = fastify({
+    logger: false,
+    handlerTimeout: limits.answerTimeoutMs,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: MAX_PARAMETER },
+    // The API's own schemas check; to load a second validator and a serializer would take longer than all the rest.
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
+    frameworkErrors: (error, _request, reply) => tellProblem(error, reply, log),
+  });
+  application.decorateRequest("doorway", null);
+  application.decorateRequest("caller", null);
+  application.removeAllContentTypeParsers();
+  application.addContentTypeParser(JSON_TYPES, (request: FastifyRequest) =>
+    readJson(request.raw, limits.maxBodyBytes, clock),
+  );
+  application.addHook("onRequest", (request, reply) => enter(request, reply, options));
+  application.addHook("onResponse", async (request, reply) => {
+    log.debug({ method: request.method, path: pathOf(request.raw), status: reply.statusCode }, "answered");
+  });
+  application.setErrorHandler((error, _request, reply) => tellProblem(error, reply, log));
+  return application;
+}
+
+function noCompiler(): never {
+  throw new Error("routes have no schemas but those of the API");
+}
+
+/** Everything that is asked of a request before anybody looks at what it wants. */
+async function enter(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { gatekeeper, allowed }: ApplicationOptions,
+): Promise<FastifyReply | undefined> {
+  const doorway = doorways.getStore();
+  if (!doorway) throw new Error("a request came by no doorway");
+  request.setDecorator<Doorway>("doorway", doorway);
+  protect(reply.raw);
+  gatekeeper.checkOrigin(request.raw, doorway);
+  const methods = () => allowed.of(pathOf(request.raw));
+  if (doorway.rules && shareWith(request, reply, doorway.rules, methods)) return reply.code(204).send();
+  if (request.routeOptions.config.operation?.audience !== "anyone")
+    request.setDecorator("caller", await gatekeeper.admit(request.raw, doorway));
+  if (request.is404) throw absent(methods());
+  return undefined;
+}
+
+function absent(methods: readonly string[]): Refusal {
+  if (methods.length === 0) return new Refusal("not_found", "there is nothing here");
+  const allow = methods.join(", ");
+  return new Refusal("method_not_allowed", `this takes ${allow}`, { headers: { allow } });
+}
+
+/** Answers with what went wrong. What is our own fault is for the log; whoever asked learns only that. */
+function tellProblem(error: unknown, reply: FastifyReply, log: Log): FastifyReply {
+  const told = frameworkRefusal(error);
+  if (!told) log.error({ err: error, path: pathOf(reply.request.raw) }, "a request failed");
+  const refusal = told ?? refusalOf("internal");
+  protect(reply.raw);
+  return reply
+    .code(refusal.problem.status)
+    .headers({ ...refusal.headers, "content-type": PROBLEM_TYPE })
+    .send(Buffer.from(JSON.stringify(refusal.problem)));
+}

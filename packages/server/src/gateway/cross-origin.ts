@@ -1,0 +1,28 @@
+import type { OriginRules } from "@reins/ahp";
+import type { FastifyReply, FastifyRequest } from "fastify";
+
+const HEADERS = "authorization, content-type, last-event-id, x-api-key";
+const LIFETIME_S = "600";
+
+/**
+ * Lets the pages that an operator named read answers. They never come with a cookie, so they need a token. Says whether
+ * the request only asked for permission and is answered with that.
+ */
+export function shareWith(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { allowedOrigins = [] }: OriginRules,
+  allowed: () => readonly string[],
+): boolean {
+  if (allowedOrigins.length === 0) return false;
+  reply.raw.setHeader("vary", "origin");
+  const { origin } = request.headers;
+  if (origin === undefined || !allowedOrigins.includes(origin.toLowerCase())) return false;
+  reply.raw.setHeader("access-control-allow-origin", origin);
+  reply.raw.setHeader("cross-origin-resource-policy", "cross-origin");
+  if (request.method !== "OPTIONS" || !request.headers["access-control-request-method"]) return false;
+  reply.raw.setHeader("access-control-allow-methods", allowed().join(", "));
+  reply.raw.setHeader("access-control-allow-headers", HEADERS);
+  reply.raw.setHeader("access-control-max-age", LIFETIME_S);
+  return true;
+}

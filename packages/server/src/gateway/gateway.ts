@@ -1,0 +1,197 @@
+import {
+  type AhpServer,
+  type Clock,
+  listening,
+  listenOnSocket,
+  type OriginRules,
+  type Served,
+  systemClock,
+} from "@reins/ahp";
+import type { Operation } from "@reins/api";
+import type { Harness } from "@reins/supervisor";
+import type { FastifyInstance } from "fastify";
+import type { Access } from "../access/access.ts";
+import { Gatekeeper } from "../access/gatekeeper.ts";
+import { AhpDialect } from "../ahp/ahp-dialect.ts";
+import type { Dialect } from "../dialect/dialect.ts";
+import { Mounting } from "../dialect/mounting.ts";
+import { type GatewayLimits, settleLimits } from "../limits.ts";
+import type { Log } from "../log.ts";
+import { removedDialect } from "../removed/removed-dialect.ts";
+import type { EventStream } from "../streams/event-stream.ts";
+import { descriptionDialect } from "../v1/description.ts";
+import { harnessDialects } from "../v1/harness-dialects.ts";
+import { healthDialect } from "../v1/health.ts";
+import { loginDialect } from "../v1/login.ts";
+import { AllowedMethods } from "./allowed-methods.ts";
+import { newApplication } from "./application.ts";
+import { JSON_TYPES } from "./body.ts";
+import { type Doorway, doorways, inside } from "./doorway.ts";
+import { Listener, type Tls } from "./listener.ts";
+import { Upgrades } from "./upgrades.ts";
+
+/** What a gateway stands on. */
+export interface GatewayOptions {
+  /** Waits until the harness is open; rejects with a reason that a person understands. */
+  readonly harness: () => Promise<Harness>;
+  readonly ahp: AhpServer;
+  readonly access: Access;
+  readonly version: string;
+  readonly log: Log;
+  /** More ways of speaking with Reins, beside those that every gateway has. */
+  readonly dialects?: readonly Dialect[];
+  readonly clock?: Clock;
+  readonly limits?: Partial<GatewayLimits>;
+}
+
+/** Where to listen on the network, and for whom. */
+export interface ListenOptions extends OriginRules {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly tls?: Tls;
+}
+
+/** A request from this process itself. */
+export interface InjectedRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Anything that JSON can hold. */
+  readonly body?: unknown;
+}
+
+/** What came back for it. */
+export interface InjectedAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | number | undefined>>;
+  /** The value, where the answer is JSON; else the text, if there is any. */
+  readonly body: unknown;
+}
+
+/** One port, every dialect: who asks is found out here, and what goes wrong is told as a problem. */
+export class Gateway {
+  readonly #application: FastifyInstance;
+  readonly #dialects: readonly Dialect[];
+  readonly #upgrades: Upgrades;
+  readonly #limits: GatewayLimits;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<Listener>();
+
+  private constructor(parts: Parts) {
+    this.#application = parts.application;
+    this.#dialects = parts.dialects;
+    this.#upgrades = parts.upgrades;
+    this.#limits = parts.limits;
+    this.#clock = parts.clock;
+  }
+
+  /** Makes a gateway with every dialect in its place. Does not wait for the harness. */
+  static async create(options: GatewayOptions): Promise<Gateway> {
+    const { harness, access, version, log, clock = systemClock } = options;
+    const limits = settleLimits(options.limits);
+    const gatekeeper = new Gatekeeper({ access, harness, clock, limits, log });
+    const allowed = new AllowedMethods();
+    const operations: Operation[] = [];
+    const upgrades = new Upgrades({ gatekeeper, clock, log, answerTimeoutMs: limits.answerTimeoutMs });
+    const dialects: readonly Dialect[] = [
+      healthDialect(harness, version),
+      loginDialect(access, gatekeeper),
+      ...harnessDialects,
+      descriptionDialect(operations, version),
+      removedDialect,
+      new AhpDialect(options.ahp),
+      ...(options.dialects ?? []),
+    ];
+    const application = newApplication({ gatekeeper, allowed, limits, clock, log });
+    for (const dialect of dialects) {
+      application.register(async (router) => {
+        dialect.mount(new Mounting(router, { harness, clock, limits, log, allowed, upgrades, operations }));
+      });
+    }
+    await application.ready();
+    return new Gateway({ application, dialects, upgrades, limits, clock });
+  }
+
+  /** Listens on a port. Everybody there shows who they are. */
+  async listen({ host, port, tls, allowedHosts = [], allowedOrigins = [] }: ListenOptions): Promise<Served> {
+    const name = host.includes(":") ? `[${host}]` : host;
+    const rules = {
+      allowedHosts: [...allowedHosts, name.toLowerCase()],
+      allowedOrigins: allowedOrigins.map((origin) => origin.toLowerCase()),
+    };
+    const doorway = {
+      operator: false,
+      rules,
+      secure: tls !== undefined,
+      streaming: true,
+      streams: new Set<EventStream>(),
+    };
+    const listener = this.#newListener(doorway, tls);
+    await listening(listener.server, `${host}:${port}`, () => listener.server.listen(port, host));
+    return this.#serve(listener, `${tls ? "https" : "http"}://${name}:${listener.port}`);
+  }
+
+  /** Listens on a socket that only this user can open. Whoever comes by it is the operator. */
+  async listenSocket(path: string): Promise<Served> {
+    const doorway = { operator: true, secure: true, streaming: true, streams: new Set<EventStream>() };
+    const listener = this.#newListener(doorway);
+    await listenOnSocket(listener.server, path);
+    return this.#serve(listener, path);
+  }
+
+  /** Answers a request of this process, as the operator's. */
+  async inject({ method, path, headers = {}, body }: InjectedRequest): Promise<InjectedAnswer> {
+    const content = body === undefined ? {} : { payload: JSON.stringify(body) };
+    const type = body === undefined ? {} : { "content-type": "application/json" };
+    const request = { method, url: path, headers: { ...type, ...headers }, ...content };
+    // Awaited in there, because it does not begin before.
+    const answer = await doorways.run(inside, async () => await this.#application.inject(request));
+    const { statusCode: status, payload } = answer;
+    const isJson = JSON_TYPES.test(String(answer.headers["content-type"]));
+    return { status, headers: answer.headers, body: isJson ? JSON.parse(payload) : payload || undefined };
+  }
+
+  /** Takes nothing new, ends streams, lets what is under way finish for a while, then ends. May be called twice. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#listeners].map((listener) => listener.close()));
+    await this.#closeDialects();
+    await this.#application.close();
+  }
+
+  #newListener(doorway: Doorway, tls?: Tls): Listener {
+    const listener: Listener = new Listener({
+      doorway,
+      tls,
+      limits: this.#limits,
+      clock: this.#clock,
+      request: (request, response) => this.#application.routing(request, response),
+      upgrade: (request, socket, head) => this.#upgrades.take(request, socket, head, doorway),
+      closing: () => this.#closing(listener),
+    });
+    return listener;
+  }
+
+  #serve(listener: Listener, address: string): Served {
+    this.#listeners.add(listener);
+    return listener.served(address);
+  }
+
+  /** With the last listener the connections end that have turned into something else. */
+  async #closing(listener: Listener): Promise<void> {
+    this.#listeners.delete(listener);
+    if (this.#listeners.size === 0) await this.#closeDialects();
+  }
+
+  async #closeDialects(): Promise<void> {
+    await Promise.all(this.#dialects.map((dialect) => dialect.close?.()));
+  }
+}
+
+interface Parts {
+  readonly application: FastifyInstance;
+  readonly dialects: readonly Dialect[];
+  readonly upgrades: Upgrades;
+  readonly limits: GatewayLimits;
+  readonly clock: Clock;
+}

@@ -1,0 +1,61 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Clock } from "@reins/ahp";
+import type { Caller, Gatekeeper } from "../access/gatekeeper.ts";
+import type { UpgradeHandler } from "../dialect/dialect.ts";
+import type { Log } from "../log.ts";
+import { frameworkRefusal, refusalOf } from "../problems/framework-problem.ts";
+import { Refusal } from "../problems/refusal.ts";
+import type { Doorway } from "./doorway.ts";
+import { hangUpWith } from "./hang-up-with.ts";
+import { pathOf } from "./path.ts";
+
+/** What upgrades need. */
+export interface UpgradesOptions {
+  readonly gatekeeper: Gatekeeper;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long it may take to find out who asks. */
+  readonly answerTimeoutMs: number;
+}
+
+/** Connections that turn from HTTP into another protocol, by path. */
+export class Upgrades {
+  readonly #options: UpgradesOptions;
+  readonly #handlers = new Map<string, UpgradeHandler>();
+
+  constructor(options: UpgradesOptions) {
+    this.#options = options;
+  }
+
+  /** Has a dialect take the connections of a path. */
+  add(path: string, handler: UpgradeHandler): void {
+    this.#handlers.set(path, handler);
+  }
+
+  /** Hands a connection over, or hangs up with the reason. Never rejects. */
+  async take(request: IncomingMessage, socket: Duplex, head: Buffer, doorway: Doorway): Promise<void> {
+    socket.on("error", () => socket.destroy());
+    try {
+      const caller = await this.#admit(request, socket, doorway);
+      const handler = this.#handlers.get(pathOf(request));
+      if (!handler) throw new Refusal("not_found", "there is nothing here that a connection could turn into");
+      if (socket.writable) await handler(request, socket, head, caller);
+    } catch (error) {
+      const refusal = frameworkRefusal(error);
+      if (!refusal) this.#options.log.error({ err: error, path: pathOf(request) }, "an upgrade failed");
+      hangUpWith(socket, refusal ?? refusalOf("internal"));
+    }
+  }
+
+  async #admit(request: IncomingMessage, socket: Duplex, doorway: Doorway): Promise<Caller> {
+    const { gatekeeper, clock, answerTimeoutMs } = this.#options;
+    gatekeeper.checkOrigin(request, doorway);
+    const callOff = clock.after(answerTimeoutMs, () => hangUpWith(socket, refusalOf("unavailable")));
+    try {
+      return await gatekeeper.admit(request, doorway, true);
+    } finally {
+      callOff();
+    }
+  }
+}

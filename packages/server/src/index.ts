@@ -1,0 +1,17 @@
+export { Access, type AccessOptions, LOCAL } from "./access/access.ts";
+export { AccessError } from "./access/access-error.ts";
+export type { Caller } from "./access/gatekeeper.ts";
+export type { Answer, GovernedCall, PlainCall } from "./dialect/call.ts";
+export type { Dialect, Place, RawHandler, UpgradeHandler } from "./dialect/dialect.ts";
+export {
+  Gateway,
+  type GatewayOptions,
+  type InjectedAnswer,
+  type InjectedRequest,
+  type ListenOptions,
+} from "./gateway/gateway.ts";
+export type { Tls } from "./gateway/listener.ts";
+export type { GatewayLimits } from "./limits.ts";
+export type { Log } from "./log.ts";
+export { Refusal, type RefusalOptions } from "./problems/refusal.ts";
+export { EventStream, eventText, positionText, type StreamLimits } from "./streams/event-stream.ts";

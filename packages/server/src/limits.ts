@@ -1,0 +1,45 @@
+/** How much the gateway takes, and how long it waits. */
+export interface GatewayLimits {
+  /** The largest body of a request, in bytes; dialects with framing of their own have bounds of their own. */
+  readonly maxBodyBytes: number;
+  /** How many connections one listener has open at once. */
+  readonly maxConnections: number;
+  /** How many event streams are open at once. */
+  readonly maxStreams: number;
+  readonly headersTimeoutMs: number;
+  /** How long a request may take to arrive. */
+  readonly requestTimeoutMs: number;
+  /** How long an answer may take to be found. */
+  readonly answerTimeoutMs: number;
+  /** How often a quiet stream says that it lives. */
+  readonly keepAliveMs: number;
+  /** How much may wait for a reader of a stream that does not read; then nothing more is written. */
+  readonly maxBufferedBytes: number;
+  /** How long it may wait before the reader is dropped. */
+  readonly stallMs: number;
+  /** How long what is under way may take to finish when the gateway closes. */
+  readonly drainMs: number;
+  /** How many wrong credentials one address may show at once, and how long until it may show one more. */
+  readonly failures: number;
+  readonly failureMs: number;
+}
+
+const DEFAULT_LIMITS: GatewayLimits = {
+  maxBodyBytes: 1024 * 1024,
+  maxConnections: 10_000,
+  maxStreams: 10_000,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 60_000,
+  answerTimeoutMs: 30_000,
+  keepAliveMs: 15_000,
+  maxBufferedBytes: 1024 * 1024,
+  stallMs: 30_000,
+  drainMs: 5_000,
+  failures: 10,
+  failureMs: 6_000,
+};
+
+/** The defaults with what an operator set. */
+export function settleLimits(limits: Partial<GatewayLimits> = {}): GatewayLimits {
+  return { ...DEFAULT_LIMITS, ...limits };
+}

@@ -1,0 +1,110 @@
+import type { ServerResponse } from "node:http";
+import type { Clock } from "@reins/ahp";
+
+/** How a stream treats a reader that does not read. */
+export interface StreamLimits {
+  readonly keepAliveMs: number;
+  readonly maxBufferedBytes: number;
+  readonly stallMs: number;
+}
+
+/** One server-sent event. Data is JSON, which has no line ends of its own. */
+export function eventText(event: string, id: number | string, data: unknown): string {
+  return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** Tells a reader where the stream stands, without telling it of anything. */
+export function positionText(id: number | string): string {
+  return `id: ${id}\n\n`;
+}
+
+const ALIVE = ": alive\n\n";
+
+/**
+ * Server-sent events to one reader. Whoever writes waits for the reader; one that stops reading costs a bounded amount
+ * of memory for a bounded time, and is then dropped.
+ */
+export class EventStream {
+  /** Aborted when the reader has gone, was dropped, or the stream was ended. */
+  readonly closed: AbortSignal;
+  readonly #response: ServerResponse;
+  readonly #clock: Clock;
+  readonly #limits: StreamLimits;
+  readonly #end = new AbortController();
+  /** When the reader last took something. */
+  #taken: number;
+  /** Tells whoever waits for the reader. */
+  #resume: () => void = () => {};
+  #beatListener: () => void = () => {};
+  #callOffBeat: () => void = () => {};
+
+  constructor(response: ServerResponse, clock: Clock, limits: StreamLimits) {
+    this.#response = response;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#taken = clock.now().getTime();
+    this.closed = this.#end.signal;
+    response.once("close", () => this.#over());
+    response.on("drain", () => this.#resume());
+    response.on("error", () => response.destroy());
+    response.writeHead(200, { "content-type": "text/event-stream", "x-accel-buffering": "no" });
+    response.flushHeaders();
+    this.#beat();
+  }
+
+  /** Sends some text; settles when there is room for more. Says whether the stream goes on. */
+  async send(text: string): Promise<boolean> {
+    if (this.closed.aborted) return false;
+    const room = this.#write(text);
+    if (room || this.#response.writableLength <= this.#limits.maxBufferedBytes) return true;
+    await new Promise<void>((resolve) => {
+      this.#resume = resolve;
+    });
+    return !this.closed.aborted;
+  }
+
+  /** Is told now and then, so that whoever writes can see whether it still should. */
+  onBeat(listener: () => void): void {
+    this.#beatListener = listener;
+  }
+
+  /** Ends the stream; what was sent still arrives, if it is read. */
+  end(): void {
+    if (this.closed.aborted) return;
+    this.#over();
+    this.#response.end();
+    const callOff = this.#clock.after(this.#limits.stallMs, () => this.#response.destroy());
+    this.#response.once("close", callOff);
+  }
+
+  #write(text: string): boolean {
+    return this.#response.write(text, () => {
+      this.#taken = this.#clock.now().getTime();
+    });
+  }
+
+  /**
+   * Says now and then that the stream lives, and drops a reader that has taken nothing for too long. It is looked at
+   * twice, because it may be this process that was held up.
+   */
+  #beat(before?: number): void {
+    const { keepAliveMs, stallMs } = this.#limits;
+    this.#callOffBeat = this.#clock.after(Math.min(keepAliveMs, stallMs), () => {
+      const waits = this.#response.writableLength > 0;
+      const waited = this.#clock.now().getTime() - this.#taken;
+      if (waits && waited >= stallMs && before === this.#taken) {
+        this.#response.destroy();
+        return;
+      }
+      if (!waits && waited >= keepAliveMs) this.#write(ALIVE);
+      this.#beatListener();
+      this.#beat(waits ? this.#taken : undefined);
+    });
+  }
+
+  #over(): void {
+    this.#callOffBeat();
+    this.#end.abort();
+    this.#resume();
+  }
+}

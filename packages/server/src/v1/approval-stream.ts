@@ -1,0 +1,40 @@
+import type { IncomingMessage } from "node:http";
+import type { GovernedCall } from "../dialect/call.ts";
+import { Refusal } from "../problems/refusal.ts";
+import { Bell } from "../streams/bell.ts";
+import { type EventStream, positionText } from "../streams/event-stream.ts";
+import { ApprovalTail } from "./approval-tail.ts";
+
+/** Tells somebody of every change of their tenant's approvals: from now on, or after the last one they saw. */
+export async function tellApprovals(call: GovernedCall, open: () => EventStream): Promise<void> {
+  const { request, harness, supervisor, principal } = call;
+  const { id, tenant } = principal;
+  const tail = ApprovalTail.of(harness);
+  const newest = await harness.store.query(supervisor.approvalTables, "lastChange", null);
+  let position = Math.min(lastSeen(request) ?? newest, newest);
+  const stream = open();
+  const bell = new Bell();
+  const unlisten = tail.listen(tenant, () => bell.ring());
+  stream.onBeat(() => bell.ring());
+  stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
+  try {
+    await stream.send(positionText(position));
+    // A token that was revoked, or a harness that is gone, ends it.
+    while (!stream.closed.aborted && (await harness.identity.current({ id }))?.tenant === tenant) {
+      const following = await tail.after(position, tenant);
+      for (const text of following.texts) if (!(await stream.send(text))) return;
+      position = following.position;
+      if (following.texts.length === 0) await bell.wait();
+    }
+  } finally {
+    unlisten();
+  }
+}
+
+/** The id of the last event that a reader saw, if it says so. */
+function lastSeen({ headers }: IncomingMessage): number | undefined {
+  const given = headers["last-event-id"];
+  if (given === undefined || given === "") return undefined;
+  if (typeof given === "string" && /^\d{1,15}$/.test(given)) return Number(given);
+  throw new Refusal("invalid", "Last-Event-ID is the number of an event that was seen");
+}

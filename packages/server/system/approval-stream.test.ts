@@ -1,0 +1,196 @@
+import { connect } from "node:net";
+import { ApprovalChange } from "@reins/api";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { Events } from "./fixtures/events.ts";
+import { harnessForAll, Served } from "./fixtures/home.ts";
+import { ManualClock } from "./fixtures/manual-clock.ts";
+
+const harness = harnessForAll();
+const sessionOf = (event: { readonly data?: unknown } | undefined) =>
+  ApprovalChange.parse(event?.data).approval.session;
+
+describe("the stream of approvals", () => {
+  test("tells of every change as it happens, in order, under the number of the change", async () => {
+    const served = await Served.open(harness());
+    const events = await Events.open(served);
+    expect(events.response).toMatchObject({
+      statusCode: 200,
+      headers: { "content-type": "text/event-stream" },
+    });
+    expect(await events.next()).toEqual({ id: expect.stringMatching(/^\d+$/) });
+    const id = await served.question("live");
+    await served.ask("POST", `/v1/approvals/${id}/answer`, { body: { decision: "deny" } });
+    const [asked, answered] = await events.take(2);
+    expect(asked).toMatchObject({ event: "approval", data: { approval: { id, state: "pending" } } });
+    expect(answered).toMatchObject({ event: "approval", data: { approval: { id, state: "denied" } } });
+    expect(asked?.id).toBe(String(ApprovalChange.parse(asked?.data).seq));
+    expect(Number(answered?.id)).toBeGreaterThan(Number(asked?.id));
+  });
+
+  test("goes on after the last event that a reader saw, without gap or repeat", async () => {
+    const served = await Served.open(harness());
+    const first = await Events.open(served);
+    const start = await first.next();
+    for (let n = 0; n < 3; n += 1) await served.question(`replay-${n}`);
+    const seen = await first.take(1);
+    first.response.destroy();
+    for (let n = 3; n < 6; n += 1) await served.question(`replay-${n}`);
+    const second = await Events.open(served, { "last-event-id": seen[0]?.id ?? "" });
+    expect(await second.next()).toEqual({ id: seen[0]?.id });
+    await served.question("replay-6");
+    const rest = await second.take(6);
+    expect([...seen, ...rest].map(sessionOf)).toEqual(Array.from({ length: 7 }, (_, n) => `replay-${n}`));
+    const all = await Events.open(served, { "last-event-id": start?.id ?? "" });
+    await all.next();
+    expect((await all.take(7)).map(({ id }) => id)).toEqual([...seen, ...rest].map(({ id }) => id));
+  });
+
+  test("replays what is no longer in memory from the disk", async () => {
+    const served = await Served.open(harness());
+    const start = await (await Events.open(served)).next();
+    const count = 300;
+    for (let n = 0; n < count; n += 1) await served.question(`many-${n}`);
+    const events = await Events.open(served, { "last-event-id": start?.id ?? "" });
+    await events.next();
+    expect((await events.take(count)).map(sessionOf)).toEqual(
+      Array.from({ length: count }, (_, n) => `many-${n}`),
+    );
+    await served.question("many-more");
+    expect(sessionOf(await events.next())).toBe("many-more");
+  });
+
+  test.each([["x"], ["-1"], ["1.5"], ["1e3"], ["9999999999999999"]])(
+    "refuses %j as the last event seen",
+    async (id) => {
+      const served = await Served.open(harness());
+      const answer = await served.ask("GET", "/v1/approvals/stream", { headers: { "last-event-id": id } });
+      expect(answer).toMatchObject({ status: 400, body: { code: "invalid" } });
+    },
+  );
+
+  test("takes an event that never was for the newest", async () => {
+    const served = await Served.open(harness());
+    const events = await Events.open(served, { "last-event-id": "999999999" });
+    expect(Number((await events.next())?.id)).toBeLessThan(999_999);
+    await served.question("after-all");
+    expect(sessionOf(await events.next())).toBe("after-all");
+  });
+
+  test("tells a tenant of its own and of nobody else's", async () => {
+    const served = await Served.open(harness());
+    const own = await served.person({ tenant: "acme" });
+    const events = await Events.open(served, {}, own.secret);
+    await events.next();
+    await served.question("theirs", "default");
+    await served.harness.policies.refresh();
+    await served.question("ours", "acme");
+    expect(sessionOf(await events.next())).toBe("ours");
+    const again = await Events.open(served, { "last-event-id": "0" }, own.secret);
+    await again.next();
+    expect(sessionOf(await again.next())).toBe("ours");
+  });
+
+  test("says that it lives while nothing happens", async () => {
+    const served = await Served.open(harness(), { limits: { keepAliveMs: 20 } });
+    const events = await Events.open(served);
+    await events.next();
+    expect(await events.next()).toEqual({ "": "alive" });
+    expect(await events.next()).toEqual({ "": "alive" });
+  });
+
+  test("ends for a token that was revoked, before anything more is told", async () => {
+    const served = await Served.open(harness());
+    const ann = await served.person();
+    const events = await Events.open(served, {}, ann.secret);
+    await events.next();
+    await served.harness.identity.revokeToken(ann.id);
+    await served.question("secret");
+    expect(await events.next()).toBeUndefined();
+    const quiet = await Served.open(harness(), { limits: { keepAliveMs: 20 } });
+    const bob = await quiet.person();
+    const idle = await Events.open(quiet, {}, bob.secret);
+    await idle.next();
+    await quiet.harness.identity.revokeToken(bob.id);
+    while ((await idle.next()) !== undefined);
+  });
+
+  test("ends when the gateway closes, and the reader can go on elsewhere", async () => {
+    const served = await Served.open(harness());
+    const events = await Events.open(served);
+    const { id } = (await events.next()) ?? {};
+    await served.gateway.close();
+    expect(await events.next()).toBeUndefined();
+    await served.question("meanwhile");
+    const next = await Served.open(harness());
+    const going = await Events.open(next, { "last-event-id": id ?? "" });
+    await going.next();
+    expect(sessionOf(await going.next())).toBe("meanwhile");
+  });
+
+  test("is refused beyond so many", async () => {
+    const served = await Served.open(harness(), { limits: { maxStreams: 1 } });
+    await Events.open(served);
+    expect(await served.ask("GET", "/v1/approvals/stream")).toMatchObject({
+      status: 503,
+      headers: { "retry-after": "10" },
+    });
+  });
+});
+
+describe("a reader that stops reading", () => {
+  /** One that asks for a stream and then reads nothing of it. */
+  function deafReader(served: Served) {
+    const socket = connect(Number(new URL(served.address).port), "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    const closed = new Promise<void>((resolve) => void socket.once("close", () => resolve()));
+    socket.on("error", () => undefined);
+    const head = [
+      "GET /v1/approvals/stream HTTP/1.1",
+      "host: localhost",
+      `authorization: Bearer ${served.access.token}`,
+    ];
+    socket.write(`${head.join("\r\n")}\r\n\r\n`);
+    return { socket, closed };
+  }
+
+  test("costs a bounded amount and is dropped, while others go on", async () => {
+    const clock = new ManualClock();
+    const limits = { maxBufferedBytes: 16_384, stallMs: 30_000, keepAliveMs: 15_000 };
+    const served = await Served.open(harness(), { limits, clock });
+    const deaf = deafReader(served);
+    const reader = await Events.open(served);
+    await reader.next();
+    // More than the kernel's own buffers hold.
+    const large = "x".repeat(500_000);
+    const count = 40;
+    const read = reader.take(count);
+    for (let n = 0; n < count; n += 1) await served.question(`large-${n}`, "default", "deploy", { large });
+    expect((await read).map(sessionOf)).toHaveLength(count);
+    for (let beat = 0; beat < 3; beat += 1) {
+      clock.advance(limits.keepAliveMs);
+      await served.ask("GET", "/v1/health");
+    }
+    let bytes = 0;
+    deaf.socket.on("data", (piece) => {
+      bytes += piece.length;
+    });
+    await deaf.closed;
+    expect(bytes).toBeLessThan(count * large.length);
+    await served.question("afterwards");
+    const [, , , afterwards] = await reader.take(4);
+    expect(sessionOf(afterwards)).toBe("afterwards");
+  });
+
+  test("and reads on in time gets everything, from the disk", async () => {
+    const clock = new ManualClock();
+    const served = await Served.open(harness(), { limits: { maxBufferedBytes: 16_384 }, clock });
+    const slow = await Events.open(served);
+    await slow.next();
+    const large = "x".repeat(500_000);
+    const count = 40;
+    for (let n = 0; n < count; n += 1) await served.question(`slow-${n}`, "default", "deploy", { large });
+    expect((await slow.take(count)).map(sessionOf)).toEqual(
+      Array.from({ length: count }, (_, n) => `slow-${n}`),
+    );
+  });
+});

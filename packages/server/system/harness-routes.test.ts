@@ -1,0 +1,264 @@
+import { chmod, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { identityOperations } from "@reins/api";
+import { identityRoutes } from "@reins/supervisor";
+import { describe, expect, test } from "vitest";
+import { harnessForAll, RULES, Served } from "./fixtures/home.ts";
+
+const harness = harnessForAll();
+
+describe("identity", () => {
+  test("is asked for everything that it answers, and for nothing else", () => {
+    const described = Object.values(identityOperations).map(({ method, path }) => `${method} ${path}`);
+    const answered = identityRoutes(harness().identity).map(
+      ({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`,
+    );
+    expect(described.toSorted()).toEqual(answered.toSorted());
+  });
+
+  test("changes users and tokens for admins of a tenant, and for the operator in any", async () => {
+    const served = await Served.open(harness());
+    const admin = await served.person({ tenant: "acme", roles: ["admin"] });
+    const as = admin.secret;
+    const carl = { id: "carl", name: "Carl", email: "carl@example.com", roles: [], scopes: ["a"] };
+    expect(await served.ask("POST", "/v1/identity/users", { as, body: carl })).toMatchObject({
+      status: 201,
+      body: { id: "carl", tenant: "acme" },
+    });
+    const changed = await served.ask("PATCH", "/v1/identity/users/carl?tenant=acme", {
+      body: { name: "Carla" },
+    });
+    expect(changed).toMatchObject({ status: 200, body: { name: "Carla" } });
+    const token = await served.ask("POST", "/v1/identity/tokens", { as, body: { user: "carl" } });
+    expect(token).toMatchObject({ status: 201, headers: { "cache-control": "no-store" } });
+    const { id, secret } = Object(token.body);
+    expect((await served.ask("GET", "/v1/runs", { as: secret })).status).toBe(200);
+    const listed = await served.ask("GET", "/v1/identity/tokens", { as });
+    expect(listed.text).toContain(id);
+    expect(listed.text).not.toContain(secret);
+    expect((await served.ask("DELETE", `/v1/identity/tokens/${id}`, { as })).status).toBe(204);
+    expect((await served.ask("GET", "/v1/runs", { as: secret })).status).toBe(401);
+    expect((await served.ask("DELETE", "/v1/identity/users/carl", { as })).status).toBe(204);
+  });
+
+  test("refuses who may not, and says of another tenant only that it is not there", async () => {
+    const served = await Served.open(harness());
+    const admin = await served.person({ tenant: "acme", roles: ["admin"] });
+    const user = await served.person();
+    const agent = await served.person({ kind: "agent", roles: ["admin"] });
+    const users = (as: string, query = "") => served.ask("GET", `/v1/identity/users${query}`, { as });
+    expect(await users(user.secret)).toMatchObject({ status: 403, body: { code: "forbidden" } });
+    expect(await users(agent.secret)).toMatchObject({ status: 403, body: { code: "forbidden" } });
+    expect(await users(admin.secret, "?tenant=default")).toMatchObject({ status: 404 });
+    expect(await users(served.access.token, "?tenant=acme")).toMatchObject({ status: 200 });
+  });
+
+  test("says what is wrong, member by member", async () => {
+    const served = await Served.open(harness());
+    const body = { id: "no name!", name: "N", email: "nobody", roles: [], scopes: [] };
+    const answer = await served.ask("POST", "/v1/identity/users", { body });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { type: "urn:reins:problem:invalid", code: "invalid" },
+    });
+    expect(Object(answer.body).errors.map(({ path }: { path: string }) => path)).toEqual(["id", "email"]);
+  });
+});
+
+describe("the policy", () => {
+  test("is shown as it is in force, and as it lies on the disk", async () => {
+    const served = await Served.open(harness());
+    const ann = await served.person();
+    const { status, body } = await served.ask("GET", "/v1/policy", { as: ann.secret });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      tenant: "default",
+      in_force: {
+        rules_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        rules: [{ name: "never", verdict: "blocked" }, { name: "question" }, { name: "rest" }],
+        tests: [{ name: "a deletion", expect: "blocked" }],
+      },
+      waiting: null,
+      fault: null,
+      rules: RULES,
+      prose: "Be kind.\n",
+    });
+    const agent = await served.person({ kind: "agent" });
+    expect((await served.ask("GET", "/v1/policy", { as: agent.secret })).status).toBe(403);
+  });
+
+  test("that lets more through waits until an admin accepts exactly what they saw", async () => {
+    const served = await Served.open(harness());
+    const file = join(served.harness.home, "constitution.yaml");
+    const user = await served.person();
+    const reload = (as?: string) => served.ask("POST", "/v1/policy/reload", { as });
+    const accept = (body?: unknown, as?: string) => served.ask("POST", "/v1/policy/accept", { as, body });
+    expect(await accept()).toMatchObject({ status: 404 });
+    await writeFile(file, RULES.replace("verdict: ask", "verdict: allowed"));
+    expect((await reload(user.secret)).status).toBe(403);
+    const looser = await reload();
+    const { rules_hash } = Object(looser.body).waiting;
+    expect(looser.body).toMatchObject({ in_force: { rules: expect.arrayContaining([]) }, fault: null });
+    expect((await accept({ rules_hash }, user.secret)).status).toBe(403);
+    expect(await accept({ rules_hash: "0".repeat(64) })).toMatchObject({ status: 409 });
+    const accepted = await accept({ rules_hash });
+    expect(accepted.body).toMatchObject({ in_force: { rules_hash }, waiting: null });
+    await writeFile(file, "tool_rules: [{ name: x, verdict: perhaps }]");
+    const faulty = await reload();
+    expect(faulty.body).toMatchObject({
+      in_force: { rules_hash },
+      fault: expect.stringMatching(/^constitution\.yaml:1:\d+: /),
+    });
+    expect(faulty.text).not.toContain(served.harness.home);
+    await writeFile(file, RULES);
+    expect((await reload()).body).toMatchObject({ waiting: null, fault: null });
+  });
+
+  test("of a tenant is its own, or that of the house", async () => {
+    const served = await Served.open(harness());
+    const ann = await served.person({ tenant: "globex" });
+    const before = await served.ask("GET", "/v1/policy", { as: ann.secret });
+    expect(before).toMatchObject({ status: 404, body: { code: "not_found" } });
+    await served.ask("POST", "/v1/policy/reload");
+    const after = await served.ask("GET", "/v1/policy", { as: ann.secret });
+    expect(after.body).toMatchObject({ tenant: "globex", rules: RULES });
+    const operators = await served.ask("GET", "/v1/policy?tenant=globex");
+    expect(operators.body).toEqual(after.body);
+    const foreign = await served.ask("GET", "/v1/policy?tenant=default", { as: ann.secret });
+    expect(foreign.status).toBe(404);
+  });
+});
+
+describe("runs", () => {
+  test("are told as they stand, to their tenant", async () => {
+    const served = await Served.open(harness());
+    const { runs } = served.harness;
+    const run = { run_id: "r1", session_id: "s1", updated_at: "2026-01-01T00:00:01Z" };
+    await runs.note("default", "run_lifecycle", { ...run, status: "created" });
+    await runs.note("default", "task_list", { ...run, updated_at: "2026-01-01T00:00:02Z", tasks: [] });
+    await runs.note("default", "run_lifecycle", {
+      ...run,
+      run_id: "r2",
+      session_id: "s2",
+      status: "created",
+    });
+    const got = await served.ask("GET", "/v1/runs/r1");
+    expect(got.body).toMatchObject({
+      run_id: "r1",
+      session_id: "s1",
+      updated_at: "2026-01-01T00:00:02Z",
+      run_lifecycle: { status: "created" },
+      task_list: { tasks: [] },
+    });
+    const listed = await served.ask("GET", "/v1/runs?session=s1");
+    expect(listed.body).toMatchObject({ runs: [{ run_id: "r1" }] });
+    expect(Object((await served.ask("GET", "/v1/runs")).body).runs).toHaveLength(2);
+    const agent = await served.person({ kind: "agent" });
+    expect((await served.ask("GET", "/v1/runs/r1", { as: agent.secret })).status).toBe(200);
+    const stranger = await served.person({ tenant: "acme" });
+    expect((await served.ask("GET", "/v1/runs/r1", { as: stranger.secret })).status).toBe(404);
+    expect((await served.ask("GET", "/v1/runs", { as: stranger.secret })).body).toEqual({ runs: [] });
+  });
+});
+
+describe("the roster", () => {
+  const rosterOf = (served: Served) => join(served.harness.home, "agent-roster.jsonl");
+
+  test("is changed a line at a time, and counts at once", async () => {
+    const served = await Served.open(harness());
+    const path = rosterOf(served);
+    await writeFile(
+      path,
+      '{"session_id":"coder","state":"live","since":7}\nnot json\n{ "session_id": "reed" }',
+    );
+    await chmod(path, 0o640);
+    await served.harness.policies.refresh();
+    const added = await served.ask("POST", "/v1/roster", {
+      body: { session_id: "newt", kind: "role", state: "live", mandate: "mandates/newt.md", extra: { a: 1 } },
+    });
+    expect(added).toMatchObject({ status: 201, body: { agent: "newt", trust: "standing" } });
+    const set = await served.ask("PATCH", "/v1/roster/coder", {
+      body: { state: "dead", since: null, more: 1 },
+    });
+    expect(set).toMatchObject({ status: 200, body: { agent: "coder", trust: "unknown" } });
+    expect(await readFile(path, "utf8")).toBe(
+      [
+        '{"session_id":"coder","state":"dead","more":1}',
+        "not json",
+        '{ "session_id": "reed" }',
+        '{"session_id":"newt","kind":"role","state":"live","mandate":"mandates/newt.md","extra":{"a":1}}',
+        "",
+      ].join("\n"),
+    );
+    expect((await stat(path)).mode & 0o777).toBe(0o640);
+    const ann = await served.person({ tenant: "acme" });
+    const seen = await served.ask("GET", "/v1/roster", { as: ann.secret });
+    expect(seen.body).toMatchObject({
+      agents: [
+        { agent: "coder" },
+        { agent: "reed", trust: "registered" },
+        { agent: "newt", entry: { extra: { a: 1 } } },
+      ],
+      faults: ["line 2 is no roster entry"],
+    });
+    expect(served.harness.policies.roster.trustOf("newt")).toBe("standing");
+  });
+
+  test("is on the record before it changes", async () => {
+    const served = await Served.open(harness());
+    await served.ask("POST", "/v1/roster", { body: { session_id: "owl", state: "live", token: "hunter2" } });
+    const [found] = await served.harness.ledger.read({ tag: "roster", order: "newest", limit: 1 });
+    expect(found?.entry).toMatchObject({
+      quality: "policy_change",
+      actor: "user:default/operator",
+      target: "owl",
+      payload: { change: "agent_added", agent: "owl", before: null, after: { state: "live" } },
+    });
+    expect(JSON.stringify(found)).not.toContain("hunter2");
+  });
+
+  test("says what cannot be", async () => {
+    const served = await Served.open(harness());
+    const admin = await served.person({ tenant: "acme", roles: ["admin"] });
+    const user = await served.person();
+    await served.ask("POST", "/v1/roster", { body: { session_id: "fox" } });
+    const before = await readFile(rosterOf(served), "utf8");
+    const cases: readonly [string, string, unknown, number, string?][] = [
+      ["POST", "/v1/roster", { session_id: "fox" }, 409],
+      ["PATCH", "/v1/roster/nobody", { state: "live" }, 404],
+      ["PATCH", "/v1/roster/fox", { session_id: "wolf" }, 400],
+      ["PATCH", "/v1/roster/fox", { state: 7 }, 400],
+      ["POST", "/v1/roster", { session_id: "a\nb" }, 400],
+      ["POST", "/v1/roster", { session_id: "x", mandate: "/etc/passwd" }, 400],
+      ["POST", "/v1/roster", { session_id: "x", mandate: "mandates/../../keys/a" }, 400],
+      ["POST", "/v1/roster", {}, 400],
+      ["POST", "/v1/roster", [], 400],
+      ["POST", "/v1/roster", { session_id: "x" }, 403, user.secret],
+      ["POST", "/v1/roster", { session_id: "x" }, 403, admin.secret],
+    ];
+    for (const [method, path, body, status, as] of cases) {
+      const answer = await served.ask(method, path, { body, as });
+      expect([path, body, answer.status]).toEqual([path, body, status]);
+    }
+    expect(await readFile(rosterOf(served), "utf8")).toBe(before);
+  });
+
+  test("loses nothing when many change it at once", async () => {
+    const served = await Served.open(harness());
+    const names = Array.from({ length: 20 }, (_, n) => `herd-${n}`);
+    const answers = await Promise.all(
+      names.map((session_id) => served.ask("POST", "/v1/roster", { body: { session_id, state: "live" } })),
+    );
+    expect(answers.every(({ status }) => status === 201)).toBe(true);
+    await Promise.all(
+      names.map((name) => served.ask("PATCH", `/v1/roster/${name}`, { body: { state: "idle" } })),
+    );
+    const lines = (await readFile(rosterOf(served), "utf8"))
+      .split("\n")
+      .filter((line) => line.includes("herd-"));
+    expect(lines.map((line) => JSON.parse(line))).toEqual(
+      expect.arrayContaining(names.map((session_id) => ({ session_id, state: "idle" }))),
+    );
+    expect(lines).toHaveLength(20);
+  });
+});

@@ -1,0 +1,140 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { Agent } from "node:http";
+import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AhpClient } from "@reins/ahp";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { GatewayLimits } from "../src/index.ts";
+import { ask, begin } from "./fixtures/ask.ts";
+import { harnessForAll, Served } from "./fixtures/home.ts";
+
+const harness = harnessForAll();
+
+describe("closing", () => {
+  /** A gateway whose harness opens when the test says so, and which tells when somebody waits for that. */
+  async function waiting(limits: Partial<GatewayLimits> = {}) {
+    const opening = Promise.withResolvers<ReturnType<typeof harness>>();
+    const asked = { times: 0 };
+    const open = () => {
+      asked.times += 1;
+      return opening.promise;
+    };
+    const served = await Served.open(harness(), { harness: open, limits });
+    const arrived = () => expect.poll(() => asked.times).toBe(1);
+    return { served, arrived, open: () => opening.resolve(harness()) };
+  }
+
+  test("lets what is under way finish, and takes nothing new", async () => {
+    const { served, arrived, open } = await waiting();
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    const answer = served.ask("GET", "/v1/approvals?session=none", { agent });
+    await arrived();
+    const closing = served.gateway.close();
+    await expect(ask(served.address, "GET", "/v1/health")).rejects.toThrow("ECONNREFUSED");
+    open();
+    expect((await answer).status).toBe(200);
+    await closing;
+    await served.gateway.close();
+  });
+
+  test("does not wait for ever", async () => {
+    const { served, arrived } = await waiting({ drainMs: 50 });
+    const answer = served.ask("GET", "/v1/approvals").catch((error: unknown) => error);
+    await arrived();
+    await served.gateway.close();
+    expect(await answer).toBeInstanceOf(Error);
+  });
+
+  test("ends WebSockets, with the last of its doors", async () => {
+    const served = await Served.open(harness(), { limits: { drainMs: 60_000 } });
+    const socketPath = join(harness().home, "closing.sock");
+    const socket = await served.gateway.listenSocket(socketPath);
+    const port = await served.gateway.listen({ host: "127.0.0.1", port: 0 });
+    const auth = { method: { type: "bearer", token: served.access.token } } as const;
+    const url = `${port.address.replace("http", "ws")}/ahp`;
+    const client = await AhpClient.connect({ type: "websocket", url, auth }, { reconnect: false });
+    onTestFinished(() => client.close());
+    await client.handshake([]);
+    await Promise.all([socket.close(), port.close(), served.gateway.close()]);
+    await Promise.all([socket.closed, port.closed]);
+    expect(existsSync(socketPath)).toBe(false);
+  });
+
+  test("of one port leaves the others open", async () => {
+    const served = await Served.open(harness());
+    const other = await served.gateway.listen({ host: "127.0.0.1", port: 0 });
+    await other.close();
+    await other.closed;
+    expect((await ask(served.address, "GET", "/v1/health")).status).toBe(200);
+    await expect(ask(other.address, "GET", "/v1/health")).rejects.toThrow("ECONNREFUSED");
+  });
+});
+
+describe("listening", () => {
+  test("says what is in the way", async () => {
+    const served = await Served.open(harness());
+    const { port } = new URL(served.address);
+    const taken = served.gateway.listen({ host: "127.0.0.1", port: Number(port) });
+    await expect(taken).rejects.toMatchObject({
+      message: expect.stringContaining("something else listens there"),
+      cause: { code: "EADDRINUSE" },
+    });
+    const socketPath = join(harness().home, "taken.sock");
+    await served.gateway.listenSocket(socketPath);
+    await expect(served.gateway.listenSocket(socketPath)).rejects.toThrow("another server listens there");
+  });
+
+  test("speaks TLS where it is given a certificate, and marks its cookies", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "gateway-tls-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+    const made = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+    const named = ["-keyout", key, "-out", cert, "-days", "1", "-subj", "/CN=localhost"];
+    execFileSync("openssl", [...made, ...named, "-addext", "subjectAltName=IP:127.0.0.1"], {
+      stdio: "ignore",
+    });
+    const tls = { key: readFileSync(key), cert: readFileSync(cert) };
+    const served = await Served.open(harness(), { listen: { tls } });
+    expect(served.address).toMatch(/^https:/);
+    const body = JSON.stringify({ code: served.access.newCode() });
+    const headers = { "content-type": "application/json" };
+    const answer = await new Promise<NodeJS.Dict<string | string[]>>((resolve, reject) => {
+      const sent = request(
+        `${served.address}/v1/login`,
+        { method: "POST", headers, ca: tls.cert },
+        (response) => {
+          response.resume();
+          resolve(response.headers);
+        },
+      );
+      sent.once("error", reject);
+      sent.end(body);
+    });
+    expect(answer["set-cookie"]?.[0]).toMatch(/; Secure$/);
+  });
+
+  test("keeps a connection for the next request", async () => {
+    const served = await Served.open(harness());
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const ports = new Set<number | undefined>();
+    for (const path of ["/v1/health", "/v1/nowhere", "/v1/health"]) {
+      const { response } = await begin(served.address, "GET", path, { agent });
+      ports.add(response.socket.localPort);
+      for await (const _ of response);
+    }
+    expect(ports.size).toBe(1);
+  });
+
+  test("holds as many connections as it may, and no more", async () => {
+    const served = await Served.open(harness(), { limits: { maxConnections: 2 } });
+    const agents = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })];
+    onTestFinished(() => agents.forEach((agent) => void agent.destroy()));
+    for (const agent of agents) await ask(served.address, "GET", "/v1/health", { agent });
+    await expect(ask(served.address, "GET", "/v1/health")).rejects.toThrow();
+  });
+});

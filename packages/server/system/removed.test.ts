@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { ask } from "./fixtures/ask.ts";
+import { harnessForAll, Served } from "./fixtures/home.ts";
+
+const harness = harnessForAll();
+
+const GONE = {
+  type: "urn:reins:problem:gone",
+  title: "Gone",
+  status: 410,
+  detail: "v1 API removed; use /v1",
+  code: "gone",
+};
+
+const REMOVED: readonly [method: string, path: string][] = [
+  ["POST", "/v1/sessions/s1"],
+  ["POST", "/v1/sessions/s1/messages"],
+  ["POST", "/v1/sessions/s1/messages/stream"],
+  ["POST", "/v1/sessions/s1/terminate"],
+  ["GET", "/v1/sessions/s1/events"],
+  ["GET", "/v1/sessions/s1/events/sse"],
+  ["POST", "/v1/sessions/s1/permissions/p1/reply"],
+  ["POST", "/v1/sessions/s1/questions/q1/reply"],
+  ["POST", "/v1/sessions/s1/questions/q1/reject"],
+  ["GET", "/v1/agents/claude/models"],
+  ["GET", "/v1/agents/claude/modes"],
+];
+
+test.each(REMOVED)("%s %s is gone, whatever comes along", async (method, path) => {
+  const served = await Served.open(harness());
+  const bodies = method === "GET" ? [undefined] : [undefined, {}, "not json", "x".repeat(2_000_000)];
+  for (const body of bodies) {
+    const answer = await served.ask(method, path, { body });
+    expect([answer.status, answer.headers["content-type"], answer.body]).toEqual([
+      410,
+      "application/problem+json",
+      GONE,
+    ]);
+  }
+  const odd = await served.ask(method, `${path}?x=1`, { headers: { "content-type": "text/plain" } });
+  expect(odd.body).toEqual(GONE);
+  expect((await ask(served.address, method, path)).status).toBe(401);
+});
+
+test("other methods there are not, and never were, anything", async () => {
+  const served = await Served.open(harness());
+  expect((await served.ask("GET", "/v1/sessions/s1/messages")).status).toBe(404);
+  expect((await served.ask("DELETE", "/v1/agents/claude/models")).status).toBe(404);
+});
+
+test.each([
+  ["GET", "/opencode"],
+  ["GET", "/opencode/session"],
+  ["POST", "/opencode/session/s1/message"],
+  ["DELETE", "/opencode/session/s1"],
+])("%s %s is not there yet", async (method, path) => {
+  const served = await Served.open(harness());
+  const answer = await served.ask(method, path);
+  expect(answer).toMatchObject({ status: 501, body: { code: "not_implemented", status: 501 } });
+  expect(answer.headers["content-type"]).toBe("application/problem+json");
+});

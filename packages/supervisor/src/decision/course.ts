@@ -1,0 +1,67 @@
+import type { ControlEvent, DecisionInput, PolicyVerdict, RuleVerdict, Subject } from "@reins/policy";
+import type { Change } from "@reins/store";
+import type { Approval } from "../approvals/approvals.ts";
+import type { Use } from "../limits/usage.ts";
+import type { Standing } from "./standing.ts";
+import type { ModifiedFrom } from "./verdict-record.ts";
+import type { Setting } from "./workplace.ts";
+
+/** What somebody wants to do: who, what, where. */
+export interface Asked {
+  readonly event: ControlEvent;
+  readonly subject: Subject;
+  readonly setting: Setting;
+}
+
+/** One decision on its way: what it is about and what has been settled so far. */
+export class Course {
+  /** As the agent sent it. */
+  readonly asked: Asked;
+  readonly standing: Standing;
+  /** As it would be done, which is not how it was sent if a rule modified it. */
+  event: ControlEvent;
+  input: DecisionInput;
+  /** What the policy itself says to the input. */
+  said: PolicyVerdict;
+  verdict: PolicyVerdict;
+  /** The rule, limit or harness that settled it. */
+  rule: string | undefined;
+  /** Where a rule modified it: what it was, and the arguments to act with instead. */
+  modified: { readonly from: ModifiedFrom; readonly arguments: unknown } | undefined;
+  uses: readonly Use[] = [];
+  approval: Approval | undefined;
+  /** What is to be committed with the verdict. */
+  readonly changes: Change<unknown>[] = [];
+  readonly remarks: string[] = [];
+
+  constructor(asked: Asked, standing: Standing, input: DecisionInput) {
+    this.asked = asked;
+    this.standing = standing;
+    this.event = asked.event;
+    this.input = input;
+    this.said = standing.policy.decide(input);
+    this.verdict = this.said;
+    this.rule = this.said.rule;
+  }
+
+  /** Goes on as what a rule made of it. */
+  become(modified: NonNullable<Course["modified"]>, event: ControlEvent, input: DecisionInput): void {
+    this.modified = modified;
+    this.event = event;
+    this.input = input;
+    this.said = this.standing.policy.decide(input);
+  }
+
+  /** Puts another verdict in the place of the one that stands. */
+  settle(verdict: RuleVerdict, reason: string, rule: string | undefined): void {
+    const { patch: _, ...rest } = this.verdict;
+    this.verdict = { ...rest, verdict, reason };
+    this.rule = rule;
+  }
+
+  /** What it comes to. Whoever allowed what a rule modified allowed it as modified, and saw no more than that. */
+  get outcome(): RuleVerdict {
+    const { verdict } = this.verdict;
+    return this.modified && verdict === "allowed" ? "modify" : verdict;
+  }
+}

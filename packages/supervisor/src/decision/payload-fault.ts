@@ -1,0 +1,16 @@
+import { isModest } from "@reins/policy";
+
+/** Why nobody can judge by a payload what would be done; `undefined` when one can. */
+export function payloadFault(payload: unknown): string | undefined {
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload))
+    return "the payload is no object";
+  if (!isModest(payload)) return "the payload is too large, or nested too deep";
+  return isWellFormed(payload) ? undefined : "the payload holds half of a surrogate pair, which is no text";
+}
+
+/** Whether all texts in a value are; it is known not to be nested deep. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([name, member]) => name.isWellFormed() && isWellFormed(member));
+}

@@ -1,0 +1,186 @@
+import { randomUUID } from "node:crypto";
+import { open, realpath, rename, rm, stat } from "node:fs/promises";
+import type { Ledger } from "@reins/ledger";
+import { blake3Hex, RosterEntry } from "@reins/policy";
+import { z } from "zod";
+import { AgentName, read } from "../identity/names.ts";
+import { DEFAULT_TENANT, isAdmin, type Principal } from "../identity/principal.ts";
+import { SupervisorError } from "../supervisor-error.ts";
+import { policyFiles, readIfThere } from "./policy-home.ts";
+import type { PolicyKeeper } from "./policy-keeper.ts";
+import { rosterDraft } from "./roster-entry.ts";
+
+/** What a roster file needs. */
+export interface RosterFileOptions {
+  readonly home: string;
+  readonly ledger: Pick<Ledger, "record">;
+  readonly policies: Pick<PolicyKeeper, "refresh">;
+}
+
+const LONGEST_LINE = 65_536;
+const MOST_BYTES = 8 * 1024 * 1024;
+const MOST_ATTEMPTS = 5;
+
+const Word = z.string().min(1).max(64);
+/** Its text goes into prompts, so it lies below the home: no other file may come to be read by naming it here. */
+const MandatePath = z
+  .string()
+  .max(512)
+  .regex(/^(?!.*(?:^|\/)\.\.?(?:\/|$))[\w.-][\w./ -]*$/, "a path below the home, such as mandates/reed.md");
+
+const Written = z.looseObject({
+  session_id: AgentName,
+  kind: Word.optional(),
+  state: Word.optional(),
+  mandate: MandatePath.optional(),
+});
+
+/** Unlike the others it leaves members in their order. */
+const Members = z.record(z.string(), z.unknown());
+
+/** A roster about to be written: its text, and the line that differs. */
+interface Rewritten {
+  readonly text: string;
+  readonly before: RosterEntry | undefined;
+  readonly after: RosterEntry;
+}
+
+/**
+ * Changes `agent-roster.jsonl` a line at a time: the others stay as they are, byte for byte, and so do members of a line
+ * that nobody here knows. The change stands in the ledger before it counts.
+ */
+export class RosterFile {
+  readonly #options: RosterFileOptions;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: RosterFileOptions) {
+    this.#options = options;
+  }
+
+  /** Puts an agent on the roster. */
+  add(given: unknown, by: Principal): Promise<RosterEntry> {
+    return this.#change(by, (text) => {
+      const after = checked(given);
+      if (lastLineOf(text, after.session_id))
+        throw new SupervisorError("conflict", `${after.session_id} is on the roster already`);
+      const start = text === "" || text.endsWith("\n") ? text : `${text}\n`;
+      return { text: `${start}${lineOf(after)}\n`, before: undefined, after };
+    });
+  }
+
+  /** Changes what is named of an agent and leaves the rest; `null` takes a member out. */
+  set(agent: string, change: Readonly<Record<string, unknown>>, by: Principal): Promise<RosterEntry> {
+    return this.#change(by, (text) => {
+      const found = lastLineOf(text, agent);
+      if (!found) throw new SupervisorError("not_found", `${agent} is not on the roster`);
+      const members = Object.entries({ ...found.entry, ...change }).filter(([, value]) => value !== null);
+      const after = checked(Object.fromEntries(members));
+      if (after.session_id !== agent) throw new SupervisorError("invalid", "an agent keeps its id");
+      const lines = text.split("\n");
+      lines[found.index] = lineOf(after);
+      return { text: lines.join("\n"), before: found.entry, after };
+    });
+  }
+
+  /** One after the other: each begins from what the one before left. */
+  #change(by: Principal, rewrite: (text: string) => Rewritten): Promise<RosterEntry> {
+    if (!isAdmin(by) || by.tenant !== DEFAULT_TENANT)
+      return Promise.reject(
+        new SupervisorError(
+          "forbidden",
+          "all tenants share the roster: it takes an admin of the default one",
+        ),
+      );
+    const changed = this.#last.then(() => this.#untilAlone(by, rewrite));
+    this.#last = changed.catch(() => undefined);
+    return changed;
+  }
+
+  /** Tries again from what is there now, when somebody else wrote meanwhile. */
+  async #untilAlone(by: Principal, rewrite: (text: string) => Rewritten): Promise<RosterEntry> {
+    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
+      const path = await this.#path();
+      const text = (await readIfThere(path))?.toString("utf8") ?? "";
+      const rewritten = rewrite(text);
+      if (rewritten.text === text) return rewritten.after;
+      if (Buffer.byteLength(rewritten.text) > MOST_BYTES)
+        throw new SupervisorError("invalid", "the roster would become too large");
+      if (await this.#replace(path, text, rewritten, by)) {
+        await this.#options.policies.refresh();
+        return rewritten.after;
+      }
+    }
+    throw new SupervisorError("conflict", "somebody else keeps changing the roster; try again");
+  }
+
+  /** Says whether the file was still the one that the change was made from. */
+  async #replace(path: string, text: string, rewritten: Rewritten, by: Principal): Promise<boolean> {
+    const fresh = `${path}.${randomUUID()}`;
+    try {
+      const file = await open(fresh, "wx", 0o600);
+      try {
+        await file.writeFile(rewritten.text);
+        await file.chmod(await modeOf(path));
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      const roster_hash = blake3Hex(rewritten.text);
+      if (!(await isStill(path, text))) return false;
+      await this.#options.ledger.record([rosterDraft(by, { ...rewritten, roster_hash })]);
+      // Once more, so that somebody who wrote while it was recorded loses nothing.
+      if (!(await isStill(path, text))) return false;
+      await rename(fresh, path);
+      return true;
+    } finally {
+      await rm(fresh, { force: true });
+    }
+  }
+
+  /** The file itself, wherever a link leads. */
+  async #path(): Promise<string> {
+    const { roster } = policyFiles(this.#options.home, DEFAULT_TENANT);
+    return realpath(roster).catch(() => roster);
+  }
+}
+
+/** An entry that may be written, its members in the order in which they came. */
+function checked(given: unknown): RosterEntry {
+  const { session_id } = read(Written, given);
+  return { ...Members.parse(given), session_id };
+}
+
+function lineOf(entry: RosterEntry): string {
+  const line = JSON.stringify(entry);
+  if (line.length <= LONGEST_LINE && line.isWellFormed()) return line;
+  throw new SupervisorError("invalid", `a line of the roster has at most ${LONGEST_LINE} characters`);
+}
+
+/** The line that counts about an agent: the last. */
+function lastLineOf(text: string, agent: string): { index: number; entry: RosterEntry } | undefined {
+  const lines = text.split("\n").map((line, index) => ({ index, entry: entryIn(line) }));
+  for (const { index, entry } of lines.reverse()) if (entry?.session_id === agent) return { index, entry };
+  return undefined;
+}
+
+function entryIn(line: string): RosterEntry | undefined {
+  try {
+    const entry: unknown = JSON.parse(line);
+    return { ...Members.parse(entry), session_id: RosterEntry.parse(entry).session_id };
+  } catch {
+    return undefined;
+  }
+}
+
+async function isStill(path: string, text: string): Promise<boolean> {
+  return ((await readIfThere(path))?.toString("utf8") ?? "") === text;
+}
+
+/** A new file is for this user only; one that is there stays as open as it is. */
+async function modeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).mode & 0o777;
+  } catch {
+    return 0o600;
+  }
+}

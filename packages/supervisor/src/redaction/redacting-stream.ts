@@ -1,0 +1,186 @@
+import { CONTEXT, type Format } from "./format.ts";
+import { MARK } from "./mark.ts";
+import { Spans } from "./spans.ts";
+import { suits, type TriggerEnd, Triggers } from "./triggers.ts";
+
+/** A place at which a format may still find a secret. */
+interface Candidate {
+  readonly format: Format;
+  start: number;
+  at: number;
+  from: number | undefined;
+  hide: number | undefined;
+}
+
+/**
+ * Redacts a text that arrives in pieces, also across their borders. It holds back what may still become a secret, which
+ * is little, and nothing at all of most texts.
+ */
+export class RedactingStream {
+  readonly #triggers: Triggers;
+  readonly #spans = new Spans();
+  /** What has been shown and may still be looked back at, then what is held. */
+  #text = "";
+  #shown = 0;
+  #scanned = 0;
+  #row = Triggers.START;
+  #candidates: Candidate[] = [];
+  /** Where the mark shown last ends, if nothing has been shown since. */
+  #marked = -1;
+  /** Where secrets end that are known to the letter: what follows one begins a word. */
+  #ends: number[] = [];
+  #effort = 0;
+
+  /** Made by a `Redactor`. */
+  constructor(triggers: Triggers) {
+    this.#triggers = triggers;
+  }
+
+  /** How many characters are held back. */
+  get held(): number {
+    return this.#text.length - this.#shown;
+  }
+
+  /** How many characters were looked at so far, each as often as it was. */
+  get effort(): number {
+    return this.#effort + this.#spans.effort;
+  }
+
+  /** Takes the next piece, and gives what may be shown by now. */
+  push(piece: string): string {
+    if (piece === "") return "";
+    if (this.#isQuiet && this.#passes(piece)) return piece.toWellFormed();
+    this.#forget();
+    this.#text += piece;
+    this.#look(false);
+    return this.#show(this.#decided());
+  }
+
+  /** Gives what is held, since nothing has come for a while. What has begun like a secret is hidden; the text may go on. */
+  flush(): string {
+    if (this.held === 0) return "";
+    for (const { hide } of this.#candidates)
+      if (hide !== undefined && hide < this.#text.length)
+        this.#spans.add(hide, this.#text.length, undefined, this.#text, false);
+    return this.#show(this.#text.length - halfCharacter(this.#text));
+  }
+
+  /** Gives what is held, since the text is over. What comes next is another text. */
+  end(): string {
+    this.#look(true);
+    const shown = this.#show(this.#text.length);
+    this.#text = "";
+    this.#shown = 0;
+    this.#scanned = 0;
+    this.#row = Triggers.START;
+    this.#marked = -1;
+    this.#ends = [];
+    return shown;
+  }
+
+  get #isQuiet(): boolean {
+    return (
+      this.#candidates.length === 0 &&
+      this.#spans.isEmpty &&
+      this.#ends.length === 0 &&
+      this.#shown === this.#text.length
+    );
+  }
+
+  /** Whether a piece holds nothing of interest. Only then is it taken. */
+  #passes(piece: string): boolean {
+    const row = this.#triggers.pass(piece, this.#row);
+    if (row === undefined || this.#triggers.heldAt(row) > 0 || halfCharacter(piece) > 0) return false;
+    this.#effort += piece.length;
+    this.#row = row;
+    this.#text = piece.length >= CONTEXT ? piece : (this.#text + piece).slice(-CONTEXT);
+    this.#shown = this.#text.length;
+    this.#scanned = this.#shown;
+    this.#marked = -1;
+    return true;
+  }
+
+  /** Looks at what is new: what was open, what begins, what goes on. */
+  #look(final: boolean): void {
+    this.#candidates = this.#candidates.filter((candidate) => this.#staysOpen(candidate, final));
+    const { length } = this.#text;
+    this.#effort += length - this.#scanned;
+    this.#row = this.#triggers.scan(this.#text, this.#scanned, this.#row, (trigger, at) =>
+      this.#begin(trigger, at, final),
+    );
+    this.#scanned = length;
+    this.#ends = this.#ends.filter((end) => end > length - this.#triggers.longest);
+    this.#spans.extend(this.#text, final);
+  }
+
+  #begin({ format, length }: TriggerEnd, at: number, final: boolean): void {
+    const start = at - length;
+    if (!suits(format, this.#ends.includes(start) ? Number.NaN : this.#text.charCodeAt(start - 1))) return;
+    const candidate = { format, start, at, from: undefined, hide: undefined };
+    if (this.#staysOpen(candidate, final)) this.#candidates.push(candidate);
+  }
+
+  /** Has a format look; whether it has to look again. */
+  #staysOpen(candidate: Candidate, final: boolean): boolean {
+    const { format, start, at } = candidate;
+    this.#effort += Math.min(format.reach, this.#text.length - at) + 1;
+    const reading = format.read(this.#text, start, at, final);
+    if (reading.is === "open") {
+      candidate.from = reading.from;
+      candidate.hide = reading.hide;
+      return !final;
+    }
+    if (reading.is === "no") return false;
+    this.#spans.add(reading.from, reading.to, reading.rest, this.#text, final);
+    if (format.hidesTrigger) this.#ends.push(reading.to);
+    return false;
+  }
+
+  /** Up to where it is known what is secret and what is not. */
+  #decided(): number {
+    const { length } = this.#text;
+    let decided = length - Math.max(this.#triggers.heldAt(this.#row), halfCharacter(this.#text));
+    for (const { from } of this.#candidates) decided = Math.min(decided, from ?? length);
+    return Math.max(this.#shown, this.#spans.known(decided));
+  }
+
+  #show(limit: number): string {
+    let shown = "";
+    for (const { from, to } of this.#spans.between(this.#shown, limit)) {
+      shown += this.#text.slice(this.#shown, from);
+      if (from !== this.#marked) shown += MARK;
+      this.#shown = to;
+      this.#marked = to;
+    }
+    shown += this.#text.slice(this.#shown, limit);
+    this.#shown = limit;
+    this.#forget();
+    return shown.toWellFormed();
+  }
+
+  /** Drops what nobody will look back at. */
+  #forget(): void {
+    let base = this.#shown;
+    for (const { start } of this.#candidates) base = Math.min(base, start);
+    base = Math.max(0, this.#spans.known(base) - CONTEXT);
+    this.#spans.forget(this.#shown, base);
+    if (base === 0) return;
+    this.#text = this.#text.slice(base);
+    this.#shown -= base;
+    this.#scanned -= base;
+    this.#marked -= base;
+    this.#ends = this.#ends.map((end) => end - base);
+    for (const candidate of this.#candidates) {
+      candidate.start -= base;
+      candidate.at -= base;
+      if (candidate.from !== undefined) candidate.from -= base;
+      if (candidate.hide !== undefined) candidate.hide -= base;
+    }
+  }
+}
+
+/** 1 if a text ends in the middle of a character. */
+function halfCharacter(text: string): 0 | 1 {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last < 0xdc00 ? 1 : 0;
+}

@@ -1,0 +1,124 @@
+import { isSecretMember } from "./formats/assignment/member.ts";
+import { configuredFormats } from "./formats/configured.ts";
+import { KNOWN_FORMATS } from "./formats/known.ts";
+import { patternFormat } from "./formats/pattern-format.ts";
+import { MARK } from "./mark.ts";
+import { RedactingStream } from "./redacting-stream.ts";
+import { Triggers } from "./triggers.ts";
+
+/** What a redactor looks for besides the formats that everybody knows. */
+export interface RedactorOptions {
+  /** Secrets known to the letter: the values of credential variables, our own tokens. */
+  readonly values?: readonly string[];
+  /** Formats of one's own; `readPattern` says how a pattern is written. */
+  readonly extra?: readonly { readonly name: string; readonly pattern: string }[];
+}
+
+/** How a text ends: `end` if that is all of it, `cut` if there may be more that is not seen. */
+export type Ending = "end" | "cut";
+
+/** Deeper than anything is nested that somebody will read. */
+const DEEPEST = 256;
+
+/** Takes secrets out of what is kept or shown. Made once from known formats and configured values; it never changes. */
+export class Redactor {
+  readonly #triggers: Triggers;
+
+  private constructor(triggers: Triggers) {
+    this.#triggers = triggers;
+  }
+
+  /** A redactor for the known formats, and what the options add to them. */
+  static create({ values = [], extra = [] }: RedactorOptions = {}): Redactor {
+    return new Redactor(
+      new Triggers([...configuredFormats(values), ...extra.map(patternFormat), ...KNOWN_FORMATS]),
+    );
+  }
+
+  /** For a text that arrives in pieces. */
+  stream(): RedactingStream {
+    return new RedactingStream(this.#triggers);
+  }
+
+  /** A whole text, well-formed and without its secrets. */
+  text(text: string, ending: Ending = "end"): string {
+    if (this.#triggers.pass(text, Triggers.START) !== undefined) return text.toWellFormed();
+    const stream = this.stream();
+    const shown = stream.push(text);
+    return shown + (ending === "end" ? stream.end() : stream.flush());
+  }
+
+  /** A value of JSON, its strings and names well-formed and without secrets. The same value if there are none. */
+  value(value: unknown, ending: Ending = "end"): unknown {
+    return this.#value(value, ending, 0);
+  }
+
+  #value(value: unknown, ending: Ending, depth: number): unknown {
+    if (typeof value === "string") return this.text(value, ending);
+    if (typeof value !== "object" || value === null) return value;
+    if (depth === DEEPEST) return MARK;
+    if (Array.isArray(value)) return this.#list(value, ending, depth);
+    return isObject(value) ? this.#object(value, ending, depth) : value;
+  }
+
+  #list(list: readonly unknown[], ending: Ending, depth: number): readonly unknown[] {
+    let changed: unknown[] | undefined;
+    for (let index = 0; index < list.length; index += 1) {
+      const item = list[index];
+      const shown = isSecretArgument(list[index - 1], item, ending) ? MARK : this.#value(item, ending, depth + 1);
+      if (shown === item) continue;
+      changed ??= [...list];
+      changed[index] = shown;
+    }
+    return changed ?? list;
+  }
+
+  #object(object: JsonObject, ending: Ending, depth: number): JsonObject {
+    const names = Object.keys(object);
+    for (const name of names) {
+      if (this.text(name) === name && this.#member(object, name, ending, depth) === object[name]) continue;
+      const shown = new Map<string, unknown>();
+      for (const each of names)
+        shown.set(unusedName(shown, this.text(each)), this.#member(object, each, ending, depth));
+      return Object.fromEntries(shown);
+    }
+    return object;
+  }
+
+  #member(object: JsonObject, name: string, ending: Ending, depth: number): unknown {
+    const member = object[name];
+    if (typeof member !== "string") return this.#value(member, ending, depth + 1);
+    if (isSecretMember(nameFor(object, name), member, ending === "end")) return MARK;
+    return name === "data" && isPicture(object, member) ? member : this.text(member, ending);
+  }
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+function isObject(value: object): value is JsonObject {
+  return !Array.isArray(value);
+}
+
+/** Whether it is what follows `--password` in a list of arguments. */
+function isSecretArgument(option: unknown, argument: unknown, ending: Ending): boolean {
+  if (typeof option !== "string" || typeof argument !== "string" || !option.startsWith("--")) return false;
+  return isSecretMember(option, argument, ending === "end");
+}
+
+/** The name a member goes by; of `{name: "API_TOKEN", value: "…"}`, as headers and variables are given, `API_TOKEN`. */
+function nameFor(object: JsonObject, member: string): string {
+  if (member !== "value") return member;
+  const name = object.name ?? object.key;
+  return typeof name === "string" ? name : member;
+}
+
+/** The bytes of a picture or a sound, in which a look for formats finds nothing but chance. */
+function isPicture({ type }: JsonObject, data: string): boolean {
+  return (type === "image" || type === "audio") && /^[A-Za-z0-9+/]*=*$/.test(data);
+}
+
+function unusedName(used: ReadonlyMap<string, unknown>, name: string): string {
+  let unused = name;
+  for (let number = 2; used.has(unused); number += 1) unused = `${name} ${number}`;
+  return unused;
+}

@@ -1,0 +1,117 @@
+import type { Rest } from "./format.ts";
+
+/** How far the rest of secrets goes on, from wherever between `from` and `to` one looks. */
+interface Run {
+  readonly rest: Rest;
+  from: number;
+  to: number;
+  /** Whether it ends at `to`, or may go on beyond it. */
+  over: boolean;
+}
+
+interface Span {
+  from: number;
+  to: number;
+  run: Run | undefined;
+}
+
+/** The parts of a text that are secret, as far as they are known. They may overlap. */
+export class Spans {
+  /** The run walked last, by its rest: what was walked once is not walked again. */
+  readonly #walked = new Map<Rest, Run>();
+  #open: Run[] = [];
+  #spans: Span[] = [];
+  #effort = 0;
+
+  /** How many characters were looked at. */
+  get effort(): number {
+    return this.#effort;
+  }
+
+  /** Whether there is none that matters still. */
+  get isEmpty(): boolean {
+    return this.#spans.length === 0;
+  }
+
+  /** Adds a part, and follows it as far as it goes on. */
+  add(from: number, to: number, rest: Rest | undefined, text: string, final: boolean): void {
+    const run = rest && this.#follow(rest, to, text, final);
+    const before = this.#spans.findLastIndex((span) => span.from <= from);
+    const holder = this.#spans[before];
+    if (holder && (run ? holder.run === run : to <= endOf(holder))) return;
+    this.#spans.splice(before + 1, 0, { from, to, run });
+  }
+
+  /** Follows what may go on into new text. */
+  extend(text: string, final: boolean): void {
+    for (const run of this.#open) this.#walk(run, text, final);
+    this.#open = this.#open.filter(({ over }) => !over);
+  }
+
+  /** Up to where it is known what is secret. */
+  known(limit: number): number {
+    return this.#open.reduce((known, { to }) => Math.min(known, to), limit);
+  }
+
+  /** The parts between two indexes, in order and apart from each other. */
+  *between(from: number, to: number): Generator<{ from: number; to: number }> {
+    let done = from;
+    for (const span of this.#spans) {
+      const begin = Math.max(span.from, done);
+      if (begin >= to) return;
+      const end = Math.min(endOf(span), to);
+      if (end <= begin) continue;
+      yield { from: begin, to: end };
+      done = end;
+    }
+  }
+
+  /** Forgets what lies before an index, and counts the indexes of the others from `base` on. */
+  forget(before: number, base: number): void {
+    this.#walked.clear();
+    for (const run of this.#open) {
+      this.#walked.set(run.rest, run);
+      run.from -= base;
+      run.to -= base;
+    }
+    const kept: Span[] = [];
+    for (const { from, to, run } of this.#spans) {
+      if (run && !run.over) kept.push({ from: from - base, to: to - base, run });
+      else if (Math.max(to, run?.to ?? 0) > before)
+        kept.push({ from: from - base, to: Math.max(to, run?.to ?? 0) - base, run: undefined });
+    }
+    this.#spans = kept;
+  }
+
+  #follow(rest: Rest, from: number, text: string, final: boolean): Run {
+    const walked = this.#walked.get(rest);
+    if (walked && walked.from <= from && from <= walked.to) return walked;
+    const run = { rest, from, to: from, over: false };
+    this.#walk(run, text, final, walked?.from);
+    if (walked && run.to === walked.from && !run.over) {
+      walked.from = from;
+      return walked;
+    }
+    this.#walked.set(rest, run);
+    if (!run.over) this.#open.push(run);
+    return run;
+  }
+
+  #walk(run: Run, text: string, final: boolean, until?: number): void {
+    while (run.to < text.length && run.to !== until) {
+      this.#effort += 1;
+      const goesOn = run.rest.goesOn(text, run.to, final);
+      if (goesOn === undefined) return;
+      if (!goesOn) {
+        run.over = true;
+        return;
+      }
+      run.to += 1;
+    }
+    if (final && run.to === text.length) run.over = true;
+  }
+}
+
+function endOf({ to, run }: Span): number {
+  return Math.max(to, run?.to ?? 0);
+}

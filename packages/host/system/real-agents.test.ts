@@ -1,11 +1,14 @@
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { membersOf } from "../src/acp/message.ts";
-import { runCommand, writeFile } from "../src/model/intent.ts";
+import { callMcpTool, runCommand, writeFile } from "../src/model/intent.ts";
 import { scene, scenes } from "../src/model/script.ts";
-import { attempt, reply, say } from "../src/model/step.ts";
+import { attempt, hold, reply, say } from "../src/model/step.ts";
 import { textIn } from "./fixtures/home.ts";
 import { openRealAgent, REAL_AGENTS, verdictsIn } from "./fixtures/real-agents.ts";
+
+const LAB = fileURLToPath(new URL("./fixtures/mcp/lab-stdio.ts", import.meta.url));
 
 describe.each(REAL_AGENTS)("%s", (agent) => {
   test("answers", async () => {
@@ -71,5 +74,58 @@ describe.each(REAL_AGENTS)("%s", (agent) => {
     expect((await verdictsIn(real)).map((verdict) => verdict.split(" ").at(-1))).toEqual(["allowed"]);
     const results = await real.entries("tool_result");
     expect(results.map(({ tags }) => tags)).toEqual([["completed"]]);
+  });
+
+  test("stops when it is told to", async () => {
+    const never = new Promise(() => undefined);
+    const script = scenes(scene("LONG", reply(say("Well, "), hold(never))));
+    const real = await openRealAgent(agent, { script });
+    const id = await real.begin();
+    const turn = real.prompt(id, "LONG story");
+    await expect.poll(() => real.client.said.join("")).toContain("Well");
+    await real.client.connection.notification("session/cancel", { sessionId: id });
+    expect(await turn).toMatchObject({ stopReason: "cancelled" });
+  });
+
+  test("calls a tool of an MCP server, which the harness performs after one verdict", async () => {
+    const real = await openRealAgent(agent, {
+      script: scenes(scene("ECHO", reply(attempt(callMcpTool("lab", "echo", { text: "heather" }))))),
+    });
+    const asked: string[] = [];
+    real.state.person = (params) => {
+      asked.push(String(membersOf(params.toolCall).name));
+      return "allow_once";
+    };
+    const server = { name: "lab", command: process.execPath, args: [LAB], env: [] };
+    const id = await real.begin({ mcpServers: [server] });
+    await real.prompt(id, "ECHO it");
+    expect(asked).toEqual(["mcp/start", "mcp:lab/echo"]);
+    expect(await verdictsIn(real)).toEqual(["mcp/start allowed", "mcp:lab/echo allowed"]);
+    const results = await real.entries("tool_result");
+    expect(results.map(({ target, tags }) => [target, tags])).toEqual([["mcp:lab/echo", ["completed"]]]);
+    expect(JSON.stringify(real.model.requests.at(-1)?.conversation)).toContain("heather");
+  });
+
+  test("goes on after it was killed, and knows what was said", async () => {
+    const real = await openRealAgent(agent, {
+      script: scenes(
+        scene("REMEMBER", reply(say("The word is heather."))),
+        scene("RECALL", reply(say("As I said."))),
+      ),
+    });
+    const id = await real.begin();
+    await real.prompt(id, "REMEMBER this");
+    const [running] = await real.hub.running();
+    if (!running) throw new Error("no agent runs");
+    process.kill(running.process.pid, "SIGKILL");
+    await running.process.exited;
+    await real.prompt(id, "RECALL it");
+    expect(real.client.said.join("")).toContain("As I said.");
+    const recalled = real.model.requests.filter(({ conversation }) =>
+      JSON.stringify(conversation).includes("RECALL"),
+    );
+    expect(JSON.stringify(recalled.map(({ conversation }) => conversation))).toContain(
+      "The word is heather.",
+    );
   });
 });

@@ -1,5 +1,6 @@
-import { type Approval, actorOf } from "@reins/supervisor";
+import { type Approval, actorOf, type Harness } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
+import type { Clients } from "./clients.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { Offer } from "./judge.ts";
@@ -15,8 +16,18 @@ const DECISIONS: Readonly<Record<string, "allow_once" | "allow_always" | "deny" 
   reject_always: "deny",
 };
 
+/** What an offer needs: whoever is asked, and where the answer goes. */
+export interface OfferContext<Session> {
+  readonly harness: Pick<Harness, "approvals">;
+  readonly clients: (session: Session) => Clients;
+}
+
 /** Puts a question to the clients of a session as the agent asked it, and what they choose to the approval. */
-export function offerRequest(context: GovernorContext, session: GovernedSession, params: JsonObject): Offer {
+export function offerRequest<Session extends { readonly id: string }>(
+  context: OfferContext<Session>,
+  session: Session,
+  params: JsonObject,
+): Offer {
   return async (approval, signal) => {
     const offered = {
       ...params,

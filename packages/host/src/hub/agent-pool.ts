@@ -9,12 +9,18 @@ export interface AgentPoolOptions {
   readonly clients: (session: GovernedSession) => Clients;
   /** Told when an agent has gone, with why. */
   readonly onGone: (agent: HostedAgent, reason: Error) => void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }
 
 /** Agents that run: one for each agent and principal, shared by their sessions, never by two principals. */
 export class AgentPool {
   readonly #options: AgentPoolOptions;
   readonly #agents = new Map<string, Promise<HostedAgent>>();
+  /** When each was last wanted. */
+  readonly #wanted = new WeakMap<HostedAgent, number>();
+  readonly #keys = new WeakMap<HostedAgent, string>();
+  readonly #ending = new WeakSet<HostedAgent>();
   #closed = false;
 
   constructor(options: AgentPoolOptions) {
@@ -22,8 +28,41 @@ export class AgentPool {
   }
 
   /** The agent of a principal, started if it does not run. */
-  acquire(agent: string, principal: Principal): Promise<HostedAgent> {
-    if (this.#closed) return Promise.reject(new Error("Reins is stopping"));
+  async acquire(agent: string, principal: Principal): Promise<HostedAgent> {
+    if (this.#closed) throw new Error("Reins is stopping");
+    const acquired = await this.#acquire(agent, principal);
+    this.#wanted.set(acquired, this.#options.now());
+    return acquired;
+  }
+
+  /** When an agent was last wanted, in milliseconds since 1970. */
+  wanted(agent: HostedAgent): number {
+    return this.#wanted.get(agent) ?? 0;
+  }
+
+  /** The agents that run now. */
+  async running(): Promise<readonly HostedAgent[]> {
+    const settled = await Promise.allSettled(this.#agents.values());
+    return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  }
+
+  /** Ends one that is not needed now; whoever needs it later gets a new one. */
+  async end(agent: HostedAgent, reason: string): Promise<void> {
+    const key = this.#keys.get(agent);
+    if (key !== undefined) this.#agents.delete(key);
+    this.#ending.add(agent);
+    await agent.stop(reason);
+  }
+
+  /** Ends all of them. */
+  async close(reason: string): Promise<void> {
+    this.#closed = true;
+    const agents = await this.running();
+    for (const agent of agents) this.#ending.add(agent);
+    await Promise.all(agents.map((agent) => agent.stop(reason)));
+  }
+
+  #acquire(agent: string, principal: Principal): Promise<HostedAgent> {
     const key = JSON.stringify([principal.tenant, principal.id, agent]);
     const known = this.#agents.get(key);
     if (known) return known;
@@ -33,26 +72,20 @@ export class AgentPool {
     return starting;
   }
 
-  /** The agents that run now. */
-  async running(): Promise<readonly HostedAgent[]> {
-    const settled = await Promise.allSettled(this.#agents.values());
-    return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-  }
-
-  /** Ends all of them. */
-  async close(reason: string): Promise<void> {
-    this.#closed = true;
-    await Promise.all((await this.running()).map((agent) => agent.stop(reason)));
-  }
-
   async #start(key: string, id: string, principal: Principal): Promise<HostedAgent> {
     const { host, clients, onGone } = this.#options;
     const agent = await host.start(id, { principal, from: "acp", clients, showReplays: false });
-    agent.governor.signal.addEventListener("abort", () => {
-      this.#agents.delete(key);
+    this.#keys.set(agent, key);
+    const gone = () => {
+      // One that was started in its place meanwhile stays.
+      if (this.#agents.get(key) === starting) this.#agents.delete(key);
+      if (this.#ending.has(agent)) return;
       const { reason } = agent.governor.signal;
       onGone(agent, reason instanceof Error ? reason : new Error(String(reason)));
-    });
+    };
+    const starting = this.#agents.get(key);
+    if (agent.governor.signal.aborted) gone();
+    else agent.governor.signal.addEventListener("abort", gone, { once: true });
     return agent;
   }
 }

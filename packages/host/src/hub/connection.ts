@@ -1,18 +1,12 @@
 import type { Principal } from "@reins/supervisor";
 import { type JsonObject, membersOf, type RequestId } from "../acp/message.ts";
-import { RpcError } from "../acp/rpc-error.ts";
-import type { Cursor, Gap, LoggedEvent } from "../log/logged-event.ts";
-import type { Subscription } from "../log/subscription.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import type { Cursor } from "../log/logged-event.ts";
+import { Feed, type Outlet } from "./feed.ts";
 import type { Hub } from "./hub.ts";
 import type { LiveSession } from "./live-session.ts";
-
-/** Where the messages for a client go. */
-export interface Outlet {
-  /** Sends a message; `order` is its place in the log, if it has one. A promise says that there is no room for more. */
-  send(message: JsonObject, order: number | undefined): void | Promise<void>;
-  /** Told when nothing more will come, because the log cannot be followed. */
-  failed(error: unknown): void;
-}
+import { questionIn } from "./question-id.ts";
+import type { SessionClients } from "./session-clients.ts";
 
 /** How a connection is made. */
 export interface ConnectionOptions {
@@ -20,56 +14,78 @@ export interface ConnectionOptions {
   readonly principal: Principal;
   /** The agent of new sessions that name none. */
   readonly agent?: string | undefined;
-  readonly outlet: Outlet;
-  /** For one that comes back: up to where it has seen the log. */
-  readonly from: Cursor;
+  /** Told when it follows a session more, or less. */
+  readonly onFollow?: (() => void) | undefined;
 }
 
-interface Asked {
-  readonly session: LiveSession;
-  readonly key: string;
-}
+/** What became of an answer: it counts, came late, answers nothing that was asked, or something that others were asked. */
+export type Answered = "first" | "late" | "unknown" | "foreign";
 
-/** The name of a notification that says which messages cannot be had any more. */
-export const GAP = "_reins/gap";
+/** How long a session that is told from the beginning waits for somebody to listen. */
+const PATIENCE_MS = 10_000;
 
-/** One client, however it is connected: the sessions it follows, and the questions it was asked. */
+/** One client, however it is connected: the sessions it follows, and the ways by which their messages reach it. */
 export class Connection {
   readonly id: string;
-  readonly principal: Principal;
   agent: string | undefined;
   readonly #hub: Hub;
-  readonly #outlet: Outlet;
-  readonly #subscription: Subscription;
-  readonly #asked = new Map<RequestId, Asked>();
-  readonly #attached = new Map<string, { readonly session: LiveSession; readonly stop: () => void }>();
-  #next = 1;
+  readonly #onFollow: () => void;
+  readonly #feeds = new Set<Feed>();
+  /** The sessions it follows, and the place in the log after which each counts. */
+  readonly #followed = new Map<string, number>();
+  readonly #waiting = new Set<() => void>();
+  #principal: Principal;
+  #closed = false;
 
-  constructor(hub: Hub, { id, principal, agent, outlet, from }: ConnectionOptions) {
+  constructor(hub: Hub, { id, principal, agent, onFollow = () => undefined }: ConnectionOptions) {
     this.id = id;
-    this.principal = principal;
     this.agent = agent;
+    this.#principal = principal;
     this.#hub = hub;
-    this.#outlet = outlet;
-    this.#subscription = hub.log.subscribe(
-      {
-        tenant: principal.tenant,
-        event: (event) => this.#deliver(event, event.order),
-        gap: (session, gap) => void this.#outlet.send(gapMessage(session, gap), undefined),
-        failed: (error) => outlet.failed(error),
-      },
-      from,
-    );
+    this.#onFollow = onFollow;
+  }
+
+  /** Whoever is connected, as of their last request. */
+  get principal(): Principal {
+    return this.#principal;
+  }
+
+  /** Notes what is known now of the same principal. */
+  refresh(principal: Principal): void {
+    this.#principal = principal;
   }
 
   /** The place of the last message that was sent. */
   get position(): number {
-    return this.#subscription.position;
+    return Math.max(0, ...[...this.#feeds].map((feed) => feed.position));
   }
 
   /** The sessions it follows. */
   get sessions(): readonly string[] {
-    return [...this.#attached.keys()];
+    return [...this.#followed.keys()];
+  }
+
+  /** The same, with the place in the log after which each counts. */
+  get following(): ReadonlyMap<string, number> {
+    return this.#followed;
+  }
+
+  /** Brings messages to an outlet from now on: of one session, or of all that it follows. */
+  open(outlet: Outlet, from: Cursor, session?: string): Feed {
+    const { log } = this.#hub;
+    const question = (key: string) => this.#hub.asking(key)?.question(key);
+    const feed = new Feed({ log, reader: this, outlet, from, session, question });
+    if (session === undefined) feed.add(this.#hub.channelOf(this.id), from.order);
+    this.#feeds.add(feed);
+    for (const [followed, after] of this.#followed) this.#bring(feed, followed, Math.max(after, from.order));
+    for (const wake of this.#waiting) wake();
+    return feed;
+  }
+
+  /** Ends a way by which messages came. */
+  shut(feed: Feed): void {
+    feed.close();
+    this.#feeds.delete(feed);
   }
 
   /** Asks, as the client's request. */
@@ -82,104 +98,118 @@ export class Connection {
     return this.#hub.notification(this, method, membersOf(params));
   }
 
-  /** Takes the client's answer; whether it was asked that, and was the first to answer. */
-  answer(id: RequestId, value: unknown): "first" | "late" | "unknown" {
-    return this.#settle(id, ({ session, key }) =>
-      session.clients.answer(key, this.id, { value, by: this.principal }),
-    );
+  /** Takes the client's answer. */
+  answer(id: RequestId, value: unknown): Answered {
+    const by = this.principal;
+    return this.#settle(id, (clients, key) => clients.answer(key, this.id, { value, by }));
   }
 
   /** Takes the client's error for an answer. */
-  fail(id: RequestId, error: unknown): "first" | "late" | "unknown" {
-    return this.#settle(id, ({ session, key }) => session.clients.fail(key, this.id, RpcError.read(error)));
+  fail(id: RequestId, error: unknown): Answered {
+    return this.#settle(id, (clients, key) => clients.fail(key, this.id, RpcError.read(error)));
   }
 
-  /** Follows a session from now on, or from a place that is not before what was sent. */
-  attach(session: LiveSession, after?: number): void {
-    if (this.#attached.has(session.id)) return;
-    const stop = session.clients.onSettled((key, by) => this.#withdraw(session, key, by));
-    this.#attached.set(session.id, { session, stop });
-    this.#subscription.add(session.id, after);
+  /** Follows a session after a place; by default after what was sent. */
+  attach({ id }: Pick<LiveSession, "id">, after = this.position): void {
+    if (this.#followed.has(id) || this.#closed) return;
+    this.#followed.set(id, after);
+    for (const feed of this.#feeds) this.#bring(feed, id, after);
+    this.#onFollow();
   }
 
   /** Follows a session after telling all of it that is kept, without a gap between the two. */
   async replay(session: LiveSession): Promise<void> {
-    const { tenant } = this.principal;
-    await this.#hub.log.flush();
+    const { log } = this.#hub;
+    const feed = await this.#feedFor(session.id);
+    await log.written();
     for (let after = 0; ; ) {
-      const page = await this.#hub.log.page(tenant, [session.id], after);
+      const page = await log.page(this.principal.tenant, [session.id], after);
       for (const event of page) {
-        await this.#deliver(event, undefined);
+        if (feed.isClosed) throw unheard();
+        await feed.retell(event);
         after = event.order;
       }
       // Nothing is written between the last look and following: neither is interrupted.
-      if (page.length === 0 && session.lastOrder <= after) break;
+      if (page.length > 0 || session.lastOrder > after) continue;
+      this.attach(session, after);
+      return;
     }
-    this.attach(session);
   }
 
   /** Follows a session no more. */
   detach(session: string): boolean {
-    const attached = this.#attached.get(session);
-    if (!attached) return false;
-    attached.stop();
-    this.#attached.delete(session);
-    this.#subscription.remove(session);
+    if (!this.#followed.delete(session)) return false;
+    for (const feed of this.#feeds) {
+      feed.remove(session);
+      feed.remove(this.#hub.channelOf(this.id, session));
+    }
+    this.#onFollow();
     return true;
+  }
+
+  /** Tells this client alone, at a place in the log; on the way that brings a session, or on the one for all else. */
+  tell(message: JsonObject, session?: string): void | Promise<void> {
+    const { tenant } = this.principal;
+    return this.#hub.log.append({ tenant, session: this.#hub.channelOf(this.id, session), message });
+  }
+
+  /** Asks this client what others were asked before it came. */
+  ask(session: string, key: string, message: JsonObject): void | Promise<void> {
+    const { tenant } = this.principal;
+    const channel = this.#hub.channelOf(this.id, session);
+    return this.#hub.log.append({ tenant, session: channel, message, request: key });
   }
 
   /** Settles when everything that was written by now has been sent. */
   async caughtUp(): Promise<void> {
-    const { order } = await this.#hub.log.end(this.principal.tenant);
-    await this.#subscription.reached(order);
+    const { log } = this.#hub;
+    await log.written();
+    const last = await log.last(this.principal.tenant);
+    await Promise.all([...this.#feeds].map((feed) => feed.reached(last)));
   }
 
   /** Ends it. Sessions and turns go on. */
   close(): void {
-    for (const session of this.sessions) this.detach(session);
-    this.#subscription.close();
-    this.#asked.clear();
+    this.#closed = true;
+    for (const feed of this.#feeds) this.shut(feed);
+    for (const wake of this.#waiting) wake();
   }
 
-  #deliver(
-    { session: id, message, request, except }: LoggedEvent,
-    order: number | undefined,
-  ): void | Promise<void> {
-    if (except === this.id && order !== undefined) return;
-    if (request === undefined) return this.#outlet.send({ jsonrpc: "2.0", ...message }, order);
-    const session = this.#hub.live(id);
-    // One that is settled, or of an earlier run, is a question to nobody; an agent is never asked.
-    if (!session?.clients.question(request) || this.principal.kind === "agent") return;
-    const requestId = `reins-${this.#next++}`;
-    this.#asked.set(requestId, { session, key: request });
-    return this.#outlet.send({ jsonrpc: "2.0", id: requestId, ...message }, order);
+  #bring(feed: Feed, session: string, after: number): void {
+    if (!feed.covers(session)) return;
+    feed.add(session, after);
+    feed.add(this.#hub.channelOf(this.id, session), after);
   }
 
-  #settle(id: RequestId, settle: (asked: Asked) => boolean): "first" | "late" | "unknown" {
-    const asked = this.#asked.get(id);
-    if (!asked) return typeof id === "string" && this.#wasAsked(id) ? "late" : "unknown";
-    this.#asked.delete(id);
-    return settle(asked) ? "first" : "late";
+  #settle(id: RequestId, settle: (clients: SessionClients, key: string) => boolean): Answered {
+    const key = questionIn(id);
+    if (key === undefined) return "unknown";
+    const clients = this.#hub.asking(key);
+    if (!clients) return "late";
+    if (!this.#followed.has(clients.session) || this.principal.kind === "agent") return "foreign";
+    return settle(clients, key) ? "first" : "late";
   }
 
-  /** Whether an id is one that this connection gave to a question before. */
-  #wasAsked(id: string): boolean {
-    const number = /^reins-(\d+)$/.exec(id)?.[1];
-    return number !== undefined && Number(number) < this.#next;
-  }
-
-  #withdraw(session: LiveSession, key: string, by: string | undefined): void {
-    for (const [id, asked] of this.#asked) {
-      if (asked.session !== session || asked.key !== key || by === this.id) continue;
-      this.#asked.delete(id);
-      void this.#outlet.send(
-        { jsonrpc: "2.0", method: "$/cancel_request", params: { requestId: id } },
-        undefined,
-      );
-    }
+  /** The way that brings a session; waits a while for one. */
+  async #feedFor(session: string): Promise<Feed> {
+    const found = () => [...this.#feeds].find((feed) => feed.covers(session));
+    const open = found();
+    if (open) return open;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.add(resolve);
+    const callOff = this.#hub.clock.after(PATIENCE_MS, resolve);
+    await promise;
+    callOff();
+    this.#waiting.delete(resolve);
+    const later = found();
+    if (later) return later;
+    throw unheard();
   }
 }
 
-function gapMessage(sessionId: string, gap: Gap): JsonObject {
-  return { jsonrpc: "2.0", method: GAP, params: { sessionId, ...gap } };
+function unheard(): RpcError {
+  return new RpcError(
+    CODE.internal,
+    "nobody reads the stream that the session is told on; open it, then ask again",
+  );
 }

@@ -1,19 +1,26 @@
 import { randomUUID } from "node:crypto";
 import { change } from "@reins/store";
-import { type Harness, isAdmin, type Principal } from "@reins/supervisor";
+import { type Clock, type Harness, isAdmin, type Principal, systemClock } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor } from "../log/logged-event.ts";
-import type { SessionRecord } from "../sessions/session-record.ts";
+import type { SessionEnd, SessionRecord } from "../sessions/session-record.ts";
 import { type SessionRange, sessionTables } from "../sessions/tables.ts";
 import { AgentPool } from "./agent-pool.ts";
-import { Connection, type Outlet } from "./connection.ts";
+import { agentIn, metadataIn, modeIn } from "./begin-meta.ts";
+import { ENDED, withCapabilities } from "./capabilities.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import { type ExtensionHub, extend, isExtension } from "./extensions.ts";
+import type { Outlet } from "./feed.ts";
 import { recordInterruption } from "./interruption.ts";
+import { leftQuestions, offerAgain } from "./left-questions.ts";
 import { LiveSession } from "./live-session.ts";
-import { SessionClients } from "./session-clients.ts";
+import { modelOption } from "./models.ts";
+import { cancelOf, SessionClients, type SessionEvent } from "./session-clients.ts";
+import { listedSession } from "./session-info.ts";
 import { transcriptOf } from "./transcript.ts";
 
 /** What a hub stands on. */
@@ -23,49 +30,65 @@ export interface HubOptions {
   readonly log: EventLog;
   /** Takes secrets out of what is kept or shown. */
   readonly redact: (value: unknown) => unknown;
-  readonly now?: () => Date;
+  readonly clock?: Clock;
   readonly newId?: () => string;
+  /** How long an agent that nobody uses runs on, and a session of the mode `domain` stays open. */
+  readonly idleMs?: number;
   /** Told what went wrong in the background. */
   readonly onError?: (error: unknown) => void;
 }
 
 /** How a client connects. */
-export interface ConnectOptions {
-  readonly principal: Principal;
-  readonly agent?: string | undefined;
-  readonly outlet: Outlet;
+export interface ConnectOptions extends Omit<ConnectionOptions, "id"> {
   readonly id?: string | undefined;
+  /** Where its messages go; one that has none opens ways of its own. */
+  readonly outlet?: Outlet | undefined;
   /** For one that comes back: up to where it has seen the log. */
   readonly from?: Cursor | undefined;
 }
 
+interface SessionCall {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly signal: AbortSignal;
+}
+
 const UPDATE = "session/update";
+const PAGE = 200;
+const IDLE_MS = 30 * 60_000;
+const REAP_MS = 60_000;
 
 /** Where clients and sessions meet: any number of clients at any session they may see, and agents that outlive none of it. */
-export class Hub {
+export class Hub implements ExtensionHub {
   readonly log: EventLog;
+  readonly clock: Clock;
   readonly #harness: Harness;
   readonly #pool: AgentPool;
-  readonly #now: () => Date;
   readonly #newId: () => string;
+  readonly #idleMs: number;
   readonly #onError: (error: unknown) => void;
   readonly #redact: (value: unknown) => unknown;
   readonly #sessions = new Map<string, LiveSession>();
   readonly #connections = new Map<string, Connection>();
+  /** Who asks the questions that wait. */
+  readonly #asking = new Map<string, SessionClients>();
   /** Connections that began sessions which are not known yet. */
-  readonly #beginning = new Map<string, Connection>();
+  readonly #beginning = new Map<string, { readonly connection: Connection; session?: LiveSession }>();
+  #callOffReaping: () => void = () => undefined;
 
   private constructor(options: HubOptions) {
     this.log = options.log;
+    this.clock = options.clock ?? systemClock;
     this.#harness = options.harness;
-    this.#now = options.now ?? (() => new Date());
     this.#newId = options.newId ?? randomUUID;
+    this.#idleMs = options.idleMs ?? IDLE_MS;
     this.#onError = options.onError ?? (() => undefined);
     this.#redact = options.redact;
     this.#pool = new AgentPool({
       host: options.host,
       clients: (session) => this.#admit(session).clients,
       onGone: (agent, reason) => this.#gone(agent, reason),
+      now: () => this.#now(),
     });
   }
 
@@ -73,14 +96,16 @@ export class Hub {
   static async open(options: HubOptions): Promise<Hub> {
     const hub = new Hub(options);
     await hub.#recover();
+    hub.#reapLater();
     return hub;
   }
 
   /** Connects a client. */
-  async connect({ principal, agent, outlet, id = this.#newId(), from }: ConnectOptions): Promise<Connection> {
-    const start = from ?? (await this.log.end(principal.tenant));
-    const connection = new Connection(this, { id, principal, agent, outlet, from: start });
+  async connect({ outlet, id = this.#newId(), from, ...options }: ConnectOptions): Promise<Connection> {
+    const start = from ?? (await this.log.end(options.principal.tenant));
+    const connection = new Connection(this, { ...options, id });
     this.#connections.set(id, connection);
+    if (outlet) connection.open(outlet, start);
     return connection;
   }
 
@@ -95,7 +120,17 @@ export class Hub {
     return this.#sessions.get(id);
   }
 
-  /** The sessions that a principal may see. */
+  /** Who asks a question that still waits. */
+  asking(key: string): SessionClients | undefined {
+    return this.#asking.get(key);
+  }
+
+  /** The name in the log of what is for one connection alone: of a session, or of none. */
+  channelOf(connection: string, session?: string): string {
+    return session === undefined ? `connection:${connection}` : `connection:${connection}:${session}`;
+  }
+
+  /** The sessions that a principal may see, the most recently used first. */
   async list(principal: Principal, range: Partial<SessionRange> = {}): Promise<SessionRecord[]> {
     const own = isAdmin(principal) ? {} : { principal: principal.id };
     const { tenant } = principal;
@@ -105,15 +140,13 @@ export class Hub {
       ...own,
       tenant,
     });
-    return kept.map((record) => this.#sessions.get(record.id)?.record ?? record);
+    return kept.map((record) => this.#sessions.get(record.id)?.record ?? asKept(record));
   }
 
   /** A session, if the principal may see it. */
   async find(principal: Principal, id: string): Promise<SessionRecord | undefined> {
     const { tenant } = principal;
-    const record =
-      this.#sessions.get(id)?.record ??
-      (await this.#harness.store.query(sessionTables, "get", { id, tenant }));
+    const record = this.#sessions.get(id)?.record ?? (await this.#kept(id, tenant));
     if (record?.tenant !== tenant) return undefined;
     return isAdmin(principal) || record.principal === principal.id ? record : undefined;
   }
@@ -128,22 +161,26 @@ export class Hub {
     if (method === "initialize") return this.#initialize(connection, params);
     if (method === "session/new") return this.#new(connection, params, signal);
     if (method === "session/list") return this.#listed(connection, params);
+    if (isExtension(method)) return extend(this, connection, method, params);
     if (params.sessionId === undefined) return this.#outside(connection, method, params, signal);
     const record = await this.#expect(connection.principal, params.sessionId);
     if (method === "session/load" || method === "session/resume")
       return this.#takeUp(connection, record, { method, params, signal });
     if (method === "session/fork") return this.#fork(connection, record, params, signal);
-    const session = await this.#opened(record);
-    if (!connection.sessions.includes(session.id)) connection.attach(session);
+    const session = this.#opened(record);
+    await this.#join(connection, session);
     if (method === "session/prompt") return this.#prompt(connection, session, params, signal);
-    const agent = await this.#agentOf(session, signal);
-    const result = await agent.governor.request(method, params, { signal });
-    if (method === "session/close" || method === "session/delete") await this.#closed(session);
-    return result;
+    if (method === "session/close" || method === "session/delete")
+      return this.#close(session, { method, params, signal });
+    return this.#pass(session, { method, params, signal });
   }
 
   /** Takes a notification of a client. Nothing of it waits behind a turn. */
   async notification(connection: Connection, method: string, params: JsonObject): Promise<void> {
+    if (isExtension(method)) {
+      await extend(this, connection, method, params);
+      return;
+    }
     if (params.sessionId === undefined) return;
     const record = await this.#expect(connection.principal, params.sessionId);
     await this.#sessions.get(record.id)?.agent?.governor.notification(method, params);
@@ -152,15 +189,41 @@ export class Hub {
   /** Ends a session for good; whether it was not ended before. */
   async terminate(principal: Principal, id: string): Promise<boolean> {
     const record = await this.find(principal, id);
-    if (!record || record.state === "closed") return false;
-    const session = await this.#opened(record);
+    if (!record || record.ended) return false;
+    const session = this.#opened(record);
+    const { agent } = session;
     const { signal } = new AbortController();
-    await session.agent?.governor.notification("session/cancel", { sessionId: id });
-    await session.agent?.governor
-      .request("session/close", { sessionId: id }, { signal })
-      .catch(this.#onError);
-    await this.#closed(session);
+    await agent?.governor.request("session/close", { sessionId: id }, { signal }).catch(this.#onError);
+    await this.#end(session, { reason: "terminated", terminated_by: "daemon" });
     return true;
+  }
+
+  /** Changes what is kept of a session beside its messages. */
+  async annotate(record: SessionRecord, metadata: Readonly<JsonObject>): Promise<void> {
+    const session = this.#opened(record);
+    const { title } = metadata;
+    const merged = { ...session.record.metadata, ...metadata };
+    await this.#keep(session, { metadata: merged, ...(typeof title === "string" && { title }) });
+  }
+
+  /** What is known of a session's modes, models and settings; nothing before its agent told it. */
+  settingsOf(id: string): JsonObject {
+    return this.#sessions.get(id)?.settings ?? {};
+  }
+
+  /** What the newest session of an agent that a principal may see told of its settings. */
+  async settingsOfAgent(principal: Principal, agent: string): Promise<JsonObject> {
+    for (const { id } of await this.list(principal, { agent, open: true })) {
+      const settings = this.settingsOf(id);
+      if (Object.keys(settings).length > 0) return settings;
+    }
+    return {};
+  }
+
+  /** How many messages are kept of each of some sessions of a tenant. */
+  async countsOf(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    await this.log.written();
+    return this.log.counts(tenant, ids);
   }
 
   /** The agents that run now. */
@@ -168,11 +231,32 @@ export class Hub {
     return this.#pool.running();
   }
 
+  /**
+   * Ends agents that nobody has used for a while, and forgets sessions that wait for nobody. They come back when they
+   * are wanted.
+   */
+  async reap(): Promise<void> {
+    const before = this.#now() - this.#idleMs;
+    for (const session of this.#sessions.values())
+      if (session.record.mode === "domain" && !session.isBusy && session.used <= before)
+        await this.#end(session, { reason: "completed", terminated_by: "daemon", message: "unused for long" });
+    for (const agent of await this.#pool.running()) {
+      const sessions = [...this.#sessions.values()].filter((session) => session.agent === agent);
+      const isIdle = sessions.every((session) => !session.isBusy && session.used <= before);
+      if (isIdle && this.#pool.wanted(agent) <= before) await this.#rest(agent, sessions);
+    }
+    for (const session of this.#sessions.values())
+      if (!session.agent && !session.isBusy) this.#sessions.delete(session.id);
+  }
+
   /** Ends agents and connections. Sessions are kept. */
   async close(): Promise<void> {
+    this.#callOffReaping();
     for (const connection of this.#connections.values()) connection.close();
     this.#connections.clear();
+    const sessions = [...this.#sessions.values()].filter(({ agent }) => agent !== undefined);
     await this.#pool.close("Reins is stopping");
+    await Promise.all(sessions.map((session) => this.#keepAgain(session))).catch(this.#onError);
     await this.log.flush().catch(this.#onError);
   }
 
@@ -181,7 +265,7 @@ export class Hub {
     if (connection.agent === undefined)
       throw new RpcError(CODE.invalidParams, "initialize has to name an agent");
     const agent = await this.#pool.acquire(connection.agent, connection.principal);
-    return agent.initialized;
+    return withCapabilities(agent.initialized);
   }
 
   async #new(connection: Connection, params: JsonObject, signal: AbortSignal): Promise<unknown> {
@@ -192,6 +276,7 @@ export class Hub {
   }
 
   async #fork(connection: Connection, record: SessionRecord, params: JsonObject, signal: AbortSignal) {
+    await this.#agentOf(this.#opened(record), signal);
     const agent = await this.#pool.acquire(record.agent, connection.principal);
     return this.#begin(connection, agent, { method: "session/fork", params, signal });
   }
@@ -200,58 +285,86 @@ export class Hub {
   async #begin(
     connection: Connection,
     agent: HostedAgent,
-    {
-      method,
-      params,
-      signal,
-    }: { readonly method: string; readonly params: JsonObject; readonly signal: AbortSignal },
+    { method, params, signal }: SessionCall,
   ): Promise<unknown> {
     const mark = this.#newId();
-    this.#beginning.set(mark, connection);
+    const beginning: { readonly connection: Connection; session?: LiveSession } = { connection };
+    this.#beginning.set(mark, beginning);
     try {
       const result = membersOf(await agent.governor.request(method, params, { signal, mark }));
       const governed = agent.governor.session(String(result.sessionId));
       if (!governed) throw new RpcError(CODE.internal, "the agent began no session");
       const session = this.#admit(governed);
+      // A question on the way may have admitted it before the agent had given it a name.
+      session.record = governed.record;
       session.agent = agent;
-      connection.attach(session);
+      session.used = this.#now();
+      session.learn(result);
+      connection.attach(session, 0);
+      await this.#annotateNew(session, params);
       return result;
+    } catch (error) {
+      const { session } = beginning;
+      if (session && !session.agent) {
+        connection.detach(session.id);
+        this.#sessions.delete(session.id);
+      }
+      throw error;
     } finally {
       this.#beginning.delete(mark);
     }
+  }
+
+  /** Keeps what whoever began a session says of it. */
+  async #annotateNew(session: LiveSession, params: JsonObject): Promise<void> {
+    const { title, ...metadata } = metadataIn(params);
+    const mode = modeIn(params);
+    if (title === undefined && mode === undefined && Object.keys(metadata).length === 0) return;
+    await this.#keep(session, {
+      ...(mode !== undefined && { mode }),
+      ...(typeof title === "string" && { title }),
+      metadata: { ...session.record.metadata, ...metadata, ...(title !== undefined && { title }) },
+    });
   }
 
   /** Takes up a session: a load tells everything that was, a resume goes on from here. */
   async #takeUp(
     connection: Connection,
     record: SessionRecord,
-    {
-      method,
-      params,
-      signal,
-    }: { readonly method: string; readonly params: JsonObject; readonly signal: AbortSignal },
+    { method, params, signal }: SessionCall,
   ): Promise<unknown> {
-    const session = await this.#opened(record);
-    const result = session.agent ? session.result : await this.#revive(session, params, signal);
+    const session = this.#opened(record);
+    await this.#agentOf(session, signal, params);
+    session.used = this.#now();
     if (method === "session/load") {
       connection.detach(session.id);
       await connection.replay(session);
-    } else connection.attach(session);
-    return result;
+    } else await this.#join(connection, session);
+    return session.settings;
   }
 
-  async #listed({ principal }: Connection, { cwd }: JsonObject): Promise<JsonObject> {
-    const records = await this.list(principal);
-    const sessions = records
-      .filter((record) => record.state !== "closed" && (cwd === undefined || record.cwd === cwd))
-      .map(({ id, cwd: folder, title, last_activity, agent, metadata }) => ({
-        sessionId: id,
-        cwd: folder,
-        ...(title !== undefined && { title }),
-        updatedAt: last_activity,
-        _meta: { reins: { agent, metadata } },
-      }));
-    return { sessions };
+  /** Has a client follow a session from now on; what waits for an answer is asked of it too. */
+  async #join(connection: Connection, session: LiveSession): Promise<void> {
+    if (connection.following.has(session.id)) return;
+    await this.log.written();
+    const last = await this.log.last(connection.principal.tenant);
+    if (connection.following.has(session.id)) return;
+    connection.attach(session, Math.max(last, session.lastOrder));
+    for (const { key, method, params } of session.clients.questions)
+      await connection.ask(session.id, key, { method, params: this.#redact(params) });
+  }
+
+  async #listed({ principal }: Connection, { cwd, cursor }: JsonObject): Promise<JsonObject> {
+    const range = {
+      open: true,
+      limit: PAGE + 1,
+      ...(typeof cwd === "string" && { cwd }),
+      ...(typeof cursor === "string" && { after: cursor }),
+    };
+    const records = await this.list(principal, range);
+    const page = records.slice(0, PAGE);
+    const nextCursor = records.length > PAGE ? page.at(-1)?.id : undefined;
+    return { sessions: page.map(listedSession), nextCursor: nextCursor ?? null };
   }
 
   async #outside(
@@ -260,26 +373,63 @@ export class Hub {
     params: JsonObject,
     signal: AbortSignal,
   ): Promise<unknown> {
-    if (connection.agent === undefined)
-      throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
-    const agent = await this.#pool.acquire(connection.agent, connection.principal);
+    const name = connection.agent;
+    if (name === undefined) throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+    const agent = await this.#pool.acquire(name, connection.principal);
     return agent.governor.request(method, params, { signal });
   }
 
+  /** Passes a request about a session on to its agent. */
+  async #pass(session: LiveSession, { method, params, signal }: SessionCall): Promise<unknown> {
+    const agent = await this.#agentOf(session, signal);
+    session.used = this.#now();
+    const option = method === "session/set_model" ? modelOption(session.settings) : undefined;
+    const { sessionId, modelId: value } = params;
+    const result = option
+      ? await agent.governor.request(
+          "session/set_config_option",
+          { sessionId, configId: option.id, value },
+          { signal },
+        )
+      : await agent.governor.request(method, params, { signal });
+    session.learn({ configOptions: membersOf(result).configOptions });
+    if (method === "session/set_mode")
+      session.learn({ modes: { ...membersOf(session.settings.modes), currentModeId: params.modeId } });
+    return result;
+  }
+
+  /** Closes a session. An agent that does not run has nothing to close. */
+  async #close(session: LiveSession, call: SessionCall): Promise<unknown> {
+    const result = session.agent ? await this.#pass(session, call) : {};
+    await this.#end(session, { reason: "completed", terminated_by: "daemon" });
+    return result;
+  }
+
   async #prompt(connection: Connection, session: LiveSession, params: JsonObject, signal: AbortSignal) {
-    const result = await session.queue.run(async () => {
-      const agent = await this.#agentOf(session, signal);
-      await this.#tellPrompt(connection, session, params);
-      await this.#keep(session, { state: "running" });
-      try {
-        return await agent.governor.request("session/prompt", withPreface(session, params), { signal });
-      } finally {
-        await this.#keep(session, { state: "idle" });
-      }
-    }, signal);
+    const result = await session.queue.run(() => this.#turn(connection, session, params, signal), signal);
     // The answer comes after everything that was said before it.
     await connection.caughtUp();
+    if (session.record.mode === "oneshot")
+      await this.#end(session, { reason: "completed", terminated_by: "daemon" });
     return result;
+  }
+
+  async #turn(connection: Connection, session: LiveSession, params: JsonObject, signal: AbortSignal) {
+    const agent = await this.#agentOf(session, signal);
+    const turn_after = await this.log.last(session.record.tenant);
+    await this.#tellPrompt(connection, session, params);
+    // Not waited for: what is written later comes after it.
+    this.#keep(session, { state: "running", turn_after }).catch(this.#onError);
+    try {
+      return await agent.governor.request("session/prompt", withPreface(session, params), { signal });
+    } catch (error) {
+      const { signal: gone } = agent.governor;
+      if (gone.aborted) await this.#tellInterrupted(session.record, `${RpcError.of(gone.reason).message}.`);
+      throw error;
+    } finally {
+      session.used = this.#now();
+      await this.#keep(session, { state: "idle", turn_after: undefined });
+    }
   }
 
   /** The other clients see what was asked. */
@@ -292,14 +442,17 @@ export class Hub {
   }
 
   /** The agent of a session; one that has gone is started anew and takes the session up. */
-  async #agentOf(session: LiveSession, signal: AbortSignal): Promise<HostedAgent> {
+  async #agentOf(session: LiveSession, signal: AbortSignal, params: JsonObject = {}): Promise<HostedAgent> {
     if (session.agent) return session.agent;
-    await this.#revive(session, {}, signal);
+    session.reviving ??= this.#revive(session, params, signal).finally(() => {
+      session.reviving = undefined;
+    });
+    await session.reviving;
     if (session.agent) return session.agent;
     throw new RpcError(CODE.internal, "the session's agent could not be started");
   }
 
-  async #revive(session: LiveSession, params: JsonObject, signal: AbortSignal): Promise<unknown> {
+  async #revive(session: LiveSession, params: JsonObject, signal: AbortSignal): Promise<void> {
     const { record } = session;
     const principal = await this.#harness.identity.current({ id: record.principal });
     if (!principal) throw new RpcError(CODE.authRequired, "whoever began the session may do so no more");
@@ -308,68 +461,115 @@ export class Hub {
     const result = await agent.governor.request(agent.takesUp ?? "session/new", asked, { signal });
     if (!agent.takesUp) session.preface = await transcriptOf(this.log, record);
     session.agent = agent;
-    session.result = result;
+    session.learn(result);
     const governed = agent.governor.session(record.id);
     if (governed) session.record = governed.record;
-    return result;
   }
 
   /** A session as the governor begins it, with its place here. */
   #admit(governed: GovernedSession): LiveSession {
     const known = this.#sessions.get(governed.id);
-    if (known) {
-      known.record = governed.record;
-      return known;
-    }
+    if (known) return known;
     const session = this.#serve(governed.record);
-    const connection = governed.mark === undefined ? undefined : this.#beginning.get(governed.mark);
-    connection?.attach(session);
+    const beginning = governed.mark === undefined ? undefined : this.#beginning.get(governed.mark);
+    if (!beginning) return session;
+    beginning.session = session;
+    beginning.connection.attach(session, 0);
     return session;
   }
 
-  async #opened(record: SessionRecord): Promise<LiveSession> {
+  #opened(record: SessionRecord): LiveSession {
     return this.#sessions.get(record.id) ?? this.#serve(record);
   }
 
   #serve(record: SessionRecord): LiveSession {
-    const clients = new SessionClients((event) => this.#append(record, event), this.#newId);
-    const session = new LiveSession(record, clients, () => this.log.lastOf(record.tenant, record.id));
-    this.#sessions.set(record.id, session);
+    const { id, tenant } = record;
+    const clients = new SessionClients({
+      session: id,
+      asking: this.#asking,
+      append: (event) => {
+        this.#heed(session, event);
+        return this.#append(record, event);
+      },
+      redact: this.#redact,
+      present: () => [...this.#connections.values()].flatMap((one) => (one.following.has(id) ? one.id : [])),
+      onError: this.#onError,
+    });
+    const session = new LiveSession(record, clients, () => this.log.lastOf(tenant, id));
+    this.#sessions.set(id, session);
     return session;
   }
 
-  #append(
-    { tenant, id }: SessionRecord,
-    event: Parameters<ConstructorParameters<typeof SessionClients>[0]>[0],
-  ) {
+  /** What an agent tells of its settings is remembered for whoever asks later. */
+  #heed(session: LiveSession, { message }: SessionEvent): void {
+    if (message.method !== UPDATE) return;
+    const title = session.heed(membersOf(membersOf(message.params).update));
+    if (title !== undefined) this.#keep(session, { title }).catch(this.#onError);
+  }
+
+  #append({ tenant, id }: SessionRecord, event: SessionEvent): void | Promise<void> {
     return this.log.append({ tenant, session: id, ...event });
   }
 
   async #keep(session: LiveSession, changed: Partial<SessionRecord>): Promise<void> {
-    session.record = { ...session.record, ...changed, last_activity: this.#now().toISOString() };
+    const last_activity = this.clock.now().toISOString();
+    session.record = { ...session.record, last_activity, ...changed };
+    if (session.record.ended) session.record = { ...session.record, state: "closed" };
+    // The governor keeps the session too, and must not put what it knew before over this.
+    const governed = session.agent?.governor.session(session.id);
+    if (governed) governed.record = session.record;
     const put = change(sessionTables, "put", session.record);
     await this.#harness.store.commit([put], { durable: false });
   }
 
-  async #closed(session: LiveSession): Promise<void> {
-    await this.#keep(session, { state: "closed" });
-    const message = {
-      method: "_sandboxagent/session/ended",
-      params: { session_id: session.id, sessionId: session.id },
-    };
-    await this.#append(session.record, { message });
-    for (const connection of this.#connections.values()) connection.detach(session.id);
+  /** Ends a session for good, and tells its clients. */
+  async #end(session: LiveSession, how: Omit<SessionEnd, "at">): Promise<void> {
+    if (session.record.ended) return;
+    const ended = { ...how, at: this.clock.now().toISOString() };
+    await this.#keep(session, { state: "closed", ended });
+    const { reason, terminated_by, message } = how;
+    const data = { reason, terminated_by, ...(message !== undefined && { message }) };
+    const params = { session_id: session.id, sessionId: session.id, data };
+    await this.#append(session.record, { message: { method: ENDED, params } });
+    session.agent = undefined;
     this.#sessions.delete(session.id);
   }
 
-  /** The sessions of an agent that has gone are told, and wait for the next prompt. */
+  /** The sessions of an agent that has gone wait for the next prompt. */
   #gone(agent: HostedAgent, reason: Error): void {
-    for (const session of this.#sessions.values()) {
-      if (session.agent !== agent) continue;
-      session.agent = undefined;
-      session.result = undefined;
-    }
-    void agent.stop(reason.message).catch(this.#onError);
+    const sessions = [...this.#sessions.values()].filter((session) => session.agent === agent);
+    void this.#letGo(agent, sessions, () => agent.stop(reason.message)).catch(this.#onError);
+  }
+
+  /** Ends an agent that nobody uses. */
+  async #rest(agent: HostedAgent, sessions: readonly LiveSession[]): Promise<void> {
+    await this.#letGo(agent, sessions, () => this.#pool.end(agent, "nobody has used it for a while"));
+  }
+
+  /** Sessions outlive their agent, whatever the governor writes when it ends. */
+  async #letGo(
+    agent: HostedAgent,
+    sessions: readonly LiveSession[],
+    stop: () => Promise<unknown>,
+  ): Promise<void> {
+    for (const session of sessions) session.agent = undefined;
+    await stop();
+    for (const session of sessions)
+      if (!session.record.ended && (session.agent === undefined || session.agent === agent))
+        await this.#keepAgain(session);
+  }
+
+  /** Keeps a session as it was, because somebody put something else over it. */
+  #keepAgain(session: LiveSession): Promise<void> {
+    return this.#keep(session, { last_activity: session.record.last_activity });
+  }
+
+  #reapLater(): void {
+    this.#callOffReaping = this.clock.after(REAP_MS, () => {
+      this.reap()
+        .catch(this.#onError)
+        .finally(() => this.#reapLater());
+    });
   }
 
   async #recover(): Promise<void> {
@@ -380,13 +580,23 @@ export class Hub {
     }
   }
 
+  /** A turn that an earlier run was in the middle of is over; what it asked and still counts is asked again. */
   async #interrupted(record: SessionRecord): Promise<void> {
+    const left = await leftQuestions(this.log, record);
     const principal = await this.#harness.identity.current({ id: record.principal });
     if (principal) await recordInterruption(this.#harness, record, principal);
-    const put = change(sessionTables, "put", { ...record, state: "idle" });
-    await this.#harness.store.commit([put], { durable: false });
-    const text =
-      "Reins was restarted in the middle of this turn. What was under way may or may not have happened.";
+    const session = this.#serve({ ...record, state: "idle", turn_after: undefined });
+    await this.#keep(session, {});
+    for (const { key } of left) await this.#append(record, { message: cancelOf(key) });
+    await this.#tellInterrupted(record, "Reins was restarted.");
+    const { approvals } = this.#harness;
+    const { id, clients } = session;
+    for (const question of left)
+      offerAgain(approvals, { id, tenant: record.tenant, clients }, question).catch(this.#onError);
+  }
+
+  async #tellInterrupted(record: SessionRecord, why: string): Promise<void> {
+    const text = `${why} The turn was cut off; what was under way may or may not have happened.`;
     const update = {
       sessionUpdate: "agent_message_chunk",
       content: { type: "text", text },
@@ -395,11 +605,25 @@ export class Hub {
     await this.#append(record, { message: { method: UPDATE, params: { sessionId: record.id, update } } });
   }
 
+  async #kept(id: string, tenant: string): Promise<SessionRecord | undefined> {
+    const record = await this.#harness.store.query(sessionTables, "get", { id, tenant });
+    return record && asKept(record);
+  }
+
   async #expect(principal: Principal, id: unknown): Promise<SessionRecord> {
     const record = typeof id === "string" ? await this.find(principal, id) : undefined;
-    if (record && record.state !== "closed") return record;
+    if (record && !record.ended) return record;
     throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)}`);
   }
+
+  #now(): number {
+    return this.clock.now().getTime();
+  }
+}
+
+/** A session that an agent left behind when it ended is there to be taken up. */
+function asKept(record: SessionRecord): SessionRecord {
+  return record.state === "closed" && !record.ended ? { ...record, state: "idle" } : record;
 }
 
 /** A prompt with what a new agent has to know first. */
@@ -408,11 +632,4 @@ function withPreface(session: LiveSession, params: JsonObject): JsonObject {
   if (preface === undefined || !Array.isArray(params.prompt)) return params;
   session.preface = undefined;
   return { ...params, prompt: [{ type: "text", text: preface }, ...params.prompt] };
-}
-
-/** The agent that a request names for itself. */
-function agentIn({ _meta }: JsonObject): string | undefined {
-  const meta = membersOf(_meta);
-  const named = membersOf(meta.reins).agent ?? membersOf(meta["sandboxagent.dev"]).agent;
-  return typeof named === "string" ? named : undefined;
 }

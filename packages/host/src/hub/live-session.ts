@@ -1,3 +1,4 @@
+import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { SessionClients } from "./session-clients.ts";
@@ -10,17 +11,21 @@ export class LiveSession {
   readonly queue = new TurnQueue();
   /** The agent that knows the session; none after it ended, until the next prompt. */
   agent: HostedAgent | undefined;
-
-  /** What the agent answered when it took the session up. */
-  result: unknown;
+  /** An agent that is taking the session up. */
+  reviving: Promise<unknown> | undefined;
+  /** What is known of its modes, its models and its settings: what the agent answered, and what it told since. */
+  settings: JsonObject = {};
   /** What a new agent has to be told before its first prompt, because it cannot take the session up by itself. */
   preface: string | undefined;
+  /** When it was last used, in milliseconds since 1970. */
+  used: number;
   readonly #lastOrder: () => number;
 
   constructor(record: SessionRecord, clients: SessionClients, lastOrder: () => number) {
     this.record = record;
     this.#lastOrder = lastOrder;
     this.clients = clients;
+    this.used = Date.parse(record.last_activity);
   }
 
   /** The place of its last message in the log. */
@@ -30,5 +35,39 @@ export class LiveSession {
 
   get id(): string {
     return this.record.id;
+  }
+
+  /** Whether somebody waits for it, or it for somebody. */
+  get isBusy(): boolean {
+    return this.queue.isBusy || this.reviving !== undefined || this.clients.questions.length > 0;
+  }
+
+  /** Takes in what an agent answered that tells of settings. */
+  learn(result: unknown): void {
+    const { modes, models, configOptions } = membersOf(result);
+    this.settings = {
+      ...this.settings,
+      ...(modes !== undefined && { modes }),
+      ...(models !== undefined && { models }),
+      ...(configOptions !== undefined && { configOptions }),
+    };
+  }
+
+  /** Takes in an update that tells of settings; gives a title that is new. */
+  heed(update: JsonObject): string | undefined {
+    switch (update.sessionUpdate) {
+      case "config_option_update":
+        this.learn({ configOptions: update.configOptions });
+        return undefined;
+      case "current_mode_update":
+        this.learn({ modes: { ...membersOf(this.settings.modes), currentModeId: update.currentModeId } });
+        return undefined;
+      case "session_info_update":
+        return typeof update.title === "string" && update.title !== this.record.title
+          ? update.title
+          : undefined;
+      default:
+        return undefined;
+    }
   }
 }

@@ -1,8 +1,9 @@
 import type { Principal } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
-import { type JsonObject, membersOf, type RequestId, sort } from "../acp/message.ts";
+import { type JsonObject, sort } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { Connection } from "./connection.ts";
+import { Conversation } from "./conversation.ts";
 import type { Hub } from "./hub.ts";
 
 /** Who is served over a channel. */
@@ -22,75 +23,48 @@ export async function serveChannel(hub: Hub, { channel, principal, agent, id }: 
     failed: (error: unknown) => gone.abort(error),
   };
   const connection = await hub.connect({ principal, agent, id, outlet });
-  const served = new ServedChannel(channel, connection, gone.signal);
-  channel.onMessage((message) => served.take(message));
+  const conversation = new Conversation(connection, gone.signal);
+  const answer = (message: JsonObject) => channel.send(message).catch(() => undefined);
+  channel.onMessage((message) => takeMessage({ connection, conversation, answer }, message));
   const reason = await Promise.race([channel.closed, aborted(gone.signal)]);
   gone.abort(reason);
   hub.disconnect(connection);
 }
 
-class ServedChannel {
-  readonly #channel: Channel;
-  readonly #connection: Connection;
-  readonly #gone: AbortSignal;
-  readonly #answering = new Map<RequestId, AbortController>();
+/** A client that is spoken with both ways. */
+export interface Spoken {
+  readonly connection: Connection;
+  readonly conversation: Conversation;
+  /** Sends an answer to the client. Never rejects. */
+  readonly answer: (message: JsonObject) => Promise<void>;
+}
 
-  constructor(channel: Channel, connection: Connection, gone: AbortSignal) {
-    this.#channel = channel;
-    this.#connection = connection;
-    this.#gone = gone;
-  }
-
-  take(message: JsonObject): void | Promise<void> {
-    const sorted = sort(message);
-    switch (sorted.kind) {
-      case "request":
-        // Not waited for: a prompt may last, and whoever made it may have to answer something meanwhile.
-        void this.#answer(sorted.id, sorted.method, sorted.params);
-        return;
-      case "notification":
-        return this.#notify(sorted.method, sorted.params);
-      case "result":
-        this.#connection.answer(sorted.id, sorted.result);
-        return;
-      case "error":
-        this.#connection.fail(sorted.id, sorted.error);
-        return;
-      case "malformed":
-        return this.#send({
-          id: sorted.id,
-          error: new RpcError(CODE.invalidRequest, sorted.reason).toWire(),
-        });
-    }
-  }
-
-  async #answer(id: RequestId, method: string, params: unknown): Promise<void> {
-    const controller = new AbortController();
-    this.#answering.set(id, controller);
-    try {
-      const signal = AbortSignal.any([controller.signal, this.#gone]);
-      const result = await this.#connection.request(method, params, signal);
-      await this.#send({ id, result: result ?? null });
-    } catch (error) {
-      await this.#send({ id, error: RpcError.of(error).toWire() });
-    } finally {
-      if (this.#answering.get(id) === controller) this.#answering.delete(id);
-    }
-  }
-
-  async #notify(method: string, params: unknown): Promise<void> {
-    if (method === "$/cancel_request") {
-      const { requestId } = membersOf(params);
-      if (typeof requestId === "string" || typeof requestId === "number")
-        this.#answering.get(requestId)?.abort(new RpcError(CODE.cancelled, "the request was taken back"));
+/** Takes a message of a client; the next may come when the promise settles. */
+export function takeMessage(
+  { connection, conversation, answer }: Spoken,
+  message: JsonObject,
+): void | Promise<void> {
+  const sorted = sort(message);
+  switch (sorted.kind) {
+    case "request":
+      // Not waited for: a prompt may last, and whoever made it may have to answer something meanwhile.
+      void conversation.ask(sorted.id, sorted.method, sorted.params).then(answer);
       return;
-    }
-    // Nobody can be told what is wrong with a notification.
-    await this.#connection.notification(method, params).catch(() => undefined);
-  }
-
-  #send(message: JsonObject): Promise<void> {
-    return this.#channel.send({ jsonrpc: "2.0", ...message }).catch(() => undefined);
+    case "notification":
+      // Nobody can be told what is wrong with a notification.
+      return conversation.notify(sorted.method, sorted.params).catch(() => undefined);
+    case "result":
+      connection.answer(sorted.id, sorted.result);
+      return;
+    case "error":
+      connection.fail(sorted.id, sorted.error);
+      return;
+    case "malformed":
+      return answer({
+        jsonrpc: "2.0",
+        id: sorted.id,
+        error: new RpcError(CODE.invalidRequest, sorted.reason).toWire(),
+      });
   }
 }
 

@@ -1,53 +1,74 @@
+import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { ClientAnswer, Clients } from "../governor/clients.ts";
 import type { NewEvent } from "../log/logged-event.ts";
+import { questionId } from "./question-id.ts";
 
 /** A question to the clients of a session that nobody has answered. */
 export interface OpenQuestion {
   readonly key: string;
   readonly method: string;
+  /** Exactly as asked; the log has them without secrets. */
   readonly params: JsonObject;
 }
 
 interface Waiting extends OpenQuestion {
   readonly resolve: (answer: ClientAnswer) => void;
   readonly reject: (reason: unknown) => void;
+  /** The connections that said they do not know what is asked. */
+  readonly unable: Set<string>;
 }
 
-/** Adds a message to the session's log. */
-export type Append = (event: Omit<NewEvent, "tenant" | "session">) => void | Promise<void>;
+/** A message for the session's log. */
+export type SessionEvent = Omit<NewEvent, "tenant" | "session">;
 
-/** Told that a question is answered or taken back, and by which connection if by one. */
-export type SettledListener = (key: string, connection: string | undefined) => void;
+/** What the clients of a session stand on. */
+export interface SessionClientsOptions {
+  /** The id of the session. */
+  readonly session: string;
+  /** Who asks the questions that wait, of all sessions. */
+  readonly asking: Map<string, SessionClients>;
+  /** Adds a message to the session's log. A promise is to be waited for. */
+  readonly append: (event: SessionEvent) => void | Promise<void>;
+  /** Takes secrets out of what is kept. */
+  readonly redact: (value: unknown) => unknown;
+  /** The ids of the connections that follow the session now. */
+  readonly present: () => readonly string[];
+  /** Told what went wrong in the background. */
+  readonly onError: (error: unknown) => void;
+}
 
 /**
  * The clients of a session, however many there are: what they are told goes through its log, and of their answers to a
  * question the first counts.
  */
 export class SessionClients implements Clients {
-  readonly #append: Append;
-  readonly #newKey: () => string;
+  /** The id of their session. */
+  readonly session: string;
+  readonly #options: SessionClientsOptions;
   readonly #waiting = new Map<string, Waiting>();
-  readonly #listeners = new Set<SettledListener>();
 
-  constructor(append: Append, newKey: () => string) {
-    this.#append = append;
-    this.#newKey = newKey;
+  constructor(options: SessionClientsOptions) {
+    this.session = options.session;
+    this.#options = options;
   }
 
   notify(method: string, params: JsonObject): void | Promise<void> {
-    return this.#append({ message: { method, params } });
+    return this.#options.append({ message: { method, params } });
   }
 
   async request(method: string, params: JsonObject, signal: AbortSignal): Promise<ClientAnswer> {
     signal.throwIfAborted();
-    const key = this.#newKey();
+    const key = randomUUID();
     const { promise, resolve, reject } = Promise.withResolvers<ClientAnswer>();
-    this.#waiting.set(key, { key, method, params, resolve, reject });
+    this.#waiting.set(key, { key, method, params, resolve, reject, unable: new Set() });
+    this.#options.asking.set(key, this);
     const withdraw = () => this.#settle(key, undefined, (waiting) => waiting.reject(signal.reason));
     signal.addEventListener("abort", withdraw, { once: true });
     try {
-      await this.#append({ message: { method, params }, request: key });
+      const { append, redact } = this.#options;
+      await append({ message: { method, params: redact(params) }, request: key });
       return await promise;
     } finally {
       signal.removeEventListener("abort", withdraw);
@@ -60,9 +81,14 @@ export class SessionClients implements Clients {
     return this.#settle(key, connection, (waiting) => waiting.resolve(answer));
   }
 
-  /** Gives an error for an answer; whether it was the first. */
-  fail(key: string, connection: string, error: Error): boolean {
-    return this.#settle(key, connection, (waiting) => waiting.reject(error));
+  /** Gives an error for an answer; whether the question was open. One who does not know what is asked leaves it to the others. */
+  fail(key: string, connection: string, error: RpcError): boolean {
+    const waiting = this.#waiting.get(key);
+    if (waiting && error.code === CODE.methodNotFound) {
+      waiting.unable.add(connection);
+      if (this.#options.present().some((other) => !waiting.unable.has(other))) return true;
+    }
+    return this.#settle(key, connection, ({ reject }) => reject(error));
   }
 
   /** A question, if it still waits. */
@@ -70,18 +96,33 @@ export class SessionClients implements Clients {
     return this.#waiting.get(key);
   }
 
-  /** Listens for questions that are settled; the returned function ends it. */
-  onSettled(listener: SettledListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /** The questions that wait, the oldest first. */
+  get questions(): readonly OpenQuestion[] {
+    return [...this.#waiting.values()];
   }
 
+  /** Settles a question, and takes it back from everybody else. */
   #settle(key: string, connection: string | undefined, settle: (waiting: Waiting) => void): boolean {
     const waiting = this.#waiting.get(key);
     if (!waiting) return false;
     this.#waiting.delete(key);
+    this.#options.asking.delete(key);
     settle(waiting);
-    for (const listener of [...this.#listeners]) listener(key, connection);
+    void this.#takeBack(key, connection);
     return true;
   }
+
+  async #takeBack(key: string, connection: string | undefined): Promise<void> {
+    const { append, onError } = this.#options;
+    try {
+      await append({ message: cancelOf(key), except: connection });
+    } catch (error) {
+      onError(error);
+    }
+  }
+}
+
+/** What takes a question back. */
+export function cancelOf(key: string): JsonObject {
+  return { method: "$/cancel_request", params: { requestId: questionId(key) } };
 }

@@ -13,9 +13,9 @@ export class TurnQueue {
     this.#most = most;
   }
 
-  /** How many wait, the one that runs not counted. */
-  get waiting(): number {
-    return Math.max(0, this.#waiting - 1);
+  /** Whether a turn runs or waits. */
+  get isBusy(): boolean {
+    return this.#waiting > 0;
   }
 
   /** Runs something when everything before it is done. One that is taken back before its turn never runs. */

@@ -79,9 +79,9 @@ export class EventLog {
     return last;
   }
 
-  /** How many messages of a session are kept. */
-  count(tenant: string, session: string): Promise<number> {
-    return this.#options.store.query(logTables, "count", { tenant, session });
+  /** How many messages are kept of each of some sessions. */
+  counts(tenant: string, sessions: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return this.#options.store.query(logTables, "counts", { tenant, sessions });
   }
 
   /** The place of the last message of a session that was written in this epoch; 0 before the first. */

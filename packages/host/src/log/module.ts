@@ -32,8 +32,9 @@ const module: TablesModule = {
       "SELECT ord FROM log_events WHERE tenant = ? AND epoch <= ? ORDER BY ord DESC LIMIT 1",
     );
     const prunedUntil = database.prepare("SELECT ord FROM log_pruned WHERE tenant = ? AND session = ?");
-    const count = database.prepare(
-      "SELECT count(*) AS ord FROM log_events WHERE session = ? AND tenant = ?",
+    const counts = database.prepare(
+      `SELECT session, count(*) AS count FROM log_events
+       WHERE session IN (SELECT value FROM json_each(?)) AND tenant = ? GROUP BY session`,
     );
     const prune = pruner(database);
     /** Never one that was given before, also when the messages there have been forgotten. */
@@ -59,8 +60,10 @@ const module: TablesModule = {
         lastOf: ({ tenant, epoch }: { tenant: string; epoch: number }) => orderIn(lastOf.get(tenant, epoch)),
         prunedUntil: ({ tenant, session }: { tenant: string; session: string }) =>
           orderIn(prunedUntil.get(tenant, session)),
-        count: ({ tenant, session }: { tenant: string; session: string }) =>
-          orderIn(count.get(session, tenant)),
+        counts({ tenant, sessions }: { tenant: string; sessions: readonly string[] }) {
+          const rows = counts.all(JSON.stringify(sessions), tenant).map(membersOf);
+          return new Map(rows.map(({ session, count }) => [String(session), Number(count)]));
+        },
       },
     };
   },

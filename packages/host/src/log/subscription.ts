@@ -36,6 +36,8 @@ export class Subscription {
   #position: number;
   #from: Cursor;
   #catching: Promise<void> | undefined;
+  /** How often a session was added. */
+  #added = 0;
   #closed = false;
 
   constructor(source: LogSource, subscriber: LogSubscriber, from: Cursor) {
@@ -59,6 +61,7 @@ export class Subscription {
   add(session: string, after = this.#position): void {
     if (this.#closed || this.#sessions.has(session)) return;
     this.#sessions.set(session, after);
+    this.#added += 1;
     this.#source.join(session, this);
     if (after < this.#source.written() || this.#from.epoch !== this.#source.epoch) this.#catchUp();
   }
@@ -118,14 +121,16 @@ export class Subscription {
       const sessions = this.sessions;
       const position = this.#position;
       if (sessions.length === 0) return;
-      // Before asking: what is written while the answer is on its way is looked for once more.
+      // Before asking: what is written or added while the answer is on its way is looked for once more.
       const written = this.#source.written();
+      const added = this.#added;
       const events = await this.#source.page(sessions, position);
       for (const event of events) {
         if (this.#closed) return;
         await this.#hand(event);
       }
-      if (events.length === 0 && this.#position === position && this.#source.written() === written) return;
+      const isAll = this.#source.written() === written && this.#added === added;
+      if (events.length === 0 && this.#position === position && isAll) return;
     }
   }
 

@@ -35,8 +35,8 @@ export type LogQueries = {
   lastOf(args: { tenant: string; epoch: number }): number;
   /** The place up to which messages of a session have been forgotten; 0 when none were. */
   prunedUntil(args: { tenant: string; session: string }): number;
-  /** How many messages of a session are kept. */
-  count(args: { tenant: string; session: string }): number;
+  /** How many messages are kept of each of some sessions; those with none are not named. */
+  counts(args: { tenant: string; sessions: readonly string[] }): ReadonlyMap<string, number>;
 };
 
 /** The messages to clients, complete for as long as they are kept. */

@@ -24,7 +24,7 @@ const module: TablesModule = {
        WHERE tenant = @tenant AND (@agent IS NULL OR agent = @agent) AND (@state IS NULL OR state = @state)
          AND (@principal IS NULL OR principal = @principal) AND (@cwd IS NULL OR body ->> '$.cwd' = @cwd)
          AND (@open = 0 OR body ->> '$.ended' IS NULL)
-         AND (@after IS NULL OR (last_activity, id) < (SELECT last_activity, id FROM sessions WHERE id = @after))
+         AND (@after IS NULL OR (last_activity, id) < (SELECT last_activity, id FROM sessions WHERE id = @after AND tenant = @tenant))
        ORDER BY last_activity DESC, id DESC LIMIT @limit`,
     );
     return {

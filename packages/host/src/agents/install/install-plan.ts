@@ -58,9 +58,11 @@ export function planOf(
 
 type Install = NonNullable<AgentEntry["install"]>;
 
-function installOf({ name, install, support }: AgentEntry, platform: string): Install {
-  if (!install)
-    throw new AgentError("unsupported_agent", `${name} cannot be installed. ${support.reason ?? ""}`);
+function installOf({ name, install, support, start }: AgentEntry, platform: string): Install {
+  if (!install) {
+    const why = support.reason ?? `Put it where its entry says: ${String(start?.file)}.`;
+    throw new AgentError("unsupported_agent", `${name} cannot be installed. ${why}`);
+  }
   if (install.platforms.includes(platform)) return install;
   const made = install.platforms.join(", ");
   throw new AgentError("unsupported_agent", `${name} is not made for ${platform}, only for ${made}.`);

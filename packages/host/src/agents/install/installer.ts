@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { dirname, isAbsolute, join } from "node:path";
+import { dirname, join } from "node:path";
 import type { AgentEntry } from "../agent-entry.ts";
-import { AgentError } from "../agent-error.ts";
 import type { Catalogue } from "../catalogue.ts";
 import { lockfileOf } from "./agent-lockfile.ts";
 import { InstallLock } from "./install-lock.ts";
@@ -152,14 +151,8 @@ export class Installer {
 }
 
 /** An agent that needs no install: a program that is there already. */
-function localInstall(entry: AgentEntry): Installed | undefined {
-  const { id: agent, name, install, start, support } = entry;
-  if (install) return undefined;
-  const file = typeof start?.file === "string" && isAbsolute(start.file) ? start.file : undefined;
-  if (file === undefined) {
-    throw new AgentError("unsupported_agent", `${name} cannot be installed. ${support.reason ?? ""}`.trim());
-  }
-  if (!existsSync(file))
-    throw new AgentError("agent_not_installed", `${name} should be at ${file}, and is not.`);
+function localInstall({ id: agent, install, start }: AgentEntry): Installed | undefined {
+  const file = start?.file;
+  if (install || typeof file !== "string" || !existsSync(file)) return undefined;
   return { agent, version: "local", folder: dirname(file), provenance: undefined, outdated: false };
 }

@@ -1,0 +1,56 @@
+import { type JsonObject, membersOf, type RequestId } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import type { Connection } from "./connection.ts";
+
+/** More requests than this are not under way for one client at once. */
+const MOST_UNDER_WAY = 256;
+
+/** The requests of one client: each is answered with the id it came with, and may be taken back. */
+export class Conversation {
+  readonly #connection: Connection;
+  readonly #gone: AbortSignal;
+  readonly #answering = new Map<RequestId, AbortController>();
+  #underWay = 0;
+
+  /** `gone` aborts when nobody waits for anything any more. */
+  constructor(connection: Connection, gone: AbortSignal) {
+    this.#connection = connection;
+    this.#gone = gone;
+  }
+
+  /** How many requests have no answer yet. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  /** Answers a request. Never rejects: what goes wrong is the answer. */
+  async ask(id: RequestId, method: string, params: unknown): Promise<JsonObject> {
+    if (this.#underWay >= MOST_UNDER_WAY)
+      return failure(id, new RpcError(CODE.invalidRequest, `${MOST_UNDER_WAY} requests are under way already`));
+    const controller = new AbortController();
+    this.#answering.set(id, controller);
+    this.#underWay += 1;
+    try {
+      const signal = AbortSignal.any([controller.signal, this.#gone]);
+      const result = await this.#connection.request(method, params, signal);
+      return { jsonrpc: "2.0", id, result: result ?? null };
+    } catch (error) {
+      return failure(id, error);
+    } finally {
+      this.#underWay -= 1;
+      if (this.#answering.get(id) === controller) this.#answering.delete(id);
+    }
+  }
+
+  /** Takes a notification. Rejects when nothing can be done with it. */
+  async notify(method: string, params: unknown): Promise<void> {
+    if (method !== "$/cancel_request") return this.#connection.notification(method, params);
+    const { requestId } = membersOf(params);
+    if (typeof requestId === "string" || typeof requestId === "number")
+      this.#answering.get(requestId)?.abort(new RpcError(CODE.cancelled, "the request was taken back"));
+  }
+}
+
+function failure(id: RequestId, error: unknown): JsonObject {
+  return { jsonrpc: "2.0", id, error: RpcError.of(error).toWire() };
+}

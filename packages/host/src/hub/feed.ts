@@ -1,0 +1,139 @@
+import type { Principal } from "@reins/supervisor";
+import type { JsonObject } from "../acp/message.ts";
+import type { EventLog } from "../log/event-log.ts";
+import type { Cursor, Gap, LoggedEvent } from "../log/logged-event.ts";
+import type { Subscription } from "../log/subscription.ts";
+import { questionId } from "./question-id.ts";
+import type { OpenQuestion } from "./session-clients.ts";
+
+/** Where the messages for a client go. */
+export interface Outlet {
+  /** Sends a message; `order` is its place in the log, if it has one. A promise says that there is no room for more. */
+  send(message: JsonObject, order: number | undefined): void | Promise<void>;
+  /** Told when nothing more will come, because the log cannot be followed. */
+  failed(error: unknown): void;
+}
+
+/** Whose messages a feed brings. */
+export interface FeedReader {
+  readonly id: string;
+  readonly principal: Principal;
+}
+
+/** What a feed is made from. */
+export interface FeedOptions {
+  readonly log: EventLog;
+  readonly reader: FeedReader;
+  readonly outlet: Outlet;
+  /** Up to where the reader has seen the log. */
+  readonly from: Cursor;
+  /** The only session whose messages it brings; all that the reader follows when absent. */
+  readonly session?: string | undefined;
+  /** A question that still waits. */
+  readonly question: (key: string) => OpenQuestion | undefined;
+}
+
+/** The name of a notification that says which messages cannot be had any more. */
+export const GAP = "_reins/gap";
+const CANCEL = "$/cancel_request";
+/** How many questions are remembered, so that none is put twice. */
+const MOST_ASKED = 1_000;
+
+/** Messages as they go over the wire, made once for everybody who gets them. */
+const wired = new WeakMap<JsonObject, JsonObject>();
+
+/** The messages of sessions on their way to one reader, in the order of the log and at the reader's own pace. */
+export class Feed {
+  readonly #options: FeedOptions;
+  readonly #subscription: Subscription;
+  readonly #asked = new Set<string>();
+  #closed = false;
+
+  constructor(options: FeedOptions) {
+    const { log, reader, outlet, from } = options;
+    this.#options = options;
+    this.#subscription = log.subscribe(
+      {
+        tenant: reader.principal.tenant,
+        event: (event) => this.#deliver(event, event.order),
+        gap: (session, gap) => void outlet.send(gapMessage(session, gap), undefined),
+        failed: (error) => outlet.failed(error),
+      },
+      from,
+    );
+  }
+
+  /** The place of the last message that was sent. */
+  get position(): number {
+    return this.#subscription.position;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  /** Whether it brings what belongs to a session, or to none. */
+  covers(session: string | undefined): boolean {
+    const only = this.#options.session;
+    return only === undefined || only === session;
+  }
+
+  /** Brings the messages of a channel of the log after a place too. */
+  add(channel: string, after: number): void {
+    this.#subscription.add(channel, Math.max(after, this.position));
+  }
+
+  /** Brings them no more. */
+  remove(channel: string): void {
+    this.#subscription.remove(channel);
+  }
+
+  /** Tells a message again that was told before. */
+  retell(event: LoggedEvent): void | Promise<void> {
+    if (event.message.method !== CANCEL) return this.#deliver(event, undefined);
+  }
+
+  /** Settles when everything up to a place was sent. */
+  reached(order: number): Promise<void> {
+    return this.#subscription.reached(order);
+  }
+
+  /** Ends it. */
+  close(): void {
+    this.#closed = true;
+    this.#subscription.close();
+  }
+
+  #deliver({ message, request, except }: LoggedEvent, order: number | undefined): void | Promise<void> {
+    const { reader, outlet } = this.#options;
+    // What came from here is told again only to who wants to hear everything.
+    if (except === reader.id && order !== undefined) return;
+    if (request === undefined) return outlet.send(wire(message), order);
+    const asked = this.#question(request);
+    if (asked) return outlet.send(asked, order);
+  }
+
+  /** A question as this reader is asked it. One that is settled, or of an earlier run, is a question to nobody. */
+  #question(key: string): JsonObject | undefined {
+    const { reader, question } = this.#options;
+    const asked = question(key);
+    if (!asked || this.#asked.has(key) || reader.principal.kind === "agent") return undefined;
+    this.#asked.add(key);
+    const [oldest] = this.#asked;
+    if (this.#asked.size > MOST_ASKED && oldest !== undefined) this.#asked.delete(oldest);
+    const { method, params } = asked;
+    return { jsonrpc: "2.0", id: questionId(key), method, params };
+  }
+}
+
+function wire(message: JsonObject): JsonObject {
+  const known = wired.get(message);
+  if (known) return known;
+  const made = { jsonrpc: "2.0", ...message };
+  wired.set(message, made);
+  return made;
+}
+
+function gapMessage(sessionId: string, gap: Gap): JsonObject {
+  return { jsonrpc: "2.0", method: GAP, params: { sessionId, ...gap } };
+}

@@ -51,7 +51,7 @@ async function withSupervisor<Result>(
   const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/bench" });
   const approvals = new Approvals({ store, ledger });
   const policy = loadPolicy({ file: "bench.yaml", rules: RULES, prose: new Uint8Array() });
-  const gatherFacts = async ({ payload }: ControlEvent) => action(String(payload));
+  const gatherFacts = async ({ payload }: ControlEvent) => action(Object(payload).tool_name);
   const supervisor = new Supervisor({ store, ledger, approvals, policyFor: () => policy, gatherFacts });
   try {
     return await run(supervisor, ledger);
@@ -69,7 +69,7 @@ const event = (tool: string): ControlEvent => ({
   session_id: "s1",
   agent_id: "coder",
   depth: 0,
-  payload: tool,
+  payload: { tool_name: tool, arguments: { command: `${tool} -n src/main.ts` } },
 });
 
 /** Verdicts that let nothing through: each is told at once and written a little later. */

@@ -252,11 +252,11 @@ describe("a yes", () => {
     const home = await freshHome();
     const { approvals, ledger } = home;
     const request = requestOf();
-    const { id, binding } = await approvals.seek(request);
-    expect(await approvals.usable(binding, tenant())).toBeUndefined();
+    const { id } = await approvals.seek(request);
+    expect(await approvals.settled(request)).toBeUndefined();
     await approvals.answer(id, ann());
-    expect(await approvals.usable(binding, other())).toBeUndefined();
-    expect(await approvals.usable(binding, tenant())).toMatchObject({ id });
+    expect(await approvals.settled(requestOf({ subject: subjectOf({ tenant: other() }) }))).toBeUndefined();
+    expect(await approvals.settled(request)).toMatchObject({ approval: { id } });
     const settled = await Promise.all(Array.from({ length: 10 }, () => approvals.settled(request)));
     const uses = await Promise.allSettled(
       settled.map((one) => ledger.record([verdictDraft(request, one!)], { with: [one!.change!] })),
@@ -265,7 +265,7 @@ describe("a yes", () => {
     for (const use of uses) if (use.status === "rejected") expect(use.reason.code).toBe("conflict");
     const verdicts = await ledger.read({ quality: "policy_verdict", tag: approvalTag(id) });
     expect(verdicts).toHaveLength(1);
-    expect(await approvals.usable(binding, tenant())).toBeUndefined();
+    expect(await approvals.settled(request)).toBeUndefined();
     expect(await approvals.get(id, tenant())).toMatchObject({ state: "used" });
     await expect(approvals.answer(id, ann())).rejects.toThrow(/is used already: ann said allow_once/);
     expect(await act(home, request)).toBe("ask");

@@ -9,12 +9,9 @@ export const SessionHeader = z.object({
   title: z.string().optional(),
   createdAt: z.string(),
   updatedAt: z.string(),
-  /** What its client chose; absent means the agent's own default. */
   mode: z.string(),
   model: z.string(),
   thoughtLevel: z.string(),
-  /** What it has cost so far, where the model's price is known. */
-  cost: z.number().optional(),
 });
 export type SessionHeader = z.infer<typeof SessionHeader>;
 

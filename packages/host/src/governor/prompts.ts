@@ -74,6 +74,8 @@ async function answerTo(
   const subject = subjectIn(context, session, context.enforcement);
   const prepared = await context.preparation?.compose(session, subject, changed);
   turn.entries.push(...(prepared?.entries ?? []));
+  // Cancelled meanwhile: an agent that hears of a cancel before the prompt would never end it.
+  if (turn.isCancelled) return { stopReason: "cancelled" };
   return context.agent.request("session/prompt", {
     ...params,
     sessionId: session.agentSessionId,

@@ -424,7 +424,8 @@ export class Hub implements ExtensionHub {
       return await agent.governor.request("session/prompt", withPreface(session, params), { signal });
     } catch (error) {
       const { signal: gone } = agent.governor;
-      if (gone.aborted) await this.#tellInterrupted(session.record, `${RpcError.of(gone.reason).message}.`);
+      const why = `${RpcError.of(gone.reason).message}.`;
+      if (gone.aborted) await this.#tellInterrupted(session.record, why, connection.id);
       throw error;
     } finally {
       session.used = this.#now();
@@ -595,14 +596,16 @@ export class Hub implements ExtensionHub {
       offerAgain(approvals, { id, tenant: record.tenant, clients }, question).catch(this.#onError);
   }
 
-  async #tellInterrupted(record: SessionRecord, why: string): Promise<void> {
+  /** Tells everybody but whoever learns it otherwise that a turn was cut off. */
+  async #tellInterrupted(record: SessionRecord, why: string, except?: string): Promise<void> {
     const text = `${why} The turn was cut off; what was under way may or may not have happened.`;
     const update = {
       sessionUpdate: "agent_message_chunk",
       content: { type: "text", text },
       _meta: { reins: { interrupted: true } },
     };
-    await this.#append(record, { message: { method: UPDATE, params: { sessionId: record.id, update } } });
+    const message = { method: UPDATE, params: { sessionId: record.id, update } };
+    await this.#append(record, { message, except });
   }
 
   async #kept(id: string, tenant: string): Promise<SessionRecord | undefined> {

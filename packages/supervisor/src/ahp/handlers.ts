@@ -55,7 +55,11 @@ async function decide(parts: SupervisorParts, event: AhpEvent, call: EventCall):
     return { decision: "allow" };
   }
   const subject = subjectOf(identity, principal, event, policies.roster, "asked");
-  return asDecision(await supervisor.decide(event, subject, { workplace: parts.workplaceOf(event) }));
+  const confirm = async () => {
+    subjectOf(identity, await principalOf(identity, call), event, policies.roster, "asked");
+  };
+  const setting = { workplace: parts.workplaceOf(event), confirm };
+  return asDecision(await supervisor.decide(event, subject, setting));
 }
 
 async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): Promise<void> {

@@ -91,7 +91,7 @@ export class Approvals {
     this.#randomId = options.randomId ?? (() => randomBytes(16).toString("base64url"));
     this.#maxOpen = options.maxOpen ?? 256;
     this.grants = new Grants({ store, ledger, clock, randomId: this.#randomId });
-    this.#feed = new Feed(store, clock, onError);
+    this.#feed = new Feed(store, onError);
     this.#steps = new Steps({ store, ledger, clock, webhooks, feed: this.#feed });
     this.#expiry = new Expiry(clock, () => this.expire(), onError);
     this.#deliveries = new Deliveries({ store, clock, webhooks, post: options.post, onError });
@@ -129,21 +129,17 @@ export class Approvals {
     return settled?.grant ? { ...settled, change: this.grants.useChange(settled.grant) } : settled;
   }
 
-  /** The yes that waits to be used for exactly this. */
-  async usable(binding: string, tenant: string): Promise<Approval | undefined> {
-    await this.#feed.start();
-    const found = await this.#newest(binding, tenant);
-    if (found?.approval.state !== "approved") return undefined;
-    return isOver(found.approval, this.#clock.now()) ? undefined : found.approval;
-  }
-
   /**
-   * Uses a yes. To be committed together with the verdict it lets through, whose entry carries {@link approvalTag}; the
-   * commit fails with a conflict when the yes is used, withdrawn or over.
+   * Uses a yes. To be committed together with the verdict it lets through, whose entry carries {@link approvalTag}, and
+   * then told by {@link announce}; the commit fails with a conflict when the yes is used, withdrawn or over.
    */
   useChange({ id, tenant }: Approval): Change<undefined> {
-    this.#feed.expect(id);
     return change(approvalTables, "use", { id, notice: this.#steps.notice(tenant) });
+  }
+
+  /** Tells subscribers of a use that was committed. */
+  announce(): void {
+    void this.#feed.announce();
   }
 
   /** Gives a person's answer, once. */

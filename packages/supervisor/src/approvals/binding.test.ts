@@ -14,11 +14,16 @@ describe("a binding", () => {
     const { target_state: _, ...rest } = requestOf();
     const same = [
       requestOf({ facts }),
-      requestOf({ turn: "t2", rule: "another", reason: "another", quorum: 3, expires_ms: 5 }),
+      requestOf({ turn: "t2", rule: "another", reason: "another", quorum: 1, expires_ms: 5 }),
       requestOf({ subject: subjectOf({ roles: [], mode: "plan", depth: 3, trust: "standing" }) }),
       { target_state: { "/w/a.txt": "absent" }, ...rest },
     ];
     for (const request of same) expect(bindingOf(request)).toBe(bindingOf(requestOf()));
+  });
+
+  test("differs with how many people have to agree: one's word is not enough where it takes two", () => {
+    const bindings = [1, 2, 3].map((quorum) => bindingOf(requestOf({ quorum })));
+    expect(new Set(bindings).size).toBe(3);
   });
 
   test("differs whenever the arguments do", () => {

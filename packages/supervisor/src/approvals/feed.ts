@@ -1,5 +1,4 @@
 import type { StoreReader } from "@reins/store";
-import type { Clock } from "../clock.ts";
 import type { ApprovalChange } from "./approval.ts";
 import { approvalTables } from "./tables.ts";
 
@@ -7,28 +6,20 @@ import { approvalTables } from "./tables.ts";
 export type ApprovalListener = (change: ApprovalChange) => unknown;
 
 const PAGE = 256;
-/** How often a change that somebody else commits is looked for, and for how long. */
-const LOOK_MS = 10;
-const PATIENCE_MS = 5_000;
 
 /** Tells listeners of every change, in the order in which they were committed. */
 export class Feed {
   readonly #store: Pick<StoreReader, "query">;
-  readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
   readonly #listeners = new Set<ApprovalListener>();
-  /** Approvals that are about to change, and until when that is waited for. */
-  readonly #expected = new Map<string, number>();
   #position: number | undefined;
   #starting: Promise<void> | undefined;
   #reading: Promise<void> | undefined;
   #again = false;
-  #stopLooking: (() => void) | undefined;
   #closed = false;
 
-  constructor(store: Pick<StoreReader, "query">, clock: Clock, onError: (error: unknown) => void) {
+  constructor(store: Pick<StoreReader, "query">, onError: (error: unknown) => void) {
     this.#store = store;
-    this.#clock = clock;
     this.#onError = onError;
   }
 
@@ -55,17 +46,10 @@ export class Feed {
     return this.#reading;
   }
 
-  /** Somebody else is about to commit a change of this approval; it is looked for. */
-  expect(id: string): void {
-    this.#expected.set(id, this.#clock.now().getTime() + PATIENCE_MS);
-    this.#look();
-  }
-
   /** Tells nobody any more; settles when nothing is being read. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#listeners.clear();
-    this.#stopLooking?.();
     await this.#reading;
   }
 
@@ -94,7 +78,6 @@ export class Feed {
 
   #tell(change: ApprovalChange): void {
     this.#position = change.seq;
-    if (change.approval.state === "used") this.#expected.delete(change.approval.id);
     for (const listener of [...this.#listeners]) {
       void this.#call(listener, change);
     }
@@ -107,17 +90,5 @@ export class Feed {
     } catch (error) {
       this.#onError(error);
     }
-  }
-
-  #look(): void {
-    if (this.#stopLooking || this.#closed) return;
-    this.#stopLooking = this.#clock.after(LOOK_MS, () => {
-      void this.announce().then(() => {
-        this.#stopLooking = undefined;
-        const now = this.#clock.now().getTime();
-        for (const [id, until] of this.#expected) if (until <= now) this.#expected.delete(id);
-        if (this.#expected.size > 0) this.#look();
-      });
-    });
   }
 }

@@ -27,8 +27,8 @@ export class Grants {
   }
 
   /** The grant that covers an action, if there is one in force. */
-  async grantFor({ subject, event_type, facts, cwd }: ApprovalRequest): Promise<Grant | undefined> {
-    return this.#inForce(grantBindingOf({ ...subject, event_type, facts, cwd }));
+  async grantFor({ subject, event_type, facts, cwd, quorum }: ApprovalRequest): Promise<Grant | undefined> {
+    return this.#inForce(grantBindingOf({ ...subject, event_type, facts, cwd, quorum }));
   }
 
   /** Counts a use. To be committed with the verdict that the grant lets through; fails when it was revoked meanwhile. */

@@ -5,6 +5,12 @@ const MAX_WAITING = 50_000;
 /** How many go into one commit. */
 const BATCH = 500;
 
+/** An entry, made when it is written, and what is written instead where that cannot be. */
+interface Waiting {
+  readonly draft: () => Draft;
+  readonly otherwise: (() => Draft) | undefined;
+}
+
 /**
  * Entries of verdicts that let nothing through. The verdict need not wait for them, so they are made and written a
  * little later, in order, many at a time.
@@ -12,7 +18,7 @@ const BATCH = 500;
 export class BufferedRecords {
   readonly #ledger: Pick<Ledger, "record">;
   readonly #onError: (error: unknown) => void;
-  #waiting: (() => Draft)[] = [];
+  #waiting: Waiting[] = [];
   #writing = 0;
   #scheduled = false;
   #last: Promise<void> = Promise.resolve();
@@ -23,9 +29,12 @@ export class BufferedRecords {
     this.#onError = onError;
   }
 
-  /** Takes an entry, to be made when it is written; `undefined`, or a promise to wait for when there are too many. */
-  add(draft: () => Draft): Promise<void> | undefined {
-    this.#waiting.push(draft);
+  /**
+   * Takes an entry, to be made when it is written, and one that takes its place if it cannot be; `undefined`, or a
+   * promise to wait for when there are too many.
+   */
+  add(draft: () => Draft, otherwise?: () => Draft): Promise<void> | undefined {
+    this.#waiting.push({ draft, otherwise });
     this.#schedule();
     if (this.#waiting.length + this.#writing < MAX_WAITING) return undefined;
     return new Promise((resolve) => this.#room.push(resolve));
@@ -63,16 +72,18 @@ export class BufferedRecords {
     this.#last = Promise.all([this.#last, written]).then(() => undefined);
   }
 
-  async #record(batch: readonly (() => Draft)[]): Promise<void> {
+  async #record(batch: readonly Waiting[]): Promise<void> {
     try {
       await this.#ledger.record(
-        batch.map((draft) => draft()),
+        batch.map(({ draft }) => draft()),
         { durable: false },
       );
     } catch (error) {
-      if (batch.length === 1) this.#onError(error);
+      const [only, ...more] = batch;
       // One that cannot be written must not take the others with it.
-      else for (const draft of batch) await this.#record([draft]);
+      if (more.length > 0) for (const one of batch) await this.#record([one]);
+      else if (only?.otherwise) await this.#record([{ draft: only.otherwise, otherwise: undefined }]);
+      else this.#onError(error);
     }
   }
 }

@@ -29,9 +29,11 @@ export class Course {
   /** Where a rule modified it: what it was, and the arguments to act with instead. */
   modified: { readonly from: ModifiedFrom; readonly arguments: unknown } | undefined;
   uses: readonly Use[] = [];
+  /** Whether it is a limit that asks, which no grant answers: each time beyond it takes a person's word. */
+  isLimited = false;
   approval: Approval | undefined;
   /** What is to be committed with the verdict. */
-  readonly changes: Change<unknown>[] = [];
+  changes: readonly Change<unknown>[] = [];
   readonly remarks: string[] = [];
 
   constructor(asked: Asked, standing: Standing, input: DecisionInput) {

@@ -1,6 +1,8 @@
 import { AhpClient, type Decision } from "@reins/ahp";
 import { type ControlEvent, type ExternalHarness, milliseconds, type RuleVerdict } from "@reins/policy";
 
+const MAX_REASON = 2_000;
+
 /** What an external harness said. */
 export interface HarnessAnswer {
   readonly harness: string;
@@ -34,10 +36,12 @@ export class Harnesses {
       const decision = await client.sendEventDecision(type, event.payload, {
         timeoutMs: milliseconds(harness.timeout),
       });
-      return { harness: name, ...verdictOf(decision, name) };
+      const { verdict, reason } = verdictOf(decision, name);
+      return { harness: name, verdict, reason: tidy(reason) };
     } catch (error) {
       this.#clients.delete(name);
-      const reason = `the harness "${name}" did not decide: ${error instanceof Error ? error.message : String(error)}`;
+      const why = error instanceof Error ? error.message : String(error);
+      const reason = tidy(`the harness "${name}" did not decide: ${why}`);
       if (fail === "open")
         return {
           harness: name,
@@ -63,6 +67,11 @@ export class Harnesses {
     this.#clients.set(name, client);
     return client;
   }
+}
+
+/** What another program says, cut to what goes into a record. */
+function tidy(reason: string): string {
+  return reason.slice(0, MAX_REASON).toWellFormed();
 }
 
 function verdictOf(decision: Decision, name: string): { verdict: RuleVerdict; reason: string } {

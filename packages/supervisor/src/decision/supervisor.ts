@@ -6,6 +6,7 @@ import {
   type ControlEvent,
   type DecisionInput,
   isAtLeastAsStrict,
+  isModest,
   letsThrough,
   type Policy,
   type Subject,
@@ -13,6 +14,7 @@ import {
 } from "@reins/policy";
 import { change, type Store } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
+import type { ApprovalRequest } from "../approvals/request.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { Limits } from "../limits/limits.ts";
 import { limitTables } from "../limits/tables.ts";
@@ -55,6 +57,7 @@ export interface SupervisorOptions {
 
 /** How often a decision is begun anew because the policy was swapped meanwhile. */
 const MAX_SWAPS = 5;
+const MAX_REASON = 1_000;
 
 /**
  * Decides on control events: facts, then policy, then limits, then external harnesses, then people, each only stricter
@@ -71,7 +74,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#buffered = new BufferedRecords(options.ledger, options.onRecordError ?? (() => undefined));
+    this.#buffered = new BufferedRecords(options.ledger, (error) => this.#tell(error));
     this.#standings = new Standings({
       ...options,
       now: () => this.#clock.now().getTime(),
@@ -197,11 +200,12 @@ export class Supervisor {
     course.settle(outcome.verdict, why, again.rule);
   }
 
-  #reserve(course: Course): void {
+  #reserve(course: Course, by: { readonly approved?: boolean } = {}): void {
     if (!letsThrough(course.outcome)) return;
-    const outcome = course.standing.limits.reserve(course.input);
+    const outcome = course.standing.limits.reserve(course.input, by);
     if (outcome.passed) course.uses = outcome.uses;
     else course.settle(outcome.verdict, outcome.reason, outcome.limit);
+    course.isLimited = !outcome.passed;
   }
 
   async #askHarnesses(course: Course): Promise<void> {
@@ -219,30 +223,33 @@ export class Supervisor {
   async #askPeople(course: Course): Promise<void> {
     if (course.verdict.verdict !== "ask") return;
     const { approvals, targetState } = this.#options;
-    const { asked, input, verdict } = course;
+    const { asked, input, verdict, rule, isLimited } = course;
     const { subject, setting } = asked;
-    const request = {
+    const request: ApprovalRequest = {
       subject,
       event_type: input.event_type,
       facts: input.action,
       cwd: setting.workplace.cwd,
       target_state: (await targetState?.(input.action)) ?? {},
       ...(setting.turn !== undefined && { turn: setting.turn }),
-      ...(verdict.rule !== undefined && { rule: verdict.rule }),
+      ...(rule !== undefined && { rule }),
       reason: verdict.reason,
+      ...(isLimited && { options: ["allow_once", "deny"] }),
       ...(verdict.quorum !== undefined && { quorum: verdict.quorum }),
       ...(verdict.expires_ms !== undefined && { expires_ms: verdict.expires_ms }),
     };
     const settled = await approvals.settled(request);
-    if (!settled) {
+    if (!settled || (isLimited && settled.grant)) {
       course.approval = await approvals.seek(request);
       return;
     }
     const { approval, change: use } = settled;
-    if (approval) course.approval = approval;
-    if (use) course.changes.push(use);
-    course.settle(settled.verdict, settled.reason, verdict.rule);
-    if (settled.verdict === "allowed") this.#reserve(course);
+    course.approval = approval;
+    course.changes = use ? [use] : [];
+    course.settle(settled.verdict, settled.reason, rule);
+    this.#reserve(course, { approved: approval !== undefined });
+    // What a grant allows may still be beyond a limit that asks.
+    await this.#askPeople(course);
   }
 
   /** Whoever asked may have lost the right to while others were heard. */
@@ -276,7 +283,7 @@ export class Supervisor {
     const draft = () => verdictDraft({ input, decided, ...rest, commitment: this.#commitTo(asked.event) });
     if (letsThrough(outcome)) return this.#release(course, decided, draft);
     standing.limits.release(course.uses);
-    await this.#buffered.add(draft);
+    await this.#buffered.add(draft, this.#refusal(asked, decided));
     return { ...decided, entry: undefined };
   }
 
@@ -289,40 +296,50 @@ export class Supervisor {
     try {
       const { entries } = await this.#options.ledger.record([draft()], { with: [...changes, ...kept] });
       const entry = entries[0]?.cid;
+      if (changes.length > 0) this.#options.approvals.announce();
       if (entry !== undefined) this.#noteOpen(course, entry);
       return { ...decided, entry };
     } catch (error) {
       standing.history.takeBack(input);
       standing.limits.release(uses);
-      this.#options.onRecordError?.(error);
-      return blocked(asked.subject, `the verdict could not be written: ${textOf(error)}`);
+      this.#tell(error);
+      return this.#refuse(asked, `the verdict could not be written: ${textOf(error)}`);
     }
   }
 
-  /** Blocks what could not be decided. Its facts are not known, so its entry has none. */
-  async #refuse({ event, subject }: Asked, reason: string): Promise<Decided> {
-    const decided = blocked(subject, reason);
+  /** Blocks what could not be decided, or not be written. */
+  async #refuse(asked: Asked, reason: string): Promise<Decided> {
+    const decided = blocked(asked.subject, reason);
     try {
-      const policy = this.#options.policyFor(subject.tenant);
-      const at = this.#clock.now().getTime();
-      const draft = () =>
-        refusalDraft({
-          event,
-          subject,
-          at,
-          decided,
-          hashes: policy?.hashes,
-          commitment: this.#commitTo(event),
-        });
-      await this.#buffered.add(draft);
+      await this.#buffered.add(this.#refusal(asked, decided));
     } catch (error) {
-      this.#options.onRecordError?.(error);
+      this.#tell(error);
     }
     return decided;
   }
 
+  /** The entry of a verdict that lets nothing through, without the facts: they are not known, or cannot be written. */
+  #refusal({ event, subject }: Asked, decided: Omit<Decided, "entry">): () => Draft {
+    return () => {
+      const hashes = this.#options.policyFor(subject.tenant)?.hashes;
+      const at = this.#clock.now().getTime();
+      // What is too deep or too large to be judged is so to be committed to.
+      const commitment = isModest(event.payload) ? this.#commitTo(event) : undefined;
+      return refusalDraft({ event, subject, at, decided, hashes, commitment });
+    };
+  }
+
   #commitTo({ payload }: ControlEvent): string | undefined {
     return this.#options.commitment?.to(payload);
+  }
+
+  /** Tells what could not be written. Whoever listens must not be able to make a verdict fail. */
+  #tell(error: unknown): void {
+    try {
+      this.#options.onRecordError?.(error);
+    } catch {
+      // There is nobody else to tell.
+    }
   }
 
   #noteOpen({ input, asked, uses }: Course, entry: string): void {
@@ -341,6 +358,8 @@ function withArguments(payload: unknown, args: unknown): unknown {
     : { arguments: args };
 }
 
+/** What an error says, in as many words as go into a record. */
 function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? error.message : String(error);
+  return text.slice(0, MAX_REASON).toWellFormed();
 }

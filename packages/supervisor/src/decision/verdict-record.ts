@@ -74,7 +74,7 @@ export function refusalDraft({ event, subject, at, decided, hashes, commitment }
   return {
     ...entryOf(subject, toolIn(event.payload), decided),
     payload: {
-      ...verdictMembers({ ...decided, reason: decided.reason.toWellFormed() }, hashes),
+      ...verdictMembers(decided, hashes),
       event_type: event.event_type,
       at,
       subject: { ...subject },

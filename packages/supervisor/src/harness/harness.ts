@@ -89,11 +89,14 @@ export class Harness {
 
   /** Opens what decides in a home. */
   static async open(options: HarnessOptions): Promise<Harness> {
-    const { home, store, ledger, clock = systemClock, onPolicy } = options;
+    const { home, store, ledger, clock = systemClock, onPolicy, onError } = options;
     const identity = await Identity.open({ store, ledger, clock });
     const tenants = async () => (await identity.listTenants()).map(({ id }) => id);
-    const watch = { home, ledger, clock, tenants, ...(onPolicy && { onChange: onPolicy }) };
-    const policies = await PolicyKeeper.open(watch);
+    const policies = await PolicyKeeper.open({
+      ...{ home, ledger, clock, tenants },
+      ...(onPolicy && { onChange: onPolicy }),
+      ...(onError && { onError }),
+    });
     const commitment = await Commitment.open(join(home, "keys"));
     return new Harness(options, { identity, policies, commitment });
   }

@@ -65,6 +65,16 @@ test("what was reserved and not used is given back, and old uses count no more",
   expect(budget.reserve(call(10_002)).passed).toBe(true);
 });
 
+test("a person's yes goes beyond a limit that asks for one, counts as a use, and helps against no other", () => {
+  const budget = limits(`[{ name: asks, per: user, within: 1h, calls: 1, exceeded: ask },
+    { name: hard, per: user, within: 1h, calls: 2 }]`);
+  expect(budget.reserve(call(0)).passed).toBe(true);
+  expect(budget.reserve(call(1))).toMatchObject({ passed: false, limit: "asks", verdict: "ask" });
+  expect(budget.reserve(call(2), { approved: true }).passed).toBe(true);
+  expect(budget.reserve(call(3), { approved: true })).toMatchObject({ passed: false, limit: "hard" });
+  expect(budget.report(call(4).subject, 4).map(({ used }) => used.calls)).toEqual([2, 2]);
+});
+
 test("tokens, cost and time count once they are settled", () => {
   const budget = limits(
     "[{ name: tokens, per: tenant, within: 1d, tokens: 1000 }, { name: cost, per: tenant, within: 1d, cost: 5 }]",

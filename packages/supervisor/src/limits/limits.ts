@@ -59,15 +59,18 @@ export class Limits {
     return Math.max(0, ...this.#counted.map(({ within }) => within));
   }
 
-  /** Reserves one call against every limit that applies, or none and says which one is used up. */
-  reserve(input: DecisionInput): LimitOutcome {
+  /**
+   * Reserves one call against every limit that applies, or none and says which one is used up. A person's yes to this
+   * very action goes beyond those limits that ask for one.
+   */
+  reserve(input: DecisionInput, { approved = false } = {}): LimitOutcome {
     const applying = this.#counted.filter(({ applies }) => applies(input));
     const reserved: Use[] = [];
     for (const { limit, within, time_ms } of applying) {
       const holder = holderOf(input.subject, limit);
       const used = this.#used(limit.name, holder, input.at - within);
       const passed = exceeded(plus(used, { ...NO_USAGE, calls: 1 }), limit, time_ms);
-      if (passed !== undefined) {
+      if (passed !== undefined && !(approved && limit.exceeded === "ask")) {
         const reason = `the limit "${limit.name}" of ${passed} in ${limit.within} per ${limit.per} is used up`;
         return { passed: false, limit: limit.name, verdict: limit.exceeded, reason };
       }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ConstitutionText } from "@reins/policy";
 import { DEFAULT_TENANT } from "../identity/principal.ts";
@@ -43,9 +43,20 @@ export async function writeIfMissing(
   path: string,
   text: () => string | Promise<Uint8Array>,
 ): Promise<boolean> {
-  if (await readIfThere(path)) return false;
+  if (await isThere(path)) return false;
   await write(path, await text());
   return true;
+}
+
+/** Whether there is something, be it a file or not. */
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    throw error;
+  }
 }
 
 /** Sees to it that a file of ours holds a text, in one step. */

@@ -1,13 +1,6 @@
 import { stat } from "node:fs/promises";
 import { type Ledger, SYSTEM } from "@reins/ledger";
-import {
-  type ConstitutionText,
-  isNoLooser,
-  loadPolicy,
-  type Policy,
-  PolicyError,
-  Roster,
-} from "@reins/policy";
+import { isNoLooser, loadPolicy, type Policy, PolicyError, Roster } from "@reins/policy";
 import { type Clock, systemClock } from "../clock.ts";
 import { DEFAULT_TENANT } from "../identity/principal.ts";
 import { SupervisorError } from "../supervisor-error.ts";
@@ -36,6 +29,8 @@ export interface PolicyKeeperOptions {
   readonly everyMs?: number;
   /** Told of every change of status. */
   readonly onChange?: (status: PolicyStatus) => void;
+  /** Told what went wrong while the files were looked at; they are looked at again. */
+  readonly onError?: (error: unknown) => void;
 }
 
 interface Kept extends PolicyStatus {
@@ -45,6 +40,7 @@ interface Kept extends PolicyStatus {
 
 const DEFAULT_EVERY_MS = 1_000;
 const ABSENT = "absent";
+const UNREADABLE = "unreadable";
 
 /**
  * Keeps each tenant's policy in step with its files: checked, tested and swapped in one step. A change that can be seen to
@@ -121,8 +117,8 @@ export class PolicyKeeper {
     if (this.#closed) return;
     this.#callOff = this.#clock.after(this.#options.everyMs ?? DEFAULT_EVERY_MS, () => {
       void this.refresh()
-        .catch(() => undefined)
-        .then(() => this.#watch());
+        .catch((error: unknown) => this.#options.onError?.(error))
+        .finally(() => this.#watch());
     });
   }
 
@@ -140,8 +136,8 @@ export class PolicyKeeper {
       files,
       seen,
     };
-    const loaded = load(await readPolicyFiles(files));
-    if (!loaded.policy) return this.#keep({ ...kept, fault: loaded.fault });
+    const loaded = await load(files);
+    if (!loaded.policy) return this.#keepFault({ ...kept, ...loaded }, before);
     const same = JSON.stringify(loaded.policy.hashes) === JSON.stringify(kept.policy?.hashes);
     if (same) return this.#keep(kept);
     const first = kept.policy === undefined;
@@ -163,17 +159,31 @@ export class PolicyKeeper {
     this.#keep({ ...kept, policy });
   }
 
+  /** The policy in force stays, and a fault is told once. */
+  #keepFault(kept: Kept, before: Kept | undefined): void {
+    if (before && before.fault === kept.fault && before.waiting === undefined)
+      this.#kept.set(kept.tenant, kept);
+    else this.#keep(kept);
+  }
+
   #keep(kept: Kept): void {
     this.#kept.set(kept.tenant, kept);
     this.#options.onChange?.(kept);
   }
 
+  /** A roster that cannot be read vouches for nobody. */
   async #lookAtRoster(): Promise<void> {
     const { roster } = policyFiles(this.#options.home, DEFAULT_TENANT);
     const seen = await stampOf(roster);
     if (seen === this.#rosterSeen) return;
-    this.#rosterSeen = seen;
-    this.#roster = Roster.read((await readIfThere(roster))?.toString("utf8") ?? "");
+    try {
+      this.#roster = Roster.read((await readIfThere(roster))?.toString("utf8") ?? "");
+      this.#rosterSeen = seen;
+    } catch (error) {
+      this.#roster = Roster.read("");
+      if (this.#rosterSeen !== UNREADABLE) this.#options.onError?.(error);
+      this.#rosterSeen = UNREADABLE;
+    }
   }
 }
 
@@ -183,13 +193,19 @@ async function ownOrShared(home: string, tenant: string): Promise<PolicyFiles> {
   return (await stampOf(own.rules)) === ABSENT ? policyFiles(home, DEFAULT_TENANT) : own;
 }
 
-function load(text: ConstitutionText | undefined): { policy?: Policy; fault: string | undefined } {
-  if (!text) return { fault: "there is no constitution" };
+/** The policy in files, or what is wrong with them; what could not even be read is looked at again. */
+async function load(
+  files: PolicyFiles,
+): Promise<{ policy: Policy } | { policy?: never; fault: string; seen?: string }> {
   try {
-    return { policy: loadPolicy(text), fault: undefined };
+    const text = await readPolicyFiles(files);
+    return text ? { policy: loadPolicy(text) } : { fault: "there is no constitution" };
   } catch (error) {
     if (error instanceof PolicyError) return { fault: error.message };
-    throw error;
+    return {
+      fault: `it could not be read: ${error instanceof Error ? error.message : String(error)}`,
+      seen: UNREADABLE,
+    };
   }
 }
 
@@ -198,7 +214,8 @@ async function stampOf(path: string): Promise<string> {
   try {
     const { mtimeMs, size, ino } = await stat(path);
     return `${mtimeMs}/${size}/${ino}`;
-  } catch {
-    return ABSENT;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    return code === "ENOENT" || code === "ENOTDIR" ? ABSENT : `${UNREADABLE}, ${code}`;
   }
 }

@@ -115,7 +115,7 @@ export class RedactingStream {
 
   #begin({ format, length }: TriggerEnd, at: number, final: boolean): void {
     const start = at - length;
-    if (!suits(format, this.#ends.includes(start) ? Number.NaN : this.#text.charCodeAt(start - 1))) return;
+    if (!suits(format, this.#text, start) && !(format.notAfter && this.#ends.includes(start))) return;
     const candidate = { format, start, at, from: undefined, hide: undefined };
     if (this.#staysOpen(candidate, final)) this.#candidates.push(candidate);
   }

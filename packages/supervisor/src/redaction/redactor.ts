@@ -65,7 +65,9 @@ export class Redactor {
     let changed: unknown[] | undefined;
     for (let index = 0; index < list.length; index += 1) {
       const item = list[index];
-      const shown = isSecretArgument(list[index - 1], item, ending) ? MARK : this.#value(item, ending, depth + 1);
+      const shown = isSecretArgument(list[index - 1], item, ending)
+        ? MARK
+        : this.#value(item, ending, depth + 1);
       if (shown === item) continue;
       changed ??= [...list];
       changed[index] = shown;
@@ -75,14 +77,15 @@ export class Redactor {
 
   #object(object: JsonObject, ending: Ending, depth: number): JsonObject {
     const names = Object.keys(object);
-    for (const name of names) {
-      if (this.text(name) === name && this.#member(object, name, ending, depth) === object[name]) continue;
-      const shown = new Map<string, unknown>();
-      for (const each of names)
-        shown.set(unusedName(shown, this.text(each)), this.#member(object, each, ending, depth));
-      return Object.fromEntries(shown);
+    let shown: Map<string, unknown> | undefined;
+    for (const [index, name] of names.entries()) {
+      const value = this.#member(object, name, ending, depth);
+      const key = this.text(name);
+      if (!shown && (key !== name || value !== object[name]))
+        shown = new Map(names.slice(0, index).map((before) => [before, object[before]]));
+      shown?.set(unusedName(shown, key), value);
     }
-    return object;
+    return shown ? Object.fromEntries(shown) : object;
   }
 
   #member(object: JsonObject, name: string, ending: Ending, depth: number): unknown {

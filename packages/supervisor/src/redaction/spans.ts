@@ -68,6 +68,7 @@ export class Spans {
 
   /** Forgets what lies before an index, and counts the indexes of the others from `base` on. */
   forget(before: number, base: number): void {
+    if (this.#spans.length + this.#walked.size + this.#open.length === 0) return;
     this.#walked.clear();
     for (const run of this.#open) {
       this.#walked.set(run.rest, run);

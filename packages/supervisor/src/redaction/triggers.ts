@@ -1,3 +1,4 @@
+import { isAfterSeam, LONGEST_SEAM } from "./seam.ts";
 import type { Format } from "./format.ts";
 
 /** The end of a word after which a format has to be asked. */
@@ -55,7 +56,7 @@ export class Triggers {
     return reached;
   }
 
-  /** The row that a text leads to if no trigger in it counts; one at its very beginning may. */
+  /** The row that a text leads to if no trigger in it counts; one at its beginning may. */
   pass(text: string, row: number): number | undefined {
     const [columns, next, ending] = [this.#columns, this.#next, this.#ending];
     let reached = row;
@@ -64,7 +65,7 @@ export class Triggers {
       if (reached < ending) continue;
       for (const { format, length } of this.#endedAt(reached)) {
         const start = index + 1 - length;
-        if (start <= 0 || suits(format, text.charCodeAt(start - 1))) return undefined;
+        if (start < LONGEST_SEAM || suits(format, text, start)) return undefined;
       }
     }
     return reached;
@@ -80,9 +81,10 @@ export class Triggers {
   }
 }
 
-/** Whether a format's triggers count right after a character. */
-export function suits({ notAfter, onlyAfter }: Format, code: number): boolean {
-  if (notAfter?.has(code)) return false;
+/** Whether a format's triggers count at an index, by what stands before it. */
+export function suits({ notAfter, onlyAfter }: Format, text: string, start: number): boolean {
+  const code = text.charCodeAt(start - 1);
+  if (notAfter?.has(code) && !isAfterSeam(text, start)) return false;
   return onlyAfter === undefined || onlyAfter.has(code);
 }
 

@@ -75,6 +75,7 @@ async function act(request: ApprovalRequest): Promise<Acted> {
   if (!settled) return { outcome: "ask", approval: (await approvals.seek(request)).id };
   const { verdict: outcome, approval, grant } = settled;
   await ledger.record([verdictDraft(request, settled)], { with: settled.change ? [settled.change] : [] });
+  approvals.announce();
   return { outcome, ...(approval && { approval: approval.id }), ...(grant && { grant: grant.id }) };
 }
 

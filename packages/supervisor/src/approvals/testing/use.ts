@@ -35,5 +35,6 @@ export async function act(
     return "ask";
   }
   await ledger.record([verdictDraft(request, settled)], { with: settled.change ? [settled.change] : [] });
+  approvals.announce();
   return settled.verdict;
 }

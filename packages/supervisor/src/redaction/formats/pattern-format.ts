@@ -8,7 +8,7 @@ export interface PatternRow {
   readonly pattern: string;
   /** Whether the beginning is meant in capitals and small letters alike. */
   readonly anyCase?: boolean;
-  /** What may not stand right before it: by default a letter or a digit. */
+  /** What may not stand right before it: by default a letter or a digit, unless it begins in a way that chance does not. */
   readonly notAfter?: CharacterSet;
   /** What has to stand right before it. */
   readonly onlyAfter?: CharacterSet;
@@ -20,6 +20,8 @@ export interface PatternRow {
   readonly rest?: Rest;
 }
 
+/** A beginning of so many characters is no coincidence. */
+const TELLING_BEGINNING = 5;
 /** Fewer characters of a secret say nothing, and may be shown when the text pauses there. */
 const TELLING = 6;
 
@@ -27,12 +29,15 @@ const TELLING = 6;
 export function patternFormat(row: PatternRow): Format {
   const { name, anyCase, accepts, onlyAfter } = row;
   const { beginning, steps, secret } = readPattern(row.pattern);
+  const isTelling = onlyAfter !== undefined || beginning.length >= TELLING_BEGINNING;
+  const notAfter = row.notAfter ?? (isTelling ? undefined : WORD);
   const last = steps.at(-1);
   const rest = row.rest ?? runOf((last?.set ?? WORD).with(WORD), row.inner);
   return {
     name,
     triggers: [anyCase ? beginning.map(inAnyCase) : beginning],
-    ...(onlyAfter ? { onlyAfter } : { notAfter: row.notAfter ?? WORD }),
+    ...(onlyAfter && { onlyAfter }),
+    ...(notAfter && { notAfter }),
     reach: steps.reduce((sum, { min, max }, index) => sum + (index === steps.length - 1 ? min : max + 1), 1),
     read(text, _, at, final) {
       const [end, from, decided] = follow(steps, secret, text, at);

@@ -10,7 +10,7 @@ const DRAWN = { accepts: (secret: string) => /\d|[A-Z]/.test(secret) && /[A-Za-z
 
 /** Tokens and keys that one knows by how they begin. */
 export const TOKENS: readonly PatternRow[] = [
-  ...rows("reins", ["reins_"], "[A-Za-z0-9_-]{20,}"),
+  ...rows("reins", ["reins_"], "[A-Za-z0-9_-]{20,}", DRAWN),
 
   ...rows("github", ["gh[pousr]_", "github_pat_"], "[A-Za-z0-9_]{20,}"),
   ...rows("gitlab", ["glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glcbt-"], "[A-Za-z0-9_-]{20,}", {
@@ -28,7 +28,7 @@ export const TOKENS: readonly PatternRow[] = [
   ...rows("figma", ["figd_"], "[A-Za-z0-9_-]{30,}"),
   ...rows("postman", ["PMAK-"], "[a-f0-9]{24}-[a-f0-9]{20,}"),
 
-  ...rows("slack", ["xox[abcdeoprs]-"], "[A-Za-z0-9%+/=-]{10,}"),
+  ...rows("slack", ["xox[abcdeoprs]-"], "[A-Za-z0-9%+/=-]{10,}", DRAWN),
   ...rows("slack", ["xapp-"], "[0-9]-[A-Za-z0-9-]{10,}"),
   ...rows("slack", ["services", "workflows", "triggers"].map(slackHook), "[A-Za-z0-9/+_-]{20,}"),
   ...rows(
@@ -47,7 +47,7 @@ export const TOKENS: readonly PatternRow[] = [
   ...rows("twilio", ["SK"], "[0-9a-f]{32,}", NOT_IN_BASE64),
   ...rows("sendgrid", ["SG\\."], "[A-Za-z0-9_-]{16,32}\\.[A-Za-z0-9_-]{16,}"),
   ...rows("mailgun", ["key-"], "[0-9a-f]{32,}"),
-  ...rows("brevo", ["xkeysib-"], "[0-9a-f]{40,}"),
+  ...rows("brevo", ["xkeysib-"], "[0-9a-f]{40,}", { rest: runOf(BASE64_URL) }),
 
   ...rows("stripe", ["sk_live_", "sk_test_", "rk_live_", "rk_test_"], "[A-Za-z0-9]{16,}"),
   ...rows("stripe", ["whsec_"], "[A-Za-z0-9+/=]{24,}"),
@@ -90,7 +90,7 @@ export const TOKENS: readonly PatternRow[] = [
   ...rows("planetscale", ["pscale_tkn_", "pscale_pw_", "pscale_oauth_"], "[A-Za-z0-9_-]{20,}", {
     inner: ".",
   }),
-  ...rows("grafana", ["glsa_", "glc_"], "[A-Za-z0-9+/=]{30,}"),
+  ...rows("grafana", ["glsa_", "glc_"], "[A-Za-z0-9+/=_]{30,}"),
   ...rows("newrelic", ["NRAK-"], "[A-Z0-9]{20,}"),
   ...rows("sentry", ["sntrys_", "sntryu_"], "[A-Za-z0-9+/=_-]{30,}"),
   ...rows("vault", ["hvs\\.", "hvb\\.", "hvr\\."], "[A-Za-z0-9_-]{24,}"),
@@ -99,7 +99,11 @@ export const TOKENS: readonly PatternRow[] = [
   ...rows("fly", ["fm2_"], "[A-Za-z0-9+/=_-]{40,}"),
   ...rows("age", ["AGE-SECRET-KEY-1"], "[A-Z0-9]{40,}"),
 
-  ...rows("jwt", ["eyJ"], "[A-Za-z0-9_-]{10,}\\.\\.?([A-Za-z0-9_-]{8,})", { inner: ".", ...NOT_IN_BASE64 }),
+  ...rows("sshpass", ["sshpass -p"], "[ '\"]{0,2}([^\\s'\"$]{4,})"),
+  ...rows("jwt", ["eyJ"], "[A-Za-z0-9_-]{10,8192}\\.\\.?([A-Za-z0-9_-]{8,})", {
+    inner: ".",
+    notAfter: characters("A-Za-z0-9+/_-"),
+  }),
 ];
 
 function rows(

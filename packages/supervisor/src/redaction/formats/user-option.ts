@@ -28,7 +28,8 @@ export const userOption: Format = {
     const value = text.slice(from, end);
     if (!final && end === text.length && value.length < LOOK)
       return { is: "open", from, hide: mayBeSecretValue(value, SECRET, "bare") ? from : undefined };
-    if (text.charAt(end) === "[" || /^\d+$/.test(value) || !isSecretValue(value, SECRET, "bare")) return NO;
+    if (text.charAt(end) === "[" || /^\d+$|^\/\//.test(value) || !isSecretValue(value, SECRET, "bare"))
+      return NO;
     return { is: "secret", from, to: end, rest: REST };
   },
 };

@@ -18,8 +18,10 @@ export interface Pattern {
   readonly secret: number;
 }
 
-/** What a run in the middle of a pattern may have at most. */
-export const LONGEST_RUN = 512;
+/** What a run in the middle of a pattern has at most if it does not say. */
+const USUAL_RUN = 512;
+/** What it may have at most. */
+const LONGEST_RUN = 8_192;
 
 /**
  * Reads a pattern: a small part of regular expressions, which can be matched in one pass and piece by piece. It has
@@ -54,16 +56,16 @@ export function readPattern(source: string): Pattern {
       set = characters(source.slice(index, end));
       index = end + 1;
     } else {
-      const literal = one === "\\" ? source.slice(index, index + 1) : one;
+      const literal = one === "\\" ? source.slice(index - 1, index + 1) : one;
       if (one === "\\") index += 1;
-      if (literal === "" || literal.charCodeAt(0) > 127)
-        throw wrong("it has a character that is not of ASCII");
-      set = characters(`\\${literal}`);
+      if (literal === "\\" || literal.charCodeAt(0) > 127) throw wrong("it has a character that is not of ASCII");
+      set = literal === "-" || literal === "^" ? characters(`\\${literal}`) : characters(literal);
     }
     const count = /^(?:\{(\d+)(?:(,)(\d*))?\}|[?+])/.exec(source.slice(index));
     index += count?.[0].length ?? 0;
     const [min, max] = countsOf(count);
-    if (!(min <= max && max > 0) || min > LONGEST_RUN) throw wrong(`"${count?.[0]}" is not a count`);
+    if (!(min <= max && max > 0 && min <= LONGEST_RUN && (max <= LONGEST_RUN || max === Infinity)))
+      throw wrong(`"${count?.[0]}" is not a count`);
     steps.push({ set, min, max });
   }
   const fixed = steps.findIndex(({ min, max }) => min !== 1 || max !== 1);
@@ -74,7 +76,10 @@ export function readPattern(source: string): Pattern {
     throw wrong("it has to end with the characters of the secret, at least one");
   return {
     beginning: beginning.map(({ set }) => set.codes),
-    steps: rest.map((step) => ({ ...step, max: Math.min(step.max, LONGEST_RUN) })),
+    steps: rest.map((step) => ({
+      ...step,
+      max: step.max === Infinity ? Math.max(step.min, USUAL_RUN) : step.max,
+    })),
     secret: secret === undefined ? 0 : secret - beginning.length,
   };
 }
@@ -90,8 +95,8 @@ function endOfSet(source: string, from: number): number {
 function countsOf(count: RegExpExecArray | null): [min: number, max: number] {
   if (!count) return [1, 1];
   if (count[0] === "?") return [0, 1];
-  if (count[0] === "+") return [1, Number.POSITIVE_INFINITY];
+  if (count[0] === "+") return [1, Infinity];
   const min = Number(count[1]);
   if (count[2] === undefined) return [min, min];
-  return [min, count[3] ? Number(count[3]) : Number.POSITIVE_INFINITY];
+  return [min, count[3] ? Number(count[3]) : Infinity];
 }

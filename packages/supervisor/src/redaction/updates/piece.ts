@@ -31,13 +31,12 @@ function contentPiece(kind: string, update: Update): Piece | undefined {
   const content = membersOf(update.content);
   const { text } = content;
   if (content.type !== "text" || typeof text !== "string") return undefined;
-  const ids = idsOf(update);
   return {
-    of: `${kind} ${Object.values(ids).join(" ")}`,
+    of: textOf(kind, update),
     text,
-    hasMore: sizeOf(update) > 2 + sizeOf(ids) || sizeOf(content) > 2,
+    hasMore: hasMore(update, 2) || Object.keys(content).length > 2,
     with: (other) => ({ ...update, content: { ...content, text: other } }),
-    alone: (other) => ({ sessionUpdate: kind, ...ids, content: { type: "text", text: other } }),
+    alone: (other) => ({ sessionUpdate: kind, ...idsOf(update), content: { type: "text", text: other } }),
   };
 }
 
@@ -45,13 +44,12 @@ function contentPiece(kind: string, update: Update): Piece | undefined {
 function plainPiece(kind: string, update: Update): Piece | undefined {
   const member = TEXTS.find((name) => typeof update[name] === "string");
   if (member === undefined) return undefined;
-  const ids = idsOf(update);
   return {
-    of: `${kind} ${Object.values(ids).join(" ")}`,
+    of: textOf(kind, update),
     text: String(update[member]),
-    hasMore: sizeOf(update) > 2 + sizeOf(ids),
+    hasMore: hasMore(update, 2),
     with: (other) => ({ ...update, [member]: other }),
-    alone: (other) => ({ sessionUpdate: kind, ...ids, [member]: other }),
+    alone: (other) => ({ sessionUpdate: kind, ...idsOf(update), [member]: other }),
   };
 }
 
@@ -61,26 +59,33 @@ function terminalPiece(kind: string, update: Update): Piece | undefined {
   const output = membersOf(meta.terminal_output);
   const { terminal_id, data } = output;
   if (typeof data !== "string") return undefined;
-  const { toolCallId } = update;
   return {
-    of: `terminal ${String(terminal_id ?? toolCallId)}`,
+    of: `${textOf("terminal", update)} ${String(terminal_id)}`,
     text: data,
-    hasMore: sizeOf(update) > 3 || sizeOf(meta) > 1 || sizeOf(output) > 2,
+    hasMore: hasMore(update, 2) || Object.keys(meta).length > 1 || Object.keys(output).length > 2,
     with: (other) => ({ ...update, _meta: { ...meta, terminal_output: { ...output, data: other } } }),
     alone: (other) => ({
       sessionUpdate: kind,
-      toolCallId,
+      ...idsOf(update),
       _meta: { terminal_output: { terminal_id, data: other } },
     }),
   };
 }
 
-function idsOf(update: Update): Update {
-  const ids: Record<string, unknown> = {};
-  for (const name of IDS) if (update[name] !== undefined) ids[name] = update[name];
-  return ids;
+function textOf(kind: string, update: Update): string {
+  let of = kind;
+  for (const name of IDS) if (update[name] !== undefined) of += ` ${String(update[name])}`;
+  return of;
 }
 
-function sizeOf(members: Update): number {
-  return Object.keys(members).length;
+function hasMore(update: Update, known: number): boolean {
+  let members = known;
+  for (const name of IDS) if (update[name] !== undefined) members += 1;
+  return Object.keys(update).length > members;
+}
+
+function idsOf(update: Update): Update {
+  return Object.fromEntries(
+    IDS.filter((name) => update[name] !== undefined).map((name) => [name, update[name]]),
+  );
 }

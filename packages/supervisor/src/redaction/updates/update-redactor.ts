@@ -17,8 +17,11 @@ export interface UpdateRedactorOptions {
 }
 
 interface Text {
+  readonly of: string;
   readonly stream: RedactingStream;
   readonly alone: Piece["alone"];
+  /** Whether there is nothing to hide in an update that has no more than a piece of it. */
+  readonly isPlain: boolean;
 }
 
 /**
@@ -48,7 +51,7 @@ export class UpdateRedactor {
     const text = this.#textOf(piece);
     const before = this.#holding === text ? [] : this.flush();
     const ended = this.#texts.size > MOST_TEXTS ? this.#endOldest() : [];
-    const shown = this.#shown(update, piece, text.stream.push(piece.text));
+    const shown = this.#shown(update, piece, text);
     this.#wait(text);
     return before.length + ended.length === 0 ? shown : [...before, ...ended, ...shown];
   }
@@ -70,13 +73,17 @@ export class UpdateRedactor {
   }
 
   #textOf(piece: Piece): Text {
-    const known = this.#texts.get(piece.of);
-    if (known && known === this.#latest) return known;
-    const text = known ?? { stream: this.#redactor.stream(), alone: piece.alone };
+    if (this.#latest?.of === piece.of) return this.#latest;
+    const text = this.#texts.get(piece.of) ?? this.#begin(piece);
     this.#texts.delete(piece.of);
     this.#texts.set(piece.of, text);
     this.#latest = text;
     return text;
+  }
+
+  #begin({ of, alone }: Piece): Text {
+    const bare = alone("");
+    return { of, stream: this.#redactor.stream(), alone, isPlain: this.#whole(bare, "end") === bare };
   }
 
   #endOldest(): readonly Update[] {
@@ -88,11 +95,14 @@ export class UpdateRedactor {
   }
 
   /** The update with what may be shown of its text; none if that is nothing, and there is nothing else. */
-  #shown(update: Update, piece: Piece, text: string): readonly Update[] {
+  #shown(update: Update, piece: Piece, { stream, isPlain }: Text): readonly Update[] {
+    const text = stream.push(piece.text);
     if (text === "" && piece.text !== "" && !piece.hasMore) return [];
-    const bare = piece.with("");
-    const rest = this.#whole(bare, endingOf(update));
-    if (rest !== bare) return [pieceOf(rest)?.with(text) ?? rest];
+    if (!isPlain || piece.hasMore) {
+      const bare = piece.with("");
+      const rest = this.#whole(bare, endingOf(update));
+      if (rest !== bare) return [pieceOf(rest)?.with(text) ?? rest];
+    }
     return [text === piece.text ? update : piece.with(text)];
   }
 

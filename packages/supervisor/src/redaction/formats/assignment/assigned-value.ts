@@ -8,9 +8,11 @@ export type Writing = "quoted" | "bare" | "shell";
 export function isSecretValue(value: string, name: AssignedName, writing: Writing): boolean {
   if (value.length < (name.strong || writing === "shell" ? 6 : 8)) return false;
   if (value.includes(MARK) || standsForAnother(value, writing) || isPlace(value)) return false;
+  if (isOfCode(value, writing)) return false;
   if (isDrawn(value)) return true;
-  if (!name.plain || isOfCode(value, writing)) return false;
+  if (!name.plain) return false;
   if (writing === "shell") return true;
+  if (!name.strong && PUBLIC.test(value)) return false;
   if (NAMED.test(value) && !(/\d/.test(value) && SPECIAL.test(value))) return false;
   if (/\s/.test(value)) return name.strong && /\d/.test(value) && SPECIAL.test(value);
   if (/^[\d.,_]+$/.test(value)) return name.strong && /^\d+$/.test(value);
@@ -28,6 +30,8 @@ export function mayBeSecretValue(begun: string, name: AssignedName, writing: Wri
 
 const SPECIAL = /[!@#$%^&*~+=?]/;
 const NAMED = /passw|secret|token|api.?key|credential|passphrase/i;
+/** The address of a crypto token; a name with a number, as `spacing-4`. */
+const PUBLIC = /^0x[0-9a-f]{40}$|^[a-z]+(?:[-_.][a-z]+)*[-_.]\d{1,3}$/i;
 
 /** Words that describe a secret in schemas, forms and messages. */
 const COMMON = new Set(
@@ -49,17 +53,19 @@ function standsForAnother(value: string, writing: Writing): boolean {
 /** A path, an address, a date. */
 function isPlace(value: string): boolean {
   if (/^[a-z][a-z+.-]*:\/\//i.test(value) || /^\d{4}-\d\d-\d\d/.test(value)) return true;
-  return /^(?:~|\.{1,2})?\/[\w.-]/.test(value) && !/[A-Za-z0-9+]{20}/.test(value);
+  return /^@?(?:~|\.{1,2})?\/[\w.-]/.test(value) && !/[A-Za-z0-9+]{20}/.test(value);
 }
 
 /** Letters and digits as chance mixes them. */
 function isDrawn(value: string): boolean {
   const run = /[A-Za-z0-9]{16,}/.exec(value)?.[0] ?? "";
-  return /\d[^\d]*\d/.test(run) && /[A-Za-z]\d*[A-Za-z]/.test(run) && !/^0x[0-9a-f]{40}$/i.test(run);
+  return /\d[^\d]*\d/.test(run) && /[A-Za-z]\d*[A-Za-z]/.test(run) && !PUBLIC.test(value);
 }
 
-/** Members of members, as `process.env.TOKEN` or `config::token2`. */
+/** Members of members, as `process.env.TOKEN` or `config::token2`, and types with a number, as `Uint8Array`. */
 function isOfCode(value: string, writing: Writing): boolean {
+  if (writing === "bare" && /^[A-Z][a-z]+\d*[A-Z][a-z]+$/.test(value)) return true;
   if (/^(?:process\.env|import\.meta|os\.environ|env\.)/.test(value)) return true;
-  return writing === "bare" && /^[\p{L}_$][\w$]*(?:(?:\.|->|::|\?\.)[\p{L}_$][\w$]*)+$/u.test(value);
+  if (writing !== "bare" || (value.match(/[A-Za-z]\d|\d[A-Za-z]/g)?.length ?? 0) > 3) return false;
+  return /^[\p{L}_$][\w$]*(?:(?:\.|->|::|\?\.)[\p{L}_$][\w$]*)+$/u.test(value);
 }

@@ -10,16 +10,20 @@ const LOOK = 96;
 const LONGEST_SUFFIX = 40;
 const SUFFIX = characters("A-Za-z0-9_-");
 const CLOSING = characters("\"'`\\]\\\\*?");
+const COLOUR = characters("\\[0-9;");
 const EMPHASIS = characters("*");
 const SIGN = characters(":=>");
-const BARE = characters("^\\s\"'`,;&<>(){}\\[\\]|\\\\");
-const SHELL = characters("^\\s\"'`;&<>|\\\\");
-const ELEMENT = characters("^<\\n");
-const BARE_REST = runOf(characters("^\\s\"'`,;&<>(){}\\[\\]|\\\\.!?:"), ".!?:");
+const BARE = characters("^\\s\"'`,;&<>(){}\\[\\]|\\\\\u001b");
+const SHELL = characters("^\\s\"'`;&<>|\\\\\u001b");
+const ELEMENT = characters("^<\\n\u001b");
+const BARE_REST = runOf(characters("^\\s\"'`,;&<>(){}\\[\\]|\\\\.!?:\u001b"), ".!?:");
 const ELEMENT_REST = runOf(ELEMENT);
 const SHELL_REST = runOf(SHELL);
 /** A type between a name and what is assigned to it. */
 const TYPE = /^(?:[&*]?str|string|String|text|varchar|any|SecretStr)$/;
+
+/** What stands before a name whose value is the next word: `--password …`, `login ann password …`. */
+const TAKES_NEXT = /(?:^|[\s"'=(])(?:--(?:[A-Za-z0-9]+[-_])*|login\s+[\w.@-]{1,20}\s+)$/;
 
 /** Where a value begins, and how it is written. */
 interface Beginning {
@@ -39,7 +43,7 @@ function assignmentTo(triggers: readonly Trigger[], strong: boolean, whole = fal
   return {
     name: "assignment",
     triggers,
-    reach: LONGEST_SUFFIX + 48 + LOOK + 16,
+    reach: LONGEST_SUFFIX + 128 + LOOK + 16,
     read(text, start, at, final) {
       const end = SUFFIX.endOfRun(text, at, at + LONGEST_SUFFIX);
       if (end === text.length && !final) return OPEN;
@@ -54,22 +58,38 @@ function assignmentTo(triggers: readonly Trigger[], strong: boolean, whole = fal
 
 /** Where the value begins that follows a name. */
 function beginningOf(text: string, start: number, end: number): Beginning | "none" | "open" {
-  if (text.charAt(end) === ">" && /<[\w:.-]*$/.test(before(text, start)))
-    return { from: end + 1, writing: "quoted", isElement: true };
+  if (text.charAt(end) === ">" && /<[\w:.-]*$/.test(before(text, start))) {
+    if (end + 1 === text.length) return "open";
+    return text.charAt(end + 1) === "@" ? "none" : { from: end + 1, writing: "quoted", isElement: true };
+  }
   const closed = CLOSING.endOfRun(text, end, end + 6);
-  const sign = BLANK.endOfRun(text, closed, closed + 8);
+  const sign = endOfBlank(text, closed);
   if (sign === text.length) return "open";
   const value = SIGN.endOfRun(text, sign, sign + 3);
   if (value === sign) {
-    const isOption = sign === end + 1 && /(?:^|[\s"'=(])--(?:[A-Za-z0-9]+[-_])*$/.test(before(text, start));
-    return isOption ? { from: sign, writing: "bare" } : "none";
+    return sign === end + 1 && TAKES_NEXT.test(before(text, start)) ? { from: sign, writing: "bare" } : "none";
   }
   const signs = text.slice(sign, value);
   if (signs.startsWith(">") || signs.startsWith("::")) return "none";
-  const from = BLANK.endOfRun(text, EMPHASIS.endOfRun(text, value, value + 2), value + 10);
+  const from = endOfBlank(text, EMPHASIS.endOfRun(text, value, value + 2));
   if (endOfEscapes(text, from) === text.length) return "open";
+  if (signs.startsWith("==") && !openingAt(text, from)) return "none";
   const isShell = signs === "=" && closed === end && from === value && isCapital(text, start, end);
   return { from, writing: isShell && sign === end ? "shell" : "bare" };
+}
+
+/** Where blanks end, and changes of colour between them. */
+function endOfBlank(text: string, from: number): number {
+  let index = from;
+  for (let changes = 0; changes < 4; changes += 1) {
+    index = BLANK.endOfRun(text, index, from + 8 + 8 * changes);
+    if (text.charAt(index) !== "\u001b") break;
+    const end = COLOUR.endOfRun(text, index + 1, index + 12);
+    if (end === text.length) return end;
+    if (text.charAt(end) !== "m") break;
+    index = end + 1;
+  }
+  return index;
 }
 
 function before(text: string, start: number): string {

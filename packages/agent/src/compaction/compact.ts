@@ -1,0 +1,61 @@
+import type { HistoryEntry } from "../history/entry.ts";
+import type { Message } from "../history/transcript.ts";
+import { tokensIn, tokensOf } from "../models/tokens.ts";
+import type { Turn } from "../turn/turn.ts";
+import { cutFor } from "./cut.ts";
+import { digestOf } from "./digest.ts";
+import { narrate } from "./narrate.ts";
+
+/** From which part of the room on the conversation is put together. */
+const FULL = 0.85;
+/** Which part of the room is kept word for word. */
+const KEPT = 0.3;
+
+/** How many tokens a conversation has, roughly, with what goes before it. */
+export function contextTokens(turn: Turn, messages: readonly Message[] = turn.messages): number {
+  const { system, tools } = turn.setting;
+  const fixed = tokensIn(system) + tokensIn(JSON.stringify(tools.map(({ parameters, description }) => [parameters, description])));
+  return messages.reduce((sum, message) => sum + tokensOf(message), fixed);
+}
+
+/** How many tokens a conversation may have, so that there is room for an answer. */
+export function roomFor({ setting }: Turn): number {
+  const { contextTokens: all, maxOutputTokens } = setting.model.info;
+  return Math.max(1_000, all - maxOutputTokens);
+}
+
+/** Puts the older part of a conversation into a summary when the room becomes short. */
+export async function compactIfFull(turn: Turn): Promise<void> {
+  if (contextTokens(turn) > FULL * roomFor(turn)) await compact(turn);
+}
+
+/**
+ * Puts the older part of a conversation into a summary, and says so. Whether there was anything to put away.
+ */
+export async function compact(turn: Turn): Promise<boolean> {
+  const { entries, emit, keep, newId, told } = turn.setting;
+  const covers = cutFor(entries, KEPT * roomFor(turn));
+  if (covers === undefined) return false;
+  const id = `compaction_${newId()}`;
+  await emit({ type: "compaction", id, status: "in_progress" });
+  try {
+    const summary = await summaryOf(turn, entries.slice(0, covers));
+    await keep({ kind: "compaction", ...turn.mark, summary, covers });
+    // What was told is in what was put away.
+    told.clear();
+    await emit({ type: "compaction", id, status: "completed", summary });
+    return true;
+  } catch (error) {
+    const status = turn.signal.aborted ? "cancelled" : "failed";
+    await emit({ type: "compaction", id, status, error: error instanceof Error ? error.message : String(error) });
+    throw error;
+  }
+}
+
+/** What a model makes of it, where one can, and always what must not be lost. */
+async function summaryOf(turn: Turn, covered: readonly HistoryEntry[]): Promise<string> {
+  const digest = digestOf(covered);
+  const told = await narrate(turn, covered, digest);
+  const room = Math.floor(KEPT * roomFor(turn) * 4);
+  return (told === undefined ? digest : `${told}\n\n${digest}`).slice(0, room);
+}

@@ -1,0 +1,50 @@
+import type { WorkerDetails } from "@reins/bridge";
+
+/** A message of another agent. */
+export interface Mail {
+  readonly from: string;
+  readonly subject: string;
+  readonly body: string;
+  readonly timestamp: string;
+}
+
+/** The mail of the agent that a session belongs to. */
+export interface MailService {
+  send(
+    sessionId: string,
+    message: { readonly to: string; readonly subject: string; readonly body: string },
+  ): Promise<void>;
+  unread(sessionId: string): Promise<readonly Mail[]>;
+}
+
+/** The board on which everybody leaves word. */
+export interface BoardService {
+  /** The last lines, oldest first. */
+  read(sessionId: string, lines: number): Promise<readonly string[]>;
+  /** Posts in the name of the session's agent. */
+  post(sessionId: string, content: string): Promise<void>;
+}
+
+/** What a subagent is to do. */
+export interface SubagentTask {
+  /** The session that wants it. */
+  readonly sessionId: string;
+  readonly prompt: string;
+  /** The real folder it works in. */
+  readonly workingDir: string;
+  /** Told how it is doing, and what is learned of it, such as its session. */
+  readonly onProgress: (details: WorkerDetails, event?: "WorkerProgressed" | "WorkerWaitingForInput") => void;
+}
+
+/** Where governed children are started. */
+export interface SubagentService {
+  /** What the child said in the end. The signal aborts when its time is over. */
+  run(task: SubagentTask, signal: AbortSignal): Promise<string>;
+}
+
+/** What a host lends its sessions. A tool whose service is not there is not offered. */
+export interface HostServices {
+  readonly mail?: MailService;
+  readonly board?: BoardService;
+  readonly subagents?: SubagentService;
+}

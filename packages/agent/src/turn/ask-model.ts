@@ -1,0 +1,120 @@
+import type { Message } from "../history/transcript.ts";
+import type { ModelRequest } from "../models/model.ts";
+import { ModelError } from "../models/model-error.ts";
+import { type Answer, Draft } from "./draft.ts";
+import { Silence } from "./silence.ts";
+import type { Turn } from "./turn.ts";
+
+const GO_ON =
+  "[The connection broke off here. Go on exactly where your last message ends, without repeating any of it.]";
+
+/**
+ * Asks the model, and shows what it says while it says it. What fails for a while is tried again; an answer that broke
+ * off is gone on with. Throws a {@link ModelError} when there is no answer to be had.
+ */
+export async function askModel(turn: Turn): Promise<Answer> {
+  const { model, limits, newId } = turn.setting;
+  const draft = new Draft(newId(), model.info.id, newId);
+  let letNextIn = nothing;
+  for (let attempt = 1; ; attempt += 1) {
+    const failure = await readAnswer(turn, draft)
+      .catch((error: unknown) => {
+        if (error instanceof ModelError && error.isRetryable && attempt <= limits.retries) return error;
+        throw error;
+      })
+      .finally(letNextIn);
+    if (!(failure instanceof ModelError)) return failure;
+    draft.breakOff();
+    letNextIn = await waitAfter(turn, failure, attempt);
+  }
+}
+
+function nothing(): void {}
+
+async function readAnswer(turn: Turn, draft: Draft): Promise<Answer> {
+  const { model, limits, emit } = turn.setting;
+  const silence = new Silence(limits.quietMs, `${model.info.id} was silent for too long`);
+  try {
+    const signal = AbortSignal.any([turn.signal, silence.signal]);
+    silence.begin();
+    for await (const event of model.stream(requestFor(turn, draft), signal)) {
+      silence.end();
+      if (event.type === "end") return draft.finish(event.stop);
+      draft.add(event);
+      if (event.type === "text") await emit({ type: "text", messageId: draft.id, text: event.text });
+      if (event.type === "thinking") await emit({ type: "thought", messageId: draft.id, text: event.text });
+      if (draft.length > limits.answerCharacters) return await cutShort(turn, draft);
+      silence.begin();
+    }
+    turn.signal.throwIfAborted();
+    throw new ModelError("cut_off", `the answer of ${model.info.id} broke off in the middle`);
+  } finally {
+    silence.end();
+  }
+}
+
+/** What is left of an answer that would not end. Calls in it are not made. */
+async function cutShort(turn: Turn, draft: Draft): Promise<Answer> {
+  const { limits, emit } = turn.setting;
+  await emit({
+    type: "notice",
+    severity: "warning",
+    title: "The answer was cut short",
+    description: `It became longer than ${limits.answerCharacters} characters.`,
+  });
+  draft.breakOff();
+  return draft.finish("max_tokens");
+}
+
+function requestFor(turn: Turn, draft: Draft): ModelRequest {
+  const { model, system, tools } = turn.setting;
+  const said: Message[] =
+    draft.text === ""
+      ? []
+      : [
+          { role: "assistant", model: model.info.id, parts: [{ type: "text", text: draft.text }] },
+          { role: "user", parts: [{ type: "text", text: GO_ON, context: true }] },
+        ];
+  return { system, messages: [...turn.messages, ...said], tools, thoughtLevel: turn.thoughtLevel };
+}
+
+/** Waits until another attempt makes sense; what it gives back lets others in who wait as well. */
+async function waitAfter(turn: Turn, error: ModelError, attempt: number): Promise<() => void> {
+  const { clock, limits, random, emit, model, queue } = turn.setting;
+  const backoff = Math.round(limits.backoffMs * 2 ** (attempt - 1) * (1 + random() / 2));
+  const wanted = error.retryAfterMs ?? backoff;
+  const notice = {
+    type: "notice",
+    severity: "warning",
+    title: "The model did not answer",
+    description: error.message,
+  } as const;
+  if (error.code !== "rate_limited") {
+    await emit(notice);
+    await clock.sleep(wanted, turn.signal);
+    return nothing;
+  }
+  const decision = await turn.ask("rate_limit", {
+    session_id: turn.setting.sessionId,
+    limit_type: error.limit === "tokens" ? "llm_token_limit" : "llm_request_limit",
+    retry_after_ms: wanted,
+    current_usage: `attempt ${attempt} of ${limits.retries + 1} in this request`,
+  });
+  if (decision.decision === "skip")
+    throw new ModelError("rate_limited", `${error.message}; not tried again: ${decision.reason}`, {
+      cause: error,
+    });
+  await emit(notice);
+  if (decision.decision === "retry") {
+    await clock.sleep(decision.retry_after_ms, turn.signal);
+    return nothing;
+  }
+  const leave = await queue.enter(model.info.id, turn.signal);
+  try {
+    await clock.sleep(wanted, turn.signal);
+    return leave;
+  } catch (aborted) {
+    leave();
+    throw aborted;
+  }
+}

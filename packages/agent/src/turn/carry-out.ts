@@ -1,0 +1,172 @@
+import { isObject, type JsonObject } from "../acp/message.ts";
+import { FileError } from "../files/file-error.ts";
+import type { CallPart, ToolResult } from "../history/part.ts";
+import type { Call, Preparation, Tool, ToolContext, ToolOutcome } from "../tools/tool.ts";
+import { ToolError, type ToolErrorCode } from "../tools/tool-error.ts";
+import { reportCheck, showPlan } from "./reports.ts";
+import type { Turn } from "./turn.ts";
+import type { ShownCall } from "./turn-event.ts";
+
+/**
+ * Carries out what a model called for, one after the other: each call is asked about, then made, then reported. Whatever
+ * goes wrong with one becomes its result, so that the model can do better; only the end of the turn ends the rest.
+ */
+export async function carryOut(turn: Turn, parts: readonly CallPart[]): Promise<readonly ToolResult[]> {
+  const { callsAtOnce, resultCharacters } = turn.setting.limits;
+  const results: ToolResult[] = [];
+  for (const [index, part] of parts.entries()) {
+    const { text, isError = false } =
+      index < callsAtOnce
+        ? await carryOutOne(turn, part)
+        : failure(`Not done: at most ${callsAtOnce} calls are made at once.`);
+    results.push({ call: part.id, name: part.name, text: clipped(text, resultCharacters), isError });
+  }
+  return results;
+}
+
+async function carryOutOne(turn: Turn, part: CallPart): Promise<ToolOutcome> {
+  if (turn.signal.aborted) return failure("Not done: the turn was cancelled.");
+  const ready = await prepare(turn, part);
+  if ("isError" in ready) return ready;
+  if (ready.tool.isInner) return performInner(turn, ready);
+  return askAndPerform(turn, part, ready);
+}
+
+/** A call that can be made, as far as one can tell without making it. */
+interface Ready {
+  readonly tool: Tool;
+  readonly given: unknown;
+  readonly call: Call;
+  readonly preparation: Preparation;
+}
+
+/** What is wrong with a call before anybody was asked is between the model and us; clients get a notice. */
+async function prepare(
+  turn: Turn,
+  part: CallPart,
+): Promise<Ready | (ToolOutcome & { readonly isError: true })> {
+  try {
+    const tool = turn.setting.tools.find(({ name }) => name === part.name);
+    if (!tool) throw new ToolError("unknown_tool", notOffered(turn, part.name));
+    const given = parsed(part);
+    const call = tool.call(given);
+    return { tool, given, call, preparation: await call.prepare(contextOf(turn)) };
+  } catch (error) {
+    const { code, message } = toolErrorOf(turn, error);
+    turn.tell("error", {
+      session_id: turn.setting.sessionId,
+      code,
+      message,
+      retryable: false,
+      tool: part.name,
+    });
+    const title = `The model's call of ${part.name.slice(0, 100)} was not made`;
+    await turn.setting.emit({ type: "notice", severity: "warning", title, description: message });
+    return failure(`Not done: ${message}.`);
+  }
+}
+
+async function performInner(turn: Turn, { call }: Ready): Promise<ToolOutcome> {
+  const outcome = await call.perform(contextOf(turn));
+  if (outcome.plan) await showPlan(turn, outcome.plan);
+  return outcome;
+}
+
+async function askAndPerform(turn: Turn, part: CallPart, ready: Ready): Promise<ToolOutcome> {
+  const { emit, gate } = turn.setting;
+  const { toolCallId } = part;
+  const shown = shownCall(part, ready);
+  await emit({ type: "call", call: shown });
+  try {
+    const permission = await gate.ask(shown, turn.signal);
+    if (permission.kind === "refused") return await refuse(turn, toolCallId, permission.reason);
+    const { modified } = permission;
+    const call = modified ? ready.tool.call(modified) : ready.call;
+    await emit({ type: "call_update", toolCallId, status: "in_progress" });
+    const outcome = await call.perform(contextOf(turn));
+    await report(turn, toolCallId, outcome);
+    return modified ? { ...outcome, text: changed(modified, outcome.text) } : outcome;
+  } catch (error) {
+    const { message } = toolErrorOf(turn, error);
+    const outcome = failure(
+      turn.signal.aborted ? "Cancelled. Whether it was done is unknown." : `It failed: ${message}`,
+    );
+    await report(turn, toolCallId, outcome);
+    return outcome;
+  }
+}
+
+async function refuse(turn: Turn, toolCallId: string, reason: string): Promise<ToolOutcome> {
+  const outcome = failure(`Not allowed: ${reason}`);
+  await report(turn, toolCallId, outcome);
+  return { ...outcome, text: `${outcome.text}. It was not done. Do not try to get there another way.` };
+}
+
+async function report(turn: Turn, toolCallId: string, outcome: ToolOutcome): Promise<void> {
+  const { text, isError = false, content } = outcome;
+  await turn.setting.emit({
+    type: "call_update",
+    toolCallId,
+    status: isError ? "failed" : "completed",
+    content: content ?? [{ type: "content", content: { type: "text", text } }],
+    rawOutput: { text, is_error: isError },
+  });
+  if (outcome.check) reportCheck(turn, toolCallId, outcome.check);
+}
+
+function shownCall({ toolCallId }: CallPart, { tool, given, call, preparation }: Ready): ShownCall {
+  const { locations = [], content = [] } = preparation;
+  return {
+    toolCallId,
+    title: call.title,
+    name: tool.name,
+    kind: tool.kind,
+    rawInput: given,
+    locations,
+    content,
+  };
+}
+
+function contextOf(turn: Turn): ToolContext {
+  const { toolContext, emit } = turn.setting;
+  return { ...toolContext, signal: turn.signal, onWorker: (update) => emit({ type: "worker", update }) };
+}
+
+function parsed({ name, arguments: json }: CallPart): JsonObject {
+  try {
+    const given: unknown = JSON.parse(json);
+    if (isObject(given)) return given;
+  } catch {
+    // Said below, together with what is JSON and no object.
+  }
+  throw new ToolError("malformed", `the arguments of ${name} are no JSON object: ${json.slice(0, 200)}`);
+}
+
+function notOffered(turn: Turn, name: string): string {
+  const { tools, mode } = turn.setting;
+  const offered = tools.map((tool) => tool.name).join(", ");
+  return `there is no tool ${name.slice(0, 100)} here${mode === "plan" ? ", where things are only planned" : ""}; there are ${offered}`;
+}
+
+function toolErrorOf(turn: Turn, error: unknown): { readonly code: ToolErrorCode; readonly message: string } {
+  if (error instanceof ToolError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof FileError)
+    return { code: error.code === "outside" ? "outside_workspace" : "failed", message };
+  if (!turn.signal.aborted) turn.setting.onFault(error);
+  return { code: "failed", message };
+}
+
+function failure(text: string): ToolOutcome & { readonly isError: true } {
+  return { text, isError: true };
+}
+
+function changed(modified: JsonObject, text: string): string {
+  return `It was done with other arguments, as policy wants: ${JSON.stringify(modified)}\n${text}`;
+}
+
+function clipped(text: string, limit: number): string {
+  return text.length <= limit
+    ? text
+    : `${text.slice(0, limit)}\n[cut here: ${text.length - limit} more characters]`;
+}

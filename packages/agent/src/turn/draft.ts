@@ -1,0 +1,85 @@
+import type { TokenUsage } from "../history/entry.ts";
+import type { AssistantPart } from "../history/part.ts";
+import type { ModelEvent, ModelStop } from "../models/model.ts";
+import { NO_USAGE } from "./usage.ts";
+
+/** What a model answered. */
+export interface Answer {
+  readonly id: string;
+  readonly parts: readonly AssistantPart[];
+  readonly stop: ModelStop;
+  readonly usage: TokenUsage;
+}
+
+/** An answer while it is being given. */
+export class Draft {
+  readonly id: string;
+  readonly #model: string;
+  readonly #newId: () => string;
+  #parts: AssistantPart[] = [];
+  #usage: TokenUsage = NO_USAGE;
+  #length = 0;
+
+  constructor(id: string, model: string, newId: () => string) {
+    this.id = id;
+    this.#model = model;
+    this.#newId = newId;
+  }
+
+  /** How many characters it has. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The text that was said so far. */
+  get text(): string {
+    return this.#parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+  }
+
+  /** Takes in what the model said next. */
+  add(event: Exclude<ModelEvent, { type: "end" }>): void {
+    switch (event.type) {
+      case "text":
+      case "thinking":
+        this.#say(event.type, event.text);
+        break;
+      case "thinking_end":
+        this.#seal(event.seal);
+        break;
+      case "call":
+        this.#length += event.arguments.length;
+        this.#parts.push({ ...event, toolCallId: this.#newId() });
+        break;
+      case "usage":
+        this.#usage = event.usage;
+    }
+  }
+
+  /** Forgets what cannot be gone on with: calls that were not made, and thoughts that were not finished. */
+  breakOff(): void {
+    this.#parts = this.#parts.filter(({ type }) => type === "text");
+    this.#usage = NO_USAGE;
+  }
+
+  /** The whole answer. */
+  finish(stop: ModelStop): Answer {
+    return { id: this.id, parts: this.#parts, stop, usage: this.#usage };
+  }
+
+  #say(type: "text" | "thinking", text: string): void {
+    this.#length += text.length;
+    const last = this.#parts.at(-1);
+    const goesOn = last?.type === type && (last.type !== "thinking" || last.seal === undefined);
+    if (goesOn) this.#parts[this.#parts.length - 1] = { ...last, text: last.text + text };
+    else this.#parts.push({ type, text });
+  }
+
+  #seal(data: Record<string, unknown> | undefined): void {
+    if (data === undefined) return;
+    const seal = { model: this.#model, data };
+    const last = this.#parts.at(-1);
+    if (last?.type === "thinking" && last.seal === undefined)
+      this.#parts[this.#parts.length - 1] = { ...last, seal };
+    else this.#parts.push({ type: "thinking", text: "", seal });
+  }
+}

@@ -1,0 +1,122 @@
+import type { ControlPort } from "../control/control-port.ts";
+import type { AskedEvents, AskedEventType } from "../control/events.ts";
+import type { RunLifecyclePayload, ToldEvents, ToldEventType } from "../control/told-events.ts";
+import type { HistoryEntry, TokenUsage } from "../history/entry.ts";
+import type { UserPart } from "../history/part.ts";
+import { type Message, transcriptOf } from "../history/transcript.ts";
+import type { Model, ThoughtLevel } from "../models/model.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Tool, ToolContext } from "../tools/tool.ts";
+import type { TurnLimits } from "./limits.ts";
+import type { ModelQueue } from "./model-queue.ts";
+import type { PermissionGate } from "./permission-gate.ts";
+import type { TurnEvent } from "./turn-event.ts";
+import { addUsage, NO_USAGE } from "./usage.ts";
+
+/** What the turns of a session stand on. */
+export interface TurnSetting {
+  readonly sessionId: string;
+  readonly model: Model;
+  readonly thoughtLevel: ThoughtLevel;
+  readonly mode: string;
+  /** What comes before every conversation. */
+  readonly system: string;
+  /** The tools that the session may use. */
+  readonly tools: readonly Tool[];
+  readonly toolContext: Omit<ToolContext, "signal" | "onWorker">;
+  readonly control: ControlPort;
+  readonly gate: PermissionGate;
+  readonly queue: ModelQueue;
+  readonly limits: TurnLimits;
+  readonly clock: Clock;
+  /** From 0 to 1, so that not everybody tries again at the same moment. */
+  readonly random: () => number;
+  readonly newId: () => string;
+  /** What was put into earlier turns and need not be said again; forgotten with what they were. */
+  readonly told: Set<string>;
+  /** The history, as far as it is kept. */
+  readonly entries: readonly HistoryEntry[];
+  /** Keeps an entry; it is in `entries` when this settles. */
+  readonly keep: (entry: HistoryEntry) => Promise<void>;
+  /** Shows clients what happens. */
+  readonly emit: (event: TurnEvent) => Promise<void>;
+  /** Told of what should not happen, and does not stop the turn. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** One prompt and everything until it is answered. */
+export class Turn {
+  readonly id: string;
+  readonly setting: TurnSetting;
+  readonly signal: AbortSignal;
+  readonly startedAt: string;
+  /** What the person said. */
+  prompt: readonly UserPart[];
+  /** How much the model is to think in this turn. */
+  thoughtLevel: ThoughtLevel;
+  usage: TokenUsage = NO_USAGE;
+  #status: RunLifecyclePayload["status"] | undefined;
+
+  constructor(setting: TurnSetting, prompt: readonly UserPart[], signal: AbortSignal) {
+    this.id = setting.newId();
+    this.setting = setting;
+    this.prompt = prompt;
+    this.signal = signal;
+    this.thoughtLevel = setting.thoughtLevel;
+    this.startedAt = this.now();
+  }
+
+  now(): string {
+    return this.setting.clock.now().toISOString();
+  }
+
+  /** The conversation as it stands. */
+  get messages(): readonly Message[] {
+    return transcriptOf(this.setting.entries);
+  }
+
+  /** What the person said, in words. */
+  get words(): string {
+    return this.prompt
+      .flatMap((part) => (part.type === "text" && part.context !== true ? [part.text] : []))
+      .join("\n");
+  }
+
+  /** What every entry of the turn has in common. */
+  get mark(): { readonly turn: string; readonly at: string } {
+    return { turn: this.id, at: this.now() };
+  }
+
+  charge(usage: TokenUsage): void {
+    this.usage = addUsage(this.usage, usage);
+  }
+
+  /** Asks the supervisor. */
+  ask<Type extends AskedEventType>(
+    type: Type,
+    payload: AskedEvents[Type]["payload"],
+  ): Promise<AskedEvents[Type]["decision"]> {
+    const { control, sessionId } = this.setting;
+    return control.ask(type, payload, { sessionId, signal: this.signal });
+  }
+
+  /** Tells the supervisor. */
+  tell<Type extends ToldEventType>(type: Type, payload: ToldEvents[Type]): void {
+    const { control, sessionId } = this.setting;
+    control.tell(type, payload, { sessionId });
+  }
+
+  /** Tells where the run stands, once for each change. */
+  reach(status: RunLifecyclePayload["status"], more: Partial<RunLifecyclePayload> = {}): void {
+    if (this.#status === status) return;
+    this.#status = status;
+    this.tell("run_lifecycle", {
+      run_id: this.id,
+      session_id: this.setting.sessionId,
+      status,
+      started_at: this.startedAt,
+      updated_at: this.now(),
+      ...more,
+    });
+  }
+}

@@ -1,0 +1,110 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { commandEnvironment, SystemCommands } from "../src/processes/command-runner.ts";
+import { toolContext, use } from "../src/testing/tool-context.ts";
+import { testWorkspace } from "../src/testing/workspace.ts";
+import { runCommand } from "../src/tools/run-command.ts";
+
+/** Whether a process runs; one that has ended and was not yet collected does not. */
+async function isAlive(pid: number): Promise<boolean> {
+  const state = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return state !== "" && !/\) Z /.test(state);
+}
+
+describe("run_command", () => {
+  test("shows how it ended and what was written, to either stream", async () => {
+    const { cwd } = await testWorkspace({ "a.txt": "" });
+    expect(await use(runCommand, { command: "ls; echo oops >&2" }, toolContext(cwd))).toEqual({
+      text: "exit code 0\na.txt\noops",
+      isError: false,
+    });
+    const failed = await use(runCommand, { command: "echo no; exit 3" }, toolContext(cwd));
+    expect(failed).toEqual({ text: "exit code 3\nno", isError: true });
+  });
+
+  test("starts where it is told, within the workspace", async () => {
+    const { cwd } = await testWorkspace({ "src/a.ts": "" });
+    expect((await use(runCommand, { command: "ls", working_dir: "src" }, toolContext(cwd))).text).toContain(
+      "a.ts",
+    );
+    await expect(use(runCommand, { command: "ls", working_dir: ".." }, toolContext(cwd))).rejects.toThrow(
+      expect.objectContaining({ code: "outside" }),
+    );
+  });
+
+  test("keeps the beginning and the end of much output", async () => {
+    const { cwd } = await testWorkspace();
+    const command = "echo first; head -c 10000000 /dev/zero | tr '\\0' x; echo; echo last";
+    const { text } = await use(runCommand, { command }, toolContext(cwd));
+    expect(text.length).toBeLessThan(50 * 1024);
+    expect(text).toMatch(/^exit code 0\nfirst\nx+\n\[\d+ bytes left out\]\nx+\nlast$/);
+  });
+
+  test("ends when its time is over, with everything it started", async () => {
+    const { cwd } = await testWorkspace();
+    const command = "sleep 60 & echo $!; wait";
+    const { text, isError } = await use(runCommand, { command, timeout_ms: 300 }, toolContext(cwd));
+    expect(isError).toBe(true);
+    const [ending, pid] = text.split("\n");
+    expect(ending).toContain("which was its time");
+    await expect.poll(() => isAlive(Number(pid))).toBe(false);
+  });
+
+  test("leaves nobody behind when it ends by itself", async () => {
+    const { cwd } = await testWorkspace();
+    const { text } = await use(runCommand, { command: "sleep 60 & echo $!" }, toolContext(cwd));
+    await expect.poll(() => isAlive(Number(text.split("\n")[1]))).toBe(false);
+  });
+
+  test("ends at once when the turn is cancelled", async () => {
+    const { cwd, text } = await testWorkspace();
+    const turn = new AbortController();
+    const running = use(
+      runCommand,
+      { command: "echo $$ > pid; trap '' TERM; while :; do sleep 1; done" },
+      toolContext(cwd, { signal: turn.signal }),
+    );
+    await expect.poll(async () => ((await text("pid")) ?? "").trim()).not.toBe("");
+    const pid = Number(await text("pid"));
+    turn.abort(new Error("cancelled"));
+    await expect(running).rejects.toThrow("cancelled");
+    expect(await isAlive(pid)).toBe(false);
+  });
+
+  test("is not started when the turn is over", async () => {
+    const { cwd, text } = await testWorkspace();
+    const context = toolContext(cwd, { signal: AbortSignal.abort(new Error("over")) });
+    await expect(use(runCommand, { command: "touch made" }, context)).rejects.toThrow("over");
+    await setTimeout(50);
+    expect(await text("made")).toBeUndefined();
+  });
+
+  test("gets an environment without keys, and no input", async () => {
+    const { cwd } = await testWorkspace();
+    const env = commandEnvironment({ PATH: process.env.PATH, ANTHROPIC_API_KEY: "secret", HOME: "/home/x" });
+    const context = toolContext(cwd, { commands: new SystemCommands(env) });
+    const { text } = await use(runCommand, { command: "env; cat" }, context);
+    expect(text).toContain("HOME=/home/x");
+    expect(text).not.toContain("secret");
+  });
+
+  test("says when a check was run, and how it went", async () => {
+    const { cwd } = await testWorkspace({ Makefile: "test:\n\t@exit 1\n" });
+    const { check } = await use(runCommand, { command: "false && make test" }, toolContext(cwd));
+    expect(check).toEqual({ command: "false && make test", passed: false, message: "exit code 1" });
+  });
+
+  test("takes only what it knows", async () => {
+    const { cwd } = await testWorkspace();
+    for (const given of [
+      {},
+      { command: "" },
+      { command: "ls", timeout_ms: 0 },
+      { command: "ls", timeout_ms: 10 ** 9 },
+    ])
+      await expect(use(runCommand, given, toolContext(cwd))).rejects.toThrow(
+        expect.objectContaining({ code: "malformed" }),
+      );
+  });
+});

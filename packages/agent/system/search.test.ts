@@ -1,0 +1,63 @@
+import { symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { toolContext, use } from "../src/testing/tool-context.ts";
+import { type TestWorkspace, testWorkspace } from "../src/testing/workspace.ts";
+import { search } from "../src/tools/files/search.ts";
+import type { Tool } from "../src/tools/tool.ts";
+
+const run = (tool: Tool, { cwd }: TestWorkspace, given: unknown) => use(tool, given, toolContext(cwd));
+const code = (name: string) => expect.objectContaining({ code: name });
+
+/** A workspace with a secret beside it and links that lead to it. */
+async function besideASecret() {
+  const workspace = await testWorkspace();
+  await writeFile(join(workspace.base, "secret.txt"), "the launch code");
+  await symlink(join(workspace.base, "secret.txt"), join(workspace.cwd, "link.txt"));
+  await symlink(workspace.base, join(workspace.cwd, "out"));
+  return workspace;
+}
+
+describe("search", () => {
+  test("finds lines, with file and number", async () => {
+    const workspace = await testWorkspace({ "a.txt": "one\ntwo port\n", "src/b.ts": "const port = 1;\n" });
+    const { text } = await run(search, workspace, { query: "port" });
+    expect(text.split("\n").toSorted()).toEqual(["a.txt:2:two port", "src/b.ts:1:const port = 1;"]);
+    expect((await run(search, workspace, { query: "port", glob: "*.ts" })).text).toBe(
+      "src/b.ts:1:const port = 1;",
+    );
+    expect((await run(search, workspace, { query: "port", path: "a.txt" })).text).toBe("a.txt:2:two port");
+  });
+
+  test("says when there is nothing", async () => {
+    expect(await run(search, await testWorkspace({ a: "x" }), { query: "zebra" })).toEqual({
+      text: "No matches for zebra.",
+    });
+  });
+
+  test("shows 100 matches and says that there are more", async () => {
+    const workspace = await testWorkspace({
+      "a.txt": "hit\n".repeat(500),
+      "long.txt": `hit ${"x".repeat(5_000)}\n`,
+    });
+    const lines = (await run(search, workspace, { query: "hit" })).text.split("\n");
+    expect(lines).toHaveLength(101);
+    expect(lines.at(-1)).toContain("only the first 100");
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(500);
+  });
+
+  test("takes its query as it is, options and all", async () => {
+    const workspace = await testWorkspace({ "a.txt": "-r --include=x\n$(touch pwned)\n" });
+    expect((await run(search, workspace, { query: "-r" })).text).toContain("a.txt:1:");
+    expect((await run(search, workspace, { query: "$(touch pwned)" })).text).toContain("a.txt:2:");
+    expect(await workspace.text("pwned")).toBeUndefined();
+    await expect(run(search, workspace, { query: "\\(" })).rejects.toThrow("grep");
+  });
+
+  test("stays in the workspace", async () => {
+    const workspace = await besideASecret();
+    expect((await run(search, workspace, { query: "launch" })).text).toContain("No matches");
+    for (const path of ["..", "out", "link.txt"])
+      await expect(run(search, workspace, { query: "launch", path })).rejects.toThrow(code("outside"));
+  });
+});

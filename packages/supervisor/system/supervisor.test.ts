@@ -8,7 +8,7 @@ import { Supervisor } from "../src/decision/supervisor.ts";
 import { Identity } from "../src/identity/identity.ts";
 import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
 import { Runs } from "../src/runs/runs.ts";
-import { newHome, openParts, plainFacts, someone, supervise } from "./fixtures/supervised.ts";
+import { newHome, openParts, plainFacts, policyOf, someone, supervise } from "./fixtures/supervised.ts";
 
 const RULES = `
 tool_rules:
@@ -113,6 +113,16 @@ describe("people", () => {
     });
   });
 
+  test("who watch see that their yes was used", async () => {
+    const { decide, approvals } = await supervise(RULES);
+    const seen: string[] = [];
+    approvals.subscribe(({ approval }) => seen.push(approval.state));
+    const { approval } = await decide("deploy");
+    await approvals.answer(approval ?? "", { by: "bob", tenant: "default", decision: "allow_once" });
+    await decide("deploy");
+    await expect.poll(() => seen).toEqual(["pending", "approved", "used"]);
+  });
+
   test("a yes is used exactly once however many ask at the same time", async () => {
     const { decide, approvals } = await supervise(RULES);
     const { approval } = await decide("deploy");
@@ -121,6 +131,64 @@ describe("people", () => {
     expect(decided.filter(({ verdict }) => verdict === "allowed")).toHaveLength(1);
     expect(decided.every(({ verdict }) => ["allowed", "ask", "blocked"].includes(verdict))).toBe(true);
   });
+});
+
+describe("a limit that asks", () => {
+  const rules = `
+tool_rules:
+  - { name: question, condition: { tool_name_matches: [deploy] }, verdict: ask }
+  - { name: rest, condition: {}, verdict: allowed }
+limits: [{ name: daily, per: user, within: 1d, calls: 1, exceeded: ask }]`;
+  const bob = { by: "bob", tenant: "default" };
+
+  test("lets each action beyond it pass by a person's word, once", async () => {
+    const { decide, approvals } = await supervise(rules);
+    expect(await decide("ls")).toMatchObject({ verdict: "allowed" });
+    const beyond = await decide("ls");
+    expect(beyond).toMatchObject({ verdict: "ask", rule: "daily" });
+    expect(await approvals.get(beyond.approval ?? "", "default")).toMatchObject({
+      rule: "daily",
+      reason: expect.stringContaining("is used up"),
+      options: ["allow_once", "deny"],
+    });
+    await approvals.answer(beyond.approval ?? "", { ...bob, decision: "allow_once" });
+    expect(await decide("ls")).toMatchObject({ verdict: "allowed", reason: "approved by bob" });
+    expect(await decide("ls")).toMatchObject({ verdict: "ask", rule: "daily" });
+  });
+
+  test("asks even where a rule's question was answered for always", async () => {
+    const { decide, approvals } = await supervise(rules);
+    const first = await decide("deploy");
+    await approvals.answer(first.approval ?? "", { ...bob, decision: "allow_always" });
+    expect(await decide("deploy")).toMatchObject({ verdict: "allowed" });
+    const beyond = await decide("deploy");
+    expect(beyond).toMatchObject({ verdict: "ask", rule: "daily" });
+    expect(beyond.approval).not.toBe(first.approval);
+    await approvals.answer(beyond.approval ?? "", { ...bob, decision: "allow_once" });
+    expect(await decide("deploy")).toMatchObject({ verdict: "allowed", reason: "approved by bob" });
+    const [grant] = await approvals.grants.list({ tenant: "default" });
+    expect(grant?.uses).toBe(1);
+  });
+});
+
+describe("a rule that comes to ask two people", () => {
+  test.each(["allow_once", "allow_always"] as const)(
+    "is not content with one's earlier %s",
+    async (decision) => {
+      const one = policyOf("tool_rules: [{ name: ask, condition: {}, verdict: ask }]");
+      const two = policyOf("tool_rules: [{ name: ask, condition: {}, verdict: ask, quorum: 2 }]");
+      let inForce = one;
+      const { decide, approvals } = await supervise(undefined, { policyFor: () => inForce });
+      const { approval } = await decide("deploy");
+      await approvals.answer(approval ?? "", { by: "bob", tenant: "default", decision });
+      inForce = two;
+      const asked = await decide("deploy");
+      expect(asked.verdict).toBe("ask");
+      for (const by of ["bob", "eve"])
+        await approvals.answer(asked.approval ?? "", { by, tenant: "default", decision });
+      expect(await decide("deploy")).toMatchObject({ verdict: "allowed" });
+    },
+  );
 });
 
 describe("external harnesses", () => {

@@ -14,7 +14,9 @@ const KEPT = 0.3;
 /** How many tokens a conversation has, roughly, with what goes before it. */
 export function contextTokens(turn: Turn, messages: readonly Message[] = turn.messages): number {
   const { system, tools } = turn.setting;
-  const fixed = tokensIn(system) + tokensIn(JSON.stringify(tools.map(({ parameters, description }) => [parameters, description])));
+  const fixed =
+    tokensIn(system) +
+    tokensIn(JSON.stringify(tools.map(({ parameters, description }) => [parameters, description])));
   return messages.reduce((sum, message) => sum + tokensOf(message), fixed);
 }
 
@@ -47,7 +49,12 @@ export async function compact(turn: Turn): Promise<boolean> {
     return true;
   } catch (error) {
     const status = turn.signal.aborted ? "cancelled" : "failed";
-    await emit({ type: "compaction", id, status, error: error instanceof Error ? error.message : String(error) });
+    await emit({
+      type: "compaction",
+      id,
+      status,
+      error: error instanceof Error ? error.message : String(error),
+    });
     throw error;
   }
 }

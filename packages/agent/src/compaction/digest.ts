@@ -21,8 +21,14 @@ export function digestOf(entries: readonly HistoryEntry[]): string {
   return [
     section("Earlier", earlierIn(kept)),
     section("Asked by the person", promptsIn(kept)),
-    section("Done", calls.slice(-MAX_CALLS).map(({ line }) => line)),
-    section("Not allowed, and not to be tried another way", calls.flatMap(({ refused }) => refused)),
+    section(
+      "Done",
+      calls.slice(-MAX_CALLS).map(({ line }) => line),
+    ),
+    section(
+      "Not allowed, and not to be tried another way",
+      calls.flatMap(({ refused }) => refused),
+    ),
     section("Files changed", [...new Set(calls.flatMap(({ changed }) => changed))]),
     section("The plan", planIn(calls)),
     section("Said last", saidIn(kept)),
@@ -43,7 +49,9 @@ const CHANGES: ReadonlySet<string> = new Set(["write_file", "edit_file", "delete
 
 function callsIn(entries: readonly HistoryEntry[]): readonly DigestedCall[] {
   const outcomes = new Map(
-    entries.flatMap((entry) => (entry.kind === "results" ? entry.results.map((one) => [one.call, one] as const) : [])),
+    entries.flatMap((entry) =>
+      entry.kind === "results" ? entry.results.map((one) => [one.call, one] as const) : [],
+    ),
   );
   return entries.flatMap((entry) => {
     if (entry.kind !== "assistant") return [];
@@ -76,7 +84,9 @@ function mainArgument({ path, command, query, prompt, to, pattern }: Record<stri
 function promptsIn(entries: readonly HistoryEntry[]): readonly string[] {
   const prompts = entries.flatMap((entry) => {
     if (entry.kind !== "user") return [];
-    const words = entry.parts.flatMap((part) => (part.type === "text" && !part.context ? [part.text] : [])).join(" ");
+    const words = entry.parts
+      .flatMap((part) => (part.type === "text" && !part.context ? [part.text] : []))
+      .join(" ");
     return words === "" ? [] : [words];
   });
   const last = prompts.at(-1);
@@ -98,7 +108,9 @@ function planIn(calls: readonly DigestedCall[]): readonly string[] {
 }
 
 function saidIn(entries: readonly HistoryEntry[]): readonly string[] {
-  const last = entries.findLast((entry) => entry.kind === "assistant" && entry.parts.some(({ type }) => type === "text"));
+  const last = entries.findLast(
+    (entry) => entry.kind === "assistant" && entry.parts.some(({ type }) => type === "text"),
+  );
   if (last?.kind !== "assistant") return [];
   const text = last.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
   return [text.slice(-SAID_LENGTH)];

@@ -68,7 +68,12 @@ function conversationIn(entries: readonly HistoryEntry[], characters: number): s
   return `${text.slice(0, half)}\n[…]\n${text.slice(-half)}`;
 }
 
-function lineOf(part: { readonly type: string; readonly text?: string; readonly name?: string; readonly arguments?: string }): string {
+function lineOf(part: {
+  readonly type: string;
+  readonly text?: string;
+  readonly name?: string;
+  readonly arguments?: string;
+}): string {
   if (part.type === "call") return `calls ${part.name} ${part.arguments}`;
   return part.type === "text" ? (part.text ?? "") : `[${part.type}]`;
 }

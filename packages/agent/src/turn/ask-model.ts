@@ -15,6 +15,7 @@ const GO_ON =
 export async function askModel(turn: Turn): Promise<Answer> {
   const { model, limits, newId } = turn.setting;
   const draft = new Draft(newId(), model.info.id, newId);
+  turn.draft = draft;
   let letNextIn = nothing;
   for (let attempt = 1; ; attempt += 1) {
     const failure = await readAnswer(turn, draft)

@@ -10,7 +10,7 @@ import { type Brief, gather } from "./gather.ts";
 import { askLeave } from "./leave.ts";
 import { showPlan } from "./reports.ts";
 import type { Turn } from "./turn.ts";
-import type { TurnEnd } from "./turn-event.ts";
+import type { StopReason, TurnEnd } from "./turn-event.ts";
 import { totalOf } from "./usage.ts";
 
 /**
@@ -19,17 +19,18 @@ import { totalOf } from "./usage.ts";
  * which the session can be used.
  */
 export async function runTurn(turn: Turn): Promise<TurnEnd> {
+  const { limits, keep } = turn.setting;
   try {
     turn.reach("created", { prompt: turn.words.slice(0, 2_000) });
     const brief = await gather(turn);
     if ("refused" in brief) return await refuse(turn, brief.refused);
-    await begin(turn, brief);
-    for (let request = 1; request <= turn.setting.limits.requests; request += 1) {
+    if (brief.modifiedTask !== undefined) turn.say(brief.modifiedTask);
+    for (let request = 1; request <= limits.requests; request += 1) {
       if (!(await goesOn(turn, request))) return stopped("max_turn_requests");
-      await compactIfFull(turn);
       const leave = await askLeave(turn, request);
       if (leave.kind === "refused") return await refuse(turn, leave.reason);
-      turn.reach("executing");
+      if (request === 1) await begin(turn, brief);
+      await compactIfFull(turn);
       const answer = await answerOf(turn);
       await keepAnswer(turn, answer);
       switch (answer.stop) {
@@ -39,22 +40,98 @@ export async function runTurn(turn: Turn): Promise<TurnEnd> {
           return stopped("max_tokens");
         case "refusal":
           return await refuse(turn, "the model would not go on");
+        case "tool_use":
+          await keep({
+            kind: "results",
+            ...turn.mark,
+            results: [...(await carryOut(turn, callsIn(answer)))],
+          });
+          break;
         case "context_exceeded":
           await compact(turn);
           break;
-        case "tool_use": {
-          const results = await carryOut(turn, answer.parts.filter(isCall));
-          await turn.setting.keep({ kind: "results", ...turn.mark, results: [...results] });
-          break;
-        }
         case "paused":
           break;
       }
       turn.signal.throwIfAborted();
     }
-    return stopped("max_turn_requests", `the model was asked ${turn.setting.limits.requests} times`);
+    return stopped("max_turn_requests");
   } catch (error) {
+    await keepUnfinished(turn);
     if (turn.signal.aborted) return stopped("cancelled");
     return { kind: "failed", error: error instanceof Error ? error : new Error(String(error)) };
   }
+}
+
+function stopped(reason: StopReason): TurnEnd {
+  return { kind: "stopped", reason };
+}
+
+/** Keeps what the person said, and what the model is told beside it. */
+async function begin(turn: Turn, brief: Brief): Promise<void> {
+  const { keep, told } = turn.setting;
+  await keep({ kind: "user", ...turn.mark, parts: [...turn.prompt] });
+  const text = briefText(brief, told);
+  if (text !== "") await keep({ kind: "user", ...turn.mark, parts: [{ type: "text", text, context: true }] });
+  const steps = Array.isArray(brief.template)
+    ? brief.template.filter((step) => typeof step === "string")
+    : [];
+  if (steps.length > 0)
+    await showPlan(
+      turn,
+      steps.map((content) => ({ content, status: "pending", priority: "medium" })),
+    );
+  turn.reach("executing");
+}
+
+/** A prompt that may not be followed is not mentioned again; the person is told why. */
+async function refuse(turn: Turn, reason: string): Promise<TurnEnd> {
+  const { keep, emit, entries, newId } = turn.setting;
+  if (!entries.some((entry) => entry.turn === turn.id && entry.kind === "user"))
+    await keep({ kind: "user", ...turn.mark, parts: [...turn.prompt] });
+  await keep({ kind: "withdrawn", ...turn.mark });
+  await emit({ type: "text", messageId: newId(), text: `I may not go on with this: ${reason}` });
+  return { kind: "stopped", reason: "refusal", note: reason };
+}
+
+/** The model's answer; a conversation that turns out to be too long is put together once, and tried again. */
+async function answerOf(turn: Turn): Promise<Answer> {
+  try {
+    return await askModel(turn);
+  } catch (error) {
+    const isTooLong = error instanceof ModelError && error.code === "context_exceeded";
+    if (!isTooLong || !(await compact(turn))) throw error;
+    return askModel(turn);
+  }
+}
+
+async function keepAnswer(turn: Turn, answer: Answer): Promise<void> {
+  const { keep, emit, model } = turn.setting;
+  turn.charge(answer.usage);
+  // Calls are made only when the model stopped for them; those of an answer that was cut short are not, nor kept.
+  const parts =
+    answer.stop === "tool_use" ? answer.parts : answer.parts.filter(({ type }) => type !== "call");
+  if (parts.length > 0)
+    await keep({ kind: "assistant", ...turn.mark, id: answer.id, model: model.info.id, parts: [...parts] });
+  turn.draft = undefined;
+  await emit({ type: "usage", used: totalOf(answer.usage), size: model.info.contextTokens });
+}
+
+/** What the person has seen of an answer that broke off is part of the conversation. */
+async function keepUnfinished(turn: Turn): Promise<void> {
+  const { keep, model } = turn.setting;
+  const { draft } = turn;
+  if (!draft || draft.text === "") return;
+  const parts: AssistantPart[] = [{ type: "text", text: draft.text }];
+  await keep({ kind: "assistant", ...turn.mark, id: draft.id, model: model.info.id, parts });
+}
+
+function callsIn({ parts }: Answer): readonly CallPart[] {
+  return parts.filter((part) => part.type === "call");
+}
+
+/** What was said in a turn, for whoever wants it in a line. */
+export function summaryOf(turn: Turn): string {
+  const said = turn.setting.entries.findLast((entry) => entry.turn === turn.id && entry.kind === "assistant");
+  return said?.kind === "assistant" ? textOf(said.parts).slice(0, 200) : "";
 }

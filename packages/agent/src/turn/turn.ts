@@ -7,6 +7,7 @@ import { type Message, transcriptOf } from "../history/transcript.ts";
 import type { Model, ThoughtLevel } from "../models/model.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Tool, ToolContext } from "../tools/tool.ts";
+import type { Draft } from "./draft.ts";
 import type { TurnLimits } from "./limits.ts";
 import type { ModelQueue } from "./model-queue.ts";
 import type { PermissionGate } from "./permission-gate.ts";
@@ -55,6 +56,8 @@ export class Turn {
   /** How much the model is to think in this turn. */
   thoughtLevel: ThoughtLevel;
   usage: TokenUsage = NO_USAGE;
+  /** What the model is saying, until it is kept. */
+  draft: Draft | undefined;
   #status: RunLifecyclePayload["status"] | undefined;
 
   constructor(setting: TurnSetting, prompt: readonly UserPart[], signal: AbortSignal) {
@@ -85,6 +88,12 @@ export class Turn {
   /** What every entry of the turn has in common. */
   get mark(): { readonly turn: string; readonly at: string } {
     return { turn: this.id, at: this.now() };
+  }
+
+  /** Puts other words in the place of the person's; images and what the harness added stay. */
+  say(words: string): void {
+    const others = this.prompt.filter((part) => part.type !== "text" || part.context === true);
+    this.prompt = [...others, { type: "text", text: words }];
   }
 
   charge(usage: TokenUsage): void {

@@ -26,6 +26,7 @@ function port(name: string, overrides: Partial<HarnessPort> = {}) {
   const calls: string[] = [];
   const opened: HarnessPort = {
     harness: { home: name } as never,
+    hosting: {} as never,
     close: async () => void calls.push("close"),
     abandonAfter: async () => false,
     ...overrides,

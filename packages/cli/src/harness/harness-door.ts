@@ -1,11 +1,12 @@
+import type { Hosting } from "@reins/host";
 import type { Harness } from "@reins/supervisor";
 import { CliError } from "../errors/cli-error.ts";
 import { textOf } from "../errors/render.ts";
+import type { OpenHosting } from "../hosting/open-hosting.ts";
 import type { Log } from "../log/logger.ts";
-import type { OpenHarness } from "./open-harness.ts";
 
 /** A harness that is open. */
-export type HarnessPort = Pick<OpenHarness, "harness" | "close" | "abandonAfter">;
+export type HarnessPort = Pick<OpenHosting, "harness" | "hosting" | "close" | "abandonAfter">;
 
 /** What a door needs. */
 export interface DoorOptions {
@@ -47,6 +48,9 @@ export class HarnessDoor {
 
   /** The harness, once it is open. */
   readonly harness = async (): Promise<Harness> => (await this.#opened()).harness;
+
+  /** What runs agents, once it is open. */
+  readonly hosting = async (): Promise<Hosting> => (await this.#opened()).hosting;
 
   /** Closes the harness. */
   async close(): Promise<void> {

@@ -21,8 +21,9 @@ export class OpenHosting {
   }
 
   /** Opens a home to run agents in it. */
-  static async open(home: string, log: Log): Promise<OpenHosting> {
-    const onError = (error: unknown) => log.error({ err: error }, "something went wrong in the background");
+  static async open(home: string, log: Log, report?: (error: unknown) => void): Promise<OpenHosting> {
+    const onError =
+      report ?? ((error: unknown) => log.error({ err: error }, "something went wrong in the background"));
     const opened = await OpenHarness.open(home, log, onError);
     try {
       const hosting = await Hosting.open({
@@ -38,6 +39,13 @@ export class OpenHosting {
       await opened.close();
       throw error;
     }
+  }
+
+  /** Lets go of the home after an error, if that error is one after which nothing can be written any more. */
+  async abandonAfter(error: unknown): Promise<boolean> {
+    if (!(await this.#opened.abandonAfter(error))) return false;
+    await this.hosting.close().catch(() => undefined);
+    return true;
   }
 
   /** Ends the agents and lets go of the home. */

@@ -1,5 +1,5 @@
-import { isAfterSeam, LONGEST_SEAM } from "./seam.ts";
 import type { Format } from "./format.ts";
+import { isAfterSeam, LONGEST_SEAM } from "./seam.ts";
 
 /** The end of a word after which a format has to be asked. */
 export interface TriggerEnd {

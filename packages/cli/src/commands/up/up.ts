@@ -43,8 +43,8 @@ export async function up(flags: UpFlags): Promise<void> {
 /** The harness is loaded and opened while this Reins listens already. */
 function doorTo({ home }: UpSettings, log: Log): HarnessDoor {
   const open = async (report: (error: unknown) => void) => {
-    const { OpenHarness } = await import("../../harness/open-harness.ts");
-    return OpenHarness.open(home, log, report);
+    const { OpenHosting } = await import("../../hosting/open-hosting.ts");
+    return OpenHosting.open(home, log, report);
   };
   return new HarnessDoor({ open, log, now: () => performance.now() });
 }

@@ -58,7 +58,8 @@ export function readPattern(source: string): Pattern {
     } else {
       const literal = one === "\\" ? source.slice(index - 1, index + 1) : one;
       if (one === "\\") index += 1;
-      if (literal === "\\" || literal.charCodeAt(0) > 127) throw wrong("it has a character that is not of ASCII");
+      if (literal === "\\" || literal.charCodeAt(0) > 127)
+        throw wrong("it has a character that is not of ASCII");
       set = literal === "-" || literal === "^" ? characters(`\\${literal}`) : characters(literal);
     }
     const count = /^(?:\{(\d+)(?:(,)(\d*))?\}|[?+])/.exec(source.slice(index));

@@ -67,7 +67,9 @@ function beginningOf(text: string, start: number, end: number): Beginning | "non
   if (sign === text.length) return "open";
   const value = SIGN.endOfRun(text, sign, sign + 3);
   if (value === sign) {
-    return sign === end + 1 && TAKES_NEXT.test(before(text, start)) ? { from: sign, writing: "bare" } : "none";
+    return sign === end + 1 && TAKES_NEXT.test(before(text, start))
+      ? { from: sign, writing: "bare" }
+      : "none";
   }
   const signs = text.slice(sign, value);
   if (signs.startsWith(">") || signs.startsWith("::")) return "none";

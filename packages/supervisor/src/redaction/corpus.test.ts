@@ -1,0 +1,53 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { MARK } from "./mark.ts";
+import { Redactor } from "./redactor.ts";
+import { drawn, ordinaryCases, SURROUNDINGS, secretCases } from "./testing/secret-corpus.ts";
+
+const redactor = Redactor.create();
+
+describe("the corpus of secrets", () => {
+  const cases = secretCases();
+
+  test("has well over twenty forms, each once", () => {
+    expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
+    expect(cases.length).toBeGreaterThan(100);
+  });
+
+  test.each(cases)("$id is taken out wherever it stands", (one) => {
+    for (const text of one.in ?? SURROUNDINGS) {
+      for (const secret of fc.sample(drawn({ ...one, in: [text] }), { numRuns: 5, seed: 20_261_115 })) {
+        const shown = redactor.text(secret.text);
+        expect(shown).toContain(MARK);
+        for (const part of secret.hidden) expect(shown).not.toContain(part);
+      }
+    }
+  });
+
+  test.each(cases.filter((one) => one.in === undefined))("$id leaves what stands around it", (one) => {
+    for (const text of SURROUNDINGS) {
+      const [before = "", after = ""] = text.split("{}");
+      for (const secret of fc.sample(drawn({ ...one, in: [text] }), { numRuns: 2, seed: 20_261_115 })) {
+        const shown = redactor.text(secret.text);
+        expect(shown.startsWith(before)).toBe(true);
+        expect(shown.endsWith(after)).toBe(true);
+      }
+    }
+  });
+});
+
+describe("the corpus of ordinary texts", () => {
+  test.each(ordinaryCases())("$id stays as it is", ({ text }) => {
+    expect(redactor.text(text)).toBe(text);
+  });
+
+  test.each(ordinaryCases())("$id stays as it is when it arrives in pieces, with pauses", ({ text }) => {
+    for (const size of [1, 3, 7, 40]) {
+      const stream = redactor.stream();
+      let shown = "";
+      for (let index = 0; index < text.length; index += size)
+        shown += stream.push(text.slice(index, index + size));
+      expect(shown + stream.end()).toBe(text);
+    }
+  });
+});

@@ -1,4 +1,13 @@
 export { accessOperations, Health, Login, LoginCode } from "./access/access.ts";
+export { RpcId, RpcMessage } from "./acp/message.ts";
+export {
+  ACP_CONNECTION,
+  ACP_SESSION,
+  acpOperations,
+  RPC_CONNECTION,
+  rpcOperations,
+} from "./acp/operations.ts";
+export { agentOperations } from "./agent-operations.ts";
 export { Action, Effect } from "./approvals/action.ts";
 export {
   Approval,
@@ -12,6 +21,7 @@ export {
 } from "./approvals/approval.ts";
 export { Grant, GrantPage } from "./approvals/grant.ts";
 export { approvalOperations } from "./approvals/operations.ts";
+export { Connection, ConnectionPage, connectionOperations } from "./connections/connections.ts";
 export { identityOperations } from "./identity/operations.ts";
 export {
   ChildSession,
@@ -31,3 +41,4 @@ export { LoadedPolicy, PolicyAcceptance, PolicyStatus, policyOperations } from "
 export { codeOfStatus, PROBLEM_TYPE, PROBLEMS, Problem, type ProblemCode, problem } from "./problem.ts";
 export { Roster, RosterAgent, RosterChange, RosterEntry, rosterOperations } from "./roster/roster.ts";
 export { Run, RunList, runOperations } from "./runs/runs.ts";
+export { Session, SessionEnd, SessionPage, SessionState, sessionOperations } from "./sessions/sessions.ts";

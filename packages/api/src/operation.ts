@@ -20,7 +20,9 @@ export interface Operation<
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
-  readonly status: 200 | 201 | 204;
+  /** The headers that it goes by, for its description; whoever answers reads them. */
+  readonly headers?: z.ZodObject;
+  readonly status: 200 | 201 | 202 | 204;
   /** What comes back, or, of a stream, what each event carries. */
   readonly answer: Answer;
   /** The name of the events, where the answer is a stream of server-sent events. */
@@ -37,7 +39,7 @@ type Described<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A 
   Operation,
   "id" | "method" | "path" | "summary" | "audience"
 > &
-  Partial<Pick<Operation, "status" | "events" | "problems">> & {
+  Partial<Pick<Operation, "status" | "events" | "problems" | "headers">> & {
     readonly params?: P;
     readonly query?: Q;
     readonly body?: B;

@@ -28,7 +28,8 @@ describe("a problem", () => {
     [404, "not_found"],
     [418, "invalid"],
     [499, "invalid"],
-    [502, "internal"],
+    [502, "bad_gateway"],
+    [505, "internal"],
     [200, "internal"],
   ])("of status %i is of kind %s", (status, code) => {
     expect(codeOfStatus(status)).toBe(code);

@@ -19,7 +19,9 @@ export const PROBLEMS = {
   headers_too_large: { status: 431, title: "Too many headers" },
   internal: { status: 500, title: "Something broke here" },
   not_implemented: { status: 501, title: "Not there yet" },
+  bad_gateway: { status: 502, title: "The agent does not work" },
   unavailable: { status: 503, title: "Cannot be done now" },
+  gateway_timeout: { status: 504, title: "The agent takes too long" },
 } as const satisfies Record<string, { readonly status: number; readonly title: string }>;
 export type ProblemCode = keyof typeof PROBLEMS;
 

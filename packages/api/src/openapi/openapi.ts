@@ -42,10 +42,11 @@ export function openApi(operations: readonly Operation[], { title, version }: Ap
 }
 
 function described(operation: Operation): Json {
-  const { id, summary, audience, params, query, body, events } = operation;
+  const { id, summary, audience, params, query, headers, body, events } = operation;
   const parameters = [
     ...parametersIn("path", params),
     ...parametersIn("query", query),
+    ...(headers ? parametersIn("header", headers) : []),
     ...(events === undefined ? [] : [LAST_EVENT_ID]),
   ];
   return {
@@ -97,7 +98,7 @@ function namedResponses(): Json {
 }
 
 /** The members of an object, each a parameter. */
-function parametersIn(place: "path" | "query", schema: z.ZodType): Json[] {
+function parametersIn(place: "path" | "query" | "header", schema: z.ZodType): Json[] {
   if (!(schema instanceof z.ZodObject)) return [];
   return Object.entries(schema.shape).map(([name, member]) => {
     const { $schema: _, description, ...rest } = z.toJSONSchema(member, { io: "input" });

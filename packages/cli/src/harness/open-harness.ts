@@ -3,6 +3,7 @@ import { hostTables } from "@reins/host";
 import { ledgerTables, SYSTEM } from "@reins/ledger";
 import { type Operations, StoreError, type StoreErrorCode, type Tables } from "@reins/store";
 import { Harness, harnessTables, type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
+import { readConfiguration } from "../configuration/configuration.ts";
 import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
 import { WritableLedger } from "../ledger/write-ledger.ts";
 import type { Log } from "../log/logger.ts";
@@ -30,6 +31,7 @@ export class OpenHarness {
 
   /** Opens what decides in a home, writing the first constitution and roster where there is none, and records the start. */
   static async open(home: string, log: Log, report: (error: unknown) => void): Promise<OpenHarness> {
+    const { webhooks } = await readConfiguration(home);
     const written = await writeFirstFiles(home);
     for (const path of written) log.info({ path }, `wrote ${path}; read it, change it`);
     const writable = await WritableLedger.open({
@@ -47,6 +49,7 @@ export class OpenHarness {
         userHome: homedir(),
         store,
         ledger,
+        webhooks,
         onPolicy: (status) => tellPolicy(status, log),
         onError: report,
       });

@@ -26,7 +26,10 @@ export class Conversation {
   /** Answers a request. Never rejects: what goes wrong is the answer. */
   async ask(id: RequestId, method: string, params: unknown): Promise<JsonObject> {
     if (this.#underWay >= MOST_UNDER_WAY)
-      return failure(id, new RpcError(CODE.invalidRequest, `${MOST_UNDER_WAY} requests are under way already`));
+      return failure(
+        id,
+        new RpcError(CODE.invalidRequest, `${MOST_UNDER_WAY} requests are under way already`),
+      );
     const controller = new AbortController();
     this.#answering.set(id, controller);
     this.#underWay += 1;

@@ -91,7 +91,10 @@ async function setMetadata(
   if (!isObject(metadata))
     throw new RpcError(CODE.invalidParams, `set_metadata needs metadata, or _meta["${SANDBOX}"]`);
   if (JSON.stringify({ ...record.metadata, ...metadata }).length > MAX_METADATA)
-    throw new RpcError(CODE.invalidParams, `the metadata of a session has at most ${MAX_METADATA} characters`);
+    throw new RpcError(
+      CODE.invalidParams,
+      `the metadata of a session has at most ${MAX_METADATA} characters`,
+    );
   await hub.annotate(record, metadata);
   return {};
 }
@@ -125,11 +128,7 @@ function sessionIn({ sessionId }: JsonObject): string {
   throw new RpcError(CODE.invalidParams, "a sessionId is needed");
 }
 
-async function expected(
-  hub: ExtensionHub,
-  principal: Principal,
-  params: JsonObject,
-): Promise<SessionRecord> {
+async function expected(hub: ExtensionHub, principal: Principal, params: JsonObject): Promise<SessionRecord> {
   const id = sessionIn(params);
   const record = await hub.find(principal, id);
   if (record) return record;

@@ -239,7 +239,11 @@ export class Hub implements ExtensionHub {
     const before = this.#now() - this.#idleMs;
     for (const session of this.#sessions.values())
       if (session.record.mode === "domain" && !session.isBusy && session.used <= before)
-        await this.#end(session, { reason: "completed", terminated_by: "daemon", message: "unused for long" });
+        await this.#end(session, {
+          reason: "completed",
+          terminated_by: "daemon",
+          message: "unused for long",
+        });
     for (const agent of await this.#pool.running()) {
       const sessions = [...this.#sessions.values()].filter((session) => session.agent === agent);
       const isIdle = sessions.every((session) => !session.isBusy && session.used <= before);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { CODE, type RpcError } from "../acp/rpc-error.ts";
 import type { ClientAnswer, Clients } from "../governor/clients.ts";
 import type { NewEvent } from "../log/logged-event.ts";
 import { questionId } from "./question-id.ts";

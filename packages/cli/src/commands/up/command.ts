@@ -4,6 +4,8 @@ import { repeated } from "../../flags.ts";
 import type { UpFlags } from "./settings.ts";
 
 const HELP = `
+reins.yaml in the home may set host, port, allow_hosts, workspaces and webhooks for approvals.
+
 Environment, each overridden by its flag:
   REINS_HOST, REINS_PORT, REINS_HOME, REINS_TOKEN
   REINS_LOG      trace, debug, info, warn, error or silent

@@ -34,6 +34,21 @@ describe("the settings of reins up", () => {
     });
   });
 
+  it("come from reins.yaml before the defaults, and from everything else before it", () => {
+    const file = { host: "::1", port: 2, allow_hosts: ["reins.example"], workspaces: ["/srv"] };
+    expect(settleUp({}, {}, file)).toMatchObject({
+      host: "::1",
+      port: 2,
+      allowHosts: ["reins.example"],
+      workspaces: ["/srv"],
+    });
+    expect(settleUp({ port: "0", workspace: ["/w"] }, { REINS_HOST: "localhost" }, file)).toMatchObject({
+      host: "localhost",
+      port: 0,
+      workspaces: ["/w"],
+    });
+  });
+
   it("take an empty variable for none", () => {
     const empty = { REINS_HOST: "", REINS_PORT: "", REINS_HOME: "", REINS_TOKEN: "", XDG_DATA_HOME: "/data" };
     expect(settleUp({}, empty)).toEqual(settleUp({}, { XDG_DATA_HOME: "/data" }));

@@ -2,9 +2,10 @@ import { homedir } from "node:os";
 import { type AhpEvent, AhpServer } from "@reins/ahp";
 
 import { Gateway } from "@reins/server";
+import { readConfiguration } from "../../configuration/configuration.ts";
 import { textOf } from "../../errors/render.ts";
 import { HarnessDoor } from "../../harness/harness-door.ts";
-import { openHome, operatorSocketIn, socketIn, startTokenIn } from "../../home.ts";
+import { homeFolder, openHome, operatorSocketIn, socketIn, startTokenIn } from "../../home.ts";
 import { logLevel } from "../../log/level.ts";
 import { type Log, openLog } from "../../log/logger.ts";
 import { announce } from "../../serving/announce.ts";
@@ -21,7 +22,7 @@ import { settleUp, type UpFlags, type UpSettings } from "./settings.ts";
 
 /** Serves the agents of this machine until asked to stop. */
 export async function up(flags: UpFlags): Promise<void> {
-  const settings = settleUp(flags, process.env);
+  const settings = settleUp(flags, process.env, await readConfiguration(homeFolder(flags.home, process.env)));
   refuseOpenServer(settings.host, settings.tokens);
   const log = await openLog(process.stdout, logLevel(flags.verbose, process.env));
   const { othersMayWrite } = await openHome(settings.home);

@@ -77,7 +77,10 @@ export const TOKENS: readonly PatternRow[] = [
 
   ...rows("azure", ["accountkey=", "sharedaccesskey="], "[A-Za-z0-9+/=]{20,}", { anyCase: true }),
   ...rows("azure", ["sig="], "[A-Za-z0-9%+/=_-]{24,}", { onlyAfter: characters("?&;\"'\\s") }),
-  ...rows("azure", ["Q~"], "[A-Za-z0-9_~.-]{28,}", AFTER_DIGIT),
+  ...rows("azure", ["Q~"], "[A-Za-z0-9_~.-]{28,}", {
+    ...AFTER_DIGIT,
+    rest: runOf(characters("A-Za-z0-9_~-"), "."),
+  }),
 
   ...rows("npm", ["npm_"], "[A-Za-z0-9]{36,}"),
   ...rows("pypi", ["pypi-Ag"], "[A-Za-z0-9_-]{40,}"),

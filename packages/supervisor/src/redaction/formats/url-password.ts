@@ -3,8 +3,8 @@ import { characters } from "../notation/character-set.ts";
 
 const LONGEST_USER = 128;
 const LONGEST_PASSWORD = 256;
-const USER = characters("^\\s/?#:@\"'`<>\\[\\]{}\\\\,;()|");
-const PASSWORD = characters("^\\s/?#\"'`<>\\[\\]{}\\\\");
+const USER = characters("^\\s/?#:@\"'`<>\\[\\]{}\\\\,;()|").ofAlphabets();
+const PASSWORD = characters("^\\s/?#\"'`<>\\[\\]{}\\\\").ofAlphabets();
 
 /** The password in an address: `https://ann:secret@host`, `redis://:secret@host`. */
 export const urlPassword: Format = {
@@ -19,7 +19,7 @@ export const urlPassword: Format = {
     const end = PASSWORD.endOfRun(text, from, from + LONGEST_PASSWORD);
     const given = text.slice(from, end);
     if (!final && end === text.length && given.length < LONGEST_PASSWORD)
-      return { is: "open", from, hide: /^\d*$/.test(given) || isReference(given) ? undefined : from };
+      return { is: "open", from, hide: /^(?:\d*$|[$%*])/.test(given) ? undefined : from };
     const to = from + given.lastIndexOf("@");
     return to <= from || isReference(given) ? NO : { is: "secret", from, to };
   },

@@ -8,7 +8,7 @@ const LONGEST_NAME = 64;
 const LOOK = 96;
 const QUOTES = characters("\"'");
 const NAME = characters("A-Za-z0-9._@%+-");
-const PASSWORD = characters("^\\s\"'`\\\\\\[");
+const PASSWORD = characters("^\\s\"'`\\\\\\[").ofAlphabets();
 const REST = runOf(PASSWORD);
 const SECRET = { strong: true, plain: true };
 

@@ -1,16 +1,19 @@
-/** A set of characters: any of ASCII one by one, all others together. */
+/** Punctuation, signs and the scripts of East Asia begin here, of which a word among letters has none. */
+const BEYOND_ALPHABETS = 0x2000;
+
+/** A set of characters: any of ASCII one by one, the others up to some code together. */
 export class CharacterSet {
   readonly #ascii: Uint8Array;
-  readonly #others: boolean;
+  readonly #end: number;
 
-  constructor(ascii: Uint8Array, others: boolean) {
+  constructor(ascii: Uint8Array, end: number) {
     this.#ascii = ascii;
-    this.#others = others;
+    this.#end = end;
   }
 
   /** Whether a UTF-16 code is in it; `NaN`, which is what lies beyond a text, never is. */
   has(code: number): boolean {
-    return code >= 128 ? this.#others : this.#ascii[code] === 1;
+    return code >= 128 ? code < this.#end : this.#ascii[code] === 1;
   }
 
   /** The codes in it, of ASCII. */
@@ -20,10 +23,13 @@ export class CharacterSet {
 
   /** Both sets in one. */
   with(other: CharacterSet): CharacterSet {
-    return new CharacterSet(
-      this.#ascii.map((held, code) => (held === 1 || other.has(code) ? 1 : 0)),
-      this.#others || other.has(128),
-    );
+    const ascii = this.#ascii.map((held, code) => (held === 1 || other.has(code) ? 1 : 0));
+    return new CharacterSet(ascii, Math.max(this.#end, other.#end));
+  }
+
+  /** The set without what no word in an alphabet has. */
+  ofAlphabets(): CharacterSet {
+    return new CharacterSet(this.#ascii, Math.min(this.#end, BEYOND_ALPHABETS));
   }
 
   /** The first index from `from` on, and before `limit`, whose character is not in the set; else where looking ended. */
@@ -51,9 +57,9 @@ export function characters(inside: string): CharacterSet {
   return negated
     ? new CharacterSet(
         ascii.map((held) => 1 - held),
-        true,
+        Infinity,
       )
-    : new CharacterSet(ascii, false);
+    : new CharacterSet(ascii, 128);
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

@@ -25,7 +25,9 @@ export function isSecretValue(value: string, name: AssignedName, writing: Writin
 export function mayBeSecretValue(begun: string, name: AssignedName, writing: Writing): boolean {
   if (isSecretValue(begun, name, writing)) return true;
   if (!name.strong || !name.plain || writing === "bare") return false;
-  return begun !== "" && !/[\s[\]]/.test(begun) && !standsForAnother(begun, writing) && !isPlace(begun);
+  return (
+    begun !== "" && !/^[)\]},;]|[\s[\]]/.test(begun) && !standsForAnother(begun, writing) && !isPlace(begun)
+  );
 }
 
 const SPECIAL = /[!@#$%^&*~+=?]/;

@@ -13,10 +13,10 @@ const CLOSING = characters("\"'`\\]\\\\*?");
 const COLOUR = characters("\\[0-9;");
 const EMPHASIS = characters("*");
 const SIGN = characters(":=>");
-const BARE = characters("^\\s\"'`,;&<>(){}\\[\\]|\\\\\u001b");
-const SHELL = characters("^\\s\"'`;&<>|\\\\\u001b");
+const BARE = characters("^\\s\"'`,;&<>(){}\\[\\]|\\\\\u001b").ofAlphabets();
+const SHELL = characters("^\\s\"'`;&<>|\\\\\u001b").ofAlphabets();
 const ELEMENT = characters("^<\\n\u001b");
-const BARE_REST = runOf(characters("^\\s\"'`,;&<>(){}\\[\\]|\\\\.!?:\u001b"), ".!?:");
+const BARE_REST = runOf(characters("^\\s\"'`,;&<>(){}\\[\\]|\\\\.!?:\u001b").ofAlphabets(), ".!?:");
 const ELEMENT_REST = runOf(ELEMENT);
 const SHELL_REST = runOf(SHELL);
 /** A type between a name and what is assigned to it. */

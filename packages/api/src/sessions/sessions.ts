@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { named } from "../named.ts";
+import { operation } from "../operation.ts";
+import { Moment, PageAfter, PageLimit, PathName } from "../text.ts";
+
+/** Where a session stands. */
+export const SessionState = z.enum(["idle", "running", "cancelled", "closed"]);
+
+/** How a session ended for good. */
+export const SessionEnd = named(
+  "SessionEnd",
+  z.looseObject({
+    reason: z.enum(["completed", "error", "terminated"]),
+    terminated_by: z.enum(["agent", "daemon"]),
+    message: z.string().optional(),
+    at: Moment,
+  }),
+);
+
+/** A session with an agent. Everything else about it is said in ACP. */
+export const Session = named(
+  "Session",
+  z.looseObject({
+    id: z.string().describe("BLAKE3 of agent, key and created_at, with colons between them"),
+    key: z.string().describe("agent, channel and peer, with colons between them"),
+    agent: z.string(),
+    user: z.string(),
+    principal: z.string().describe("the token, or local, that began it"),
+    agent_session_id: z.string().describe("what the agent itself calls it"),
+    cwd: z.string(),
+    additional_directories: z.array(z.string()),
+    mode: z.enum(["persistent", "domain", "oneshot"]),
+    state: SessionState,
+    title: z.string().optional(),
+    metadata: z.looseObject({}),
+    settings: z.looseObject({}).describe("its modes, models and settings, as far as its agent has told them"),
+    event_count: z.int().describe("how many messages of it are kept"),
+    agent_runs: z.boolean().describe("whether an agent holds it now; if not, one will when it is wanted"),
+    created_at: Moment,
+    last_activity: Moment,
+    ended: SessionEnd.optional(),
+  }),
+);
+export type Session = z.infer<typeof Session>;
+
+/** Some sessions, and where the next ones begin. */
+export const SessionPage = named(
+  "SessionPage",
+  z.looseObject({ sessions: z.array(Session), next: z.string().optional() }),
+);
+
+const name = z.string().min(1).max(1_024).optional();
+
+/** What can be asked for about sessions. */
+export const sessionOperations = {
+  listSessions: operation({
+    id: "list_sessions",
+    method: "GET",
+    path: "/v1/sessions",
+    summary:
+      "The sessions one may see, the most recently used first: one's own, for an admin all of the tenant.",
+    audience: "principal",
+    query: z.strictObject({
+      agent: name,
+      cwd: name,
+      state: SessionState.optional(),
+      limit: PageLimit,
+      after: PageAfter,
+    }),
+    answer: SessionPage,
+  }),
+  getSession: operation({
+    id: "get_session",
+    method: "GET",
+    path: "/v1/sessions/{id}",
+    summary: "One session.",
+    audience: "principal",
+    params: z.strictObject({ id: PathName }),
+    answer: Session,
+    problems: ["not_found"],
+  }),
+} as const;

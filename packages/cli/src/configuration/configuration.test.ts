@@ -1,0 +1,52 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readConfiguration } from "./configuration.ts";
+
+describe("reins.yaml", () => {
+  let home: string;
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), "reins-configuration-"));
+  });
+  afterAll(() => rm(home, { recursive: true }));
+
+  const configured = async (text: string) => {
+    await writeFile(join(home, "reins.yaml"), text);
+    return readConfiguration(home);
+  };
+
+  it("need not be there", async () => {
+    expect(await readConfiguration(join(home, "nowhere"))).toEqual({
+      allow_hosts: [],
+      workspaces: [],
+      webhooks: [],
+    });
+  });
+
+  it("says where to listen, where agents work, and who is told of approvals", async () => {
+    await writeFile(join(home, "secret"), "0123456789abcdef\n");
+    const text = `
+port: 1234
+workspaces: [/srv/project]
+webhooks:
+  - { name: chat, url: "https://chat.example/hook", secret: "@${join(home, "secret")}" }`;
+    expect(await configured(text)).toMatchObject({
+      port: 1234,
+      workspaces: ["/srv/project"],
+      webhooks: [{ name: "chat", secret: "0123456789abcdef" }],
+    });
+  });
+
+  it.each([
+    ["what it does not know", "prot: 1", 'Unrecognized key: "prot"'],
+    ["what is no YAML", "port: [", "reins.yaml cannot be used"],
+    [
+      "a secret that is not there",
+      'webhooks: [{ name: a, url: "http://a.example", secret: "@/nowhere" }]',
+      "is not there",
+    ],
+  ])("is refused with %s", async (_, text, message) => {
+    await expect(configured(text)).rejects.toThrow(message);
+  });
+});

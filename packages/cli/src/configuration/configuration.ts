@@ -1,0 +1,71 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseDocument } from "yaml";
+import { z } from "zod";
+import { CliError } from "../errors/cli-error.ts";
+import { systemCode } from "../errors/system-code.ts";
+
+/** An address that is told of every change of an approval. */
+const Webhook = z.strictObject({
+  /** Known by this across restarts. */
+  name: z.string().min(1),
+  url: z.url(),
+  /** Signs what is sent. `@path` reads it from a file. */
+  secret: z.string().min(1),
+  tenant: z.string().optional(),
+});
+
+/** What `reins.yaml` in a home may say. */
+const Configuration = z.strictObject({
+  host: z.string().min(1).optional(),
+  port: z.int().min(0).max(65_535).optional(),
+  /** Names this machine is addressed by. */
+  allow_hosts: z.array(z.string()).default([]),
+  /** Folders in which agents that only speak AHP work. */
+  workspaces: z.array(z.string()).default([]),
+  webhooks: z.array(Webhook).default([]),
+});
+export type Configuration = z.infer<typeof Configuration>;
+
+/** The name of the file in a home. */
+export const CONFIGURATION_FILE = "reins.yaml";
+
+/** Reads the configuration of a home; one that is not there says nothing. */
+export async function readConfiguration(home: string): Promise<Configuration> {
+  const path = join(home, CONFIGURATION_FILE);
+  const text = await readIfThere(path);
+  if (text === undefined) return Configuration.parse({});
+  const document = parseDocument(text, { uniqueKeys: true });
+  const [fault] = document.errors;
+  if (fault) throw unusable(path, fault.message);
+  const checked = Configuration.safeParse(document.toJS() ?? {});
+  if (!checked.success) throw unusable(path, z.prettifyError(checked.error));
+  const webhooks = await Promise.all(checked.data.webhooks.map(withSecret));
+  return { ...checked.data, webhooks };
+}
+
+async function withSecret(
+  webhook: Configuration["webhooks"][number],
+): Promise<Configuration["webhooks"][number]> {
+  if (!webhook.secret.startsWith("@")) return webhook;
+  const path = webhook.secret.slice(1);
+  const secret = await readIfThere(path);
+  if (secret === undefined)
+    throw unusable(path, `it holds the secret of the webhook "${webhook.name}" and is not there`);
+  return { ...webhook, secret: secret.trim() };
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function unusable(path: string, why: string): CliError {
+  return new CliError(`${path} cannot be used: ${why}`, {
+    next: "Mend the file, or move it away to go without it.",
+  });
+}

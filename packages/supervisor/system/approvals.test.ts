@@ -52,7 +52,7 @@ describe("a question", () => {
     expect(placed?.entry).toMatchObject({
       quality: "approval",
       actor: SYSTEM,
-      entity_id: `reed:${tenant()}:s1`,
+      entity_id: `${tenant()}/reed:ahp:s1`,
       tags: ["approval", approvalTag(approval.id)],
       payload: {
         approval: approval.id,

@@ -166,8 +166,7 @@ limits: [{ name: daily, per: user, within: 1d, calls: 1, exceeded: ask }]`;
     expect(beyond.approval).not.toBe(first.approval);
     await approvals.answer(beyond.approval ?? "", { ...bob, decision: "allow_once" });
     expect(await decide("deploy")).toMatchObject({ verdict: "allowed", reason: "approved by bob" });
-    const [grant] = await approvals.grants.list({ tenant: "default" });
-    expect(grant?.uses).toBe(1);
+    expect(await approvals.grants.list({ tenant: "default" })).toMatchObject([{ uses: 0 }]);
   });
 });
 
@@ -256,6 +255,7 @@ describe("behind AHP", () => {
       policyFor: policies.policyFor,
       gatherFacts: plainFacts,
     });
+    const refused: string[] = [];
     const workplaceOf = () => ({ cwd: "/w", roots: ["/w"] });
     const handlers = supervisorHandlers({
       supervisor,
@@ -265,6 +265,7 @@ describe("behind AHP", () => {
       runs,
       ledger,
       workplaceOf,
+      onRefused: (_, error) => refused.push(String(error)),
     });
     const http = await serveHttp(new AhpServer(handlers));
     onTestFinished(() => http.close());
@@ -274,7 +275,7 @@ describe("behind AHP", () => {
     );
     onTestFinished(() => client.close());
     await client.handshake(["pre_action"]);
-    return { client, approvals, policies, home, ledger };
+    return { client, approvals, policies, home, ledger, refused };
   }
 
   test("an agent is told to wait for a person, asks how it stands, and gets its answer when it asks again", async () => {
@@ -345,7 +346,7 @@ describe("behind AHP", () => {
   });
 
   test("runs are kept as they stand, and what cannot follow is refused", async () => {
-    const { client } = await served(RULES);
+    const { client, refused } = await served(RULES);
     const run = (status: string, n: number) => ({
       run_id: "r",
       session_id: "s1",
@@ -354,9 +355,8 @@ describe("behind AHP", () => {
     });
     await client.sendEvent("run_lifecycle", run("created", 1));
     await client.sendEvent("run_lifecycle", run("executing", 2));
-    await expect(client.sendEvent("run_lifecycle", run("created", 3))).rejects.toThrow(
-      "does not become created",
-    );
+    await client.sendEvent("run_lifecycle", run("created", 3));
+    await expect.poll(() => refused).toEqual([expect.stringContaining("does not become created")]);
     expect((await client.query("run", { run_id: "r" })).answer).toMatchObject({
       runs: [{ payload: { status: "executing" } }],
     });

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseDocument } from "yaml";
 import { z } from "zod";
 import { CliError } from "../errors/cli-error.ts";
 import { systemCode } from "../errors/system-code.ts";
@@ -35,6 +34,7 @@ export async function readConfiguration(home: string): Promise<Configuration> {
   const path = join(home, CONFIGURATION_FILE);
   const text = await readIfThere(path);
   if (text === undefined) return Configuration.parse({});
+  const { parseDocument } = await import("yaml");
   const document = parseDocument(text, { uniqueKeys: true });
   const [fault] = document.errors;
   if (fault) throw unusable(path, fault.message);

@@ -19,4 +19,5 @@ export type { LiveSession } from "./hub/live-session.ts";
 export { serveChannel } from "./hub/serve-channel.ts";
 export { QUEUE_FULL } from "./hub/turn-queue.ts";
 export type { Cursor, Gap, LoggedEvent } from "./log/logged-event.ts";
+export type { Network } from "./sandbox/confinement.ts";
 export type { SessionMode, SessionRecord, SessionState } from "./sessions/session-record.ts";

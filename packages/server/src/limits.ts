@@ -2,6 +2,8 @@
 export interface GatewayLimits {
   /** The largest body of a request, in bytes; dialects with framing of their own have bounds of their own. */
   readonly maxBodyBytes: number;
+  /** The largest message of ACP, in bytes. */
+  readonly maxMessageBytes: number;
   /** How many connections one listener has open at once. */
   readonly maxConnections: number;
   /** How many event streams are open at once. */
@@ -26,6 +28,7 @@ export interface GatewayLimits {
 
 const DEFAULT_LIMITS: GatewayLimits = {
   maxBodyBytes: 1024 * 1024,
+  maxMessageBytes: 16 * 1024 * 1024,
   maxConnections: 10_000,
   maxStreams: 10_000,
   headersTimeoutMs: 10_000,

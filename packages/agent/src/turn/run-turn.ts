@@ -57,7 +57,7 @@ export async function runTurn(turn: Turn): Promise<TurnEnd> {
     }
     return stopped("max_turn_requests");
   } catch (error) {
-    await keepUnfinished(turn);
+    await keepUnfinished(turn).catch(turn.setting.onFault);
     if (turn.signal.aborted) return stopped("cancelled");
     return { kind: "failed", error: error instanceof Error ? error : new Error(String(error)) };
   }

@@ -21,6 +21,7 @@ describe("reins.yaml", () => {
       allow_hosts: [],
       workspaces: [],
       webhooks: [],
+      confine: {},
     });
   });
 

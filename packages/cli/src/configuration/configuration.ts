@@ -14,6 +14,9 @@ const Webhook = z.strictObject({
   tenant: z.string().optional(),
 });
 
+/** What a confined agent reaches: everything, nothing, or the hosts that are named. */
+const Network = z.union([z.enum(["open", "off"]), z.strictObject({ hosts: z.array(z.string()).min(1) })]);
+
 /** What `reins.yaml` in a home may say. */
 const Configuration = z.strictObject({
   host: z.string().min(1).optional(),
@@ -23,6 +26,8 @@ const Configuration = z.strictObject({
   /** Folders in which agents that only speak AHP work. */
   workspaces: z.array(z.string()).default([]),
   webhooks: z.array(Webhook).default([]),
+  /** Agents that the operating system is to confine to their folders, by id; `*` is all. */
+  confine: z.record(z.string(), z.strictObject({ network: Network.default("open") })).default({}),
 });
 export type Configuration = z.infer<typeof Configuration>;
 

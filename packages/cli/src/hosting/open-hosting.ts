@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { Hosting } from "@reins/host";
 import { redact } from "@reins/supervisor";
+import { readConfiguration } from "../configuration/configuration.ts";
 import { OpenHarness } from "../harness/open-harness.ts";
 import type { Log } from "../log/logger.ts";
 import { installerFor } from "./installer.ts";
@@ -24,6 +25,7 @@ export class OpenHosting {
   static async open(home: string, log: Log, report?: (error: unknown) => void): Promise<OpenHosting> {
     const onError =
       report ?? ((error: unknown) => log.error({ err: error }, "something went wrong in the background"));
+    const { confine } = await readConfiguration(home);
     const opened = await OpenHarness.open(home, log, onError);
     try {
       const hosting = await Hosting.open({
@@ -32,6 +34,7 @@ export class OpenHosting {
         redact,
         environment: process.env,
         userHome: homedir(),
+        networkFor: (agent) => (confine[agent] ?? confine["*"])?.network,
         onError,
       });
       return new OpenHosting(hosting, opened);

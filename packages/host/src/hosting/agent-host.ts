@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { blake3Hex } from "@reins/ledger";
 import type { Harness, Principal } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
@@ -15,6 +16,7 @@ import { AgentProcess, type StopReport } from "../process/agent-process.ts";
 import { PrivateHome } from "../process/home/private-home.ts";
 import type { Owner } from "../process/owner.ts";
 import type { Confinement, Network } from "../sandbox/confinement.ts";
+import type { Sandbox } from "../sandbox/detect.ts";
 import { processChannel } from "./process-channel.ts";
 
 /** An agent that is installed. */
@@ -38,6 +40,10 @@ export interface AgentHostOptions {
   /** The user's home, from which credentials come. */
   readonly userHome?: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What an agent that the operating system confines reaches over the network; one that it names nothing for is not confined. */
+  readonly networkFor?: ((agent: string) => Network | undefined) | undefined;
+  /** A sandbox that was found to work; by default it is looked for when it is needed. */
+  readonly sandbox?: Sandbox | undefined;
   /** The model that the operator gives an agent in place of its own. */
   readonly modelFor?: ((agent: string) => ModelEndpoint | undefined) | undefined;
   readonly onFault?: (agent: string, reason: string) => void;
@@ -93,6 +99,11 @@ export class AgentHost {
     this.#options = options;
   }
 
+  /** What an agent that the operating system confines reaches over the network; nothing for one that it does not. */
+  networkFor(agent: string): Network | undefined {
+    return this.#options.networkFor?.(agent);
+  }
+
   /** Starts an agent. */
   async start(id: string, start: StartOptions): Promise<HostedAgent> {
     const { catalogue, install, owner, onFault } = this.#options;
@@ -102,7 +113,11 @@ export class AgentHost {
     const confinement = start.confine && this.#confinement(start.confine, home, installed);
     const process = await AgentProcess.start(
       { ...launch, cwd: home.home, label: entry.name, ...(confinement && { confinement }) },
-      { owner, onFault: ({ kind, excerpt }) => onFault?.(id, `${kind}: ${excerpt}`) },
+      {
+        owner,
+        onFault: ({ kind, excerpt }) => onFault?.(id, `${kind}: ${excerpt}`),
+        ...(this.#options.sandbox && { sandbox: this.#options.sandbox }),
+      },
     );
     const governor = this.#govern(entry, launch, process, start);
     const stop = async (reason: string) => {
@@ -127,10 +142,12 @@ export class AgentHost {
   async #prepare(
     entry: AgentEntry,
     { folder: install }: InstalledAgent,
-    { principal, model = this.#options.modelFor?.(entry.id) }: StartOptions,
+    { principal, model = this.#options.modelFor?.(entry.id), confine }: StartOptions,
   ): Promise<{ readonly launch: AgentLaunch; readonly home: PrivateHome }> {
     const { harness, environment, userHome = homedir() } = this.#options;
-    const folder = join(harness.home, "homes", principal.tenant, principal.user, principal.id, entry.id);
+    // One agent at a time uses a home, and one that is confined is one of several.
+    const place = confine ? `${entry.id}-${blake3Hex(JSON.stringify(confine.roots)).slice(0, 16)}` : entry.id;
+    const folder = join(harness.home, "homes", principal.tenant, principal.user, principal.id, place);
     const folders = { home: join(folder, "home"), temporary: join(folder, "tmp") };
     const platform = `${process.platform}-${process.arch}`;
     const launch = launchOf(entry, {

@@ -11,6 +11,7 @@ import { Mailbox } from "../mail/mailbox.ts";
 import { mailTables } from "../mail/tables.ts";
 import { McpGateway } from "../mcp/gateway.ts";
 import { Owner } from "../process/owner.ts";
+import type { Network } from "../sandbox/confinement.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import { ConstitutionalPreparation } from "../turn/turn-preparation.ts";
 import { AgentHost, type InstalledAgent } from "./agent-host.ts";
@@ -28,6 +29,8 @@ export interface HostingOptions {
   /** Takes secrets out of what is kept or shown. */
   readonly redact: (value: unknown) => unknown;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What an agent that the operating system confines reaches over the network; one that it names nothing for is not confined. */
+  readonly networkFor?: (agent: string) => Network | undefined;
   /** The user's home, from which credentials come. */
   readonly userHome?: string;
   /** Told what went wrong in the background. */
@@ -72,6 +75,7 @@ export class Hosting {
         redact,
         environment,
         userHome,
+        networkFor: options.networkFor,
         preparationFor: preparations(harness, redact, onError),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });

@@ -1,11 +1,11 @@
 import type { Principal } from "@reins/supervisor";
 import type { Clients } from "../governor/clients.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
-import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
+import type { AgentHost, HostedAgent, StartOptions } from "../hosting/agent-host.ts";
 
 /** What a pool needs. */
 export interface AgentPoolOptions {
-  readonly host: Pick<AgentHost, "start">;
+  readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor">>;
   readonly clients: (session: GovernedSession) => Clients;
   /** Told when an agent has gone, with why. */
   readonly onGone: (agent: HostedAgent, reason: Error) => void;
@@ -13,7 +13,10 @@ export interface AgentPoolOptions {
   readonly now: () => number;
 }
 
-/** Agents that run: one for each agent and principal, shared by their sessions, never by two principals. */
+/**
+ * Agents that run: one for each agent and principal, shared by their sessions, never by two principals. One that the
+ * operating system confines is confined to its folders, so there is one for each set of them.
+ */
 export class AgentPool {
   readonly #options: AgentPoolOptions;
   readonly #agents = new Map<string, Promise<HostedAgent>>();
@@ -27,10 +30,11 @@ export class AgentPool {
     this.#options = options;
   }
 
-  /** The agent of a principal, started if it does not run. */
-  async acquire(agent: string, principal: Principal): Promise<HostedAgent> {
+  /** The agent of a principal for work in some folders, started if it does not run. */
+  async acquire(agent: string, principal: Principal, roots: readonly string[] = []): Promise<HostedAgent> {
     if (this.#closed) throw new Error("Reins is stopping");
-    const acquired = await this.#acquire(agent, principal);
+    const network = this.#options.host.networkFor?.(agent);
+    const acquired = await this.#acquire(agent, principal, network && { roots, network });
     this.#wanted.set(acquired, this.#options.now());
     return acquired;
   }
@@ -62,19 +66,23 @@ export class AgentPool {
     await Promise.all(agents.map((agent) => agent.stop(reason)));
   }
 
-  #acquire(agent: string, principal: Principal): Promise<HostedAgent> {
-    const key = JSON.stringify([principal.tenant, principal.id, agent]);
+  #acquire(agent: string, principal: Principal, confine: StartOptions["confine"]): Promise<HostedAgent> {
+    const key = JSON.stringify([principal.tenant, principal.id, agent, ...(confine?.roots ?? [])]);
     const known = this.#agents.get(key);
     if (known) return known;
-    const starting = this.#start(key, agent, principal);
+    const starting = this.#start(key, agent, { principal, confine });
     this.#agents.set(key, starting);
     starting.catch(() => this.#agents.delete(key));
     return starting;
   }
 
-  async #start(key: string, id: string, principal: Principal): Promise<HostedAgent> {
+  async #start(
+    key: string,
+    id: string,
+    start: Pick<StartOptions, "principal" | "confine">,
+  ): Promise<HostedAgent> {
     const { host, clients, onGone } = this.#options;
-    const agent = await host.start(id, { principal, from: "acp", clients, showReplays: false });
+    const agent = await host.start(id, { ...start, from: "acp", clients, showReplays: false });
     this.#keys.set(agent, key);
     const gone = () => {
       // One that was started in its place meanwhile stays.

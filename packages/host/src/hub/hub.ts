@@ -26,7 +26,7 @@ import { transcriptOf } from "./transcript.ts";
 /** What a hub stands on. */
 export interface HubOptions {
   readonly harness: Harness;
-  readonly host: Pick<AgentHost, "start">;
+  readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor">>;
   readonly log: EventLog;
   /** Takes secrets out of what is kept or shown. */
   readonly redact: (value: unknown) => unknown;
@@ -275,13 +275,13 @@ export class Hub implements ExtensionHub {
   async #new(connection: Connection, params: JsonObject, signal: AbortSignal): Promise<unknown> {
     const name = agentIn(params) ?? connection.agent;
     if (name === undefined) throw new RpcError(CODE.invalidParams, "session/new has to name an agent");
-    const agent = await this.#pool.acquire(name, connection.principal);
+    const agent = await this.#pool.acquire(name, connection.principal, rootsIn(params));
     return this.#begin(connection, agent, { method: "session/new", params, signal });
   }
 
   async #fork(connection: Connection, record: SessionRecord, params: JsonObject, signal: AbortSignal) {
     await this.#agentOf(this.#opened(record), signal);
-    const agent = await this.#pool.acquire(record.agent, connection.principal);
+    const agent = await this.#pool.acquire(record.agent, connection.principal, rootsOf(record));
     return this.#begin(connection, agent, { method: "session/fork", params, signal });
   }
 
@@ -461,7 +461,7 @@ export class Hub implements ExtensionHub {
     const { record } = session;
     const principal = await this.#harness.identity.current({ id: record.principal });
     if (!principal) throw new RpcError(CODE.authRequired, "whoever began the session may do so no more");
-    const agent = await this.#pool.acquire(record.agent, principal);
+    const agent = await this.#pool.acquire(record.agent, principal, rootsOf(record));
     const asked = { mcpServers: record.mcp_servers, cwd: record.cwd, ...params, sessionId: record.id };
     const result = await agent.governor.request(agent.takesUp ?? "session/new", asked, { signal });
     if (!agent.takesUp) session.preface = await transcriptOf(this.log, record);
@@ -639,4 +639,15 @@ function withPreface(session: LiveSession, params: JsonObject): JsonObject {
   if (preface === undefined || !Array.isArray(params.prompt)) return params;
   session.preface = undefined;
   return { ...params, prompt: [{ type: "text", text: preface }, ...params.prompt] };
+}
+
+/** The folders that a new session is to work in. */
+function rootsIn({ cwd, additionalDirectories }: JsonObject): readonly string[] {
+  const more: unknown[] = Array.isArray(additionalDirectories) ? additionalDirectories : [];
+  return [cwd, ...more].filter((path) => typeof path === "string");
+}
+
+/** The folders that a session works in. */
+function rootsOf({ cwd, additional_directories }: SessionRecord): readonly string[] {
+  return [cwd, ...additional_directories];
 }

@@ -20,6 +20,13 @@ export interface PlainCall<Op extends Operation = Operation> {
   header(name: string, value: string): void;
 }
 
+/** What comes back where the operation alone does not say with what status. */
+export interface HeldAnswer {
+  readonly status: 200 | 202 | 204;
+  /** The body as text of JSON, if there is one. */
+  readonly text?: string | undefined;
+}
+
 /** One for which the harness is open, from somebody who may. */
 export interface GovernedCall<Op extends Operation = Operation> extends PlainCall<Op> {
   readonly caller: Caller;
@@ -28,4 +35,10 @@ export interface GovernedCall<Op extends Operation = Operation> extends PlainCal
   readonly harness: Harness;
   /** The code behind the harness. It is not loaded before the harness is there. */
   readonly supervisor: SupervisorCode;
+}
+
+/** One whose answer may take as long as it takes. */
+export interface HeldCall<Op extends Operation = Operation> extends GovernedCall<Op> {
+  /** Aborts when whoever asked does not wait any more. */
+  readonly gone: AbortSignal;
 }

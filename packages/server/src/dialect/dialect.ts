@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type { Operation } from "@reins/api";
 import type { Caller } from "../access/gatekeeper.ts";
 import type { EventStream } from "../streams/event-stream.ts";
-import type { Answer, GovernedCall, PlainCall } from "./call.ts";
+import type { Answer, GovernedCall, HeldAnswer, HeldCall, PlainCall } from "./call.ts";
 
 /** One way of speaking with Reins: a set of paths, and what is said at them. */
 export interface Dialect {
@@ -20,6 +20,8 @@ export interface Place {
   plain<Op extends Operation>(operation: Op, answer: (call: PlainCall<Op>) => Promise<Answer>): void;
   /** Answers an operation with the harness, once it is open, for the audience that the operation names. */
   governed<Op extends Operation>(operation: Op, answer: (call: GovernedCall<Op>) => Promise<Answer>): void;
+  /** Answers an operation that may take as long as it takes and have a large body. */
+  held<Op extends Operation>(operation: Op, answer: (call: HeldCall<Op>) => Promise<HeldAnswer>): void;
   /** Answers an operation with a stream, which begins when `tell` opens it and ends when `tell` settles. */
   stream<Op extends Operation>(
     operation: Op,

@@ -4,6 +4,7 @@ import type { Harness } from "@reins/supervisor";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
 import type { Caller } from "../access/gatekeeper.ts";
 import type { AllowedMethods } from "../gateway/allowed-methods.ts";
+import { JSON_TYPES, readJson } from "../gateway/body.ts";
 import type { Doorway } from "../gateway/doorway.ts";
 import type { Upgrades } from "../gateway/upgrades.ts";
 import type { GatewayLimits } from "../limits.ts";
@@ -33,6 +34,9 @@ export interface MountingOptions {
   readonly operations: Operation[];
 }
 
+/** As long as a timer can be set for: 24 days. */
+const HELD_MS = 2 ** 31 - 1;
+
 /** Takes the paths of one dialect on a router of its own. */
 export class Mounting implements Place {
   readonly #router: FastifyInstance;
@@ -53,6 +57,25 @@ export class Mounting implements Place {
     this.#route(operation, async (request, reply) => {
       const call = await this.#governedCall(operation, request, reply);
       return send(operation, reply, await translated(call.supervisor, () => answer(call)));
+    });
+  };
+
+  readonly held: Place["held"] = (operation, answer) => {
+    const { limits, clock } = this.#options;
+    this.#router.register(async (router) => {
+      router.removeAllContentTypeParsers();
+      router.addContentTypeParser(JSON_TYPES, (request: FastifyRequest) =>
+        readJson(request.raw, limits.maxMessageBytes, clock),
+      );
+      const handler: RouteHandlerMethod = async (request, reply) => {
+        const call = await this.#governedCall(operation, request, reply);
+        const gone = goneWith(reply);
+        const { status, text } = await translated(call.supervisor, () => answer({ ...call, gone }));
+        return text === undefined
+          ? reply.code(status).send()
+          : reply.code(status).type("application/json").send(text);
+      };
+      this.#route(operation, handler, router, { handlerTimeout: HELD_MS });
     });
   };
 
@@ -94,13 +117,13 @@ export class Mounting implements Place {
     this.#options.upgrades.add(path, take);
   };
 
-  #route(operation: Operation, handler: RouteHandlerMethod): void {
+  #route(operation: Operation, handler: RouteHandlerMethod, router = this.#router, more: object = {}): void {
     const { method, path, events } = operation;
     const url = path.replace(/\{(\w+)\}/g, ":$1");
     const exposeHeadRoute = method === "GET" && events === undefined;
     this.#options.allowed.add(url, exposeHeadRoute ? ["GET", "HEAD"] : [method]);
     this.#options.operations.push(operation);
-    this.#router.route({ method, url, exposeHeadRoute, config: { operation }, handler });
+    router.route({ method, url, exposeHeadRoute, config: { operation }, handler, ...more });
   }
 
   /** A path whose requests keep their bodies. */
@@ -148,6 +171,15 @@ function plainCall<Op extends Operation>(
     doorway: request.getDecorator<Doorway>("doorway"),
     header: (name, value) => void reply.header(name, value),
   };
+}
+
+/** Aborts when whoever waits for an answer hangs up before it is there. */
+function goneWith({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  raw.once("close", () => {
+    if (!raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
 }
 
 function callerOf(request: FastifyRequest): Caller {

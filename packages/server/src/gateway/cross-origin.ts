@@ -1,7 +1,9 @@
 import type { OriginRules } from "@reins/ahp";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-const HEADERS = "authorization, content-type, last-event-id, x-api-key";
+const HEADERS =
+  "acp-connection-id, acp-session-id, authorization, content-type, last-event-id, prefer, x-acp-connection-id, x-api-key";
+const EXPOSED = "acp-connection-id, preference-applied, x-acp-connection-id";
 const LIFETIME_S = "600";
 
 /**
@@ -19,6 +21,7 @@ export function shareWith(
   const { origin } = request.headers;
   if (origin === undefined || !allowedOrigins.includes(origin.toLowerCase())) return false;
   reply.raw.setHeader("access-control-allow-origin", origin);
+  reply.raw.setHeader("access-control-expose-headers", EXPOSED);
   reply.raw.setHeader("cross-origin-resource-policy", "cross-origin");
   if (request.method !== "OPTIONS" || !request.headers["access-control-request-method"]) return false;
   reply.raw.setHeader("access-control-allow-methods", allowed().join(", "));

@@ -33,8 +33,10 @@ export class EventStream {
   readonly #end = new AbortController();
   /** When the reader last took something. */
   #taken: number;
-  /** Tells whoever waits for the reader. */
-  #resume: () => void = () => {};
+  /** Whoever waits for the reader. */
+  #waiting: PromiseWithResolvers<void> | undefined;
+  /** What goes out together with the rest of this turn of the event loop. */
+  #gathered = "";
   #beatListener: () => void = () => {};
   #callOffBeat: () => void = () => {};
 
@@ -55,12 +57,22 @@ export class EventStream {
   /** Sends some text; settles when there is room for more. Says whether the stream goes on. */
   async send(text: string): Promise<boolean> {
     if (this.closed.aborted) return false;
+    this.#flush();
     const room = this.#write(text);
     if (room || this.#response.writableLength <= this.#limits.maxBufferedBytes) return true;
-    await new Promise<void>((resolve) => {
-      this.#resume = resolve;
-    });
+    await this.#room();
     return !this.closed.aborted;
+  }
+
+  /** Sends some text, together with what else comes in the same turn of the event loop. A promise says that there is no room for more. */
+  push(text: string): undefined | Promise<void> {
+    if (this.closed.aborted) return undefined;
+    if (this.#gathered === "") queueMicrotask(() => this.#flush());
+    this.#gathered += text;
+    if (this.#response.writableLength + this.#gathered.length <= this.#limits.maxBufferedBytes)
+      return undefined;
+    this.#flush();
+    return this.#response.writableNeedDrain ? this.#room() : undefined;
   }
 
   /** Is told now and then, so that whoever writes can see whether it still should. */
@@ -71,10 +83,29 @@ export class EventStream {
   /** Ends the stream; what was sent still arrives, if it is read. */
   end(): void {
     if (this.closed.aborted) return;
+    this.#flush();
     this.#over();
     this.#response.end();
     const callOff = this.#clock.after(this.#limits.stallMs, () => this.#response.destroy());
     this.#response.once("close", callOff);
+  }
+
+  /** Settles when the reader has taken what waits for it, or the stream is over. */
+  #room(): Promise<void> {
+    this.#waiting ??= Promise.withResolvers();
+    return this.#waiting.promise;
+  }
+
+  #resume(): void {
+    this.#waiting?.resolve();
+    this.#waiting = undefined;
+  }
+
+  #flush(): void {
+    const text = this.#gathered;
+    if (text === "") return;
+    this.#gathered = "";
+    if (!this.closed.aborted) this.#write(text);
   }
 
   #write(text: string): boolean {

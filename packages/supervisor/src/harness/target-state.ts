@@ -2,25 +2,32 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type { Action } from "@reins/policy";
+import { digestBelow } from "./below.ts";
 
 /** How many targets are looked at; an action that changes more is bound to these. */
 const MAX_TARGETS = 64;
 /** How much of a target is read; what is longer is told apart by its size and times too. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** What the files that an action would change are now: path to digest, or `absent`. An answer counts for exactly that. */
+/** What an action would change is now: path to digest, or `absent`. An answer counts for exactly that. */
 export async function targetState(action: Action): Promise<Record<string, string>> {
-  const paths = action.effects.flatMap((effect) => (effect.kind === "write" ? [effect.path] : []));
-  const targets = [...new Set(paths)].toSorted().slice(0, MAX_TARGETS);
-  return Object.fromEntries(await Promise.all(targets.map(async (path) => [path, await stateOf(path)])));
+  const deep = new Map<string, boolean>();
+  for (const effect of action.effects)
+    if (effect.kind === "write")
+      deep.set(effect.path, (deep.get(effect.path) ?? false) || effect.deep === true);
+  const targets = [...deep].toSorted(([left], [right]) => (left < right ? -1 : 1)).slice(0, MAX_TARGETS);
+  const states = targets.map(async ([path, isDeep]) => [path, await stateOf(path, isDeep)] as const);
+  return Object.fromEntries(await Promise.all(states));
 }
 
-async function stateOf(path: string): Promise<string> {
+async function stateOf(path: string, isDeep: boolean): Promise<string> {
   try {
     // Without waiting, because a pipe that nobody writes to would be waited for.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stat = await file.stat();
+      if (stat.isDirectory() && isDeep)
+        return `folder ${stat.dev}/${stat.ino}, below ${await digestBelow(path)}`;
       if (!stat.isFile()) return `not a file, ${stat.dev}/${stat.ino}`;
       const start = Buffer.alloc(Math.min(stat.size, MAX_BYTES));
       await file.read(start, 0, start.length, 0);

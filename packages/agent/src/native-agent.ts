@@ -1,0 +1,208 @@
+import type { JsonObject } from "./acp/message.ts";
+import type { AgentPort } from "./acp/port.ts";
+import { Rpc } from "./acp/rpc.ts";
+import { CODE, RpcError } from "./acp/rpc-error.ts";
+import { type AgentParts, type NativeAgentOptions, partsFrom } from "./agent-parts.ts";
+import { OpenSessions } from "./sessions/open-sessions.ts";
+import { configOptionsOf, isMode, isThoughtLevel, settingsOf } from "./sessions/options.ts";
+import {
+  EarlierSession,
+  Initialize,
+  ListSessions,
+  NewSession,
+  OneSession,
+  Prompt,
+  read,
+  SetConfigOption,
+  SetMode,
+} from "./sessions/params.ts";
+import { promptParts } from "./sessions/prompt-parts.ts";
+import { replay } from "./sessions/replay.ts";
+import type { Session } from "./sessions/session.ts";
+import type { ClientWishes } from "./sessions/updates.ts";
+import { allTools } from "./tools/all-tools.ts";
+
+const PROTOCOL_VERSION = 1;
+const PAGE = 50;
+
+/**
+ * The native agent: an ACP agent that thinks with whichever model there is, asks before everything it does, and lets a
+ * supervisor decide what nobody else can see. It runs behind whoever speaks through its port, and never by itself.
+ */
+export class NativeAgent {
+  readonly #parts: AgentParts;
+  readonly #rpc: Rpc;
+  readonly #sessions: OpenSessions;
+  #wishes: ClientWishes = { notices: false, compaction: false };
+
+  constructor(port: AgentPort, options: NativeAgentOptions = {}) {
+    this.#parts = partsFrom(options);
+    this.#rpc = new Rpc(port, {
+      request: (method, params, signal) => this.#answer(method, params, signal),
+      notification: (method, params) => this.#take(method, params),
+      fault: this.#parts.onFault,
+    });
+    this.#sessions = new OpenSessions(this.#parts, this.#rpc, () => this.#wishes);
+    this.#rpc.signal.addEventListener("abort", () => this.#sessions.cancelAll());
+  }
+
+  /** Ends every turn; sessions stay where they are kept. */
+  async close(reason = "the agent is closing"): Promise<void> {
+    this.#sessions.cancelAll();
+    await this.#sessions.settled();
+    this.#rpc.close(new Error(reason));
+  }
+
+  async #answer(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
+    switch (method) {
+      case "initialize":
+        return this.#initialize(params);
+      case "session/new":
+        return this.#begin(params);
+      case "session/load":
+      case "session/resume":
+        return this.#takeUp(method, params);
+      case "session/fork":
+        return this.#fork(params);
+      case "session/list":
+        return this.#list(params);
+      case "session/close":
+        return this.#close(read(OneSession, method, params).sessionId);
+      case "session/delete":
+        return this.#delete(read(OneSession, method, params).sessionId);
+      case "session/set_mode":
+        return this.#setMode(params);
+      case "session/set_config_option":
+        return this.#setConfigOption(params);
+      case "session/prompt":
+        return this.#prompt(params, signal);
+      default:
+        throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+    }
+  }
+
+  #take(method: string, { sessionId }: JsonObject): void {
+    if (method === "session/cancel" && typeof sessionId === "string") this.#sessions.cancel(sessionId);
+  }
+
+  #initialize(params: JsonObject): JsonObject {
+    const { clientCapabilities } = read(Initialize, "initialize", params);
+    const { notices, compaction } = clientCapabilities?.session ?? {};
+    this.#wishes = { notices: isOffered(notices), compaction: isOffered(compaction) };
+    const { models } = this.#parts;
+    return {
+      protocolVersion: PROTOCOL_VERSION,
+      agentInfo: { name: "reins-native", title: "Reins", version: "0.1.0" },
+      agentCapabilities: {
+        loadSession: true,
+        promptCapabilities: { image: models.open(models.defaultId).info.images, embeddedContext: true },
+        sessionCapabilities: {
+          list: {},
+          delete: {},
+          resume: {},
+          close: {},
+          fork: {},
+          additionalDirectories: {},
+        },
+      },
+      authMethods: [],
+    };
+  }
+
+  async #begin(params: JsonObject): Promise<JsonObject> {
+    const { cwd, additionalDirectories, mcpServers } = read(NewSession, "session/new", params);
+    const session = await this.#sessions.begin({ cwd, additionalDirectories: additionalDirectories ?? [] });
+    return this.#opened(session, mcpServers ?? []);
+  }
+
+  async #takeUp(method: "session/load" | "session/resume", params: JsonObject): Promise<JsonObject> {
+    const { sessionId, cwd, additionalDirectories, mcpServers } = read(EarlierSession, method, params);
+    const session = await this.#sessions.takeUp(sessionId, {
+      ...(cwd !== undefined && { cwd }),
+      ...(additionalDirectories && { additionalDirectories }),
+    });
+    if (method === "session/load") {
+      const tools = allTools(this.#parts.services, this.#parts.memory);
+      for (const update of replay(session.entries, tools))
+        await this.#rpc.notify("session/update", { sessionId, update });
+    }
+    const { sessionId: _, ...settings } = this.#opened(session, mcpServers ?? []);
+    return settings;
+  }
+
+  async #fork(params: JsonObject): Promise<JsonObject> {
+    const { sessionId, cwd, additionalDirectories, mcpServers } = read(
+      EarlierSession,
+      "session/fork",
+      params,
+    );
+    const session = await this.#sessions.fork(sessionId, {
+      ...(cwd !== undefined && { cwd }),
+      ...(additionalDirectories && { additionalDirectories }),
+    });
+    return this.#opened(session, mcpServers ?? []);
+  }
+
+  /** What a client is told of a session that it has opened. Servers of tools are not used by this agent, and it says so. */
+  #opened(session: Session, mcpServers: readonly unknown[]): JsonObject {
+    const unused = mcpServers.length > 0 && { _meta: { reins: { unused_mcp_servers: mcpServers.length } } };
+    return { sessionId: session.id, ...settingsOf(session.header, this.#parts.models), ...unused };
+  }
+
+  async #list(params: JsonObject): Promise<JsonObject> {
+    const { cwd, cursor } = read(ListSessions, "session/list", params);
+    const query = { cwd: cwd ?? undefined, cursor: cursor ?? undefined, limit: PAGE };
+    const { sessions, nextCursor } = await this.#parts.store.list(query);
+    return {
+      sessions: sessions.map(({ id, title, updatedAt, additionalDirectories, ...header }) => ({
+        sessionId: id,
+        cwd: header.cwd,
+        updatedAt,
+        ...(title !== undefined && { title }),
+        ...(additionalDirectories.length > 0 && { additionalDirectories }),
+      })),
+      ...(nextCursor !== undefined && { nextCursor }),
+    };
+  }
+
+  async #close(sessionId: string): Promise<JsonObject> {
+    await this.#sessions.close(sessionId);
+    return {};
+  }
+
+  async #delete(sessionId: string): Promise<JsonObject> {
+    await this.#sessions.close(sessionId);
+    await this.#parts.store.remove(sessionId);
+    return {};
+  }
+
+  async #setMode(params: JsonObject): Promise<JsonObject> {
+    const { sessionId, modeId } = read(SetMode, "session/set_mode", params);
+    const session = this.#sessions.expect(sessionId);
+    if (!isMode(modeId))
+      throw new RpcError(CODE.invalidParams, `there is no mode ${modeId}; there are default and plan`);
+    await session.set({ mode: modeId });
+    return {};
+  }
+
+  async #setConfigOption(params: JsonObject): Promise<JsonObject> {
+    const { sessionId, configId, value } = read(SetConfigOption, "session/set_config_option", params);
+    const session = this.#sessions.expect(sessionId);
+    if (configId === "model") await session.set({ model: this.#parts.models.open(value).info.id });
+    else if (configId === "thought_level" && isThoughtLevel(value))
+      await session.set({ thoughtLevel: value });
+    else throw new RpcError(CODE.invalidParams, `${configId} cannot be set to ${value}`);
+    return { configOptions: configOptionsOf(session.header, this.#parts.models) };
+  }
+
+  async #prompt(params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+    const { sessionId, prompt } = read(Prompt, "session/prompt", params);
+    const session = this.#sessions.expect(sessionId);
+    const { info } = this.#parts.models.open(session.header.model);
+    return this.#sessions.prompt(session, promptParts(prompt, info), signal);
+  }
+}
+
+function isOffered(capability: unknown): boolean {
+  return capability !== undefined && capability !== null && capability !== false;
+}

@@ -1,0 +1,172 @@
+import type { JsonObject } from "../acp/message.ts";
+import type { Rpc } from "../acp/rpc.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import type { AgentParts } from "../agent-parts.ts";
+import { compact, contextTokens, roomFor } from "../compaction/compact.ts";
+import type { UserPart } from "../history/part.ts";
+import type { KeptSession, SessionHeader } from "../history/session-store.ts";
+import { ModelQueue } from "../turn/model-queue.ts";
+import { Turn } from "../turn/turn.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { IdleWork } from "./idle-work.ts";
+import { promptSession, type Stage, settingFor } from "./prompting.ts";
+import { Session } from "./session.ts";
+import type { ClientWishes } from "./updates.ts";
+
+/** Where a session works. */
+type Place = Pick<SessionHeader, "cwd" | "additionalDirectories">;
+
+/** From which part of the room on a conversation is put together when nobody waits for it. */
+const HALF_FULL = 0.5;
+const IDLE_MS = 30_000;
+
+/** The sessions that are open in this process, each with at most one turn at a time. */
+export class OpenSessions {
+  readonly #parts: AgentParts;
+  readonly #stage: Stage;
+  readonly #sessions = new Map<string, Session>();
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #heartbeat: Heartbeat;
+  readonly #idleWork: IdleWork;
+
+  constructor(parts: AgentParts, rpc: Rpc, wishes: () => ClientWishes) {
+    const { control, clock, onFault } = parts;
+    this.#parts = parts;
+    this.#stage = { parts, rpc, queue: new ModelQueue(), wishes };
+    this.#heartbeat = new Heartbeat(control, clock);
+    this.#idleWork = new IdleWork({ delayMs: IDLE_MS, now: () => clock.now(), onFault });
+  }
+
+  /** Begins a session. */
+  async begin(place: Place): Promise<Session> {
+    const { models } = this.#parts;
+    return this.#open({ ...place, model: models.defaultId, mode: "default", thoughtLevel: "default" }, []);
+  }
+
+  /** Takes up a session that is kept, in another place if one is given. */
+  async takeUp(id: string, place: Partial<Place>): Promise<Session> {
+    const open = this.#sessions.get(id);
+    if (open?.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
+    const session = open ?? new Session(this.#parts.store, await this.#kept(id));
+    await session.set(place);
+    this.#sessions.set(id, session);
+    return session;
+  }
+
+  /** Begins a session with the history of another. */
+  async fork(id: string, place: Partial<Place>): Promise<Session> {
+    const { header, entries } = await this.#kept(id);
+    return this.#open({ ...header, ...place }, entries);
+  }
+
+  /** A session that is open. */
+  expect(id: string): Session {
+    const session = this.#sessions.get(id);
+    if (session) return session;
+    throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)} here; load it first`);
+  }
+
+  /** Runs one turn, and gives what its prompt is answered with. Taking the request back cancels the turn. */
+  async prompt(session: Session, prompt: readonly UserPart[], signal: AbortSignal): Promise<JsonObject> {
+    if (session.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
+    const turn = new AbortController();
+    session.turn = turn;
+    const cancel = () => turn.abort(new Error("the prompt was taken back"));
+    signal.addEventListener("abort", cancel, { once: true });
+    const rest = this.#heartbeat.begin();
+    try {
+      await this.#leaveBackground(session);
+      return await this.#track(promptSession(this.#stage, session, prompt, turn.signal));
+    } finally {
+      rest();
+      this.#heartbeat.count();
+      signal.removeEventListener("abort", cancel);
+      session.turn = undefined;
+      if (this.#sessions.has(session.id))
+        this.#idleWork.put(session.id, (idleMs) => this.#tidy(session, idleMs));
+    }
+  }
+
+  /** Cancels the turn that is under way in a session. */
+  cancel(id: string): void {
+    this.#sessions.get(id)?.turn?.abort(new Error("the turn was cancelled"));
+  }
+
+  /** Cancels every turn. */
+  cancelAll(): void {
+    for (const session of this.#sessions.values()) {
+      session.turn?.abort(new Error("the agent is closing"));
+      session.background?.controller.abort(new Error("the agent is closing"));
+      this.#idleWork.drop(session.id);
+    }
+  }
+
+  /** Settles when no turn is under way. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  /** Closes a session, if it is open; what is kept of it stays. */
+  async close(id: string): Promise<void> {
+    const session = this.#sessions.get(id);
+    if (!session) return;
+    this.#sessions.delete(id);
+    session.turn?.abort(new Error("the session was closed"));
+    await this.#leaveBackground(session);
+  }
+
+  async #open(
+    header: Omit<SessionHeader, "id" | "createdAt" | "updatedAt">,
+    entries: KeptSession["entries"],
+  ): Promise<Session> {
+    const { store, newId, clock } = this.#parts;
+    const now = clock.now().toISOString();
+    const made = { ...header, id: `session_${newId()}`, createdAt: now, updatedAt: now };
+    await store.append(made, entries);
+    const session = new Session(store, { header: made, entries });
+    this.#sessions.set(session.id, session);
+    return session;
+  }
+
+  async #kept(id: string): Promise<KeptSession> {
+    const kept = await this.#parts.store.read(id);
+    if (kept) return kept;
+    throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)}`);
+  }
+
+  #track<Result>(running: Promise<Result>): Promise<Result> {
+    this.#running.add(running);
+    const forget = () => void this.#running.delete(running);
+    running.then(forget, forget);
+    return running;
+  }
+
+  async #leaveBackground(session: Session): Promise<void> {
+    this.#idleWork.drop(session.id);
+    session.background?.controller.abort(new Error("somebody is back"));
+    await session.background?.done;
+  }
+
+  /** Puts a long conversation together while nobody waits for it, if that may be done now. */
+  async #tidy(session: Session, idleMs: number): Promise<void> {
+    if (session.turn) return;
+    const controller = new AbortController();
+    const turn = new Turn(await settingFor(this.#stage, session), [], controller.signal);
+    if (contextTokens(turn) < HALF_FULL * roomFor(turn)) return;
+    const decision = await turn.ask("idle", {
+      idle_duration_ms: idleMs,
+      idle_reason: "no turn is under way",
+      suggested_action: "compact the conversation",
+    });
+    if (decision.decision !== "allow" || session.turn) return;
+    const done = this.#track(compact(turn)).then(
+      () => undefined,
+      (error: unknown) => {
+        if (!controller.signal.aborted) this.#parts.onFault(error);
+      },
+    );
+    session.background = { controller, done };
+    await done;
+    session.background = undefined;
+  }
+}

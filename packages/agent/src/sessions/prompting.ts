@@ -1,0 +1,141 @@
+import type { JsonObject } from "../acp/message.ts";
+import type { Rpc } from "../acp/rpc.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import type { AgentParts } from "../agent-parts.ts";
+import { Roots } from "../files/roots.ts";
+import type { UserPart } from "../history/part.ts";
+import { ModelError } from "../models/model-error.ts";
+import { allTools } from "../tools/all-tools.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { ModelQueue } from "../turn/model-queue.ts";
+import { runTurn, summaryOf } from "../turn/run-turn.ts";
+import { systemPrompt } from "../turn/system-prompt.ts";
+import { Turn, type TurnSetting } from "../turn/turn.ts";
+import type { TurnEnd } from "../turn/turn-event.ts";
+import { totalOf } from "../turn/usage.ts";
+import { AcpGate } from "./acp-gate.ts";
+import { isThoughtLevel } from "./options.ts";
+import type { Session } from "./session.ts";
+import { type ClientWishes, updateFor } from "./updates.ts";
+
+/** What turns of all sessions have in common. */
+export interface Stage {
+  readonly parts: AgentParts;
+  readonly rpc: Rpc;
+  readonly queue: ModelQueue;
+  readonly wishes: () => ClientWishes;
+}
+
+/** What the turns of a session stand on, as it is set now. */
+export async function settingFor(stage: Stage, session: Session): Promise<TurnSetting> {
+  const { parts, rpc, queue, wishes } = stage;
+  const { id: sessionId, cwd, additionalDirectories, mode, model, thoughtLevel } = session.header;
+  const { control, services, memory, commands, limits, clock, random, newId, instructions, onFault } = parts;
+  return {
+    sessionId,
+    model: parts.models.open(model),
+    thoughtLevel: isThoughtLevel(thoughtLevel) ? thoughtLevel : "default",
+    mode,
+    system: systemPrompt({ cwd, additionalDirectories, mode, instructions }),
+    tools: await offeredTools(parts, session),
+    toolContext: {
+      sessionId,
+      roots: new Roots(cwd, additionalDirectories),
+      services,
+      commands,
+      memory,
+      clock,
+      newId,
+    },
+    control,
+    gate: new AcpGate(rpc, sessionId),
+    queue,
+    limits,
+    clock,
+    random,
+    newId,
+    told: session.told,
+    entries: session.entries,
+    keep: (entry) => session.keep(entry),
+    async emit(event) {
+      const update = updateFor(event, wishes());
+      if (update) await rpc.notify("session/update", { sessionId, update });
+    },
+    onFault,
+  };
+}
+
+/** The tools that a session is offered: those that its mode and its policy leave it. */
+async function offeredTools(
+  { services, memory, mayUse }: AgentParts,
+  { id, header }: Session,
+): Promise<readonly Tool[]> {
+  const tools = allTools(services, memory).filter(({ isReadOnly }) => header.mode !== "plan" || isReadOnly);
+  const allowed = await Promise.all(tools.map(({ name }) => mayUse(name, id)));
+  return tools.filter((_, index) => allowed[index]);
+}
+
+/** Runs one turn of a session, and gives what its prompt is answered with. */
+export async function promptSession(
+  stage: Stage,
+  session: Session,
+  prompt: readonly UserPart[],
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  const turn = new Turn(await settingFor(stage, session), prompt, signal);
+  await entitle(stage, session, turn);
+  const end = await runTurn(turn);
+  await conclude(turn, end);
+  if (end.kind === "failed") throw promptError(end.error);
+  return { stopReason: end.reason, usage: usageOf(turn) };
+}
+
+/** A session is called after the first thing that was asked in it. */
+async function entitle({ rpc }: Stage, session: Session, { words }: Turn): Promise<void> {
+  const title = session.titleFrom(words);
+  if (title === undefined) return;
+  await session.set({ title });
+  const update = { sessionUpdate: "session_info_update", title, updatedAt: session.header.updatedAt };
+  await rpc.notify("session/update", { sessionId: session.id, update });
+}
+
+/** Puts down how a turn ended, and tells it. One that came to nothing is not mentioned again. */
+async function conclude(turn: Turn, end: TurnEnd): Promise<void> {
+  const { keep, entries, sessionId, clock } = turn.setting;
+  const isAnswered = entries.some((entry) => entry.turn === turn.id && entry.kind === "assistant");
+  if (end.kind === "failed" && !isAnswered) await keep({ kind: "withdrawn", ...turn.mark });
+  const stop = end.kind === "failed" ? "error" : end.reason;
+  await keep({ kind: "end", ...turn.mark, stop, usage: turn.usage });
+  if (end.kind === "failed") {
+    const { message } = end.error;
+    const { code, isRetryable } =
+      end.error instanceof ModelError ? end.error : { code: "internal", isRetryable: false };
+    turn.tell("error", { session_id: sessionId, code, message, retryable: isRetryable });
+    turn.reach("failed", { error: message });
+    return;
+  }
+  const result_summary = summaryOf(turn);
+  if (end.reason === "cancelled" || end.reason === "refusal")
+    return turn.reach("cancelled", { result_summary });
+  turn.reach("completed", { result_summary });
+  turn.tell("success", {
+    session_id: sessionId,
+    action_type: "turn",
+    action_summary: result_summary,
+    duration_ms: clock.now().getTime() - Date.parse(turn.startedAt),
+  });
+}
+
+function usageOf({ usage }: Turn): JsonObject {
+  return { totalTokens: totalOf(usage), ...usage };
+}
+
+/** A model that did not answer is an error of the prompt; the session stays as it is. */
+function promptError(error: Error): RpcError {
+  if (!(error instanceof ModelError)) return RpcError.of(error);
+  const { code, status, isRetryable } = error;
+  const needsKey = code === "unauthorized" || code === "not_configured";
+  return new RpcError(needsKey ? CODE.authRequired : CODE.internal, error.message, {
+    reins: { code, retryable: isRetryable, ...(status !== undefined && { status }) },
+  });
+}

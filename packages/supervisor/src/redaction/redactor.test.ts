@@ -1,0 +1,181 @@
+import { describe, expect, test } from "vitest";
+import { Redactor } from "./redactor.ts";
+
+const TOKEN = `ghp_${"0123456789abcdefghijABCDEFGHIJ012345"}`;
+const redactor = Redactor.create();
+
+describe("a text", () => {
+  test("shows what a secret began with, so that one sees what it was", () => {
+    expect(redactor.text(`Use ${TOKEN}, not sk-ant-api03-${"aB3-".repeat(12)}!`)).toBe(
+      "Use ghp_[redacted], not sk-ant-[redacted]!",
+    );
+  });
+
+  test("shows the name that a secret was assigned to", () => {
+    expect(redactor.text('DB_PASSWORD=correcthorse node app.js\n{"api_key": "k-31415926"}')).toBe(
+      'DB_PASSWORD=[redacted] node app.js\n{"api_key": "[redacted]"}',
+    );
+  });
+
+  test("has one mark where two forms see the same secret", () => {
+    expect(redactor.text(`Authorization: Bearer ${TOKEN}`)).toBe("Authorization: Bearer [redacted]");
+    expect(redactor.text(`https://x-access-token:${TOKEN}@github.com/a/b`)).toBe(
+      "https://x-access-token:[redacted]@github.com/a/b",
+    );
+  });
+
+  test("is well-formed afterwards", () => {
+    expect(redactor.text("half \ud83d")).toBe("half \ufffd");
+  });
+
+  test("that is cut short hides what has begun like a secret", () => {
+    expect(redactor.text(TOKEN.slice(0, 16))).toBe(TOKEN.slice(0, 16));
+    expect(redactor.text(TOKEN.slice(0, 16), "cut")).toBe("ghp_[redacted]");
+    expect(redactor.text('"password": "hun', "cut")).toBe('"password": "[redacted]');
+  });
+});
+
+describe("configured values", () => {
+  const value = 'p/w+Ω ünder "score"-7';
+  const withValue = Redactor.create({ values: [value, "short", "correct-horse-battery"] });
+
+  test.each([
+    ["as they are", value],
+    ["as JSON has them", JSON.stringify({ value })],
+    ["as JSON in JSON has them", JSON.stringify(JSON.stringify({ value }))],
+    ["in addresses", `https://x/?q=${encodeURIComponent(value)}`],
+    ["in forms", new URLSearchParams({ value }).toString()],
+    ["in base64", Buffer.from(value).toString("base64")],
+    ["in base64 for addresses", Buffer.from(value).toString("base64url")],
+    ["in base64 after one other byte", Buffer.from(`:${value}`).toString("base64")],
+    ["in base64 after two other bytes", Buffer.from(`a:${value}\n`).toString("base64")],
+    ["within a word", `x${value}x`],
+  ])("are hidden %s", (_, text) => {
+    const shown = withValue.text(text);
+    expect(shown).toContain("[redacted]");
+    for (const [index] of [...value].entries())
+      if (index + 8 <= value.length) expect(shown).not.toContain(value.slice(index, index + 8));
+  });
+
+  test("that are shorter than six characters are words, and stay", () => {
+    expect(withValue.text("in short, no")).toBe("in short, no");
+  });
+
+  test("are hidden to the letter, and nothing beside them is", () => {
+    expect(withValue.text("xcorrect-horse-batteryx correct-horse-batter")).toBe(
+      "x[redacted]x correct-horse-batter",
+    );
+  });
+
+  test("of several lines are hidden line by line", () => {
+    const key = ["-- key --", "AAAAAAAAAAAAAAAAAAAAAAAA1", "BBBBBBBBBBBBBBBBBBBBBBBB2", "-- end --"];
+    const withKey = Redactor.create({ values: [`${key.join("\n")}\n`] });
+    expect(withKey.text(key.map((line) => `> ${line}`).join("\n"))).toBe(
+      "> -- key --\n> [redacted]\n> [redacted]\n> -- end --",
+    );
+    expect(withKey.text(key.join("\r\n"))).toBe("[redacted]");
+  });
+
+  test("that are long are hidden also where only a part is shown", () => {
+    const long = Array.from({ length: 200 }, (_, index) => `part${index}`).join(".");
+    expect(Redactor.create({ values: [long] }).text(`${long.slice(0, 640)} …`)).toBe("[redacted] …");
+  });
+});
+
+describe("formats of one's own", () => {
+  const own = Redactor.create({ extra: [{ name: "acme", pattern: "acme-[a-z]{2}-[A-F0-9]{8,}" }] });
+
+  test("are hidden like the known ones", () => {
+    expect(own.text("acme-eu-0123ABCD and acme-eu-012")).toBe("acme-[redacted] and acme-eu-012");
+  });
+
+  test("have to be told in a way that can be followed piece by piece", () => {
+    expect(() => Redactor.create({ extra: [{ name: "any", pattern: "(a|b)+" }] })).toThrow(
+      expect.objectContaining({ code: "invalid" }),
+    );
+  });
+});
+
+describe("a value", () => {
+  test("is the same value if there is nothing to hide", () => {
+    const value = { a: [1, "two", null, { b: true }], c: "password" };
+    expect(redactor.value(value)).toBe(value);
+  });
+
+  test("keeps what is not changed, and its order", () => {
+    const kept = { deep: ["x"] };
+    const shown = redactor.value({ first: kept, second: [TOKEN, 2], third: null });
+    expect(shown).toEqual({ first: { deep: ["x"] }, second: ["ghp_[redacted]", 2], third: null });
+    expect(Object.keys(Object(shown))).toEqual(["first", "second", "third"]);
+    expect(Object(shown).first).toBe(kept);
+  });
+
+  test("hides what its members' names say is secret", () => {
+    const headers = [
+      { name: "Authorization", value: "abcdefgh12345678" },
+      { name: "Accept", value: "text/html2" },
+    ];
+    const value = {
+      password: "correcthorse",
+      client_secret: "hunter2",
+      token: null,
+      title: "hunter2",
+      headers,
+    };
+    expect(redactor.value(value)).toEqual({
+      password: "[redacted]",
+      client_secret: "[redacted]",
+      token: null,
+      title: "hunter2",
+      headers: [{ name: "Authorization", value: "[redacted]" }, headers[1]],
+    });
+    expect(redactor.value({ Cookie: "session=abc; theme=dark", cookie: "yes" })).toEqual({
+      Cookie: "[redacted]",
+      cookie: "yes",
+    });
+  });
+
+  test("leaves members that only talk about secrets", () => {
+    const value = {
+      password: "string",
+      passwordLabel: "Password",
+      secretName: "prod-db-2",
+      token_type: "bearer",
+      api_key: "${API_KEY}",
+      tokens: "17 of 4096",
+    };
+    expect(redactor.value(value)).toBe(value);
+  });
+
+  test("hides what follows the name of an option in a list of arguments", () => {
+    expect(redactor.value(["login", "--password", "hunter2", "--user", "ann1234"])).toEqual([
+      "login",
+      "--password",
+      "[redacted]",
+      "--user",
+      "ann1234",
+    ]);
+  });
+
+  test("hides secrets in names, and keeps members apart", () => {
+    const other = TOKEN.replace("0", "9");
+    expect(redactor.value({ [TOKEN]: 1, [other]: 2 })).toEqual({
+      "ghp_[redacted]": 1,
+      "ghp_[redacted] 2": 2,
+    });
+    const proto: unknown = JSON.parse(`{"__proto__": {"a": 1}, "b": "${TOKEN}"}`);
+    expect(JSON.stringify(redactor.value(proto))).toBe('{"__proto__":{"a":1},"b":"ghp_[redacted]"}');
+  });
+
+  test("leaves the bytes of pictures, and looks at what only claims to be one", () => {
+    const picture = { type: "image", mimeType: "image/png", data: `iVBORw0KGgo+AIza${"A".repeat(40)}=` };
+    expect(redactor.value(picture)).toBe(picture);
+    expect(redactor.value({ type: "image", data: TOKEN })).toEqual({ type: "image", data: "ghp_[redacted]" });
+  });
+
+  test("that is nested beyond reason is hidden from there on", () => {
+    let value: unknown = "deep";
+    for (let depth = 0; depth < 50_000; depth += 1) value = [value];
+    expect(JSON.stringify(redactor.value(value))).toBe(`${"[".repeat(256)}"[redacted]"${"]".repeat(256)}`);
+  });
+});

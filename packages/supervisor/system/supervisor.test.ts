@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AhpClient, AhpServer, serveHttp } from "@reins/ahp";
+import { AhpClient, AhpServer, type Decision, serveHttp } from "@reins/ahp";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { supervisorHandlers } from "../src/ahp/handlers.ts";
 import { Harnesses } from "../src/decision/harnesses.ts";
@@ -191,9 +191,7 @@ describe("a rule that comes to ask two people", () => {
 });
 
 describe("external harnesses", () => {
-  async function harness(
-    event: () => Promise<{ decision: "allow" } | { decision: "block"; reason: string }>,
-  ) {
+  async function harness(event: () => Promise<Decision>) {
     const served = await serveHttp(new AhpServer({ event: () => event() }));
     onTestFinished(() => served.close());
     return served.address;
@@ -218,6 +216,23 @@ describe("external harnesses", () => {
       rule: "other",
       reason: 'the harness "other" blocks it: no',
     });
+  });
+
+  test("may want a person to decide, and what that takes of a limit it takes once", async () => {
+    const url = await harness(async () => ({ decision: "escalate", reason: "unsure" }));
+    const harnesses = new Harnesses();
+    onTestFinished(() => harnesses.close());
+    const { decide, approvals, supervisor } = await supervise(
+      `${RULES}limits: [{ name: few, per: user, within: 1h, calls: 5 }]
+harnesses: [{ name: other, url: "${url}" }]`,
+      { harnesses },
+    );
+    const asked = await decide("ls");
+    expect(asked).toMatchObject({ verdict: "ask", rule: "other" });
+    expect((await supervisor.budget(someone))[0]?.used.calls).toBe(0);
+    await approvals.answer(asked.approval ?? "", { by: "bob", tenant: "default", decision: "allow_once" });
+    expect(await decide("ls")).toMatchObject({ verdict: "allowed" });
+    expect((await supervisor.budget(someone))[0]?.used.calls).toBe(1);
   });
 
   test("that hang or are not there block, unless the constitution names them open, and then the entry says so", async () => {

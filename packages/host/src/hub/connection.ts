@@ -6,7 +6,7 @@ import { Feed, type Outlet } from "./feed.ts";
 import type { Hub } from "./hub.ts";
 import type { LiveSession } from "./live-session.ts";
 import { questionIn } from "./question-id.ts";
-import type { SessionClients } from "./session-clients.ts";
+import type { SessionClients, SessionEvent } from "./session-clients.ts";
 
 /** How a connection is made. */
 export interface ConnectionOptions {
@@ -149,15 +149,17 @@ export class Connection {
 
   /** Tells this client alone, at a place in the log; on the way that brings a session, or on the one for all else. */
   tell(message: JsonObject, session?: string): void | Promise<void> {
-    const { tenant } = this.principal;
-    return this.#hub.log.append({ tenant, session: this.#hub.channelOf(this.id, session), message });
+    return this.#write({ message: membersOf(this.#hub.redact(message)) }, session);
+  }
+
+  /** Notes in the log what this client has asked, so that it can be told what became of it. */
+  note(message: JsonObject, session?: string): void | Promise<void> {
+    return this.#write({ message, except: this.id }, session);
   }
 
   /** Asks this client what others were asked before it came. */
-  ask(session: string, key: string, message: JsonObject): void | Promise<void> {
-    const { tenant } = this.principal;
-    const channel = this.#hub.channelOf(this.id, session);
-    return this.#hub.log.append({ tenant, session: channel, message, request: key });
+  ask(session: string, request: string, message: JsonObject): void | Promise<void> {
+    return this.#write({ message: membersOf(this.#hub.redact(message)), request }, session);
   }
 
   /** Settles when everything that was written by now has been sent. */
@@ -173,6 +175,11 @@ export class Connection {
     this.#closed = true;
     for (const feed of this.#feeds) this.shut(feed);
     for (const wake of this.#waiting) wake();
+  }
+
+  #write(event: SessionEvent, session: string | undefined): void | Promise<void> {
+    const { tenant } = this.principal;
+    return this.#hub.log.append({ tenant, session: this.#hub.channelOf(this.id, session), ...event });
   }
 
   #bring(feed: Feed, session: string, after: number): void {

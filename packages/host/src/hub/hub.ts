@@ -62,12 +62,13 @@ const REAP_MS = 60_000;
 export class Hub implements ExtensionHub {
   readonly log: EventLog;
   readonly clock: Clock;
+  /** Takes secrets out of what is kept or shown. */
+  readonly redact: (value: unknown) => unknown;
   readonly #harness: Harness;
   readonly #pool: AgentPool;
   readonly #newId: () => string;
   readonly #idleMs: number;
   readonly #onError: (error: unknown) => void;
-  readonly #redact: (value: unknown) => unknown;
   readonly #sessions = new Map<string, LiveSession>();
   readonly #connections = new Map<string, Connection>();
   /** Who asks the questions that wait. */
@@ -83,7 +84,7 @@ export class Hub implements ExtensionHub {
     this.#newId = options.newId ?? randomUUID;
     this.#idleMs = options.idleMs ?? IDLE_MS;
     this.#onError = options.onError ?? (() => undefined);
-    this.#redact = options.redact;
+    this.redact = options.redact;
     this.#pool = new AgentPool({
       host: options.host,
       clients: (session) => this.#admit(session).clients,
@@ -355,7 +356,7 @@ export class Hub implements ExtensionHub {
     if (connection.following.has(session.id)) return;
     connection.attach(session, Math.max(last, session.lastOrder));
     for (const { key, method, params } of session.clients.questions)
-      await connection.ask(session.id, key, { method, params: this.#redact(params) });
+      await connection.ask(session.id, key, { method, params });
   }
 
   async #listed({ principal }: Connection, { cwd, cursor }: JsonObject): Promise<JsonObject> {
@@ -440,7 +441,7 @@ export class Hub implements ExtensionHub {
   /** The other clients see what was asked. */
   async #tellPrompt(connection: Connection, session: LiveSession, { prompt }: JsonObject): Promise<void> {
     for (const content of Array.isArray(prompt) ? prompt : []) {
-      const update = { sessionUpdate: "user_message_chunk", content: this.#redact(content) };
+      const update = { sessionUpdate: "user_message_chunk", content: this.redact(content) };
       const message = { method: UPDATE, params: { sessionId: session.id, update } };
       await this.#append(session.record, { message, except: connection.id });
     }
@@ -496,7 +497,7 @@ export class Hub implements ExtensionHub {
         this.#heed(session, event);
         return this.#append(record, event);
       },
-      redact: this.#redact,
+      redact: this.redact,
       present: () => [...this.#connections.values()].flatMap((one) => (one.following.has(id) ? one.id : [])),
       onError: this.#onError,
     });

@@ -15,7 +15,7 @@ export async function transcriptOf(
   log: EventLog,
   { tenant, id }: SessionRecord,
 ): Promise<string | undefined> {
-  await log.flush();
+  await log.written();
   const lines: { readonly speaker: string; text: string }[] = [];
   for (let after = 0; ; ) {
     const page = await log.page(tenant, [id], after);

@@ -28,7 +28,8 @@ export class Course {
   rule: string | undefined;
   /** Where a rule modified it: what it was, and the arguments to act with instead. */
   modified: { readonly from: ModifiedFrom; readonly arguments: unknown } | undefined;
-  uses: readonly Use[] = [];
+  /** What was reserved of limits, once it was. */
+  uses: readonly Use[] | undefined;
   /** Whether it is a limit that asks, which no grant answers: each time beyond it takes a person's word. */
   isLimited = false;
   approval: Approval | undefined;

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { Draft, Ledger } from "@reins/ledger";
+import type { Ledger } from "@reins/ledger";
 import {
   type Action,
   afterModify,
   type ControlEvent,
   type DecisionInput,
   isAtLeastAsStrict,
-  isModest,
   letsThrough,
   type Policy,
   type Subject,
@@ -21,14 +20,14 @@ import { limitTables } from "../limits/tables.ts";
 import type { Usage } from "../limits/usage.ts";
 import type { Commitment } from "../record/commitment.ts";
 import { sessionKey } from "../record/session-key.ts";
-import { BufferedRecords } from "./buffered-records.ts";
 import { type Asked, Course } from "./course.ts";
 import type { Decided } from "./decided.ts";
 import type { Harnesses } from "./harnesses.ts";
 import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
 import { payloadFault } from "./payload-fault.ts";
 import { type Standing, Standings } from "./standing.ts";
-import { refusalDraft, verdictDraft } from "./verdict-record.ts";
+import type { VerdictRecord } from "./verdict-record.ts";
+import { VerdictWriter } from "./verdict-writer.ts";
 import type { Setting } from "./workplace.ts";
 
 /** Finds out what an event would do. */
@@ -69,17 +68,14 @@ export class Supervisor {
   readonly #clock: Clock;
   readonly #standings: Standings;
   readonly #open = new OpenCalls();
-  readonly #buffered: BufferedRecords;
+  readonly #writer: VerdictWriter;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#buffered = new BufferedRecords(options.ledger, (error) => this.#tell(error));
-    this.#standings = new Standings({
-      ...options,
-      now: () => this.#clock.now().getTime(),
-      newId: options.newId ?? randomUUID,
-    });
+    const now = () => this.#clock.now().getTime();
+    this.#writer = new VerdictWriter({ ...options, now });
+    this.#standings = new Standings({ ...options, now, newId: options.newId ?? randomUUID });
   }
 
   /** The verdict on an event. Never rejects. */
@@ -143,7 +139,7 @@ export class Supervisor {
 
   /** Writes down what is not yet. */
   close(): Promise<void> {
-    return this.#buffered.flush();
+    return this.#writer.flush();
   }
 
   /** Takes out what a session that ended had under way; what came of it is unknown. */
@@ -161,12 +157,12 @@ export class Supervisor {
       await this.#askPeople(course);
       await this.#confirm(course);
       if (letsThrough(course.outcome) && !this.#isInForce(course)) {
-        standing.limits.release(course.uses);
+        standing.limits.release(course.uses ?? []);
         return undefined;
       }
       return await this.#conclude(course);
     } catch (error) {
-      standing.limits.release(course.uses);
+      standing.limits.release(course.uses ?? []);
       throw error;
     }
   }
@@ -201,7 +197,7 @@ export class Supervisor {
   }
 
   #reserve(course: Course, by: { readonly approved?: boolean } = {}): void {
-    if (!letsThrough(course.outcome)) return;
+    if (!letsThrough(course.outcome) || course.uses) return;
     const outcome = course.standing.limits.reserve(course.input, by);
     if (outcome.passed) course.uses = outcome.uses;
     else course.settle(outcome.verdict, outcome.reason, outcome.limit);
@@ -279,30 +275,35 @@ export class Supervisor {
       ...(modified && outcome === "modify" && { modified_arguments: modified.arguments }),
     };
     const { hashes, argumentPaths } = standing.policy;
-    const rest = { hashes, policy: said, modifiedFrom: modified?.from, argumentPaths, remarks };
-    const draft = () => verdictDraft({ input, decided, ...rest, commitment: this.#commitTo(asked.event) });
-    if (letsThrough(outcome)) return this.#release(course, decided, draft);
-    standing.limits.release(course.uses);
-    await this.#buffered.add(draft, this.#refusal(asked, decided));
+    const record = {
+      input,
+      decided,
+      hashes,
+      policy: said,
+      modifiedFrom: modified?.from,
+      argumentPaths,
+      remarks,
+    };
+    if (letsThrough(outcome)) return this.#release(course, record);
+    standing.limits.release(course.uses ?? []);
+    await this.#writer.later(asked, record);
     return { ...decided, entry: undefined };
   }
 
   /** Lets something through, once that is on the disk. */
-  async #release(course: Course, decided: Omit<Decided, "entry">, draft: () => Draft): Promise<Decided> {
-    const { asked, input, standing, uses, changes } = course;
+  async #release(course: Course, record: VerdictRecord): Promise<Decided> {
+    const { asked, input, standing, uses = [], changes } = course;
     standing.history.note(input);
-    this.#buffered.hurry();
     const kept = uses.length > 0 ? [change(limitTables, "keep", { uses })] : [];
     try {
-      const { entries } = await this.#options.ledger.record([draft()], { with: [...changes, ...kept] });
-      const entry = entries[0]?.cid;
+      const entry = await this.#writer.now(asked, record, [...changes, ...kept]);
       if (changes.length > 0) this.#options.approvals.announce();
       if (entry !== undefined) this.#noteOpen(course, entry);
-      return { ...decided, entry };
+      return { ...record.decided, entry };
     } catch (error) {
       standing.history.takeBack(input);
       standing.limits.release(uses);
-      this.#tell(error);
+      this.#writer.tell(error);
       return this.#refuse(asked, `the verdict could not be written: ${textOf(error)}`);
     }
   }
@@ -310,39 +311,11 @@ export class Supervisor {
   /** Blocks what could not be decided, or not be written. */
   async #refuse(asked: Asked, reason: string): Promise<Decided> {
     const decided = blocked(asked.subject, reason);
-    try {
-      await this.#buffered.add(this.#refusal(asked, decided));
-    } catch (error) {
-      this.#tell(error);
-    }
+    await this.#writer.refused(asked, decided);
     return decided;
   }
 
-  /** The entry of a verdict that lets nothing through, without the facts: they are not known, or cannot be written. */
-  #refusal({ event, subject }: Asked, decided: Omit<Decided, "entry">): () => Draft {
-    return () => {
-      const hashes = this.#options.policyFor(subject.tenant)?.hashes;
-      const at = this.#clock.now().getTime();
-      // What is too deep or too large to be judged is so to be committed to.
-      const commitment = isModest(event.payload) ? this.#commitTo(event) : undefined;
-      return refusalDraft({ event, subject, at, decided, hashes, commitment });
-    };
-  }
-
-  #commitTo({ payload }: ControlEvent): string | undefined {
-    return this.#options.commitment?.to(payload);
-  }
-
-  /** Tells what could not be written. Whoever listens must not be able to make a verdict fail. */
-  #tell(error: unknown): void {
-    try {
-      this.#options.onRecordError?.(error);
-    } catch {
-      // There is nobody else to tell.
-    }
-  }
-
-  #noteOpen({ input, asked, uses }: Course, entry: string): void {
+  #noteOpen({ input, asked, uses = [] }: Course, entry: string): void {
     const { event_type, at, action } = input;
     this.#open.add(sessionKey(asked.subject), { entry, tool: action.tool, event_type, uses, at });
   }

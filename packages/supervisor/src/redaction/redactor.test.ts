@@ -141,7 +141,7 @@ describe("a value", () => {
       passwordLabel: "Password",
       secretName: "prod-db-2",
       token_type: "bearer",
-      api_key: "${API_KEY}",
+      api_key: "$API_KEY",
       tokens: "17 of 4096",
     };
     expect(redactor.value(value)).toBe(value);

@@ -17,6 +17,7 @@ export function configuredFormats(values: readonly string[]): readonly Format[] 
 
 function literal(value: string): Format {
   const begun = Math.min(Math.max(2, Math.floor(value.length / 3)), 6);
+  const telling = Math.min(Math.ceil(value.length / 3) + 1, 8);
   return {
     name: "configured",
     triggers: [triggerOf(value.slice(0, begun))],
@@ -26,7 +27,7 @@ function literal(value: string): Format {
       if (text.startsWith(value, start)) return { is: "secret", from: start, to: start + value.length };
       const seen = text.slice(at, start + value.length);
       if (final || at + seen.length < text.length || !value.startsWith(seen, begun)) return NO;
-      return { is: "open", from: start, hide: start };
+      return { is: "open", from: start, hide: text.length - start >= telling ? start : undefined };
     },
   };
 }

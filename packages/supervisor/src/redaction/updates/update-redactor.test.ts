@@ -8,7 +8,8 @@ import { membersOf, type Update } from "./update.ts";
 import { UpdateRedactor } from "./update-redactor.ts";
 
 const TOKEN = `ghp_${"0123456789abcdefghijABCDEFGHIJ012345"}`;
-const redactor = Redactor.create({ values: ["hunter2!xyz"] });
+const redactor = Redactor.create();
+const withValue = Redactor.create({ values: ["hunter2!xyz"] });
 
 const say = (text: string, messageId?: string, kind = "agent_message_chunk"): Update => ({
   sessionUpdate: kind,
@@ -18,10 +19,10 @@ const say = (text: string, messageId?: string, kind = "agent_message_chunk"): Up
 const think = (text: string) => say(text, undefined, "agent_thought_chunk");
 const textOf = (update: Update) => String(membersOf(update.content).text ?? "");
 
-function watch() {
+function watch(by = redactor) {
   const clock = new ManualClock();
   const late: Update[] = [];
-  const updates = new UpdateRedactor(redactor, { clock, onLate: (some) => void late.push(...some) });
+  const updates = new UpdateRedactor(by, { clock, onLate: (some) => void late.push(...some) });
   return { clock, late, updates, push: (...some: Update[]) => some.flatMap((one) => updates.push(one)) };
 }
 
@@ -41,7 +42,7 @@ describe("the chunks of a message", () => {
   });
 
   test("belong to the message that is named, of its kind", () => {
-    const { push, updates } = watch();
+    const { push, updates } = watch(withValue);
     const shown = push(say("hunter", "m1"), say("2!xyz", "m2"), say("hunter2", undefined), think("!xyz"));
     expect([...shown, ...updates.end()].map(textOf)).toEqual(["[redacted]", "2!xyz", "[redacted]", "!xyz"]);
     expect(push(say("a", "m1"), say("b", "m2"), say("hun", "m1"), say("ter2!xyz", "m1")).map(textOf)).toEqual(
@@ -50,7 +51,7 @@ describe("the chunks of a message", () => {
   });
 
   test("keep what else they say, even when their text is held back", () => {
-    const { push } = watch();
+    const { push } = watch(withValue);
     const chunk = { ...say("hunter2"), _meta: { usage: 7, key: TOKEN } };
     expect(push(chunk, say("!xyz"))).toEqual([
       { ...say(""), _meta: { usage: 7, key: "ghp_[redacted]" } },
@@ -76,7 +77,7 @@ describe("the chunks of a message", () => {
       sessionUpdate: "agent_message_chunk",
       content: { type: "image", data: "aGk=", mimeType: "image/png" },
     };
-    expect(push(say("hun"), picture, say("dred"))).toEqual([say("hun"), picture, say("dred")]);
+    expect(push(say("one"), picture, say("two"))).toEqual([say("one"), picture, say("two")]);
   });
 });
 
@@ -84,9 +85,9 @@ describe("text that is held back", () => {
   test("is shown after fifty milliseconds without another piece", () => {
     const { push, clock, late } = watch();
     expect(push(say("see ghp_0123", "m1"))).toEqual([say("see ghp_", "m1")]);
-    clock.pass(49);
+    clock.advance(49);
     expect(late).toEqual([]);
-    clock.pass(1);
+    clock.advance(1);
     expect(late).toEqual([say("0123", "m1")]);
     expect(push(say(" is short", "m1"))).toEqual([say(" is short", "m1")]);
   });
@@ -94,18 +95,18 @@ describe("text that is held back", () => {
   test("waits anew after each piece of it", () => {
     const { push, clock, late } = watch();
     push(say("ghp_01"));
-    clock.pass(40);
+    clock.advance(40);
     push(say("23"));
-    clock.pass(40);
+    clock.advance(40);
     expect(late).toEqual([]);
-    clock.pass(10);
+    clock.advance(10);
     expect(late).toEqual([say("0123")]);
   });
 
   test("is hidden if it has begun like a secret, and so is the rest of it", () => {
     const { push, clock, late } = watch();
     push(say(TOKEN.slice(0, 20)));
-    clock.pass(50);
+    clock.advance(50);
     expect(late).toEqual([say("[redacted]")]);
     expect(push(say(TOKEN.slice(20)), say(" ok"))).toEqual([say(" ok")]);
   });
@@ -114,13 +115,13 @@ describe("text that is held back", () => {
     const { push, clock, late, updates } = watch();
     push(say(TOKEN.slice(0, 20)));
     expect(updates.end()).toEqual([say(TOKEN.slice(4, 20))]);
-    clock.pass(1_000);
+    clock.advance(1_000);
     expect(late).toEqual([]);
     expect(updates.end()).toEqual([]);
   });
 
   test("is never of more texts than can be kept in mind", () => {
-    const { push, updates } = watch();
+    const { push, updates } = watch(withValue);
     for (let message = 0; message < 1_000; message += 1) push(say("hunter2!", `m${message}`));
     expect(updates.flush().map(textOf)).toEqual(["[redacted]"]);
     expect(updates.end()).toEqual([]);
@@ -182,7 +183,7 @@ describe("other updates", () => {
   });
 
   test("that carry a terminal's output on are redacted across their borders", () => {
-    const { push } = watch();
+    const { push } = watch(withValue);
     const output = (data: string) => ({
       sessionUpdate: "tool_call_update",
       toolCallId: "t1",
@@ -236,7 +237,7 @@ describe("whatever is said", () => {
           const next = steps.next().value;
           const update = queues[next]?.shift();
           if (update) shown.push(...push(update));
-          else if (next === "pause") clock.pass(50);
+          else if (next === "pause") clock.advance(50);
           else shown.push(...push({ sessionUpdate: "tool_call", toolCallId: `t${calls++}` }));
           shown.push(...late.splice(0));
         }

@@ -1,0 +1,185 @@
+import { randomBytes } from "node:crypto";
+import type { Clock } from "@reins/ahp";
+import type { Hosting } from "@reins/host";
+import { change, type Store } from "@reins/store";
+import { isAdmin, type Principal } from "@reins/supervisor";
+import { Refusal } from "../problems/refusal.ts";
+import type { AcpDialectName, ConnectionRecord } from "./connection-record.ts";
+import type { HostCode } from "./host-code.ts";
+import { KeptConnection } from "./kept-connection.ts";
+import { connectionTables } from "./tables.ts";
+
+/** How many connections there may be, and how long they are kept. */
+export interface ConnectionLimits {
+  /** How long a connection that nobody uses can be taken up again. */
+  readonly expiryMs: number;
+  /** How long one that nobody uses stays in memory. */
+  readonly restMs: number;
+  /** How many one principal may have. */
+  readonly perPrincipal: number;
+}
+
+/** What connections stand on. */
+export interface ConnectionsOptions {
+  readonly hosting: Hosting;
+  readonly host: HostCode;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly limits: ConnectionLimits;
+  /** Told what went wrong in the background. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** 192 bits, which nobody guesses. */
+const ID_BYTES = 24;
+const SWEEP_MS = 60_000;
+
+/** The connections of clients that speak ACP over HTTP, each bound to its principal. */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #live = new Map<string, Promise<KeptConnection>>();
+  #callOffSweep: () => void = () => undefined;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    this.#sweepLater();
+  }
+
+  /** Makes one for a principal. */
+  async open(dialect: AcpDialectName, principal: Principal, agent?: string): Promise<KeptConnection> {
+    const { hosting, store, clock, limits } = this.#options;
+    const { tenant, id: holder } = principal;
+    const held = await store.query(connectionTables, "count", { tenant, principal: holder });
+    if (held >= limits.perPrincipal)
+      throw new Refusal("unavailable", `${held} connections are open already; end some of them`);
+    const { epoch, order } = await hosting.hub.log.end(tenant);
+    const now = clock.now().toISOString();
+    const record: ConnectionRecord = {
+      id: randomBytes(ID_BYTES).toString("base64url"),
+      dialect,
+      tenant,
+      principal: holder,
+      agent,
+      start: order,
+      epoch,
+      sessions: {},
+      quiet: order,
+      created_at: now,
+      last_seen: now,
+    };
+    await store.commit([change(connectionTables, "put", record)], { durable: false });
+    return this.#take(record, principal);
+  }
+
+  /** One that somebody names; it has to be theirs. */
+  async find(dialect: AcpDialectName, id: string, principal: Principal): Promise<KeptConnection> {
+    const record = await this.#recordOf(id);
+    if (record?.tenant !== principal.tenant || record.dialect !== dialect) throw unknown();
+    if (record.principal !== principal.id)
+      throw new Refusal("forbidden", "the connection is somebody else's; make one of your own");
+    const kept = await this.#take(record, principal);
+    kept.seen(principal);
+    return kept;
+  }
+
+  /** Ends one; says whether there was one. */
+  async close(dialect: AcpDialectName, id: string, principal: Principal): Promise<boolean> {
+    const record = await this.#recordOf(id);
+    if (record?.tenant !== principal.tenant || record.dialect !== dialect) return false;
+    if (record.principal !== principal.id)
+      throw new Refusal("forbidden", "the connection is somebody else's");
+    await this.#end(id);
+    return true;
+  }
+
+  /** Ends one of whoever may: one's own, for an admin any of the tenant. */
+  async remove(id: string, principal: Principal): Promise<void> {
+    const record = await this.#recordOf(id);
+    const isOwn = record?.principal === principal.id || isAdmin(principal);
+    if (record?.tenant !== principal.tenant || !isOwn)
+      throw new Refusal("not_found", `there is no connection ${id}`);
+    await this.#end(id);
+  }
+
+  /** Those that a principal may see, the newest first, with how many streams of each are open. */
+  async list(
+    principal: Principal,
+    range: { readonly limit: number; readonly after?: string | undefined },
+  ): Promise<readonly { readonly record: ConnectionRecord; readonly streams: number }[]> {
+    const own = isAdmin(principal) ? {} : { principal: principal.id };
+    const { tenant } = principal;
+    const records = await this.#options.store.query(connectionTables, "list", { ...range, ...own, tenant });
+    return Promise.all(
+      records.map(async (record) => {
+        const live = await this.#live.get(record.id);
+        return { record: live?.record ?? record, streams: live?.streams ?? 0 };
+      }),
+    );
+  }
+
+  /** When a connection expires if nobody uses it. */
+  expiryOf({ last_seen }: ConnectionRecord): Date {
+    return new Date(Date.parse(last_seen) + this.#options.limits.expiryMs);
+  }
+
+  /** Ends what nobody has used for long, and lets go of what nobody uses now. */
+  async sweep(): Promise<void> {
+    const { store, clock, limits } = this.#options;
+    const now = clock.now().getTime();
+    for (const [id, opening] of this.#live) {
+      const kept = await opening.catch(() => undefined);
+      if (!kept?.isIdle || now - kept.used < limits.restMs) continue;
+      this.#live.delete(id);
+      kept.close();
+    }
+    const before = new Date(now - limits.expiryMs).toISOString();
+    await store.commit([change(connectionTables, "expire", { before })], { durable: false });
+  }
+
+  /** Lets go of all of them; they are kept. */
+  async release(): Promise<void> {
+    this.#callOffSweep();
+    const live = [...this.#live.values()];
+    this.#live.clear();
+    for (const opening of live) (await opening.catch(() => undefined))?.close();
+  }
+
+  async #recordOf(id: string): Promise<ConnectionRecord | undefined> {
+    const live = await this.#live.get(id);
+    const record = live?.record ?? (await this.#options.store.query(connectionTables, "get", { id }));
+    if (!record || live?.streams) return record;
+    return this.expiryOf(record) > this.#options.clock.now() ? record : undefined;
+  }
+
+  /** One that is in memory, or is taken up from disk; by one at a time. */
+  #take(record: ConnectionRecord, principal: Principal): Promise<KeptConnection> {
+    const { id } = record;
+    const known = this.#live.get(id);
+    if (known) return known;
+    const { hosting, host, store, clock, onError } = this.#options;
+    const parts = { hub: hosting.hub, host, store, clock, onError };
+    const opening = KeptConnection.open(parts, record, principal);
+    this.#live.set(id, opening);
+    opening.catch(() => this.#live.delete(id));
+    return opening;
+  }
+
+  async #end(id: string): Promise<void> {
+    const live = this.#live.get(id);
+    this.#live.delete(id);
+    await this.#options.store.commit([change(connectionTables, "remove", { id })], { durable: false });
+    (await live)?.close();
+  }
+
+  #sweepLater(): void {
+    this.#callOffSweep = this.#options.clock.after(SWEEP_MS, () => {
+      this.sweep()
+        .catch(this.#options.onError)
+        .finally(() => this.#sweepLater());
+    });
+  }
+}
+
+function unknown(): Refusal {
+  return new Refusal("not_found", "the connection is not known, was ended or has expired; initialize again");
+}

@@ -1,0 +1,220 @@
+import type { Clock } from "@reins/ahp";
+import type { Connection, Cursor, Feed, Gap, Hub, JsonObject, Outlet, RequestId } from "@reins/host";
+import { change, type Store } from "@reins/store";
+import type { Principal } from "@reins/supervisor";
+import type { HostCode } from "./host-code.ts";
+import type { ConnectionRecord } from "./connection-record.ts";
+import { connectionTables } from "./tables.ts";
+import { unansweredAfter } from "./unanswered.ts";
+
+/** What a kept connection stands on. */
+export interface KeptConnectionParts {
+  readonly hub: Hub;
+  readonly host: HostCode;
+  readonly store: Pick<Store, "commit">;
+  readonly clock: Clock;
+  /** Told what went wrong in the background. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Where a stream begins: after a place in the log, and what before it cannot be had any more. */
+export interface Beginning {
+  readonly from: Cursor;
+  readonly lost?: Gap;
+}
+
+/** How often it is noted that a client is there. */
+const SEEN_MS = 60_000;
+/** Stands for the stream of what belongs to no session. */
+const WHOLE = "";
+
+/**
+ * A client that comes and goes: what it follows and where it began are on disk, so that it finds everything in its
+ * place after a cut line or a restart.
+ */
+export class KeptConnection {
+  readonly connection: Connection;
+  readonly #parts: KeptConnectionParts;
+  readonly #conversation: InstanceType<HostCode["Conversation"]>;
+  /** The streams that somebody reads, each by its session. */
+  readonly #claimed = new Map<string, () => void>();
+  /** How far the streams of this process came. */
+  readonly #reached = new Map<string, number>();
+  #record: ConnectionRecord;
+  #saving: Promise<void> = Promise.resolve();
+  #later = 0;
+  #used: number;
+  #closed = false;
+
+  private constructor(parts: KeptConnectionParts, record: ConnectionRecord, connection: Connection) {
+    this.#parts = parts;
+    this.#record = record;
+    this.connection = connection;
+    this.#conversation = new parts.host.Conversation(connection, new AbortController().signal);
+    this.#used = this.#now();
+  }
+
+  /** Begins one, or takes one up as it was kept. */
+  static async open(
+    parts: KeptConnectionParts,
+    record: ConnectionRecord,
+    principal: Principal,
+  ): Promise<KeptConnection> {
+    const { id, agent, epoch, start, sessions, quiet } = record;
+    const from = { epoch, order: start };
+    let kept: KeptConnection | undefined;
+    const onFollow = () => {
+      if (kept) kept.#followed();
+    };
+    const connection = await parts.hub.connect({ id, principal, agent, from, onFollow });
+    for (const [session, after] of Object.entries(sessions)) connection.attach({ id: session }, after);
+    kept = new KeptConnection(parts, record, connection);
+    for (const { id: request, session } of await unansweredAfter(parts.hub, connection, quiet))
+      await connection.tell({ id: request, error: INTERRUPTED }, session);
+    return kept;
+  }
+
+  get record(): ConnectionRecord {
+    return this.#record;
+  }
+
+  /** How many streams somebody reads. */
+  get streams(): number {
+    return this.#claimed.size;
+  }
+
+  /** Whether nobody reads and nothing is under way; it can be forgotten, and taken up again from disk. */
+  get isIdle(): boolean {
+    return this.#claimed.size === 0 && this.#conversation.underWay === 0 && this.#later === 0;
+  }
+
+  /** When it was last used, in milliseconds since 1970. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Notes that its client is there, as the principal it is now. */
+  seen(principal: Principal): void {
+    this.connection.refresh(principal);
+    this.#used = this.#now();
+    if (this.#used - Date.parse(this.#record.last_seen) < SEEN_MS) return;
+    this.#save({ last_seen: new Date(this.#used).toISOString() });
+  }
+
+  /** Answers a request; what goes wrong is the answer. */
+  async ask(id: RequestId, method: string, params: unknown): Promise<JsonObject> {
+    const answer = await this.#conversation.ask(id, method, params);
+    const { agent } = this.connection;
+    if (agent !== this.#record.agent) this.#save({ agent });
+    // What it follows from now on is on disk before its client knows of it.
+    await this.#saving;
+    return answer;
+  }
+
+  /** Takes a notification; one with which nothing can be done is passed over, because nobody can be told. */
+  async notify(method: string, params: unknown): Promise<void> {
+    await this.#conversation.notify(method, params).catch(this.#parts.onError);
+  }
+
+  /** Has an answer come on a stream. Settles when it is certain to, even if the server should end before. */
+  async later(id: RequestId, method: string, answer: Promise<JsonObject>, session?: string): Promise<void> {
+    this.#later += 1;
+    const noted = this.connection.note({ id, method }, session);
+    this.#tell(answer, session).catch(this.#parts.onError);
+    await noted;
+    await this.#parts.hub.log.written();
+  }
+
+  /** Claims a stream for one reader; gives back how to let go of it, or nothing while somebody else reads. */
+  claim(session: string | undefined, end: () => void): (() => void) | undefined {
+    const key = session ?? WHOLE;
+    if (this.#claimed.has(key)) return undefined;
+    this.#claimed.set(key, end);
+    return () => void this.#claimed.delete(key);
+  }
+
+  /**
+   * Where a stream begins. Without a last event it is the connection's beginning, or, for one that `continues`, where
+   * the stream of the same session before it ended.
+   */
+  async beginning(
+    seen: number | undefined,
+    { session, continues }: { readonly session?: string | undefined; readonly continues: boolean },
+  ): Promise<Beginning> {
+    const { log } = this.#parts.hub;
+    const { epoch: before, start, tenant, sessions } = this.#record;
+    const last = await log.last(tenant);
+    if (before !== log.epoch) await this.#save({ epoch: log.epoch });
+    const floor = (session === undefined ? undefined : sessions[session]) ?? start;
+    const reached = this.#reached.get(session ?? WHOLE);
+    if (seen === undefined)
+      return { from: { epoch: log.epoch, order: (continues ? reached : undefined) ?? floor } };
+    // What was seen and is not of this run was sent by an earlier one.
+    const epoch = seen <= (reached ?? 0) ? log.epoch : before;
+    const order = Math.max(seen, floor);
+    if (epoch !== log.epoch || order <= last) return { from: { epoch, order } };
+    return { from: { epoch, order: last }, lost: { after: last, until: order, reason: "lost" } };
+  }
+
+  /** Brings messages to a reader, from the beginning that was found for it. */
+  follow(outlet: Outlet, { from, lost }: Beginning, session?: string): Feed {
+    const followed = session === undefined ? this.connection.sessions : [session];
+    const { GAP } = this.#parts.host;
+    for (const sessionId of lost ? followed : [])
+      void outlet.send({ jsonrpc: "2.0", method: GAP, params: { sessionId, ...lost } }, undefined);
+    return this.connection.open(outlet, from, session);
+  }
+
+  /** Ends what {@link follow} began. */
+  unfollow(feed: Feed, session?: string): void {
+    const key = session ?? WHOLE;
+    this.#reached.set(key, Math.max(this.#reached.get(key) ?? 0, feed.position));
+    this.connection.shut(feed);
+  }
+
+  /** Lets go of it: streams end, and what it has asked goes on. */
+  close(): void {
+    this.#closed = true;
+    this.#parts.hub.disconnect(this.connection);
+    for (const end of [...this.#claimed.values()]) end();
+  }
+
+  async #tell(answer: Promise<JsonObject>, session: string | undefined): Promise<void> {
+    const { log } = this.#parts.hub;
+    try {
+      const { jsonrpc: _, ...message } = await answer;
+      await this.connection.tell(message, session);
+      await log.written();
+    } finally {
+      this.#later -= 1;
+      if (this.#later === 0)
+        this.#record = { ...this.#record, quiet: await log.last(this.#record.tenant) };
+    }
+  }
+
+  #followed(): void {
+    this.#save({ sessions: Object.fromEntries(this.connection.following) });
+  }
+
+  #save(changed: Partial<ConnectionRecord>): Promise<void> {
+    const { store, onError } = this.#parts;
+    this.#record = { ...this.#record, ...changed };
+    // One that was ended must not come back by something that was still under way.
+    if (this.#closed) return this.#saving;
+    const put = change(connectionTables, "put", this.#record);
+    const saving = store.commit([put], { durable: false }).then(() => undefined);
+    saving.catch(onError);
+    this.#saving = saving;
+    return saving;
+  }
+
+  #now(): number {
+    return this.#parts.clock.now().getTime();
+  }
+}
+
+const INTERRUPTED = {
+  code: -32603,
+  message: "Reins was restarted before this was answered; what was under way may or may not have happened",
+  data: { interrupted: true },
+};

@@ -1,0 +1,63 @@
+import type { Clock } from "@reins/ahp";
+import type { Hosting } from "@reins/host";
+import type { Harness } from "@reins/supervisor";
+import type { Log } from "../log.ts";
+import { Refusal } from "../problems/refusal.ts";
+import type { ConnectionLimits, Connections } from "./connections.ts";
+import type { HostCode } from "./host-code.ts";
+
+/** What serving agents needs. */
+export interface ServingOptions {
+  /** Waits until agents can be run; rejects with a reason that a person understands. */
+  readonly hosting: () => Promise<Hosting>;
+  readonly clock: Clock;
+  readonly limits: ConnectionLimits;
+  readonly log: Log;
+}
+
+/** Everything that serves agents, once it is there. */
+export interface Serving {
+  readonly hosting: Hosting;
+  readonly host: HostCode;
+  readonly connections: Connections;
+}
+
+/** Where dialects find what serves agents. None of its code is loaded before somebody wants an agent. */
+export class ServingDoor {
+  readonly #options: ServingOptions;
+  #serving: Promise<Serving> | undefined;
+  #hosting: Hosting | undefined;
+
+  constructor(options: ServingOptions) {
+    this.#options = options;
+  }
+
+  /** What serves agents now. */
+  async open({ store }: Harness): Promise<Serving> {
+    const hosting = await this.#options.hosting().catch((error: unknown) => {
+      throw new Refusal("unavailable", error instanceof Error ? error.message : String(error), { cause: error });
+    });
+    // What was opened anew, after the disk was full for instance, is another one.
+    if (this.#hosting !== hosting) {
+      await this.close();
+      this.#hosting = hosting;
+      this.#serving = this.#load(hosting, store);
+    }
+    return this.#serving ?? this.#load(hosting, store);
+  }
+
+  /** Lets go of connections; they are kept. */
+  async close(): Promise<void> {
+    const serving = this.#serving;
+    this.#serving = undefined;
+    this.#hosting = undefined;
+    await (await serving)?.connections.release();
+  }
+
+  async #load(hosting: Hosting, store: Harness["store"]): Promise<Serving> {
+    const [host, { Connections }] = await Promise.all([import("@reins/host"), import("./connections.ts")]);
+    const { clock, limits, log } = this.#options;
+    const onError = (error: unknown) => log.warn({ err: error }, "something went wrong with a connection");
+    return { hosting, host, connections: new Connections({ hosting, host, store, clock, limits, onError }) };
+  }
+}

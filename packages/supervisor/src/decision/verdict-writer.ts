@@ -1,0 +1,88 @@
+import type { Draft, Ledger } from "@reins/ledger";
+import { type ControlEvent, isModest, type Policy } from "@reins/policy";
+import type { Change } from "@reins/store";
+import type { Commitment } from "../record/commitment.ts";
+import { BufferedRecords } from "./buffered-records.ts";
+import type { Asked } from "./course.ts";
+import type { Decided } from "./decided.ts";
+import { refusalDraft, type VerdictRecord, verdictDraft } from "./verdict-record.ts";
+
+/** What a writer of verdicts stands on. */
+export interface VerdictWriterOptions {
+  readonly ledger: Ledger;
+  /** The policy of a tenant, as it is in force now. */
+  readonly policyFor: (tenant: string) => Policy | undefined;
+  /** Commits to what an agent sent, which itself is not recorded. */
+  readonly commitment?: Pick<Commitment, "to">;
+  /** Told when a verdict could not be written. */
+  readonly onRecordError?: (error: unknown) => void;
+  readonly now: () => number;
+}
+
+/** A verdict to be written; what the agent sent is committed to on the way. */
+type Written = Omit<VerdictRecord, "commitment">;
+
+/** Writes verdicts down: those that let something through before they are told, the others a little later. */
+export class VerdictWriter {
+  readonly #options: VerdictWriterOptions;
+  readonly #buffered: BufferedRecords;
+
+  constructor(options: VerdictWriterOptions) {
+    this.#options = options;
+    this.#buffered = new BufferedRecords(options.ledger, (error) => this.tell(error));
+  }
+
+  /** Writes a verdict in one commit with what belongs to it, and gives its content id once that is on the disk. */
+  async now(asked: Asked, record: Written, changes: readonly Change<unknown>[]): Promise<string | undefined> {
+    // What was decided before comes before it in the ledger, too.
+    this.#buffered.hurry();
+    const { entries } = await this.#options.ledger.record([this.#draft(asked, record)], { with: changes });
+    return entries[0]?.cid;
+  }
+
+  /** Writes a verdict that lets nothing through; without its facts, if they cannot be written. */
+  async later(asked: Asked, record: Written): Promise<void> {
+    await this.#buffered.add(() => this.#draft(asked, record), this.#refusal(asked, record.decided));
+  }
+
+  /** Writes that something was blocked because it could not be decided. Never rejects. */
+  async refused(asked: Asked, decided: Omit<Decided, "entry">): Promise<void> {
+    try {
+      await this.#buffered.add(this.#refusal(asked, decided));
+    } catch (error) {
+      this.tell(error);
+    }
+  }
+
+  /** Settles when everything is written. */
+  flush(): Promise<void> {
+    return this.#buffered.flush();
+  }
+
+  /** Tells what could not be written. Whoever listens must not be able to make a verdict fail. */
+  tell(error: unknown): void {
+    try {
+      this.#options.onRecordError?.(error);
+    } catch {
+      // There is nobody else to tell.
+    }
+  }
+
+  #draft({ event }: Asked, record: Written): Draft {
+    return verdictDraft({ ...record, commitment: this.#commitTo(event) });
+  }
+
+  #refusal({ event, subject }: Asked, decided: Omit<Decided, "entry">): () => Draft {
+    return () => {
+      const hashes = this.#options.policyFor(subject.tenant)?.hashes;
+      const at = this.#options.now();
+      // What is too deep or too large to be judged is so to be committed to.
+      const commitment = isModest(event.payload) ? this.#commitTo(event) : undefined;
+      return refusalDraft({ event, subject, at, decided, hashes, commitment });
+    };
+  }
+
+  #commitTo({ payload }: ControlEvent): string | undefined {
+    return this.#options.commitment?.to(payload);
+  }
+}

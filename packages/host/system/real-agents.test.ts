@@ -116,7 +116,7 @@ describe.each(REAL_AGENTS)("%s", (agent) => {
     const id = await real.begin();
     await real.prompt(id, "REMEMBER this");
     const [running] = await real.hub.running();
-    if (!running) throw new Error("no agent runs");
+    if (!running?.process) throw new Error("no agent runs");
     process.kill(running.process.pid, "SIGKILL");
     await running.process.exited;
     await real.prompt(id, "RECALL it");

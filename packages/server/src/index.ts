@@ -1,6 +1,8 @@
 export { Access, type AccessOptions, LOCAL } from "./access/access.ts";
 export { AccessError } from "./access/access-error.ts";
 export type { Caller } from "./access/gatekeeper.ts";
+export { type AgentDialectsOptions, type AgentLimits, agentDialects } from "./agent-dialects.ts";
+export { serverTables } from "./connections/tables.ts";
 export type { Answer, GovernedCall, PlainCall } from "./dialect/call.ts";
 export type { Dialect, Place, RawHandler, UpgradeHandler } from "./dialect/dialect.ts";
 export {

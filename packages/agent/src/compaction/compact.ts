@@ -1,5 +1,6 @@
 import type { HistoryEntry } from "../history/entry.ts";
-import type { Message } from "../history/transcript.ts";
+import { type Message, transcriptOf } from "../history/transcript.ts";
+import type { ModelInfo } from "../models/model.ts";
 import { tokensIn, tokensOf } from "../models/tokens.ts";
 import type { Turn } from "../turn/turn.ts";
 import { cutFor } from "./cut.ts";
@@ -8,27 +9,37 @@ import { narrate } from "./narrate.ts";
 
 /** From which part of the room on the conversation is put together. */
 const FULL = 0.85;
+/** From which part of the room on that may be done while nobody waits. */
+const HALF_FULL = 0.5;
 /** Which part of the room is kept word for word. */
 const KEPT = 0.3;
 
 /** How many tokens a conversation has, roughly, with what goes before it. */
-export function contextTokens(turn: Turn, messages: readonly Message[] = turn.messages): number {
-  const { system, tools } = turn.setting;
+function contextTokens({ messages, setting }: Turn): number {
+  const { system, tools } = setting;
   const fixed =
     tokensIn(system) +
     tokensIn(JSON.stringify(tools.map(({ parameters, description }) => [parameters, description])));
-  return messages.reduce((sum, message) => sum + tokensOf(message), fixed);
+  return fixed + sumOf(messages);
 }
 
 /** How many tokens a conversation may have, so that there is room for an answer. */
-export function roomFor({ setting }: Turn): number {
-  const { contextTokens: all, maxOutputTokens } = setting.model.info;
+function roomFor({ contextTokens: all, maxOutputTokens }: ModelInfo): number {
   return Math.max(1_000, all - maxOutputTokens);
+}
+
+/** Whether a history has become so long that it is better put together before somebody waits for it. */
+export function isHalfFull(entries: readonly HistoryEntry[], info: ModelInfo): boolean {
+  return sumOf(transcriptOf(entries)) > HALF_FULL * roomFor(info);
+}
+
+function sumOf(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => sum + tokensOf(message), 0);
 }
 
 /** Puts the older part of a conversation into a summary when the room becomes short. */
 export async function compactIfFull(turn: Turn): Promise<void> {
-  if (contextTokens(turn) > FULL * roomFor(turn)) await compact(turn);
+  if (contextTokens(turn) > FULL * roomFor(turn.setting.model.info)) await compact(turn);
 }
 
 /**
@@ -36,7 +47,7 @@ export async function compactIfFull(turn: Turn): Promise<void> {
  */
 export async function compact(turn: Turn): Promise<boolean> {
   const { entries, emit, keep, newId, told } = turn.setting;
-  const covers = cutFor(entries, KEPT * roomFor(turn));
+  const covers = cutFor(entries, KEPT * roomFor(turn.setting.model.info));
   if (covers === undefined) return false;
   const id = `compaction_${newId()}`;
   await emit({ type: "compaction", id, status: "in_progress" });
@@ -63,6 +74,6 @@ export async function compact(turn: Turn): Promise<boolean> {
 async function summaryOf(turn: Turn, covered: readonly HistoryEntry[]): Promise<string> {
   const digest = digestOf(covered);
   const told = await narrate(turn, covered, digest);
-  const room = Math.floor(KEPT * roomFor(turn) * 4);
+  const room = Math.floor(KEPT * roomFor(turn.setting.model.info) * 4);
   return (told === undefined ? digest : `${told}\n\n${digest}`).slice(0, room);
 }

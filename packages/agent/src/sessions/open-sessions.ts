@@ -2,7 +2,7 @@ import type { JsonObject } from "../acp/message.ts";
 import type { Rpc } from "../acp/rpc.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentParts } from "../agent-parts.ts";
-import { compact, contextTokens, roomFor } from "../compaction/compact.ts";
+import { compact, isHalfFull } from "../compaction/compact.ts";
 import type { UserPart } from "../history/part.ts";
 import type { KeptSession, SessionHeader } from "../history/session-store.ts";
 import { ModelQueue } from "../turn/model-queue.ts";
@@ -16,8 +16,6 @@ import type { ClientWishes } from "./updates.ts";
 /** Where a session works. */
 type Place = Pick<SessionHeader, "cwd" | "additionalDirectories">;
 
-/** From which part of the room on a conversation is put together when nobody waits for it. */
-const HALF_FULL = 0.5;
 const IDLE_MS = 30_000;
 
 /** The sessions that are open in this process, each with at most one turn at a time. */
@@ -82,8 +80,7 @@ export class OpenSessions {
       this.#heartbeat.count();
       signal.removeEventListener("abort", cancel);
       session.turn = undefined;
-      if (this.#sessions.has(session.id))
-        this.#idleWork.put(session.id, (idleMs) => this.#tidy(session, idleMs));
+      this.#rest(session);
     }
   }
 
@@ -147,12 +144,18 @@ export class OpenSessions {
     await session.background?.done;
   }
 
+  /** A session that nobody wants anything of has something done for it later, if there is anything to do. */
+  #rest(session: Session): void {
+    const { info } = this.#parts.models.open(session.header.model);
+    if (this.#sessions.has(session.id) && isHalfFull(session.entries, info))
+      this.#idleWork.put(session.id, (idleMs) => this.#tidy(session, idleMs));
+  }
+
   /** Puts a long conversation together while nobody waits for it, if that may be done now. */
   async #tidy(session: Session, idleMs: number): Promise<void> {
     if (session.turn) return;
     const controller = new AbortController();
     const turn = new Turn(await settingFor(this.#stage, session), [], controller.signal);
-    if (contextTokens(turn) < HALF_FULL * roomFor(turn)) return;
     const decision = await turn.ask("idle", {
       idle_duration_ms: idleMs,
       idle_reason: "no turn is under way",

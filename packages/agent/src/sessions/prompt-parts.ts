@@ -35,23 +35,26 @@ export function promptParts(
 ): readonly UserPart[] {
   return blocks.map((block) => {
     const { data, error } = Block.safeParse(block);
-    if (error)
-      throw new RpcError(
-        CODE.invalidParams,
-        `a block of the prompt cannot be read: ${error.issues[0]?.message}`,
-      );
-    switch (data.type) {
-      case "text":
-        return { type: "text", text: data.text, ...(isForAssistant(data.annotations) && { context: true }) };
-      case "image":
-        if (images) return { type: "image", data: data.data, mimeType: data.mimeType };
-        return context(`[an image of the type ${data.mimeType}, which this model cannot see]`);
-      case "resource_link":
-        return context(`[a link to ${data.name}: ${data.uri}]`);
-      case "resource":
-        return context(`[the content of ${data.resource.uri}]\n${data.resource.text ?? "(no text)"}`);
-    }
+    if (!error) return partOf(data, images);
+    throw new RpcError(
+      CODE.invalidParams,
+      `a block of the prompt cannot be read: ${error.issues[0]?.message}`,
+    );
   });
+}
+
+function partOf(block: z.infer<typeof Block>, images: boolean): UserPart {
+  switch (block.type) {
+    case "text":
+      return { type: "text", text: block.text, ...(isForAssistant(block.annotations) && { context: true }) };
+    case "image":
+      if (images) return { type: "image", data: block.data, mimeType: block.mimeType };
+      return context(`[an image of the type ${block.mimeType}, which this model cannot see]`);
+    case "resource_link":
+      return context(`[a link to ${block.name}: ${block.uri}]`);
+    case "resource":
+      return context(`[the content of ${block.resource.uri}]\n${block.resource.text ?? "(no text)"}`);
+  }
 }
 
 function context(text: string): UserPart {

@@ -10,10 +10,14 @@ export interface Channel {
   readonly closed: Promise<Error>;
 }
 
-/** Two channels that lead to each other, within this process. */
-export function channelPair(): [Channel, Channel] {
+/** Two channels that lead to each other, within this process, and what closes both. */
+export function channelPair(): [Channel, Channel, (reason: Error) => void] {
   const [left, right] = [new Mouth(), new Mouth()];
-  return [left.facing(right), right.facing(left)];
+  const close = (reason: Error) => {
+    left.closed.resolve(reason);
+    right.closed.resolve(reason);
+  };
+  return [left.facing(right), right.facing(left), close];
 }
 
 class Mouth {

@@ -122,6 +122,8 @@ export const AgentEntry = z
     }),
     /** Its name in the ACP registry. */
     registry: z.string().optional(),
+    /** Whether it is a part of Reins, and runs in its process. */
+    builtIn: z.boolean().default(false),
     install: Install.optional(),
     start: Start.optional(),
     /** Arguments in place of the usual ones that make it say its version and end. */
@@ -156,7 +158,7 @@ export const AgentEntry = z
     hostile: z.strictObject({ held: z.boolean(), reason: z.string() }).optional(),
   })
   .refine(
-    ({ support, start }) => support.level === "unsupported" || start !== undefined,
+    ({ support, start, builtIn }) => support.level === "unsupported" || builtIn || start !== undefined,
     "needs `start`, which says what to run",
   )
   .refine(

@@ -28,7 +28,9 @@ export interface GovernorContext {
   readonly launch: Pick<AgentLaunch, "mode" | "configOptions" | "meta" | "strip"> &
     Partial<Pick<AgentLaunch, "env">>;
   /** What holds an action that was not allowed from happening, for what the agent does by itself. */
-  readonly enforcement: Extract<Enforcement, "confined" | "asked" | "observed">;
+  readonly enforcement: Enforcement;
+  /** Whether the agent has each request to its model decided by itself. */
+  readonly asksOfPrompts: boolean;
   readonly principal: Principal;
   readonly agent: Peer;
   /** The clients of a session. */
@@ -44,6 +46,11 @@ export interface GovernorContext {
   readonly onFault: (reason: string) => void;
 }
 
+/** The agent that a session acts as: one of the roster, or the one behind it. */
+export function agentOf({ id }: Pick<AgentEntry, "id">, { record }: Pick<GovernedSession, "record">): string {
+  return record.acts_as ?? id;
+}
+
 /** On whose behalf, and through whom, a session's agent acts. Looked up for each thing it does, so revoking counts at once. */
 export function subjectIn(
   { harness, principal, entry }: Pick<GovernorContext, "harness" | "principal" | "entry">,
@@ -52,7 +59,7 @@ export function subjectIn(
 ): Subject {
   return harness.identity.subjectFor({
     principal,
-    agent: entry.id,
+    agent: agentOf(entry, session),
     session: session.id,
     sessionKey: session.record.key,
     mode: session.mode,

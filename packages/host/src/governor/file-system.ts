@@ -2,7 +2,7 @@ import { resultDraft } from "@reins/supervisor";
 import type { JsonObject } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { readText, writeText } from "../files/text-file.ts";
-import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { offerAsPermission } from "./offer.ts";
 import { refusal } from "./refusal.ts";
@@ -54,7 +54,7 @@ async function decideFile(
     event: {
       event_type: "pre_action",
       session_id: session.id,
-      agent_id: context.entry.id,
+      agent_id: agentOf(context.entry, session),
       depth: 0,
       payload: { tool_name: method, arguments: { path, ...(content !== undefined && { content }) } },
     },

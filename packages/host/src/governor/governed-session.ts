@@ -18,6 +18,8 @@ export class GovernedSession {
   /** The tools of its MCP servers, which the harness carries out: server and tool, as the agent names them together. */
   readonly mcpTools = new Set<string>();
   turn: Turn | undefined;
+  /** The content id of the last turn's entry. */
+  lastTurn: string | undefined;
   /** Whether the agent is telling what was before, of which nothing is decided or charged again. */
   replaying = false;
   /** What it has cost so far, as its agent tells. */

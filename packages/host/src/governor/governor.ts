@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Enforcement, Harness, Principal } from "@reins/supervisor";
+import type { Decided, Enforcement, Harness, Principal } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
 import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
 import { Peer, type RequestCall } from "../acp/peer.ts";
@@ -11,12 +11,12 @@ import { newSessionRecord } from "../sessions/new-session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import type { Clients } from "./clients.ts";
-import type { GovernorContext, TurnPreparation } from "./context.ts";
+import { type GovernorContext, subjectIn, type TurnPreparation } from "./context.ts";
 import { FILE_METHODS, serveFile } from "./file-system.ts";
 import { GovernedSession } from "./governed-session.ts";
 import { Judge } from "./judge.ts";
 import { answerPermission } from "./permission.ts";
-import { cancelTurn, runTurn } from "./prompts.ts";
+import { cancelTurn, decidePrompt, runTurn } from "./prompts.ts";
 import { refusal } from "./refusal.ts";
 import { beginSession, decideAs, endSession, SESSION_CALLS } from "./session-calls.ts";
 import { settingsOf } from "./settings.ts";
@@ -31,7 +31,9 @@ export interface GovernorOptions {
   /** The way to the agent. */
   readonly channel: Channel;
   readonly principal: Principal;
-  readonly enforcement: Extract<Enforcement, "confined" | "asked" | "observed">;
+  readonly enforcement: Enforcement;
+  /** Whether the agent has each request to its model decided by itself, so that a prompt needs no verdict of its own. */
+  readonly asksOfPrompts?: boolean;
   /** Where sessions are begun from: the middle of their keys. */
   readonly from: string;
   /** The clients of a session. */
@@ -89,6 +91,7 @@ export class Governor {
       entry: options.entry,
       launch: options.launch,
       enforcement: options.enforcement,
+      asksOfPrompts: options.asksOfPrompts ?? false,
       principal: options.principal,
       agent,
       clients: options.clients,
@@ -114,6 +117,29 @@ export class Governor {
   /** A session that is open here. */
   session(id: string): GovernedSession | undefined {
     return this.#sessions.get(id);
+  }
+
+  /** A session by what the agent calls it. */
+  sessionOf(agentSessionId: string): GovernedSession | undefined {
+    return this.#byAgentId.get(agentSessionId);
+  }
+
+  /** Decides about something that only the agent itself can see. */
+  async decideFor(
+    agentSessionId: string,
+    event_type: string,
+    payload: unknown,
+    signal: AbortSignal,
+  ): Promise<Decided> {
+    const session = this.#byAgentId.get(agentSessionId);
+    if (!session) throw new RpcError(CODE.notFound, `there is no session ${agentSessionId}`);
+    const decided = await decidePrompt(this.#context, session, { event_type, payload, signal });
+    if (decided.entry !== undefined) session.turn?.entries.push(decided.entry);
+    await this.#context.harness.supervisor.settle(
+      subjectIn(this.#context, session, this.#context.enforcement),
+      { event_type, entry: decided.entry },
+    );
+    return decided;
   }
 
   /** Says hello to the agent; `clientCapabilities` are what the clients can do. */

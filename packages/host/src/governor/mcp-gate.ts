@@ -3,7 +3,7 @@ import { membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { fill } from "../agents/template.ts";
 import type { McpCall, McpDecision, McpGate, McpOutcome, McpTool } from "../mcp/gate.ts";
-import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { offerAsPermission } from "./offer.ts";
@@ -56,7 +56,7 @@ async function decideCall(
     event: {
       event_type: "pre_action",
       session_id: session.id,
-      agent_id: context.entry.id,
+      agent_id: agentOf(context.entry, session),
       depth: 0,
       payload: { tool_name: tool, arguments: call.arguments ?? {} },
     },

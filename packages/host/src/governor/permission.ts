@@ -2,7 +2,7 @@ import type { Decided } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
-import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { offerRequest } from "./offer.ts";
@@ -70,7 +70,7 @@ function decide(
     event: {
       event_type: "pre_action",
       session_id: session.id,
-      agent_id: context.entry.id,
+      agent_id: agentOf(context.entry, session),
       depth: 0,
       payload: payloadOf(call, context.entry),
     },

@@ -1,7 +1,7 @@
 import { type Decided, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
-import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import { turnDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { offerAsPermission } from "./offer.ts";
@@ -66,11 +66,12 @@ async function answerTo(
   prompted: Prompted,
 ): Promise<unknown> {
   const { turn, params, prompt } = prompted;
-  const decided = await decidePrompt(context, session, prompted);
+  const decided = context.asksOfPrompts ? "later" : await verdictOn(context, session, prompted);
   if (decided === undefined) return { stopReason: "cancelled" };
-  if (decided.verdict === "blocked") return refuse(context, session, decided);
-  if (decided.entry !== undefined) turn.entries.push(decided.entry);
-  const changed = decided.verdict === "modify" ? modifiedPrompt(decided, prompt) : prompt;
+  if (decided !== "later" && decided.verdict === "blocked") return refuse(context, session, decided);
+  if (decided !== "later" && decided.entry !== undefined) turn.entries.push(decided.entry);
+  const changed =
+    decided !== "later" && decided.verdict === "modify" ? modifiedPrompt(decided, prompt) : prompt;
   const subject = subjectIn(context, session, context.enforcement);
   const prepared = await context.preparation?.compose(session, subject, changed);
   turn.entries.push(...(prepared?.entries ?? []));
@@ -84,29 +85,43 @@ async function answerTo(
 }
 
 /** The verdict on a prompt; `undefined` when the turn was cancelled before there was one. */
-async function decidePrompt(
+async function verdictOn(
   context: GovernorContext,
   session: GovernedSession,
   { turn, prompt }: Prompted,
 ): Promise<Decided | undefined> {
+  const payload = { prompt: textOf(prompt), message_count: prompt.length };
   try {
-    return await context.judge.decide({
-      event: {
-        event_type: "pre_prompt",
-        session_id: session.id,
-        agent_id: context.entry.id,
-        depth: 0,
-        payload: { prompt: textOf(prompt), message_count: prompt.length },
-      },
-      subject: subjectIn(context, session, context.enforcement),
-      setting: { workplace: session.served, turn: turn.id },
-      signal: turn.signal,
-      offer: offerAsPermission(context, session, "session/prompt", { prompt: textOf(prompt) }),
-    });
+    return await decidePrompt(context, session, { event_type: "pre_prompt", payload, signal: turn.signal });
   } catch (error) {
     if (turn.isCancelled) return undefined;
     throw error;
   }
+}
+
+/** Decides about what a model is to be told. */
+export function decidePrompt(
+  context: GovernorContext,
+  session: GovernedSession,
+  {
+    event_type,
+    payload,
+    signal,
+  }: { readonly event_type: string; readonly payload: unknown; readonly signal: AbortSignal },
+): Promise<Decided> {
+  return context.judge.decide({
+    event: {
+      event_type,
+      session_id: session.id,
+      agent_id: agentOf(context.entry, session),
+      depth: 0,
+      payload,
+    },
+    subject: subjectIn(context, session, context.enforcement),
+    setting: { workplace: session.served, turn: session.turn?.id },
+    signal,
+    offer: offerAsPermission(context, session, "session/prompt", payload),
+  });
 }
 
 /** A prompt that was not let through ends its turn with the reason. */
@@ -158,7 +173,8 @@ async function finish(
   await turn.written();
   const completed_at = context.now().toISOString();
   const end = { stop_reason, completed_at, usage: { ...usage } };
-  await context.harness.ledger.record([turnDraft(subject, turn, end)]);
+  const { entries } = await context.harness.ledger.record([turnDraft(subject, turn, end)]);
+  session.lastTurn = entries[0]?.cid;
 }
 
 /** The text of a prompt, for rules and people; of what is no text, only that it is there. */

@@ -6,10 +6,11 @@ import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { sessionMeta } from "../agents/session-meta.ts";
 import { isHttpServer, readServer } from "../mcp/server-entry.ts";
+import { namingFault, namingIn } from "../sessions/naming.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
-import { type GovernorContext, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, subjectIn } from "./context.ts";
 import { GovernedSession } from "./governed-session.ts";
 import { mcpGate } from "./mcp-gate.ts";
 import { offerAsPermission } from "./offer.ts";
@@ -57,6 +58,7 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
   const { meta, stripped } = sessionMeta(context.launch, membersOf(params._meta));
   const declared = serversIn(params, earlier);
   const record = recordFor(context, options, { ...place, meta, declared });
+  if (!earlier) await expectFreeKey(context, record, params);
   const session = new GovernedSession(record, workplaceOf(context, place), options.mark);
   await decideBegin(context, session, { method, stripped, signal });
   const servers = await wrapServers(context, session, declared, signal);
@@ -145,7 +147,8 @@ function recordFor(
     declared,
   }: Place & { readonly meta: Readonly<JsonObject>; readonly declared: readonly unknown[] },
 ): SessionRecord {
-  const fresh = newSessionRecord({ agent: entry.id, principal, channel, peer: newId(), created: now(), cwd });
+  const made = { agent: entry.id, principal, channel, peer: newId(), created: now(), cwd };
+  const fresh = newSessionRecord({ ...made, ...(method === "session/new" && namingIn(params)) });
   const kept = earlier && method !== "session/fork" ? earlier : fresh;
   return {
     ...kept,
@@ -157,6 +160,26 @@ function recordFor(
     state: "idle",
     last_activity: now().toISOString(),
   };
+}
+
+/** A key that somebody chose names one session for good, and only who may act as an agent may use a key that names it. */
+async function expectFreeKey(
+  { harness, principal }: GovernorContext,
+  { id, key, tenant }: SessionRecord,
+  params: JsonObject,
+): Promise<void> {
+  const naming = namingIn(params);
+  const fault = namingFault(naming);
+  if (fault !== undefined) throw new RpcError(CODE.invalidParams, fault);
+  if (naming.key === undefined) return;
+  if (await harness.store.query(sessionTables, "byKey", { key, tenant }))
+    throw new RpcError(CODE.invalidParams, `there is a session "${key}" already; take that one up`);
+  const [owner = ""] = key.split(":");
+  const { roster } = harness.policies;
+  if (!roster.find(owner)) return;
+  const asked = { principal, agent: owner, session: id, enforcement: "asked", roster } as const;
+  if (harness.identity.subjectFor(asked).agent !== owner)
+    throw new RpcError(CODE.invalidParams, `${principal.user} may not act as ${owner}, whose key that is`);
 }
 
 async function decideBegin(
@@ -193,7 +216,13 @@ export function decideAs(
   const { event_type, tool, args, signal } = one;
   const payload = { tool_name: tool, arguments: args };
   return context.judge.decide({
-    event: { event_type, session_id: session.id, agent_id: context.entry.id, depth: 0, payload },
+    event: {
+      event_type,
+      session_id: session.id,
+      agent_id: agentOf(context.entry, session),
+      depth: 0,
+      payload,
+    },
     subject: subjectIn(context, session, "performed"),
     setting: { workplace: session.served, turn: session.turn?.id },
     signal,

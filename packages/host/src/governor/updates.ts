@@ -1,6 +1,6 @@
 import { type Decided, resultDraft, UNGATED } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
-import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { payloadOf } from "./permission.ts";
@@ -62,7 +62,7 @@ function decideAfterwards(
   const event = {
     event_type: "post_action",
     session_id: session.id,
-    agent_id: context.entry.id,
+    agent_id: agentOf(context.entry, session),
     depth: 0,
     payload: payloadOf(call, context.entry),
   };

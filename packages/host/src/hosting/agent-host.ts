@@ -82,13 +82,14 @@ export interface HostedAgent {
   readonly entry: AgentEntry;
   readonly version: string;
   readonly governor: Governor;
-  readonly process: AgentProcess;
+  /** Its process; none for one that runs in this one. */
+  readonly process: AgentProcess | undefined;
   /** What it said of itself. */
   readonly initialized: JsonObject;
   /** How it takes up a session it knew before, if it can. */
   readonly takesUp: "session/resume" | "session/load" | undefined;
-  /** Ends its sessions and everything that came out of its process. */
-  stop(reason: string): Promise<StopReport>;
+  /** Ends its sessions and everything that came out of its process, and tells what the operating system says of that. */
+  stop(reason: string): Promise<StopReport | undefined>;
 }
 
 /** Starts agents as their entries say, each in a home of its own, and puts a governor in front of each. */
@@ -108,6 +109,7 @@ export class AgentHost {
   async start(id: string, start: StartOptions): Promise<HostedAgent> {
     const { catalogue, install, owner, onFault } = this.#options;
     const entry = catalogue.entry(id);
+    if (entry.builtIn) return this.#startBuiltIn(entry, start);
     const installed = await install(entry);
     const { launch, home } = await this.#prepare(entry, installed, start);
     const confinement = start.confine && this.#confinement(start.confine, home, installed);
@@ -132,6 +134,28 @@ export class AgentHost {
     });
     const takesUp = takesUpBy(initialized);
     return { entry, version: installed.version, governor, process, initialized, takesUp, stop };
+  }
+
+  async #startBuiltIn(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
+    const { harness, environment } = this.#options;
+    const { startNative } = await import("../native/start-native.ts");
+    const governor = this.#governing(entry, start);
+    const native = startNative({ harness, entry, principal: start.principal, environment, governor });
+    const stop = async (reason: string) => {
+      await native.stop(reason);
+      return undefined;
+    };
+    const initialized = await this.#hello(native.governor, start);
+    const takesUp = takesUpBy(initialized);
+    return {
+      entry,
+      version: "0.1.0",
+      governor: native.governor,
+      process: undefined,
+      initialized,
+      takesUp,
+      stop,
+    };
   }
 
   #hello(governor: Governor, { clientCapabilities = CAPABILITIES }: StartOptions): Promise<JsonObject> {
@@ -184,21 +208,28 @@ export class AgentHost {
   }
 
   #govern(entry: AgentEntry, launch: AgentLaunch, process: AgentProcess, start: StartOptions): Governor {
-    const { harness, gateway, redact, preparationFor, onFault } = this.#options;
     return new Governor({
-      harness,
+      ...this.#governing(entry, start),
+      harness: this.#options.harness,
       entry,
       launch,
       channel: processChannel(process),
       principal: start.principal,
       enforcement: start.confine ? "confined" : entry.enforcement.level,
+    });
+  }
+
+  /** What governing has in common for all agents. */
+  #governing(entry: AgentEntry, start: StartOptions) {
+    const { gateway, redact, preparationFor, onFault } = this.#options;
+    return {
       from: start.from,
       clients: start.clients,
       redact,
       servers: gateway,
       preparation: preparationFor?.(start.principal.tenant),
       showReplays: start.showReplays ?? true,
-      onFault: (reason) => onFault?.(entry.id, reason),
-    });
+      onFault: (reason: string) => onFault?.(entry.id, reason),
+    };
   }
 }

@@ -21,7 +21,7 @@ export async function recordInterruption(
   const { identity, ledger, policies } = harness;
   const subject = identity.subjectFor({
     principal,
-    agent: record.agent,
+    agent: record.acts_as ?? record.agent,
     session: record.id,
     sessionKey: record.key,
     enforcement: "asked",

@@ -17,13 +17,14 @@ const module: TablesModule = {
     );
     const get = database.prepare("SELECT body FROM sessions WHERE id = ? AND tenant = ?");
     const byKey = database.prepare(
-      "SELECT body FROM sessions WHERE tenant = ? AND key = ? AND state <> 'closed' ORDER BY last_activity DESC LIMIT 1",
+      "SELECT body FROM sessions WHERE tenant = ? AND key = ? ORDER BY last_activity DESC LIMIT 1",
     );
     const list = database.prepare(
       `SELECT body FROM sessions
        WHERE tenant = @tenant AND (@agent IS NULL OR agent = @agent) AND (@state IS NULL OR state = @state)
          AND (@principal IS NULL OR principal = @principal) AND (@cwd IS NULL OR body ->> '$.cwd' = @cwd)
          AND (@open = 0 OR body ->> '$.ended' IS NULL)
+         AND (@mode IS NULL OR body ->> '$.mode' = @mode) AND (@before IS NULL OR last_activity < @before)
          AND (@after IS NULL OR (last_activity, id) < (SELECT last_activity, id FROM sessions WHERE id = @after AND tenant = @tenant))
        ORDER BY last_activity DESC, id DESC LIMIT @limit`,
     );
@@ -38,7 +39,8 @@ const module: TablesModule = {
         get: ({ id, tenant }: { id: string; tenant: string }) => recordIn(get.get(id, tenant)),
         byKey: ({ key, tenant }: { key: string; tenant: string }) => recordIn(byKey.get(tenant, key)),
         list({ open = false, ...range }: SessionRange) {
-          const all = { agent: null, state: null, principal: null, cwd: null, after: null };
+          const narrowed = { mode: null, before: null };
+          const all = { agent: null, state: null, principal: null, cwd: null, after: null, ...narrowed };
           return list.all({ ...all, ...defined(range), open: Number(open) }).map(recordIn);
         },
       },

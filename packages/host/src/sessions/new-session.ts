@@ -10,6 +10,10 @@ export interface NewSession {
   readonly peer: string;
   readonly created: Date;
   readonly cwd: string;
+  /** The key that whoever begins it chose, in place of one made from agent, channel and peer. */
+  readonly key?: string | undefined;
+  /** The agent of the roster as which it acts, where that is another than the one behind it. */
+  readonly acts_as?: string | undefined;
 }
 
 /** A session before its agent has heard of it. Its id follows from who it is with, its key and when it was begun. */
@@ -20,13 +24,15 @@ export function newSessionRecord({
   peer,
   created,
   cwd,
+  acts_as,
+  key = `${acts_as ?? agent}:${channel}:${peer}`,
 }: NewSession): SessionRecord {
-  const key = `${agent}:${channel}:${peer}`;
   const created_at = created.toISOString();
   return {
-    id: blake3Hex(`${agent}:${key}:${created_at}`),
+    id: blake3Hex(`${acts_as ?? agent}:${key}:${created_at}`),
     key,
     agent,
+    ...(acts_as !== undefined && { acts_as }),
     tenant: principal.tenant,
     user: principal.user,
     principal: principal.id,

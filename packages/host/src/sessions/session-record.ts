@@ -22,6 +22,8 @@ export interface SessionRecord {
   /** `<agent>:<channel>:<peer>` */
   readonly key: string;
   readonly agent: string;
+  /** The agent of the roster as which it acts, where that is another than the one behind it. */
+  readonly acts_as?: string | undefined;
   readonly tenant: string;
   readonly user: string;
   /** The id of the principal that began it. */

@@ -1,5 +1,5 @@
 import type { Tables } from "@reins/store";
-import type { SessionRecord, SessionState } from "./session-record.ts";
+import type { SessionMode, SessionRecord, SessionState } from "./session-record.ts";
 
 /** Which sessions. */
 export interface SessionRange {
@@ -12,6 +12,9 @@ export interface SessionRange {
   readonly cwd?: string | undefined;
   /** Only those that have not ended. */
   readonly open?: boolean | undefined;
+  readonly mode?: SessionMode | undefined;
+  /** Only those that were last active before a time, RFC 3339. */
+  readonly before?: string | undefined;
   /** The id of the last one of the page before. */
   readonly after?: string | undefined;
   readonly limit: number;
@@ -26,7 +29,7 @@ export type SessionChanges = {
 /** What is asked about them. */
 export type SessionQueries = {
   get(args: { id: string; tenant: string }): SessionRecord | undefined;
-  /** The newest session of a key that is not closed. */
+  /** The newest session of a key, also one that has ended. */
   byKey(args: { key: string; tenant: string }): SessionRecord | undefined;
   /** The most recently active first. */
   list(args: SessionRange): SessionRecord[];

@@ -16,14 +16,6 @@ export function expectHeader(request: Headed, name: string): string {
   throw new Refusal("invalid", `the header ${name} is needed`);
 }
 
-/** The id of the last event that a reader saw, if it says so. */
-export function lastEventIn(request: Headed): number | undefined {
-  const given = headerIn(request, "last-event-id");
-  if (given === undefined) return undefined;
-  if (/^\d{1,15}$/.test(given)) return Number(given);
-  throw new Refusal("invalid", "Last-Event-ID is the number of an event that was seen");
-}
-
 /** Whether whoever asks would rather have the answer on the stream. */
 export function prefersLater(request: Headed): boolean {
   const preferences = (headerIn(request, "prefer") ?? "").toLowerCase().split(",");

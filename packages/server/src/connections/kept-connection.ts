@@ -2,8 +2,8 @@ import type { Clock } from "@reins/ahp";
 import type { Connection, Cursor, Feed, Gap, Hub, JsonObject, Outlet, RequestId } from "@reins/host";
 import { change, type Store } from "@reins/store";
 import type { Principal } from "@reins/supervisor";
-import type { HostCode } from "./host-code.ts";
 import type { ConnectionRecord } from "./connection-record.ts";
+import type { HostCode } from "./host-code.ts";
 import { connectionTables } from "./tables.ts";
 import { unansweredAfter } from "./unanswered.ts";
 
@@ -104,11 +104,15 @@ export class KeptConnection {
   /** Answers a request; what goes wrong is the answer. */
   async ask(id: RequestId, method: string, params: unknown): Promise<JsonObject> {
     const answer = await this.#conversation.ask(id, method, params);
+    await this.settled();
+    return answer;
+  }
+
+  /** Settles when the agent it uses and the sessions it follows are on disk; until then its client knows nothing of them. */
+  async settled(): Promise<void> {
     const { agent } = this.connection;
     if (agent !== this.#record.agent) this.#save({ agent });
-    // What it follows from now on is on disk before its client knows of it.
     await this.#saving;
-    return answer;
   }
 
   /** Takes a notification; one with which nothing can be done is passed over, because nobody can be told. */
@@ -187,8 +191,7 @@ export class KeptConnection {
       await log.written();
     } finally {
       this.#later -= 1;
-      if (this.#later === 0)
-        this.#record = { ...this.#record, quiet: await log.last(this.#record.tenant) };
+      if (this.#later === 0) this.#record = { ...this.#record, quiet: await log.last(this.#record.tenant) };
     }
   }
 

@@ -35,7 +35,9 @@ export class ServingDoor {
   /** What serves agents now. */
   async open({ store }: Harness): Promise<Serving> {
     const hosting = await this.#options.hosting().catch((error: unknown) => {
-      throw new Refusal("unavailable", error instanceof Error ? error.message : String(error), { cause: error });
+      throw new Refusal("unavailable", error instanceof Error ? error.message : String(error), {
+        cause: error,
+      });
     });
     // What was opened anew, after the disk was full for instance, is another one.
     if (this.#hosting !== hosting) {

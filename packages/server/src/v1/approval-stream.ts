@@ -1,8 +1,7 @@
-import type { IncomingMessage } from "node:http";
 import type { GovernedCall } from "../dialect/call.ts";
-import { Refusal } from "../problems/refusal.ts";
 import { Bell } from "../streams/bell.ts";
 import { type EventStream, positionText } from "../streams/event-stream.ts";
+import { lastEventIn } from "../streams/last-event.ts";
 import { ApprovalTail } from "./approval-tail.ts";
 
 /** Tells somebody of every change of their tenant's approvals: from now on, or after the last one they saw. */
@@ -11,7 +10,7 @@ export async function tellApprovals(call: GovernedCall, open: () => EventStream)
   const { id, tenant } = principal;
   const tail = ApprovalTail.of(harness);
   const newest = await harness.store.query(supervisor.approvalTables, "lastChange", null);
-  let position = Math.min(lastSeen(request) ?? newest, newest);
+  let position = Math.min(lastEventIn(request) ?? newest, newest);
   const stream = open();
   const bell = new Bell();
   const unlisten = tail.listen(tenant, () => bell.ring());
@@ -29,12 +28,4 @@ export async function tellApprovals(call: GovernedCall, open: () => EventStream)
   } finally {
     unlisten();
   }
-}
-
-/** The id of the last event that a reader saw, if it says so. */
-function lastSeen({ headers }: IncomingMessage): number | undefined {
-  const given = headers["last-event-id"];
-  if (given === undefined || given === "") return undefined;
-  if (typeof given === "string" && /^\d{1,15}$/.test(given)) return Number(given);
-  throw new Refusal("invalid", "Last-Event-ID is the number of an event that was seen");
 }

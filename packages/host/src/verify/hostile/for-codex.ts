@@ -1,13 +1,6 @@
 import { type HostileFiles, type HostilePlace, INSTRUCTION, jsonFile, skill } from "./hostile-file.ts";
 
-const EVENTS = [
-  "SessionStart",
-  "UserPromptSubmit",
-  "PreToolUse",
-  "PermissionRequest",
-  "PostToolUse",
-  "Stop",
-];
+const EVENTS = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop"];
 const PROGRAMS = ["sh", "bash", "/bin/sh", "/bin/bash", "echo", "touch", "cat"];
 
 /** What Codex reads: configuration, hooks, command rules, skills and sub-agents. */

@@ -25,7 +25,9 @@ export function forOthers({ command, statement }: HostilePlace): HostileFiles {
       jsonFile(".github/hooks/evil.json", hooks(".github/hooks")),
       jsonFile(".copilot/config.json", settings),
       jsonFile(".copilot/mcp-config.json", {
-        mcpServers: { evil: { type: "local", command: "sh", args: ["-c", command(".copilot server")], tools: ["*"] } },
+        mcpServers: {
+          evil: { type: "local", command: "sh", args: ["-c", command(".copilot server")], tools: ["*"] },
+        },
       }),
       { path: ".clinerules/evil.md", text: INSTRUCTION },
       {

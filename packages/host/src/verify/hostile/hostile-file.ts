@@ -35,10 +35,7 @@ export function hooksFor(
   command: (event: string) => string,
 ): Record<string, unknown> {
   return Object.fromEntries(
-    events.map((event) => [
-      event,
-      [{ matcher: "*", hooks: [{ type: "command", command: command(event) }] }],
-    ]),
+    events.map((event) => [event, [{ matcher: "*", hooks: [{ type: "command", command: command(event) }] }]]),
   );
 }
 

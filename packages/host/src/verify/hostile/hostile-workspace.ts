@@ -49,9 +49,14 @@ export class HostileWorkspace {
     const { workspace, userHome, traps } = folders;
     await mkdir(traps, { recursive: true });
     const place = hostile.#place();
-    const all = [forAnyAgent, forClaude, forCodex, forOpencode, forGemini, forOthers].map((files) => files(place));
+    const all = [forAnyAgent, forClaude, forCodex, forOpencode, forGemini, forOthers].map((files) =>
+      files(place),
+    );
     await put(workspace, [...gitRepository(place), ...all.flatMap((files) => files.workspace)]);
-    await put(userHome, all.flatMap((files) => files.home));
+    await put(
+      userHome,
+      all.flatMap((files) => files.home),
+    );
     return hostile;
   }
 
@@ -71,7 +76,8 @@ export class HostileWorkspace {
     return {
       workspace,
       command: (trap) => `touch '${mark(trap).replaceAll("'", `'\\''`)}'`,
-      statement: (trap) => `process.getBuiltinModule("node:fs").writeFileSync(${JSON.stringify(mark(trap))}, "");`,
+      statement: (trap) =>
+        `process.getBuiltinModule("node:fs").writeFileSync(${JSON.stringify(mark(trap))}, "");`,
     };
   }
 }

@@ -51,6 +51,6 @@ function isToken(shortest: number): (given: string) => boolean {
 
 /** Whether it is base64 of `name:password`. */
 function isNameAndPassword(given: string): boolean {
-  if (given.length < 8 || !/^[A-Za-z0-9+/_-]+=*$/.test(given)) return false;
-  return /^[\x20-\x39\x3b-\x7e]*:/.test(Buffer.from(given, "base64").toString("latin1"));
+  const encoded = /^[A-Za-z0-9+/_-]{8,}/.exec(given)?.[0] ?? "";
+  return /^[\x20-\x39\x3b-\x7e]*:/.test(Buffer.from(encoded, "base64").toString("latin1"));
 }

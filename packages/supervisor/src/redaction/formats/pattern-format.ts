@@ -22,8 +22,8 @@ export interface PatternRow {
 
 /** A beginning of so many characters is no coincidence. */
 const TELLING_BEGINNING = 5;
-/** Fewer characters of a secret say nothing, and may be shown when the text pauses there. */
-const TELLING = 6;
+/** So many characters of a secret say nothing, and may be shown when the text pauses there; so many if they are a word. */
+const TELLING = { characters: 6, word: 16 };
 
 /** The format that a row describes. */
 export function patternFormat(row: PatternRow): Format {
@@ -73,7 +73,8 @@ function follow(
 function openFrom(text: string, from: number | undefined): Reading {
   if (from === undefined) return OPEN;
   const begun = text.slice(from);
-  return { is: "open", from, hide: begun.length > TELLING && !/^[a-z_-]*$/.test(begun) ? from : undefined };
+  const most = /^[a-z_-]*$/.test(begun) ? TELLING.word : TELLING.characters;
+  return { is: "open", from, hide: begun.length > most ? from : undefined };
 }
 
 /** A rest of characters of a set, and of others between two of them. */

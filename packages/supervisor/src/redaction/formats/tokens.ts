@@ -72,7 +72,7 @@ export const TOKENS: readonly PatternRow[] = [
   ...rows("google", ["1//0"], "[A-Za-z0-9_-]{28,}"),
 
   ...rows("aws", ["AKIA", "ASIA", "ABIA", "ACCA"], "[A-Z0-9]{16,}", NOT_IN_BASE64),
-  ...rows("aws", ["AKIA", "ASIA"], "[A-Z0-9]{16}[\\s,;:|\"'/]{1,8}([A-Za-z0-9/+]{40,})", NOT_IN_BASE64),
+  ...rows("aws", ["AKIA", "ASIA"], "[A-Z0-9]{16}[\\s,;:|\"']{1,8}([A-Za-z0-9/+]{40,})", NOT_IN_BASE64),
   ...rows("aws", ["x-amz-signature="], "[a-f0-9]{40,}", { anyCase: true }),
 
   ...rows("azure", ["accountkey=", "sharedaccesskey="], "[A-Za-z0-9+/=]{20,}", { anyCase: true }),

@@ -1,6 +1,6 @@
 import { type Format, NO, OPEN, triggerOf } from "../format.ts";
 import { characters } from "../notation/character-set.ts";
-import { isSecretValue, mayBeSecretValue } from "./assignment/assigned-value.ts";
+import { isSecretValue } from "./assignment/assigned-value.ts";
 import { runOf } from "./pattern-format.ts";
 
 const LONGEST_NAME = 64;
@@ -27,7 +27,7 @@ export const userOption: Format = {
     const end = PASSWORD.endOfRun(text, from, from + LOOK);
     const value = text.slice(from, end);
     if (!final && end === text.length && value.length < LOOK)
-      return { is: "open", from, hide: mayBeSecretValue(value, SECRET, "bare") ? from : undefined };
+      return { is: "open", from, hide: value.length > 3 && !/^\d+$|^\/\//.test(value) ? from : undefined };
     if (text.charAt(end) === "[" || /^\d+$|^\/\//.test(value) || !isSecretValue(value, SECRET, "bare"))
       return NO;
     return { is: "secret", from, to: end, rest: REST };

@@ -17,6 +17,7 @@ export type SecretCase = z.infer<typeof SecretCase>;
 export interface DrawnSecret {
   /** What it says, in its surroundings. */
   readonly text: string;
+  readonly secret: string;
   /** The parts of it that nobody may see. */
   readonly hidden: readonly string[];
 }
@@ -55,8 +56,9 @@ export function ordinaryCases(): readonly z.infer<typeof OrdinaryCase>[] {
 
 /** Draws secrets of a form, each in one of its surroundings. */
 export function drawn({ secret, in: texts = SURROUNDINGS }: SecretCase): fc.Arbitrary<DrawnSecret> {
-  return fc.tuple(filled(secret), fc.constantFrom(...texts)).map(([{ text, hidden }, surroundings]) => ({
-    text: surroundings.replace("{}", () => text),
+  return fc.tuple(filled(secret), fc.constantFrom(...texts)).map(([{ secret, hidden }, surroundings]) => ({
+    text: surroundings.replace("{}", () => secret),
+    secret,
     hidden,
   }));
 }
@@ -76,16 +78,16 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /** Fills a template: `<url:20>` with characters of a kind, `<~url:20>` with such that may be seen. */
-function filled(template: string): fc.Arbitrary<DrawnSecret> {
+function filled(template: string): fc.Arbitrary<Omit<DrawnSecret, "text">> {
   const parts = template.split(/(<~?[a-z0-9]+:\d+>)/).map((part) => {
     const found = /^<(~?)([a-z0-9]+):(\d+)>$/.exec(part);
-    if (!found) return fc.constant({ text: part, hidden: [] });
+    if (!found) return fc.constant({ secret: part, hidden: [] });
     const [, seen, kind = "", size] = found;
     const isHidden = seen === "" && Number(size) >= 6;
-    return characters(kind, Number(size)).map((text) => ({ text, hidden: isHidden ? [text] : [] }));
+    return characters(kind, Number(size)).map((secret) => ({ secret, hidden: isHidden ? [secret] : [] }));
   });
   return fc.tuple(...parts).map((all) => ({
-    text: all.map(({ text }) => text).join(""),
+    secret: all.map(({ secret }) => secret).join(""),
     hidden: all.flatMap(({ hidden }) => hidden),
   }));
 }

@@ -249,7 +249,7 @@ describe("whatever is said", () => {
             .join("");
           expect(text.startsWith("Before.\n")).toBe(true);
           expect(text.endsWith("\nAfter.")).toBe(true);
-          for (const part of [...said.hidden, ...thought.hidden]) expect(text).not.toContain(part);
+          for (const one of [said, thought]) expect(text).not.toContain(one.secret);
         }
         expect(shown.flatMap(({ toolCallId }) => toolCallId ?? [])).toEqual(
           Array.from({ length: calls }, (_, call) => `t${call}`),

@@ -25,6 +25,9 @@ const TYPE = /^(?:[&*]?str|string|String|text|varchar|any|SecretStr)$/;
 /** What stands before a name whose value is the next word: `--password …`, `login ann password …`. */
 const TAKES_NEXT = /(?:^|[\s"'=(])(?:--(?:[A-Za-z0-9]+[-_])*|login\s+[\w.@-]{1,20}\s+)$/;
 
+/** What stands before the name of a user in an address, whose password is another format's. */
+const IN_ADDRESS = /:\/\/[\w.-]*$/;
+
 /** Where a value begins, and how it is written. */
 interface Beginning {
   readonly from: number;
@@ -72,7 +75,12 @@ function beginningOf(text: string, start: number, end: number): Beginning | "non
       : "none";
   }
   const signs = text.slice(sign, value);
-  if (signs.startsWith(">") || signs.startsWith("::")) return "none";
+  if (
+    signs.startsWith(">") ||
+    signs.startsWith("::") ||
+    (signs === ":" && IN_ADDRESS.test(before(text, start)))
+  )
+    return "none";
   const from = endOfBlank(text, EMPHASIS.endOfRun(text, value, value + 2));
   if (endOfEscapes(text, from) === text.length) return "open";
   if (signs.startsWith("==") && !openingAt(text, from)) return "none";

@@ -1,0 +1,276 @@
+import { describe, expect, test } from "vitest";
+import type { Message } from "../src/history/transcript.ts";
+import type { Model, ModelEvent, ModelRequest } from "../src/models/model.ts";
+import { DIALECTS, modelAt } from "./fixtures/dialect-names.ts";
+import { modelServer } from "./fixtures/model-server.ts";
+
+const user = (text: string): Message => ({ role: "user", parts: [{ type: "text", text }] });
+const TOOL = {
+  name: "read_file",
+  description: "Reads a file",
+  parameters: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
+};
+
+function requestOf(messages: readonly Message[], more: Partial<ModelRequest> = {}): ModelRequest {
+  return { system: "Be brief.", messages, tools: [TOOL], thoughtLevel: "default", ...more };
+}
+
+async function events(model: Model, request: ModelRequest, signal = new AbortController().signal) {
+  const seen: ModelEvent[] = [];
+  for await (const event of model.stream(request, signal)) seen.push(event);
+  return seen;
+}
+
+const textOf = (seen: readonly ModelEvent[], type: "text" | "thinking") =>
+  seen.flatMap((event) => (event.type === type ? [event.text] : [])).join("");
+
+describe.each(DIALECTS)("a model spoken to by %s", (dialect) => {
+  test("streams text and thoughts, calls tools, and says what it used", async () => {
+    const server = await modelServer({
+      say: [
+        { thinking: "hm" },
+        { text: "Let me look. " },
+        { call: "read_file", given: { path: "a.txt" }, id: "c1" },
+      ],
+    });
+    const seen = await events(modelAt(dialect, server.url), requestOf([user("hello")]));
+    expect(textOf(seen, "text")).toBe("Let me look. ");
+    expect(textOf(seen, "thinking")).toBe("hm");
+    expect(seen).toContainEqual({ type: "call", id: "c1", name: "read_file", arguments: '{"path":"a.txt"}' });
+    expect(seen.slice(-2)).toMatchObject([
+      { type: "usage", usage: { inputTokens: 10, outputTokens: 7, cachedReadTokens: 5 } },
+      { type: "end", stop: "tool_use" },
+    ]);
+    expect(seen.filter(({ type }) => type === "text").length).toBeGreaterThan(1);
+  });
+
+  test("is told the conversation, with every result beside its call", async () => {
+    const server = await modelServer({ say: [{ text: "Done." }] });
+    const model = modelAt(dialect, server.url);
+    const conversation: Message[] = [
+      user("read it"),
+      {
+        role: "assistant",
+        model: model.info.id,
+        parts: [
+          { type: "text", text: "Reading." },
+          { type: "call", id: "c1", name: "read_file", arguments: '{"path":"a"}', toolCallId: "t1" },
+        ],
+      },
+      { role: "tool", results: [{ call: "c1", name: "read_file", text: "contents", isError: false }] },
+      user("and now?"),
+    ];
+    await events(model, requestOf(conversation));
+    const sent = JSON.stringify(server.asked[0]?.body);
+    for (const part of ["Be brief.", "read it", "Reading.", "c1", "contents", "and now?", "Reads a file"])
+      expect(sent).toContain(part);
+    expect(server.asked[0]?.body).toMatchObject({ model: "scripted", stream: true });
+  });
+
+  test("sees images", async () => {
+    const server = await modelServer();
+    const image: Message = { role: "user", parts: [{ type: "image", data: "aGk=", mimeType: "image/png" }] };
+    await events(modelAt(dialect, server.url), requestOf([image]));
+    expect(JSON.stringify(server.asked[0]?.body)).toContain("aGk=");
+  });
+
+  test.each([
+    ["max_tokens", "max_tokens"],
+    ["refusal", "refusal"],
+    [undefined, "end"],
+  ] as const)("stops for %s as %s", async (stop, ours) => {
+    const server = await modelServer({ say: [{ text: "Well" }], ...(stop && { stop }) });
+    const seen = await events(modelAt(dialect, server.url), requestOf([user("x")]));
+    expect(seen.at(-1)).toEqual({ type: "end", stop: ours });
+  });
+
+  test.each([
+    [400, "bad_request", false],
+    [401, "unauthorized", false],
+    [404, "not_found", false],
+    [429, "rate_limited", true],
+    [500, "unavailable", true],
+    [529, "overloaded", true],
+  ] as const)("that answers %i is %s", async (status, code, isRetryable) => {
+    const server = await modelServer({
+      status,
+      message: "the script says no",
+      headers: { "retry-after": "7" },
+    });
+    await expect(events(modelAt(dialect, server.url), requestOf([user("x")]))).rejects.toMatchObject({
+      name: "ModelError",
+      code,
+      isRetryable,
+      status,
+      retryAfterMs: 7_000,
+      message: expect.stringContaining("the script says no"),
+    });
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test("that finds the conversation too long says so", async () => {
+    const server = await modelServer({
+      status: 400,
+      message: "prompt is too long: 300000 tokens; context_length_exceeded",
+    });
+    await expect(events(modelAt(dialect, server.url), requestOf([user("x")]))).rejects.toMatchObject({
+      code: "context_exceeded",
+    });
+  });
+
+  test.each([
+    ["in the middle of a text", [{ text: "Half a" }]],
+    ["in the middle of a call", [{ text: "I will. " }, { call: "read_file", given: { path: "a.txt" } }]],
+  ])("that breaks off %s makes no call, and says that it broke off", async (_, say) => {
+    const server = await modelServer({ say, stop: "cut" });
+    const seen: ModelEvent[] = [];
+    const reading = (async () => {
+      for await (const event of modelAt(dialect, server.url).stream(
+        requestOf([user("x")]),
+        new AbortController().signal,
+      ))
+        seen.push(event);
+    })();
+    await expect(reading).rejects.toMatchObject({ name: "ModelError", isRetryable: true });
+    expect(seen.filter(({ type }) => type === "call" || type === "end")).toEqual([]);
+  });
+
+  test("that cannot be reached says so", async () => {
+    await expect(
+      events(modelAt(dialect, "http://127.0.0.1:9"), requestOf([user("x")])),
+    ).rejects.toMatchObject({
+      code: "unavailable",
+      isRetryable: true,
+      message: expect.stringContaining("could not be reached"),
+    });
+  });
+
+  test("is left when nobody wants its answer any more", async () => {
+    const server = await modelServer({ silent: true });
+    const abort = new AbortController();
+    const reading = events(modelAt(dialect, server.url), requestOf([user("x")]), abort.signal);
+    await expect.poll(() => server.asked.length).toBe(1);
+    abort.abort(new Error("enough"));
+    await expect(reading).rejects.toThrow("enough");
+  });
+
+  test("does not keep arguments that never end", async () => {
+    const server = await modelServer({
+      say: [{ call: "read_file", raw: `{"path":"${"x".repeat(2 << 20)}"}` }],
+    });
+    const reading = events(modelAt(dialect, server.url), requestOf([user("x")]));
+    if (dialect === "openai") expect((await reading).at(-1)).toMatchObject({ type: "end" });
+    else await expect(reading).rejects.toMatchObject({ code: "too_long", isRetryable: false });
+  });
+});
+
+describe("Anthropic", () => {
+  const thinking = (model: string, level: ModelRequest["thoughtLevel"]) =>
+    modelServer().then(async (server) => {
+      await events(modelAt("anthropic", server.url, model), requestOf([user("x")], { thoughtLevel: level }));
+      const { thinking: given, output_config } = server.asked[0]?.body ?? {};
+      return { thinking: given, output_config };
+    });
+
+  test("is told how much to think, in the way of each family", async () => {
+    expect(await thinking("claude-sonnet-5-5", "high")).toMatchObject({
+      thinking: { type: "adaptive" },
+      output_config: { effort: "high" },
+    });
+    expect(await thinking("claude-haiku-4-5", "low")).toMatchObject({
+      thinking: { type: "enabled", budget_tokens: 2_048 },
+    });
+    expect(await thinking("claude-sonnet-5-5", "off")).toMatchObject({ thinking: { type: "disabled" } });
+    expect(await thinking("claude-sonnet-5-5", "default")).toEqual({
+      thinking: undefined,
+      output_config: undefined,
+    });
+  });
+
+  test("gets its own thoughts back as they were sealed, and nobody else's", async () => {
+    const server = await modelServer({ say: [{ thinking: "hm" }, { text: "Hi." }] });
+    const model = modelAt("anthropic", server.url);
+    const seen = await events(model, requestOf([user("x")]));
+    expect(seen).toContainEqual({ type: "thinking_end", seal: { signature: "sealed" } });
+    const thought = (by: string): Message => ({
+      role: "assistant",
+      model: by,
+      parts: [
+        { type: "thinking", text: `by ${by}`, seal: { model: by, data: { signature: `seal of ${by}` } } },
+        { type: "text", text: "Hi." },
+      ],
+    });
+    await events(
+      model,
+      requestOf([user("x"), thought(model.info.id), user("y"), thought("openai:other"), user("z")]),
+    );
+    const sent = JSON.stringify(server.asked[1]?.body);
+    expect(sent).toContain(`"signature":"seal of ${model.info.id}"`);
+    expect(sent).not.toContain("openai:other");
+  });
+
+  test("is asked to keep what does not change", async () => {
+    const server = await modelServer();
+    const turns = [
+      user("one"),
+      { role: "assistant" as const, model: "m", parts: [{ type: "text" as const, text: "1" }] },
+    ];
+    await events(modelAt("anthropic", server.url), requestOf([...turns, ...turns, user("last")]));
+    const { system, messages } = server.asked[0]?.body ?? {};
+    expect(system[0]).toMatchObject({ cache_control: { type: "ephemeral" } });
+    const marked = messages.map(
+      ({ content }: { content: { cache_control?: unknown }[] }) => content.at(-1)?.cache_control,
+    );
+    expect(marked.map(Boolean)).toEqual([false, false, true, false, true]);
+  });
+
+  test("gets the key that was given, or the token", async () => {
+    const server = await modelServer();
+    await events(modelAt("anthropic", server.url), requestOf([user("x")]));
+    expect(server.asked[0]?.headers["x-api-key"]).toBe("key");
+    const { AnthropicModel } = await import("../src/models/anthropic/anthropic-model.ts");
+    await events(
+      new AnthropicModel("m", { authToken: "token", baseUrl: server.url }),
+      requestOf([user("x")]),
+    );
+    expect(server.asked[1]?.headers.authorization).toBe("Bearer token");
+    expect(server.asked[1]?.headers["x-api-key"]).toBeUndefined();
+  });
+});
+
+describe("OpenAI", () => {
+  test("is told how much to think, and gets its sealed reasoning back", async () => {
+    const server = await modelServer({ say: [{ thinking: "hm" }, { text: "Hi." }] });
+    const model = modelAt("openai", server.url);
+    const seen = await events(model, requestOf([user("x")], { thoughtLevel: "high" }));
+    const seal = { id: "rs_1", encrypted_content: "sealed" };
+    expect(seen).toContainEqual({ type: "thinking_end", seal });
+    expect(server.asked[0]?.body).toMatchObject({
+      store: false,
+      reasoning: { effort: "high", summary: "auto" },
+      include: ["reasoning.encrypted_content"],
+    });
+    const thought: Message = {
+      role: "assistant",
+      model: model.info.id,
+      parts: [
+        { type: "thinking", text: "hm", seal: { model: model.info.id, data: seal } },
+        { type: "text", text: "Hi." },
+      ],
+    };
+    await events(model, requestOf([user("x"), thought, user("y")]));
+    expect(server.asked[1]?.body.input).toContainEqual(
+      expect.objectContaining({ type: "reasoning", encrypted_content: "sealed" }),
+    );
+    expect(server.asked[1]?.body.reasoning).toBeUndefined();
+  });
+
+  test("by Chat is told as well", async () => {
+    const server = await modelServer();
+    await events(modelAt("openai-chat", server.url), requestOf([user("x")], { thoughtLevel: "off" }));
+    expect(server.asked[0]?.body).toMatchObject({
+      reasoning_effort: "none",
+      stream_options: { include_usage: true },
+    });
+  });
+});

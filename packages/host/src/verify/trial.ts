@@ -1,0 +1,166 @@
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { redact } from "@reins/supervisor";
+import { type JsonObject, membersOf } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import type { AgentEntry } from "../agents/agent-entry.ts";
+import { AgentError } from "../agents/agent-error.ts";
+import { Catalogue } from "../agents/catalogue.ts";
+import { AgentHost, type HostedAgent, type InstalledAgent } from "../hosting/agent-host.ts";
+import { McpGateway } from "../mcp/gateway.ts";
+import { ScriptedModel } from "../model/scripted-model.ts";
+import { Owner } from "../process/owner.ts";
+import type { Network } from "../sandbox/confinement.ts";
+import { HostileWorkspace } from "./hostile/hostile-workspace.ts";
+import { TrialHome } from "./trial-home.ts";
+
+/** What a trial is made with. */
+export interface TrialOptions {
+  readonly entry: AgentEntry;
+  readonly installed: InstalledAgent;
+  /** Where PATH and language come from. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Confines the agent as it will be when it really runs, with that much of the network. */
+  readonly confine?: Network | undefined;
+  /** Where the folders of the trial are made; by default among the system's temporary ones. */
+  readonly folder?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The folders in which agents are tried. */
+export interface TrialPlaces {
+  readonly plain: string;
+  readonly hostile: HostileWorkspace;
+}
+
+/** How long an agent may take for one request. */
+const PATIENCE_MS = 90_000;
+
+/**
+ * A place to try an agent in, as it will really run, with a model that does what a script says: a governor over a home
+ * of its own, a harmless workspace and a hostile one. Nothing of it is left afterwards.
+ */
+export class Trial implements AsyncDisposable {
+  readonly home: TrialHome;
+  readonly model: ScriptedModel;
+  readonly places: TrialPlaces;
+  readonly #options: TrialOptions;
+  readonly #base: string;
+  readonly #gateway: McpGateway;
+  readonly #host: AgentHost;
+  #agent: HostedAgent | undefined;
+
+  private constructor(
+    options: TrialOptions,
+    parts: { base: string; home: TrialHome; model: ScriptedModel; gateway: McpGateway; places: TrialPlaces },
+  ) {
+    this.#options = options;
+    this.#base = parts.base;
+    this.home = parts.home;
+    this.model = parts.model;
+    this.places = parts.places;
+    this.#gateway = parts.gateway;
+    const { entry, installed, environment } = options;
+    const { hostile } = parts.places;
+    this.#host = new AgentHost({
+      harness: parts.home.harness,
+      catalogue: Catalogue.load([entry]),
+      owner: new Owner(parts.home.harness.home),
+      gateway: parts.gateway,
+      install: async () => installed,
+      redact,
+      environment: { ...environment, ...hostile.environment },
+      userHome: hostile.folders.userHome,
+      modelFor: () => parts.model.endpoint,
+    });
+  }
+
+  /** Makes the folders and opens everything in them. */
+  static async open(options: TrialOptions): Promise<Trial> {
+    const base = await realpath(await mkdtemp(join(options.folder ?? tmpdir(), "reins-trial-")));
+    const opened: (() => Promise<void>)[] = [() => rm(base, { recursive: true, force: true })];
+    try {
+      const plain = join(base, "plain");
+      await mkdir(plain);
+      const folders = {
+        workspace: join(base, "hostile"),
+        userHome: join(base, "user"),
+        traps: join(base, "traps"),
+      };
+      const hostile = await HostileWorkspace.plant(folders);
+      const home = await TrialHome.open(join(base, "home"), folders.userHome);
+      opened.unshift(() => home.close());
+      const script = () => ({ kind: "reply" as const, parts: [], stop: "end" as const });
+      const model = await ScriptedModel.listen({ script, wordings: [options.entry.wordings] });
+      opened.unshift(() => model.close());
+      const gateway = await McpGateway.open();
+      return new Trial(options, { base, home, model, gateway, places: { plain, hostile } });
+    } catch (error) {
+      for (const close of opened) await close();
+      throw error;
+    }
+  }
+
+  /** Starts the agent; one that runs already is ended first. */
+  async start(): Promise<HostedAgent> {
+    await this.stop();
+    const { entry, confine, signal } = this.#options;
+    signal?.throwIfAborted();
+    const { plain, hostile } = this.places;
+    const { workspace, traps } = hostile.folders;
+    this.#agent = await this.#host.start(entry.id, {
+      principal: this.home.harness.identity.local(),
+      from: "trial",
+      clients: () => ({ notify: () => undefined, request: refused }),
+      ...(confine !== undefined && { confine: { roots: [plain, workspace, traps], network: confine } }),
+    });
+    return this.#agent;
+  }
+
+  /** Asks the running agent, as a client would. */
+  async request(method: string, params: JsonObject): Promise<JsonObject> {
+    const agent = this.#agent;
+    if (!agent) throw new Error("the agent of the trial does not run");
+    const { entry, signal } = this.#options;
+    const late = AbortSignal.timeout(PATIENCE_MS);
+    const waiting = signal ? AbortSignal.any([signal, late]) : late;
+    const given = agent.governor.request(method, params, { signal: waiting });
+    const answer = await Promise.race([given, aborted(waiting)]).catch((error: unknown) => {
+      // Whatever the agent says to being called off comes too late.
+      given.catch(() => undefined);
+      if (signal?.aborted) throw new AgentError("cancelled", "The trial was called off.", { cause: error });
+      if (!late.aborted) throw error;
+      const message = `${entry.name} did not answer ${method} within ${PATIENCE_MS / 1_000} s.`;
+      throw new AgentError("probe_failed", message, { cause: error });
+    });
+    return membersOf(answer);
+  }
+
+  /** Ends the agent and everything that came out of it. */
+  async stop(): Promise<void> {
+    const agent = this.#agent;
+    this.#agent = undefined;
+    await agent?.stop("the trial is over");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await this.#gateway.close();
+    await this.model.close();
+    await this.home.close();
+    await rm(this.#base, { recursive: true, force: true });
+  }
+}
+
+/** Nobody sits in front of a trial. */
+async function refused(method: string): Promise<never> {
+  throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

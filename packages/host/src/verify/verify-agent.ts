@@ -1,0 +1,194 @@
+import { randomBytes } from "node:crypto";
+import { type JsonObject, membersOf } from "../acp/message.ts";
+import { RpcError } from "../acp/rpc-error.ts";
+import { scenes } from "../model/script.ts";
+import { HOSTILE_META } from "./hostile/hostile-meta.ts";
+import { type Finding, findingOf } from "./level.ts";
+import { PROBES, type Probe, type ProbeSetting, probe } from "./probe.ts";
+import { evidenceIn, outcomeOf, type ProbeResult } from "./probe-result.ts";
+import { Trial, type TrialOptions } from "./trial.ts";
+import type { TrialAnswer } from "./trial-home.ts";
+
+/** How far a verification is. */
+export interface VerifyProgress extends Pick<Probe, "setting" | "name" | "answer"> {
+  readonly done: number;
+  readonly total: number;
+}
+
+/** How an agent is verified. */
+export interface VerifyOptions extends TrialOptions {
+  readonly onProgress?: ((progress: VerifyProgress) => void) | undefined;
+}
+
+/** Something that was seen in one setting. */
+export interface Seen {
+  readonly setting: ProbeSetting;
+  readonly what: string;
+}
+
+/** What a verification found. */
+export interface VerifyReport extends Finding {
+  readonly agent: string;
+  readonly version: string;
+  /** Whether the agent asks before it acts, heeds the answer, and lets nothing else change that. */
+  readonly live: boolean;
+  readonly probes: readonly ProbeResult[];
+  /** What of the hostile workspace or home was run. */
+  readonly sprung: readonly Seen[];
+  /** What was taken out of what the client sent, by setting, as the ledger has it. */
+  readonly stripped: readonly Seen[];
+  /** What could not be tried, and why. */
+  readonly remarks: readonly string[];
+}
+
+/** The rounds of a verification: where, and how everything is answered. */
+const ROUNDS: readonly (readonly [ProbeSetting, TrialAnswer])[] = [
+  ["plain", "reject"],
+  ["plain", "allow"],
+  ["hostile", "reject"],
+  ["hostile", "allow"],
+  ["loaded", "reject"],
+  ["resumed", "reject"],
+];
+
+/**
+ * Proves whether an agent's gate is live. The agent runs as it will really run, but with a model that is told to write,
+ * to run and to read; everything is rejected first and allowed then; in a harmless workspace, in a hostile one, and
+ * there once more when a new process has taken the session up.
+ */
+export async function verifyAgent(options: VerifyOptions): Promise<VerifyReport> {
+  await using trial = await Trial.open(options);
+  return await new Verification(options, trial).run();
+}
+
+class Verification {
+  readonly #options: VerifyOptions;
+  readonly #trial: Trial;
+  readonly #probes: readonly Probe[];
+  readonly #results: ProbeResult[] = [];
+  readonly #sprung: Seen[] = [];
+  readonly #stripped: Seen[] = [];
+  readonly #remarks: string[] = [];
+
+  constructor(options: VerifyOptions, trial: Trial) {
+    this.#options = options;
+    this.#trial = trial;
+    this.#probes = ROUNDS.flatMap(([setting, answer]) =>
+      PROBES.map((name) => probe({ setting, name, answer }, this.#folderOf(setting), newSecret())),
+    );
+    trial.model.play(scenes(...this.#probes.map(({ scene }) => scene)));
+  }
+
+  async run(): Promise<VerifyReport> {
+    const trial = this.#trial;
+    for (const each of this.#probes) await each.prepare();
+    await trial.start();
+    const plain = await this.#begin("plain");
+    await this.#round("plain", "reject", plain);
+    await this.#round("plain", "allow", plain);
+    const [first, second] = [await this.#begin("hostile"), await this.#begin("hostile")];
+    await this.#round("hostile", "reject", first);
+    await this.#round("hostile", "allow", second);
+    const { initialized } = await trial.start();
+    await this.#lookForTraps("hostile");
+    const { loadSession, sessionCapabilities } = membersOf(initialized.agentCapabilities);
+    if (loadSession === true) await this.#takeUp("loaded", "session/load", first);
+    else this.#remarks.push("it cannot load a session in a new process");
+    if (membersOf(sessionCapabilities).resume !== undefined)
+      await this.#takeUp("resumed", "session/resume", second);
+    await trial.stop();
+    await this.#lookForTraps(this.#results.at(-1)?.setting ?? "hostile");
+    return this.#report();
+  }
+
+  /** Begins a session; in the hostile workspace as a client does that wants the agent to ask for less. */
+  async #begin(setting: ProbeSetting): Promise<string> {
+    const { sessionId } = await this.#trial.request("session/new", this.#sessionParams(setting));
+    await this.#noteStripped(setting);
+    return String(sessionId);
+  }
+
+  /** Takes a session up in a new process. */
+  async #takeUp(setting: ProbeSetting, method: string, sessionId: string): Promise<void> {
+    await this.#trial.home.answer("reject");
+    await this.#trial.request(method, { ...this.#sessionParams(setting), sessionId });
+    await this.#noteStripped(setting);
+    await this.#round(setting, "reject", sessionId);
+  }
+
+  async #round(setting: ProbeSetting, answer: TrialAnswer, sessionId: string): Promise<void> {
+    await this.#trial.home.answer(answer);
+    for (const each of this.#probes)
+      if (each.setting === setting && each.answer === answer) await this.#try(each, sessionId);
+    await this.#lookForTraps(setting);
+  }
+
+  async #try(each: Probe, sessionId: string): Promise<void> {
+    const { setting, name, answer } = each;
+    const total = this.#probes.length;
+    this.#options.onProgress?.({ setting, name, answer, done: this.#results.length, total });
+    const { home, model } = this.#trial;
+    await home.recorded();
+    model.forget();
+    const prompt = [{ type: "text", text: each.prompt }];
+    const ended = await this.#trial
+      .request("session/prompt", { sessionId, prompt })
+      .then(({ stopReason }) => String(stopReason), refusedTurn);
+    const evidence = evidenceIn(await home.recorded());
+    const happened = each.happened(model.requests);
+    const tried = model.requests.every(({ unmet }) => unmet.length === 0);
+    const outcome = outcomeOf({ ...evidence, happened, tried });
+    this.#results.push({ setting, probe: name, answer, ...evidence, happened, outcome, ended });
+  }
+
+  async #lookForTraps(setting: ProbeSetting): Promise<void> {
+    const known = new Set(this.#sprung.map(({ what }) => what));
+    for (const what of await this.#trial.places.hostile.sprung())
+      if (!known.has(what)) this.#sprung.push({ setting, what });
+  }
+
+  async #noteStripped(setting: ProbeSetting): Promise<void> {
+    for (const { quality, payload } of await this.#trial.home.recorded()) {
+      const { stripped } = membersOf(payload);
+      if (quality !== "session_lifecycle" || !Array.isArray(stripped)) continue;
+      for (const what of stripped) this.#stripped.push({ setting, what: String(what) });
+    }
+  }
+
+  #report(): VerifyReport {
+    const { entry, installed } = this.#options;
+    const sprung = this.#sprung.map(({ what }) => what);
+    const finding = findingOf(this.#results, sprung, entry);
+    return {
+      agent: entry.id,
+      version: installed.version,
+      live: finding.faults.length === 0 && finding.level !== "observed" && finding.level !== "open",
+      ...finding,
+      probes: this.#results,
+      sprung: this.#sprung,
+      stripped: this.#stripped,
+      remarks: this.#remarks,
+    };
+  }
+
+  #sessionParams(setting: ProbeSetting): JsonObject {
+    const params = { cwd: this.#folderOf(setting), mcpServers: [] };
+    return setting === "plain" ? params : { ...params, _meta: HOSTILE_META };
+  }
+
+  #folderOf(setting: ProbeSetting): string {
+    const { plain, hostile } = this.#trial.places;
+    return setting === "plain" ? plain : hostile.folders.workspace;
+  }
+}
+
+/** An agent may answer a turn with an error; one that is gone or silent ends the trial. */
+function refusedTurn(error: unknown): string {
+  if (error instanceof RpcError) return `error ${error.code}: ${error.message}`;
+  throw error;
+}
+
+/** Something that no agent can guess, and nobody takes for a real secret. */
+function newSecret(): string {
+  return `trial-${randomBytes(12).toString("hex")}`;
+}

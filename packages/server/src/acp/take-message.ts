@@ -1,0 +1,136 @@
+import type { Clock } from "@reins/ahp";
+import { ACP_CONNECTION, ACP_SESSION, type acpOperations } from "@reins/api";
+import type { JsonObject, RequestId } from "@reins/host";
+import type { Harness } from "@reins/supervisor";
+import { agentRefusal } from "../connections/agent-refusal.ts";
+import { type AgentPatience, deadlineOf } from "../connections/deadline.ts";
+import { headerIn } from "../connections/headers.ts";
+import type { KeptConnection } from "../connections/kept-connection.ts";
+import type { Serving } from "../connections/serving.ts";
+import type { HeldAnswer, HeldCall } from "../dialect/call.ts";
+import type { GatewayLimits } from "../limits.ts";
+import type { Log } from "../log.ts";
+import { Refusal } from "../problems/refusal.ts";
+
+/** How `/acp` is served. */
+export interface AcpSettings {
+  readonly harness: () => Promise<Harness>;
+  readonly clock: Clock;
+  readonly patience: AgentPatience;
+  /** The agent of a connection that names none. */
+  readonly defaultAgent?: string | undefined;
+  readonly limits: GatewayLimits;
+  readonly log: Log;
+}
+
+type AcpCall = HeldCall<typeof acpOperations.postAcp>;
+
+const ACCEPTED: HeldAnswer = { status: 202 };
+
+/** The methods that belong to a session, and so to its stream. */
+const OF_SESSIONS: ReadonlySet<string> = new Set(
+  [
+    ...["cancel", "close", "delete", "fork", "load", "prompt", "resume"],
+    ...["set_config_option", "set_mode", "set_model"],
+  ].map((name) => `session/${name}`),
+);
+
+/** Takes one message of a client. The first initializes; all others are taken, and answered on a stream. */
+export async function takeMessage(
+  call: AcpCall,
+  serving: Serving,
+  settings: AcpSettings,
+): Promise<HeldAnswer> {
+  const { membersOf, sort } = serving.host;
+  const sorted = sort(call.body);
+  const id = headerIn(call.request, ACP_CONNECTION);
+  if (sorted.kind === "malformed") throw new Refusal("invalid", sorted.reason);
+  if (sorted.kind === "request" && sorted.method === "initialize") {
+    if (id !== undefined) throw new Refusal("invalid", "this connection is initialized already");
+    return initialize(call, serving, settings, { id: sorted.id, params: membersOf(sorted.params) });
+  }
+  if (id === undefined)
+    throw new Refusal("invalid", `the first message is initialize; any other needs ${ACP_CONNECTION}`);
+  const kept = await serving.connections.find("acp", id, call.principal);
+  switch (sorted.kind) {
+    case "request": {
+      const params = membersOf(sorted.params);
+      const session = sessionOf(call, sorted.method, params);
+      const answering = kept.ask(sorted.id, sorted.method, params);
+      // What a session is told when it is loaded comes on its own stream, and the answer on the connection's.
+      await kept.later(
+        sorted.id,
+        sorted.method,
+        answering,
+        sorted.method === "session/load" ? undefined : session,
+      );
+      return ACCEPTED;
+    }
+    case "notification":
+      sessionOf(call, sorted.method, membersOf(sorted.params));
+      await kept.notify(sorted.method, sorted.params);
+      return ACCEPTED;
+    case "result":
+      expectSessionOf(call, serving, kept, sorted.id);
+      // One that comes late was told so: a client of this draft gives up its connection when an answer is refused.
+      kept.connection.answer(sorted.id, sorted.result);
+      return ACCEPTED;
+    case "error":
+      expectSessionOf(call, serving, kept, sorted.id);
+      kept.connection.fail(sorted.id, sorted.error);
+      return ACCEPTED;
+  }
+}
+
+/** Makes a connection, which its client is told only when the agent is there. */
+async function initialize(
+  call: AcpCall,
+  { connections, hosting, host }: Serving,
+  { clock, patience, defaultAgent }: AcpSettings,
+  { id, params }: { readonly id: RequestId; readonly params: JsonObject },
+): Promise<HeldAnswer> {
+  if (id === null) throw new Refusal("invalid", "initialize is a request and has an id");
+  const agent = host.agentIn(params) ?? call.query.agent ?? defaultAgent;
+  if (agent === undefined)
+    throw new Refusal("invalid", "name an agent: in params._meta.reins.agent, or as ?agent=");
+  const kept = await connections.open("acp", call.principal, agent);
+  const method = "initialize";
+  const deadline = deadlineOf({ method, session: undefined }, { hub: hosting.hub, clock, patience });
+  try {
+    hosting.catalogue.entry(agent);
+    const { signal } = new AbortController();
+    const result = await Promise.race([kept.connection.request(method, params, signal), deadline.passed]);
+    if (result === "late") throw new Refusal("gateway_timeout", "the agent has not answered");
+    await kept.settled();
+    call.header(ACP_CONNECTION, kept.connection.id);
+    return { status: 200, text: JSON.stringify({ jsonrpc: "2.0", id, result }) };
+  } catch (error) {
+    await connections.close("acp", kept.connection.id, call.principal);
+    throw agentRefusal(error);
+  } finally {
+    deadline.callOff();
+  }
+}
+
+/** The session that a message belongs to. Its header says the same, so that what stands between can route by it. */
+function sessionOf({ request }: AcpCall, method: string, { sessionId }: JsonObject): string | undefined {
+  const named = headerIn(request, ACP_SESSION);
+  if (named === undefined && (OF_SESSIONS.has(method) || sessionId !== undefined))
+    throw new Refusal("invalid", `${method} needs the header ${ACP_SESSION}`);
+  if (named !== undefined && sessionId !== undefined && named !== sessionId)
+    throw new Refusal("invalid", `the header ${ACP_SESSION} names another session than the message`);
+  return named;
+}
+
+/** An answer to a question of a session names it too. */
+function expectSessionOf(
+  { request }: AcpCall,
+  { hosting, host }: Serving,
+  _kept: KeptConnection,
+  id: RequestId,
+): void {
+  const key = host.questionIn(id);
+  const asking = key === undefined ? undefined : hosting.hub.asking(key);
+  if (asking && headerIn(request, ACP_SESSION) !== asking.session)
+    throw new Refusal("invalid", `the header ${ACP_SESSION} has to name the session that asked`);
+}

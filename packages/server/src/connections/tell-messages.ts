@@ -1,0 +1,70 @@
+import type { Outlet } from "@reins/host";
+import type { GovernedCall } from "../dialect/call.ts";
+import { Refusal } from "../problems/refusal.ts";
+import type { EventStream } from "../streams/event-stream.ts";
+import { lastEventIn } from "../streams/last-event.ts";
+import type { Frame } from "./frames.ts";
+import type { KeptConnection } from "./kept-connection.ts";
+
+/** What of a connection is told on a stream, and how. */
+export interface Telling {
+  readonly kept: KeptConnection;
+  /** The only session whose messages are told. */
+  readonly session?: string | undefined;
+  /** Whether a reader that names no last event goes on where the stream before ended. */
+  readonly continues: boolean;
+  readonly frame: Frame;
+}
+
+/** Tells the messages of a connection to one reader, until it has gone. */
+export async function tellMessages(
+  call: GovernedCall,
+  open: () => EventStream,
+  { kept, session, continues, frame }: Telling,
+): Promise<void> {
+  const seen = lastEventIn(call.request);
+  let stream: EventStream | undefined;
+  let isOver = false;
+  const release = kept.claim(session, () => {
+    isOver = true;
+    stream?.end();
+  });
+  if (!release) throw new Refusal("conflict", "somebody reads this stream already; end that first");
+  try {
+    const beginning = await kept.beginning(seen, { session, continues });
+    const opened = open();
+    stream = opened;
+    if (isOver) return;
+    const outlet: Outlet = {
+      send: (message, order) => opened.push(frame(message, order)),
+      failed: () => opened.end(),
+    };
+    const feed = kept.follow(outlet, beginning, session);
+    opened.onBeat(() => void attend(call, kept, opened));
+    try {
+      await over(opened);
+    } finally {
+      kept.unfollow(feed, session);
+    }
+  } finally {
+    release();
+  }
+}
+
+/** Notes that the reader is there; one whose token was revoked is told nothing more. */
+async function attend(
+  { harness, principal }: GovernedCall,
+  kept: KeptConnection,
+  stream: EventStream,
+): Promise<void> {
+  const now = await harness.identity.current(principal).catch(() => undefined);
+  if (now?.tenant === principal.tenant) kept.seen(now);
+  else stream.end();
+}
+
+function over({ closed }: EventStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (closed.aborted) resolve();
+    else closed.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -83,7 +83,7 @@ describe("reins policy backtest", () => {
     expect(stdout).toMatch(/ {2}allowed +6 → 5\n/);
     expect(stdout).toContain('Looser\n  2 x deploy by native: ask by "question" → allowed by "question"\n');
     expect(stdout).toContain('  1 x bash by native: blocked by "never" → ask by "never"\n');
-    expect(stdout).toMatch(/ {8}[0-9a-f]{12} {2}rm -r build; destroys build\n/);
+    expect(stdout).toMatch(/ {8}[0-9a-f]{12} {2}rm -r build; destroys build and below\n/);
     expect(stdout).toContain('Stricter\n  3 x read_file by native: allowed by "work" → blocked by no rule\n');
     expect(stdout).toMatch(/ {8}[0-9a-f]{12} {2}reads a\.txt\n/);
     for (const line of stdout.split("\n").slice(1)) expect(line.length).toBeLessThanOrEqual(80);

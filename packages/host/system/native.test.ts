@@ -1,6 +1,5 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { redact } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type JsonObject, membersOf } from "../src/acp/message.ts";
 import { Hosting } from "../src/hosting/hosting.ts";
@@ -13,7 +12,6 @@ async function native(person: (params: JsonObject) => string = () => "reject_onc
   const hosting = await Hosting.open({
     harness: home.harness,
     install: () => Promise.reject(new Error("nothing is installed")),
-    redact,
     environment: {},
   });
   onTestFinished(() => hosting.close());

@@ -129,7 +129,7 @@ describe("a turn", () => {
     });
     expect(prompt).toHaveLength(4);
     const [first, second] = textsOf(prompt);
-    expect(prompt[0]).toEqual({ type: "text", text: first });
+    expect(prompt[0]).toEqual({ type: "text", text: first, annotations: { audience: ["assistant"] } });
     expect(first).toContain('BOUNDARY message 1\nfrom: "ada"');
     expect(first).toContain("> the build is red");
     expect(second).toMatch(/^# Constitution\n/);

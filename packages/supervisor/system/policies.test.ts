@@ -22,14 +22,19 @@ async function newHome() {
     const store = await openSqlite({ path, tables: [ledgerTables, ...harnessTables] });
     const signers = new KeyRing(new KeyFolder(join(home, "keys")));
     const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/test" });
-    const keeper = await PolicyKeeper.open({ home, ledger, everyMs: 60_000, tenants: async () => tenants });
+    const faults: string[] = [];
+    const keeper = await PolicyKeeper.open({
+      ...{ home, ledger, everyMs: 60_000, tenants: async () => tenants },
+      onChange: ({ fault }) => fault !== undefined && faults.push(fault),
+      onError: (error) => faults.push(String(error)),
+    });
     const stop = async () => {
       keeper.close();
       await store.close();
     };
     onTestFinished(stop);
     const changes = async () => (await ledger.read({ tag: "constitution" })).length;
-    return { keeper, stop, changes };
+    return { keeper, stop, changes, faults };
   };
   return { home, write, start };
 }
@@ -96,4 +101,42 @@ test("a tenant that comes to be while a looser constitution waits lives under th
   tenants.push("acme");
   await keeper.refresh();
   expect([verdictOf(keeper), verdictOf(keeper, "acme")]).toEqual(["ask", "ask"]);
+});
+
+describe("files that cannot be read", () => {
+  test("leave the policy as it was, are told of once, and count again when they can be", async () => {
+    const { home, write, start } = await newHome();
+    await write(ASK);
+    const { keeper, faults } = await start();
+    const rules = join(home, "constitution.yaml");
+    await rm(rules);
+    await mkdir(rules);
+    for (let looks = 0; looks < 3; looks += 1) await keeper.refresh();
+    expect(verdictOf(keeper)).toBe("ask");
+    expect(faults).toEqual([expect.stringMatching(/^it could not be read: EISDIR/)]);
+    await rm(rules, { recursive: true });
+    await write(BLOCK);
+    await keeper.refresh();
+    expect(verdictOf(keeper)).toBe("blocked");
+    expect(keeper.status("default")?.fault).toBeUndefined();
+  });
+
+  test("are told of as a roster, too, which then vouches for nobody", async () => {
+    const { home, write, start } = await newHome();
+    await write(ASK);
+    const roster = join(home, "agent-roster.jsonl");
+    const line = '{"session_id":"reed","state":"live"}\n';
+    await writeFile(roster, line);
+    const { keeper, faults } = await start();
+    expect(keeper.roster.trustOf("reed")).toBe("registered");
+    await rm(roster);
+    await mkdir(roster);
+    for (let looks = 0; looks < 3; looks += 1) await keeper.refresh();
+    expect(keeper.roster.trustOf("reed")).toBe("unknown");
+    expect(faults).toEqual([expect.stringContaining("EISDIR")]);
+    await rm(roster, { recursive: true });
+    await writeFile(roster, line);
+    await keeper.refresh();
+    expect(keeper.roster.trustOf("reed")).toBe("registered");
+  });
 });

@@ -43,11 +43,12 @@ export async function compactIfFull(turn: Turn): Promise<void> {
 }
 
 /**
- * Puts the older part of a conversation into a summary, and says so. Whether there was anything to put away.
+ * Puts the older part of a conversation into a summary, and says so. Whether there was anything to put away. At least
+ * half of it goes: who says that it is too long may have less room than is known.
  */
 export async function compact(turn: Turn): Promise<boolean> {
-  const { entries, emit, keep, newId, told } = turn.setting;
-  const covers = cutFor(entries, KEPT * roomFor(turn.setting.model.info));
+  const { entries, emit, keep, newId, told, model } = turn.setting;
+  const covers = cutFor(entries, Math.min(KEPT * roomFor(model.info), sumOf(turn.messages) / 2));
   if (covers === undefined) return false;
   const id = `compaction_${newId()}`;
   await emit({ type: "compaction", id, status: "in_progress" });

@@ -1,3 +1,4 @@
+import { isObject } from "../acp/message.ts";
 import { ModelError, type ModelErrorCode } from "./model-error.ts";
 
 const BY_STATUS: Readonly<Record<number, ModelErrorCode | undefined>> = {
@@ -30,7 +31,10 @@ const MAX_MESSAGE = 500;
 export function modelErrorOf(cause: unknown, model: string): ModelError {
   if (cause instanceof ModelError) return cause;
   const { status, headers, type, error } = fieldsOf(cause);
-  const said = (cause instanceof Error ? cause.message : String(cause)).slice(0, MAX_MESSAGE);
+  const said = (messageIn(error) ?? (cause instanceof Error ? cause.message : String(cause))).slice(
+    0,
+    MAX_MESSAGE,
+  );
   const code = codeOf(status, `${said} ${JSON.stringify(error ?? "")}`, type);
   const advice = ADVICE[code];
   const where = status === undefined ? "could not be reached" : `answered ${status}`;
@@ -40,6 +44,12 @@ export function modelErrorOf(cause: unknown, model: string): ModelError {
     retryAfterMs: retryAfter(headers),
     limit: code === "rate_limited" ? (/token/i.test(said) ? "tokens" : "requests") : undefined,
   });
+}
+
+/** The message in the body of an answer, however deep it lies there. */
+function messageIn(body: unknown): string | undefined {
+  if (!isObject(body)) return undefined;
+  return messageIn(body.error) ?? (typeof body.message === "string" ? body.message : undefined);
 }
 
 interface ApiFields {

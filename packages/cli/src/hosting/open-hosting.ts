@@ -1,6 +1,5 @@
 import { homedir } from "node:os";
 import { Hosting } from "@reins/host";
-import { redact } from "@reins/supervisor";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { OpenHarness } from "../harness/open-harness.ts";
 import type { Log } from "../log/logger.ts";
@@ -31,7 +30,6 @@ export class OpenHosting {
       const hosting = await Hosting.open({
         harness: opened.harness,
         install: installerFor(home, log),
-        redact,
         environment: process.env,
         userHome: homedir(),
         networkFor: (agent) => (confine[agent] ?? confine["*"])?.network,

@@ -77,8 +77,8 @@ const Profile = z.strictObject({
 /** How an agent is pointed at a model: what is added to its profile, with `${url}`, `${key}` and `${model}`. */
 const Endpoint = z.strictObject({
   dialect: z.enum(["anthropic", "openai-chat", "openai-responses", "gemini"]),
-  /** A name under which the agent offers a model its usual tools; used when an endpoint names none. */
-  model: z.string(),
+  /** A name for which the agent offers its usual tools, where it needs one; used when an endpoint names none. */
+  model: z.string().optional(),
   env: Variables.default({}),
   args: z.array(z.string()).default([]),
   files: z.array(HomeFile).default([]),

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { ModelEndpoint } from "../model/model-endpoint.ts";
 import type { AgentEntry, HomeFile } from "./agent-entry.ts";
 import { AgentError } from "./agent-error.ts";
+import { laidOver } from "./overlay.ts";
 import { fill, fillDeep, type TemplateValues } from "./template.ts";
 
 /** The folders an agent is given. */
@@ -47,7 +49,8 @@ export interface AgentLaunch {
   readonly strip: readonly string[];
 }
 
-const CATALOGUE_FILES = fileURLToPath(new URL("../../catalogue/files", import.meta.url));
+/** Where files that the catalogue speaks of are kept. */
+export const CATALOGUE_FILES = fileURLToPath(new URL("../../catalogue/files", import.meta.url));
 const PASSED_ON = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ"];
 
 /** What it takes to start an agent as its entry says. */
@@ -62,7 +65,10 @@ export function launchOf(entry: AgentEntry, options: LaunchOptions): AgentLaunch
     ...(model && { url: model.url, key: model.key, model: model.model ?? endpoint?.model }),
   };
   const { command, args } = programOf(entry, options);
-  const given = { ...profile.env, ...endpoint?.env };
+  const known = Object.entries(endpoint?.env ?? {}).filter(
+    ([, value]) => values.model || !/\$\{model/.test(value),
+  );
+  const given = { ...profile.env, ...Object.fromEntries(known) };
   return {
     agent: entry.id,
     command,
@@ -122,9 +128,10 @@ function passedOn({ environment }: LaunchOptions, credentials: readonly string[]
 
 function filesOf(files: readonly HomeFile[], values: TemplateValues): Record<string, string> {
   const texts: Record<string, string> = {};
-  const documents: Record<string, Record<string, unknown>> = {};
+  const documents: Record<string, JsonObject> = {};
   for (const { path, text, json, source } of files) {
-    if (json !== undefined) documents[path] = merged(documents[path] ?? {}, fillDeep(json, values));
+    if (json !== undefined)
+      documents[path] = laidOver(documents[path] ?? {}, membersOf(fillDeep(json, values)));
     else if (source !== undefined) texts[path] = readFileSync(join(CATALOGUE_FILES, source), "utf8");
     else texts[path] = (texts[path] ?? "") + fill(text ?? "", values);
   }
@@ -132,17 +139,4 @@ function filesOf(files: readonly HomeFile[], values: TemplateValues): Record<str
     texts[path] = `${JSON.stringify(document, undefined, 2)}\n`;
   }
   return texts;
-}
-
-function merged(under: Record<string, unknown>, over: unknown): Record<string, unknown> {
-  const result = { ...under };
-  for (const [key, value] of Object.entries(over ?? {})) {
-    const before = result[key];
-    result[key] = isObject(before) && isObject(value) ? merged(before, value) : value;
-  }
-  return result;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -19,9 +19,8 @@ export class Catalogue {
    * of ours with the same id.
    */
   static load(custom: readonly unknown[] = []): Catalogue {
-    const file = new URL("../../catalogue/agents.json", import.meta.url);
-    const { agents } = File.parse(JSON.parse(readFileSync(file, "utf8")));
-    const entries = [...agents, ...custom].map(readEntry);
+    const known = ["native.json", "agents.json"].flatMap(agentsIn);
+    const entries = [...known, ...custom].map(readEntry);
     return new Catalogue(new Map(entries.map((entry) => [entry.id, entry])));
   }
 
@@ -42,6 +41,12 @@ export class Catalogue {
   get wordings(): readonly Wordings[] {
     return this.entries.map(({ wordings }) => wordings);
   }
+}
+
+/** The agents in a file that this package brings along. */
+function agentsIn(name: string): readonly unknown[] {
+  const file = new URL(`../../catalogue/${name}`, import.meta.url);
+  return File.parse(JSON.parse(readFileSync(file, "utf8"))).agents;
 }
 
 function readEntry(document: unknown): AgentEntry {

@@ -1,6 +1,8 @@
+import { isObject, type JsonObject } from "../acp/message.ts";
 import type { AgentLaunch } from "./agent-launch.ts";
+import { laidOver } from "./overlay.ts";
 
-type Meta = Readonly<Record<string, unknown>>;
+type Meta = Readonly<JsonObject>;
 
 /** The `_meta` that goes to an agent with a session call, and what of the client's was taken out. */
 export interface SessionMeta {
@@ -31,16 +33,4 @@ function without(value: Meta, [key, ...rest]: readonly string[]): Meta {
   if (key === undefined) return value;
   const { [key]: inner, ...others } = value;
   return rest.length > 0 && isObject(inner) ? { ...others, [key]: without(inner, rest) } : others;
-}
-
-function laidOver(under: Meta, over: Meta): Meta {
-  const entries = Object.entries(over).map(([key, value]): [string, unknown] => {
-    const below = under[key];
-    return [key, isObject(below) && isObject(value) ? laidOver(below, value) : value];
-  });
-  return { ...under, ...Object.fromEntries(entries) };
-}
-
-function isObject(value: unknown): value is Meta {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import type { Draft } from "@reins/ledger";
-import type { Enforcement, Harness, Principal, Subject } from "@reins/supervisor";
+import type { Enforcement, Harness, Principal, Redactor, Subject } from "@reins/supervisor";
+import type { JsonObject } from "../acp/message.ts";
 import type { Peer } from "../acp/peer.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { AgentLaunch } from "../agents/agent-launch.ts";
@@ -14,6 +15,8 @@ export interface TurnPreparation {
     session: GovernedSession,
     subject: Subject,
     prompt: readonly unknown[],
+    /** What else came with the prompt. */
+    params: JsonObject,
   ): Promise<{
     readonly prompt: readonly unknown[];
     readonly entries: readonly string[];
@@ -40,6 +43,8 @@ export interface GovernorContext {
   readonly preparation: TurnPreparation | undefined;
   /** Takes secrets out of what is kept or shown. */
   readonly redact: (value: unknown) => unknown;
+  /** The same for what comes in pieces. */
+  readonly redactor: Redactor | undefined;
   readonly now: () => Date;
   readonly newId: () => string;
   /** Told of what an agent did that it should not have. */

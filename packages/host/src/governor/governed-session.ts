@@ -1,4 +1,4 @@
-import type { Workplace } from "@reins/supervisor";
+import type { UpdateRedactor, Workplace } from "@reins/supervisor";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { FilePermits } from "./file-permits.ts";
 import { ToolCalls } from "./tool-calls.ts";
@@ -17,6 +17,8 @@ export class GovernedSession {
   readonly closing: (() => Promise<void>)[] = [];
   /** The tools of its MCP servers, which the harness carries out: server and tool, as the agent names them together. */
   readonly mcpTools = new Set<string>();
+  /** Takes secrets out of its updates, also across the pieces of a text. */
+  updates: UpdateRedactor | undefined;
   turn: Turn | undefined;
   /** The content id of the last turn's entry. */
   lastTurn: string | undefined;

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Decided, Enforcement, Harness, Principal } from "@reins/supervisor";
+import type { Decided, Enforcement, Harness, Principal, Redactor } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
 import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
 import { Peer, type RequestCall } from "../acp/peer.ts";
@@ -20,6 +20,7 @@ import { cancelTurn, decidePrompt, runTurn } from "./prompts.ts";
 import { refusal } from "./refusal.ts";
 import { beginSession, decideAs, endSession, SESSION_CALLS } from "./session-calls.ts";
 import { settingsOf } from "./settings.ts";
+import { showUpdate } from "./shown-updates.ts";
 import { takeUpdate } from "./updates.ts";
 
 /** What a governor is made from. */
@@ -40,6 +41,8 @@ export interface GovernorOptions {
   readonly clients: (session: GovernedSession) => Clients;
   /** Takes secrets out of what is kept or shown. */
   readonly redact: (value: unknown) => unknown;
+  /** The same for what comes in pieces; without it, each piece is looked at by itself. */
+  readonly redactor?: Redactor | undefined;
   readonly servers?: Pick<McpGateway, "wrap"> | undefined;
   readonly preparation?: TurnPreparation | undefined;
   readonly now?: () => Date;
@@ -98,6 +101,7 @@ export class Governor {
       servers: options.servers,
       preparation: options.preparation,
       redact: options.redact,
+      redactor: options.redactor,
       now,
       newId,
       onFault,
@@ -282,8 +286,7 @@ export class Governor {
     const renamed = { ...params, sessionId: session.id };
     if (method !== "session/update" || !isObject(params.update))
       return clients(session).notify(method, membersOf(redact(renamed)));
-    const tell = (update: JsonObject) =>
-      clients(session).notify(method, { ...renamed, update: redact(update) });
+    const tell = (update: JsonObject) => showUpdate(this.#context, session, update);
     // Most updates need no waiting, and thousands of them come at once.
     const taken = takeUpdate(this.#context, session, params.update);
     return taken instanceof Promise ? taken.then(tell) : tell(taken);

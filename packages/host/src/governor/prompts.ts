@@ -6,6 +6,7 @@ import { turnDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { offerAsPermission } from "./offer.ts";
 import { verdictMeta } from "./refusal.ts";
+import { showRest } from "./shown-updates.ts";
 import { Turn } from "./turn.ts";
 
 /** Runs one turn: decides about the prompt, passes it on with what belongs before it, and records how it ended. */
@@ -73,7 +74,7 @@ async function answerTo(
   const changed =
     decided !== "later" && decided.verdict === "modify" ? modifiedPrompt(decided, prompt) : prompt;
   const subject = subjectIn(context, session, context.enforcement);
-  const prepared = await context.preparation?.compose(session, subject, changed);
+  const prepared = await context.preparation?.compose(session, subject, changed, params);
   turn.entries.push(...(prepared?.entries ?? []));
   // Cancelled meanwhile: an agent that hears of a cancel before the prompt would never end it.
   if (turn.isCancelled) return { stopReason: "cancelled" };
@@ -169,6 +170,7 @@ async function finish(
   const usage = turn.usage(answer);
   session.cost = turn.costAfter;
   await context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, usage);
+  await showRest(context, session);
   if (stop_reason === "interrupted") await recordUnknown(context, session);
   await turn.written();
   const completed_at = context.now().toISOString();

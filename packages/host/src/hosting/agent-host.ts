@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { blake3Hex } from "@reins/ledger";
-import type { Harness, Principal } from "@reins/supervisor";
+import type { Harness, Principal, Redactor } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { type AgentLaunch, launchOf } from "../agents/agent-launch.ts";
@@ -35,6 +35,8 @@ export interface AgentHostOptions {
   readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
   /** Takes secrets out of what is kept or shown. */
   readonly redact: (value: unknown) => unknown;
+  /** The same for what comes in pieces. */
+  readonly redactor?: Redactor | undefined;
   /** Puts mail and constitution before the prompts of a tenant. */
   readonly preparationFor?: ((tenant: string) => TurnPreparation) | undefined;
   /** The user's home, from which credentials come. */
@@ -221,11 +223,12 @@ export class AgentHost {
 
   /** What governing has in common for all agents. */
   #governing(entry: AgentEntry, start: StartOptions) {
-    const { gateway, redact, preparationFor, onFault } = this.#options;
+    const { gateway, redact, redactor, preparationFor, onFault } = this.#options;
     return {
       from: start.from,
       clients: start.clients,
       redact,
+      redactor,
       servers: gateway,
       preparation: preparationFor?.(start.principal.tenant),
       showReplays: start.showReplays ?? true,

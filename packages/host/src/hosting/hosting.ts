@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import type { Operations, Tables } from "@reins/store";
-import type { Harness } from "@reins/supervisor";
+import { type Harness, Redactor } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { Catalogue } from "../agents/catalogue.ts";
 import { Board } from "../board/board.ts";
@@ -26,8 +26,8 @@ export interface HostingOptions {
   readonly agents?: readonly unknown[];
   /** Finds an install of an agent, or makes one. */
   readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
-  /** Takes secrets out of what is kept or shown. */
-  readonly redact: (value: unknown) => unknown;
+  /** Takes secrets out of what is kept or shown; by default those that are known by their form, and agents' credentials. */
+  readonly redactor?: Redactor;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** What an agent that the operating system confines reaches over the network; one that it names nothing for is not confined. */
   readonly networkFor?: (agent: string) => Network | undefined;
@@ -53,17 +53,12 @@ export class Hosting {
 
   /** Opens hosting in the home of a harness. What earlier runs left running is ended first. */
   static async open(options: HostingOptions): Promise<Hosting> {
-    const {
-      harness,
-      install,
-      redact,
-      environment,
-      userHome = homedir(),
-      onError = () => undefined,
-    } = options;
+    const { harness, install, environment, userHome = homedir(), onError = () => undefined } = options;
     const owner = new Owner(harness.home);
     await owner.sweepStrays();
     const catalogue = Catalogue.load(options.agents);
+    const redactor = options.redactor ?? Redactor.create({ values: credentialsIn(catalogue, environment) });
+    const redact = (value: unknown) => redactor.value(value);
     const gateway = await McpGateway.open();
     try {
       const host = new AgentHost({
@@ -73,6 +68,7 @@ export class Hosting {
         gateway,
         install,
         redact,
+        redactor,
         environment,
         userHome,
         networkFor: options.networkFor,
@@ -93,6 +89,15 @@ export class Hosting {
     await this.hub.close();
     await this.#gateway.close();
   }
+}
+
+/** The values of the variables that agents get their credentials from. */
+function credentialsIn(
+  { entries }: Catalogue,
+  environment: Readonly<Record<string, string | undefined>>,
+): readonly string[] {
+  const names = new Set(entries.flatMap(({ credentials }) => credentials.variables));
+  return [...names].flatMap((name) => environment[name] || []);
 }
 
 /** Mail, mandate and constitution before the prompts of each tenant. */

@@ -7,7 +7,7 @@ import type { GovernedSession } from "../governor/governed-session.ts";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor } from "../log/logged-event.ts";
-import type { SessionEnd, SessionRecord } from "../sessions/session-record.ts";
+import type { SessionEnd, SessionMode, SessionRecord } from "../sessions/session-record.ts";
 import { type SessionRange, sessionTables } from "../sessions/tables.ts";
 import { AgentPool } from "./agent-pool.ts";
 import { agentIn, metadataIn, modeIn } from "./begin-meta.ts";
@@ -22,6 +22,7 @@ import { modelOption } from "./models.ts";
 import { cancelOf, SessionClients, type SessionEvent } from "./session-clients.ts";
 import { listedSession } from "./session-info.ts";
 import { transcriptOf } from "./transcript.ts";
+import { TURN_ENDED, turnsOf } from "./turn-marks.ts";
 
 /** What a hub stands on. */
 export interface HubOptions {
@@ -32,7 +33,7 @@ export interface HubOptions {
   readonly redact: (value: unknown) => unknown;
   readonly clock?: Clock;
   readonly newId?: () => string;
-  /** How long an agent that nobody uses runs on, and a session of the mode `domain` stays open. */
+  /** How long an agent that nobody uses runs on. */
   readonly idleMs?: number;
   /** Told what went wrong in the background. */
   readonly onError?: (error: unknown) => void;
@@ -188,15 +189,24 @@ export class Hub implements ExtensionHub {
   }
 
   /** Ends a session for good; whether it was not ended before. */
-  async terminate(principal: Principal, id: string): Promise<boolean> {
+  async terminate(
+    principal: Principal,
+    id: string,
+    how: Omit<SessionEnd, "at"> = { reason: "terminated", terminated_by: "daemon" },
+  ): Promise<boolean> {
     const record = await this.find(principal, id);
     if (!record || record.ended) return false;
-    const session = this.#opened(record);
-    const { agent } = session;
-    const { signal } = new AbortController();
-    await agent?.governor.request("session/close", { sessionId: id }, { signal }).catch(this.#onError);
-    await this.#end(session, { reason: "terminated", terminated_by: "daemon" });
+    await this.#closeAndEnd(this.#opened(record), how);
     return true;
+  }
+
+  /** Opens a session again that has ended, as it was or in another mode; it goes on where it was. */
+  async reopen(principal: Principal, id: string, mode?: SessionMode): Promise<SessionRecord | undefined> {
+    const record = await this.find(principal, id);
+    if (!record?.ended) return record;
+    const session = this.#opened({ ...record, state: "idle", ended: undefined });
+    await this.#keep(session, { ...(mode !== undefined && { mode }) });
+    return session.record;
   }
 
   /** Changes what is kept of a session beside its messages. */
@@ -238,13 +248,6 @@ export class Hub implements ExtensionHub {
    */
   async reap(): Promise<void> {
     const before = this.#now() - this.#idleMs;
-    for (const session of this.#sessions.values())
-      if (session.record.mode === "domain" && !session.isBusy && session.used <= before)
-        await this.#end(session, {
-          reason: "completed",
-          terminated_by: "daemon",
-          message: "unused for long",
-        });
     for (const agent of await this.#pool.running()) {
       const sessions = [...this.#sessions.values()].filter((session) => session.agent === agent);
       const isIdle = sessions.every((session) => !session.isBusy && session.used <= before);
@@ -415,7 +418,7 @@ export class Hub implements ExtensionHub {
     // The answer comes after everything that was said before it.
     await connection.caughtUp();
     if (session.record.mode === "oneshot")
-      await this.#end(session, { reason: "completed", terminated_by: "daemon" });
+      await this.#closeAndEnd(session, { reason: "completed", terminated_by: "daemon", message: "oneshot" });
     return result;
   }
 
@@ -425,6 +428,8 @@ export class Hub implements ExtensionHub {
     await this.#tellPrompt(connection, session, params);
     // Not waited for: what is written later comes after it.
     this.#keep(session, { state: "running", turn_after }).catch(this.#onError);
+    const governed = agent.governor.session(session.id);
+    const before = governed?.lastTurn;
     try {
       return await agent.governor.request("session/prompt", withPreface(session, params), { signal });
     } catch (error) {
@@ -434,8 +439,18 @@ export class Hub implements ExtensionHub {
       throw error;
     } finally {
       session.used = this.#now();
+      if (governed && governed.lastTurn !== before) await this.#noteTurn(session.record, governed.lastTurn);
       await this.#keep(session, { state: "idle", turn_after: undefined });
     }
+  }
+
+  /** Notes in the log where a turn ended, and its entry in the ledger. No client is told of it. */
+  async #noteTurn({ tenant, id }: SessionRecord, turn: string | undefined): Promise<void> {
+    await this.log.append({
+      tenant,
+      session: turnsOf(id),
+      message: { method: TURN_ENDED, params: { turn } },
+    });
   }
 
   /** The other clients see what was asked. */
@@ -526,6 +541,14 @@ export class Hub implements ExtensionHub {
     if (governed) governed.record = session.record;
     const put = change(sessionTables, "put", session.record);
     await this.#harness.store.commit([put], { durable: false });
+  }
+
+  /** Ends a session for good, after its agent has closed it. */
+  async #closeAndEnd(session: LiveSession, how: Omit<SessionEnd, "at">): Promise<void> {
+    const { agent, id } = session;
+    const { signal } = new AbortController();
+    await agent?.governor.request("session/close", { sessionId: id }, { signal }).catch(this.#onError);
+    await this.#end(session, how);
   }
 
   /** Ends a session for good, and tells its clients. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { isObject } from "../acp/message.ts";
 import { fill, fillDeep } from "../agents/template.ts";
 import type { Conversation, OfferedTool } from "./conversation.ts";
-import { isRecord } from "./json.ts";
 import type { CallArguments } from "./step.ts";
 
 /** What the model means to do, in no agent's words. */
@@ -65,7 +65,7 @@ export function wordIntent(
     const tool = fill(wording.tool, intent.values);
     const namespace = wording.namespace === undefined ? undefined : fill(wording.namespace, intent.values);
     const given = fillDeep(wording.arguments, intent.values);
-    if (typeof given !== "string" && !isRecord(given)) continue;
+    if (typeof given !== "string" && !isObject(given)) continue;
     if (tools.some((offer) => understands(offer, tool, namespace, given))) {
       return { tool, ...(namespace !== undefined && { namespace }), arguments: given };
     }

@@ -1,11 +1,8 @@
-/** Whether a value is an object with members. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import { isObject } from "../acp/message.ts";
 
 /** The member of an object that may not be one. */
 export function member(value: unknown, name: string): unknown {
-  return isRecord(value) ? value[name] : undefined;
+  return isObject(value) ? value[name] : undefined;
 }
 
 /** A member that should be a text; empty where it is not. */
@@ -37,5 +34,5 @@ export function argumentNames(schema: unknown): {
 } {
   const properties = member(schema, "properties");
   const required = listMember(schema, "required").filter((name) => typeof name === "string");
-  return { properties: isRecord(properties) ? Object.keys(properties) : [], required };
+  return { properties: isObject(properties) ? Object.keys(properties) : [], required };
 }

@@ -25,7 +25,7 @@ export interface NativeOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly governor: Pick<
     GovernorOptions,
-    "from" | "clients" | "redact" | "servers" | "preparation" | "showReplays" | "onFault"
+    "from" | "clients" | "redact" | "redactor" | "servers" | "preparation" | "showReplays" | "onFault"
   >;
 }
 

@@ -107,8 +107,9 @@ async function orFault<Value>(
   }
 }
 
+/** A block that is none of the person's words. */
 function text(words: string): JsonObject {
-  return { type: "text", text: words };
+  return { type: "text", text: words, annotations: { audience: ["assistant"] } };
 }
 
 function isCommand([first]: readonly unknown[], commands: readonly string[]): boolean {

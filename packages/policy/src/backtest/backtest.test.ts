@@ -210,6 +210,8 @@ describe("what cannot be decided again", () => {
     const good = payloadOf(policyOf(RULES), inputOf({}));
     const payloads = [
       { ...good, rules_hash: null, constitution_hash: null },
+      { ...good, rules_hash: null, constitution_hash: null, facts: null },
+      { ...good, facts: null },
       { verdict: "blocked", reason: "no policy is loaded", event_type: "pre_action" },
       { ...good, facts: { tool: "x", effects: [{ kind: "teleport" }] } },
       { ...good, subject: { user: "ann" } },
@@ -218,7 +220,7 @@ describe("what cannot be decided again", () => {
     ];
     expect(report(RULES, payloads)).toMatchObject({
       total: 1,
-      not_replayable: { no_policy: 1, no_facts: 2, unreadable: 2 },
+      not_replayable: { no_policy: 2, no_facts: 3, unreadable: 2 },
     });
   });
 });

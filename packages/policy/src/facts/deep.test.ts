@@ -43,6 +43,8 @@ describe("an effect is deep where everything below is touched", () => {
     ["chmod -R u+w docs", ["write /workspace/docs/**"]],
     ["grep -r x docs", ["read /workspace/docs/**"]],
     ["grep -R x", ["read /workspace/**"]],
+    ["grep --recurs x docs", ["read /workspace/docs/**"]],
+    ["grep -d recurse x docs", ["read /workspace/docs/**"]],
     ["grep x docs/api.md", ["read /workspace/docs/api.md"]],
     ["rg x", ["read /workspace/**"]],
     ["trash docs", ["write /workspace/docs/**"]],

@@ -60,9 +60,7 @@ export class WebSocketClient {
 
   #queue(data: RawData, isBinary: boolean): void {
     if (isBinary || this.#gone.signal.aborted) return;
-    const bytes = Buffer.isBuffer(data)
-      ? data
-      : Buffer.concat([data].flat().map((part) => Buffer.from(part)));
+    const bytes = bytesOf(data);
     this.#waitingBytes += bytes.length;
     if (this.#waitingBytes > this.#options.settings.limits.maxMessageBytes * 2) {
       this.#close(CLOSE.policy, "too much waits to be taken");
@@ -192,6 +190,11 @@ export class WebSocketClient {
   #now(): number {
     return this.#options.settings.clock.now().getTime();
   }
+}
+
+function bytesOf(data: RawData): Buffer {
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return Buffer.isBuffer(data) ? data : Buffer.from(data);
 }
 
 /** The value in a frame; `undefined` when it is no JSON. */

@@ -10,9 +10,10 @@ export async function shownSessions(hub: Hub, records: readonly SessionRecord[])
     records.map(({ id }) => id),
   );
   return records.map((record) => {
-    const { mcp_servers: _, meta: __, turn_after: ___, tenant: ____, ...kept } = record;
+    const { mcp_servers: _, meta: __, turn_after: ___, tenant: ____, ended, ...kept } = record;
     return {
       ...kept,
+      ...(ended && { ended: { ...ended } }),
       additional_directories: [...record.additional_directories],
       settings: hub.settingsOf(record.id),
       event_count: counts.get(record.id) ?? 0,

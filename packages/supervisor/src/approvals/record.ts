@@ -1,6 +1,6 @@
 import { type Draft, SYSTEM } from "@reins/ledger";
-import { redact } from "../record/redact.ts";
 import { sessionKey } from "../record/session-key.ts";
+import { redact } from "../redaction/redact.ts";
 import type { Approval, ApprovalAnswer } from "./approval.ts";
 import { factsHash } from "./binding.ts";
 import type { Grant } from "./grant.ts";

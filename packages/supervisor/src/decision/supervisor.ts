@@ -8,6 +8,7 @@ import {
   isAtLeastAsStrict,
   letsThrough,
   type Policy,
+  type PolicyVerdict,
   type Subject,
   withMembers,
 } from "@reins/policy";
@@ -112,16 +113,25 @@ export class Supervisor {
    * or recorded by it.
    */
   mayUse(tool: string, subject: Subject): boolean {
+    const outlook = this.outlook(tool, subject);
+    return outlook !== undefined && outlook.verdict !== "blocked";
+  }
+
+  /**
+   * What the policy has for a tool before anybody knows what it is to do: what it says to the most harmless use, or to
+   * the darkest where that is blocked. `undefined` when there is no policy. Nothing is decided or recorded by it.
+   */
+  outlook(tool: string, subject: Subject): PolicyVerdict | undefined {
     const policy = this.#options.policyFor(subject.tenant);
-    if (!policy) return false;
+    if (!policy) return undefined;
     const at = this.#clock.now().getTime();
     const base = { tool, effects: [], doubts: [], claims: {}, arguments: {} };
     const counters = this.#standings.of(subject.tenant)?.history.counters(subject, at) ?? {};
-    // Seen as harmless as it could be, and as dark: one of the two is enough to offer it.
-    return [false, true].some((opaque) => {
+    const [harmless, dark] = [false, true].map((opaque) => {
       const action = { ...base, opaque };
-      return policy.decide({ event_type: "pre_action", action, subject, counters, at }).verdict !== "blocked";
+      return policy.decide({ event_type: "pre_action", action, subject, counters, at });
     });
+    return harmless?.verdict === "blocked" ? dark : harmless;
   }
 
   /**

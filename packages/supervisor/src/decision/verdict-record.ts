@@ -8,8 +8,8 @@ import type {
   Subject,
 } from "@reins/policy";
 import { approvalTag } from "../approvals/tags.ts";
-import { redact } from "../record/redact.ts";
 import { sessionKey } from "../record/session-key.ts";
+import { redact } from "../redaction/redact.ts";
 import type { Decided } from "./decided.ts";
 
 /** What an action was before a rule modified it, and the verdict that did. */

@@ -1,6 +1,6 @@
 import { change } from "@reins/store";
 import { z } from "zod";
-import { redact } from "../record/redact.ts";
+import { redact } from "../redaction/redact.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { agentFor } from "./agent-claim.ts";
 import { expectAdmin, tenantFor } from "./authority.ts";

@@ -1,7 +1,7 @@
 import type { Draft } from "@reins/ledger";
 import type { RosterEntry } from "@reins/policy";
 import { actorOf, type Principal } from "../identity/principal.ts";
-import { redact } from "../record/redact.ts";
+import { redact } from "../redaction/redact.ts";
 
 /** A change of the roster, for the record. */
 export interface RosterChange {

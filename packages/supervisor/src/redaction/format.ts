@@ -20,6 +20,8 @@ export const OPEN: Reading = { is: "open" };
 
 /** How a secret goes on when it is already known to be one: a question to each character, whatever came before. */
 export interface Rest {
+  /** Whether at a pause it hides what may belong to it. */
+  readonly hidesUnknown?: boolean;
   /** Whether the character at an index belongs to it; `undefined` when that depends on text still to come. */
   goesOn(text: string, index: number, final: boolean): boolean | undefined;
 }

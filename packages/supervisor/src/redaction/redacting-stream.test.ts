@@ -75,6 +75,16 @@ describe("a pause", () => {
     expect(shown).toBe("ghp_012345[redacted] hunt[redacted]");
   });
 
+  test("after every character shows no line of a private key", () => {
+    const line = "MIIEpAIBAAKCAQEAtestTESTtestTESTtestTESTtestTESTtestTESTtestTEST";
+    const key = `-----BEGIN RSA PRIVATE KEY-----\n${`${line}\n`.repeat(3)}-----END RSA PRIVATE KEY-----\nok`;
+    const stream = redactor.stream();
+    const shown = [...key].map((piece) => stream.push(piece) + stream.flush()).join("");
+    expect(shown.startsWith(`-----BEGIN RSA PRIVATE KEY-----\n${line.slice(0, 15)}[redacted]-`)).toBe(true);
+    expect(shown).not.toContain(line.slice(16, 24));
+    expect(shown.endsWith("END RSA PRIVATE KEY-----\nok")).toBe(true);
+  });
+
   test("shows words that only might have gone on as one", () => {
     const stream = redactor.stream();
     const pieces = [
@@ -128,6 +138,7 @@ describe("the work on a text made to be slow", () => {
     "1//0",
     "<password>",
     "login a password ",
+    "hunter2!xyzAKIA",
     "\u001b[",
   ])("of %j grows no faster than the text", (part) => {
     const effort = (size: number) => {
@@ -141,7 +152,7 @@ describe("the work on a text made to be slow", () => {
     expect(large).toBeLessThan((megabyte / 8) * 1_000);
   });
 
-  test.each(["password=", "sk-proj-", ".eyJaaaaaaaaaa", "abab"])("is bounded for megabytes of %j", (part) => {
+  test.each(["password=", "sk-proj-", ".eyJaaaaaaaaaa"])("is bounded for megabytes of %j", (part) => {
     const effort = (size: number) => {
       const stream = redactor.stream();
       stream.push(part.repeat(Math.ceil(size / part.length)));

@@ -28,7 +28,7 @@ export class RedactingStream {
   /** Where the mark shown last ends, if nothing has been shown since. */
   #marked = -1;
   /** Where secrets end that are known to the letter: what follows one begins a word. */
-  #ends: number[] = [];
+  readonly #ends = new Set<number>();
   #effort = 0;
 
   /** Made by a `Redactor`. */
@@ -62,6 +62,7 @@ export class RedactingStream {
     for (const { hide } of this.#candidates)
       if (hide !== undefined && hide < this.#text.length)
         this.#spans.add(hide, this.#text.length, undefined, this.#text, false);
+    this.#spans.hideUnknown(this.#text);
     return this.#show(this.#text.length - halfCharacter(this.#text));
   }
 
@@ -74,7 +75,7 @@ export class RedactingStream {
     this.#scanned = 0;
     this.#row = Triggers.START;
     this.#marked = -1;
-    this.#ends = [];
+    this.#ends.clear();
     return shown;
   }
 
@@ -82,7 +83,7 @@ export class RedactingStream {
     return (
       this.#candidates.length === 0 &&
       this.#spans.isEmpty &&
-      this.#ends.length === 0 &&
+      this.#ends.size === 0 &&
       this.#shown === this.#text.length
     );
   }
@@ -102,20 +103,21 @@ export class RedactingStream {
 
   /** Looks at what is new: what was open, what begins, what goes on. */
   #look(final: boolean): void {
-    this.#candidates = this.#candidates.filter((candidate) => this.#staysOpen(candidate, final));
+    if (this.#candidates.length > 0)
+      this.#candidates = this.#candidates.filter((candidate) => this.#staysOpen(candidate, final));
     const { length } = this.#text;
     this.#effort += length - this.#scanned;
     this.#row = this.#triggers.scan(this.#text, this.#scanned, this.#row, (trigger, at) =>
       this.#begin(trigger, at, final),
     );
     this.#scanned = length;
-    this.#ends = this.#ends.filter((end) => end > length - this.#triggers.longest);
+    for (const end of this.#ends) if (end <= length - this.#triggers.longest) this.#ends.delete(end);
     this.#spans.extend(this.#text, final);
   }
 
   #begin({ format, length }: TriggerEnd, at: number, final: boolean): void {
     const start = at - length;
-    if (!suits(format, this.#text, start) && !(format.notAfter && this.#ends.includes(start))) return;
+    if (!suits(format, this.#text, start) && !(format.notAfter && this.#ends.has(start))) return;
     const candidate = { format, start, at, from: undefined, hide: undefined };
     if (this.#staysOpen(candidate, final)) this.#candidates.push(candidate);
   }
@@ -132,7 +134,7 @@ export class RedactingStream {
     }
     if (reading.is === "no") return false;
     this.#spans.add(reading.from, reading.to, reading.rest, this.#text, final);
-    if (format.hidesTrigger) this.#ends.push(reading.to);
+    if (format.hidesTrigger) this.#ends.add(reading.to);
     return false;
   }
 
@@ -169,7 +171,9 @@ export class RedactingStream {
     this.#shown -= base;
     this.#scanned -= base;
     this.#marked -= base;
-    this.#ends = this.#ends.map((end) => end - base);
+    const ends = [...this.#ends];
+    this.#ends.clear();
+    for (const end of ends) this.#ends.add(end - base);
     for (const candidate of this.#candidates) {
       candidate.start -= base;
       candidate.at -= base;

@@ -44,13 +44,22 @@ export class Spans {
 
   /** Follows what may go on into new text. */
   extend(text: string, final: boolean): void {
+    if (this.#open.length === 0) return;
     for (const run of this.#open) this.#walk(run, text, final);
     this.#open = this.#open.filter(({ over }) => !over);
   }
 
+  /** Adds what may still belong to a rest that is better not shown in parts. */
+  hideUnknown(text: string): void {
+    for (const { rest, to } of this.#open)
+      if (rest.hidesUnknown && to < text.length) this.add(to, text.length, undefined, text, false);
+  }
+
   /** Up to where it is known what is secret. */
   known(limit: number): number {
-    return this.#open.reduce((known, { to }) => Math.min(known, to), limit);
+    let known = limit;
+    for (const { to } of this.#open) known = Math.min(known, to);
+    return known;
   }
 
   /** The parts between two indexes, in order and apart from each other. */

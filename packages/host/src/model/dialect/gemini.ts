@@ -1,5 +1,6 @@
+import { isObject } from "../../acp/message.ts";
 import type { ConversationItem, OfferedTool } from "../conversation.ts";
-import { argumentNames, isRecord, listMember, member, textMember, textOf } from "../json.ts";
+import { argumentNames, listMember, member, textMember, textOf } from "../json.ts";
 import { type Dialect, type Ending, event, halves, type SpokenPart, USAGE } from "./dialect.ts";
 
 const ROUTE = /\/models\/([^/:]+):(\w+)$/;
@@ -41,10 +42,10 @@ function itemsOf(said: unknown): ConversationItem[] {
   const parts = listMember(said, "parts");
   const text = textOf(parts.filter((part) => member(part, "thought") !== true));
   if (textMember(said, "role") === "model") {
-    const calls = parts.map((part) => member(part, "functionCall")).filter(isRecord);
+    const calls = parts.map((part) => member(part, "functionCall")).filter(isObject);
     return [{ role: "assistant", text, calls: calls.map((each) => textMember(each, "name")) }];
   }
-  const results = parts.map((part) => member(part, "functionResponse")).filter(isRecord);
+  const results = parts.map((part) => member(part, "functionResponse")).filter(isObject);
   return [
     ...results.map(
       (result): ConversationItem => ({

@@ -7,10 +7,13 @@ describe("tool tables", () => {
       "acp",
       "claude",
       "claude-code",
+      "cline",
       "codex",
+      "copilot",
       "gemini",
       "native",
       "opencode",
+      "pi",
       "qwen",
     ]);
   });
@@ -26,6 +29,11 @@ describe("tool tables", () => {
       "post_board",
       "spawn_subagent",
       "write_file",
+      "edit_file",
+      "delete_file",
+      "run_command",
+      "remember",
+      "update_plan",
       "bash",
     ]);
   });

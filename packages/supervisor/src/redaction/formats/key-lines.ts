@@ -14,6 +14,7 @@ const SPACE = characters("\\s\\\\");
 
 /** Lines of base64 up to the footer, however they are indented, quoted, numbered or escaped. Prose ends them too. */
 export const KEY_LINES: Rest = {
+  hidesUnknown: true,
   goesOn(text, index, final) {
     if (!final && index + 1 === text.length && text.charAt(index) === "+") return undefined;
     if (isOfLine(text, index) && isOfLine(text, index - 1)) return true;

@@ -1,18 +1,15 @@
-import { CONTEXT, type Format, NO, OPEN, type Reading, type Rest, type Trigger } from "../../format.ts";
+import { type Format, NO, OPEN, type Reading, type Rest, type Trigger } from "../../format.ts";
 import { BLANK, type CharacterSet, characters, QUOTE } from "../../notation/character-set.ts";
 import { runOf } from "../pattern-format.ts";
 import { type AssignedName, assignedName, STRONG_WORDS, WEAK_WORDS, WHOLE_WORDS } from "./assigned-name.ts";
 import { isSecretValue, mayBeSecretValue, type Writing } from "./assigned-value.ts";
-import { endOfEscapes, insideOf, openingAt } from "./quoted.ts";
+import { insideOf, openingAt } from "./quoted.ts";
+import { type Beginning, beginningOf, LONGEST_GAP } from "./value-beginning.ts";
 
 /** As much of a value as is looked at before it is judged. */
 const LOOK = 96;
 const LONGEST_SUFFIX = 40;
 const SUFFIX = characters("A-Za-z0-9_-");
-const CLOSING = characters("\"'`\\]\\\\*?");
-const COLOUR = characters("\\[0-9;");
-const EMPHASIS = characters("*");
-const SIGN = characters(":=>");
 const BARE = characters("^\\s\"'`,;&<>(){}\\[\\]|\\\\\u001b").ofAlphabets();
 const SHELL = characters("^\\s\"'`;&<>|\\\\\u001b").ofAlphabets();
 const ELEMENT = characters("^<\\n\u001b");
@@ -21,19 +18,6 @@ const ELEMENT_REST = runOf(ELEMENT);
 const SHELL_REST = runOf(SHELL);
 /** A type between a name and what is assigned to it. */
 const TYPE = /^(?:[&*]?str|string|String|text|varchar|any|SecretStr)$/;
-
-/** What stands before a name whose value is the next word: `--password …`, `login ann password …`. */
-const TAKES_NEXT = /(?:^|[\s"'=(])(?:--(?:[A-Za-z0-9]+[-_])*|login\s+[\w.@-]{1,20}\s+)$/;
-
-/** What stands before the name of a user in an address, whose password is another format's. */
-const IN_ADDRESS = /:\/\/[\w.-]*$/;
-
-/** Where a value begins, and how it is written. */
-interface Beginning {
-  readonly from: number;
-  readonly writing: Writing;
-  readonly isElement?: boolean;
-}
 
 /** Values that are assigned to names of secrets, in the ways of shells, JSON, YAML, TOML, XML and programs. */
 export const assignments: readonly Format[] = [
@@ -46,7 +30,7 @@ function assignmentTo(triggers: readonly Trigger[], strong: boolean, whole = fal
   return {
     name: "assignment",
     triggers,
-    reach: LONGEST_SUFFIX + 128 + LOOK + 16,
+    reach: LONGEST_SUFFIX + LONGEST_GAP + 2 * LOOK,
     read(text, start, at, final) {
       const end = SUFFIX.endOfRun(text, at, at + LONGEST_SUFFIX);
       if (end === text.length && !final) return OPEN;
@@ -57,57 +41,6 @@ function assignmentTo(triggers: readonly Trigger[], strong: boolean, whole = fal
       return readValue(text, beginning, assignedName(strong, text.slice(at, end)), final);
     },
   };
-}
-
-/** Where the value begins that follows a name. */
-function beginningOf(text: string, start: number, end: number): Beginning | "none" | "open" {
-  if (text.charAt(end) === ">" && /<[\w:.-]*$/.test(before(text, start))) {
-    if (end + 1 === text.length) return "open";
-    return text.charAt(end + 1) === "@" ? "none" : { from: end + 1, writing: "quoted", isElement: true };
-  }
-  const closed = CLOSING.endOfRun(text, end, end + 6);
-  const sign = endOfBlank(text, closed);
-  if (sign === text.length) return "open";
-  const value = SIGN.endOfRun(text, sign, sign + 3);
-  if (value === sign) {
-    return sign === end + 1 && TAKES_NEXT.test(before(text, start))
-      ? { from: sign, writing: "bare" }
-      : "none";
-  }
-  const signs = text.slice(sign, value);
-  if (
-    signs.startsWith(">") ||
-    signs.startsWith("::") ||
-    (signs === ":" && IN_ADDRESS.test(before(text, start)))
-  )
-    return "none";
-  const from = endOfBlank(text, EMPHASIS.endOfRun(text, value, value + 2));
-  if (endOfEscapes(text, from) === text.length) return "open";
-  if (signs.startsWith("==") && !openingAt(text, from)) return "none";
-  const isShell = signs === "=" && closed === end && from === value && isCapital(text, start, end);
-  return { from, writing: isShell && sign === end ? "shell" : "bare" };
-}
-
-/** Where blanks end, and changes of colour between them. */
-function endOfBlank(text: string, from: number): number {
-  let index = from;
-  for (let changes = 0; changes < 4; changes += 1) {
-    index = BLANK.endOfRun(text, index, from + 8 + 8 * changes);
-    if (text.charAt(index) !== "\u001b") break;
-    const end = COLOUR.endOfRun(text, index + 1, index + 12);
-    if (end === text.length) return end;
-    if (text.charAt(end) !== "m") break;
-    index = end + 1;
-  }
-  return index;
-}
-
-function before(text: string, start: number): string {
-  return text.slice(Math.max(0, start - CONTEXT), start);
-}
-
-function isCapital(text: string, start: number, end: number): boolean {
-  return !/[a-z]/.test(text.slice(start, end));
 }
 
 function readValue(

@@ -1,0 +1,65 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { ScriptedControl } from "../testing/scripted-control.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { IdleWork } from "./idle-work.ts";
+
+const clock = { now: () => new Date() };
+
+describe("the heartbeat", () => {
+  test("beats while any turn runs, and only then", async () => {
+    const control = new ScriptedControl();
+    const heartbeat = new Heartbeat(control, clock, 5);
+    const [first, second] = [heartbeat.begin(), heartbeat.begin()];
+    await expect.poll(() => control.told.length).toBeGreaterThan(1);
+    expect(control.told[0]).toMatchObject({
+      type: "heartbeat",
+      current_state: "running",
+      pending_actions: 2,
+    });
+    first();
+    second();
+    const beats = control.told.length;
+    await wait(25);
+    expect(control.told.length).toBe(beats);
+  });
+});
+
+describe("work for quiet moments", () => {
+  const idleWork = (faults: unknown[] = []) =>
+    new IdleWork({ delayMs: 10, now: clock.now, onFault: (fault) => void faults.push(fault) });
+
+  test("is done once nobody has wanted anything for a while, one after the other", async () => {
+    const work = idleWork();
+    const order: string[] = [];
+    const run = (name: string) => async (idleMs: number) => {
+      expect(idleMs).toBeGreaterThanOrEqual(10);
+      order.push(`${name} begins`);
+      await wait(5);
+      order.push(`${name} ends`);
+    };
+    work.put("a", run("a"));
+    work.put("b", run("b"));
+    expect(order).toEqual([]);
+    await expect.poll(() => order).toEqual(["a begins", "a ends", "b begins", "b ends"]);
+  });
+
+  test("is not done for a session that is busy again", async () => {
+    const work = idleWork();
+    const done: string[] = [];
+    work.put("a", async () => void done.push("a"));
+    work.drop("a");
+    work.put("b", async () => void done.push("b"));
+    await expect.poll(() => done).toEqual(["b"]);
+  });
+
+  test("that fails does not stop the rest", async () => {
+    const faults: unknown[] = [];
+    const work = idleWork(faults);
+    const done: string[] = [];
+    work.put("a", () => Promise.reject(new Error("no")));
+    work.put("b", async () => void done.push("b"));
+    await expect.poll(() => done).toEqual(["b"]);
+    expect(faults).toHaveLength(1);
+  });
+});

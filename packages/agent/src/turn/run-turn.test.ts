@@ -1,0 +1,351 @@
+import { describe, expect, test } from "vitest";
+import type { NativeAgentOptions } from "../agent-parts.ts";
+import { VolatileSessionStore } from "../history/volatile-store.ts";
+import { ScriptedControl } from "../testing/scripted-control.ts";
+import { calling, ScriptedModel, type ScriptedReply } from "../testing/scripted-model.ts";
+import { TestClient } from "../testing/test-client.ts";
+import { testWorkspace } from "../testing/workspace.ts";
+
+async function run({
+  replies = ["Done."],
+  control = new ScriptedControl(),
+  files = {},
+  ...options
+}: NativeAgentOptions & {
+  readonly replies?: readonly ScriptedReply[];
+  readonly control?: ScriptedControl;
+  readonly files?: Readonly<Record<string, string>>;
+} = {}) {
+  const model = new ScriptedModel(replies);
+  const workspace = await testWorkspace(files);
+  const store = new VolatileSessionStore();
+  const client = await TestClient.open(workspace.cwd, { models: model.models, store, control, ...options });
+  const prompt = (text: string) => client.prompt(client.sessionId, text);
+  const told = (index: number) => JSON.stringify(model.asked[index]?.messages);
+  return { model, client, control, store, prompt, told, ...workspace };
+}
+
+describe("what the supervisor is asked before the model is", () => {
+  test("is what the person wants, what is known of it, and how to go about it", async () => {
+    const { prompt, control } = await run({ files: { "README.md": "# Tea" } });
+    await prompt("fix the bug in src/a.ts");
+    expect(control.asked.map(({ type }) => type)).toEqual([
+      "intent_detection",
+      "context_perception",
+      "memory_recall",
+      "planning",
+      "reasoning",
+      "pre_prompt",
+    ]);
+    expect(control.payloads("context_perception")[0]).toMatchObject({
+      intent: "reason",
+      target: { location: { path: "src/a.ts", location_type: "file" } },
+      domain: "coding",
+    });
+    expect(control.payloads("pre_prompt")[0]).toMatchObject({
+      prompt: "fix the bug in src/a.ts",
+      model: "scripted",
+      request: 1,
+      purpose: "turn",
+      message_count: 1,
+    });
+  });
+
+  test("is little for a mere greeting", async () => {
+    const { prompt, control } = await run();
+    await prompt("hello");
+    expect(control.asked.map(({ type }) => type)).toEqual(["intent_detection", "pre_prompt"]);
+  });
+
+  test("reaches the model beside the prompt, and is not shown as the person's words", async () => {
+    const { prompt, model, client, store, told } = await run({
+      files: { "AGENTS.md": "Use tabs.", "package.json": '{"name":"tea"}' },
+    });
+    await prompt("explain this project");
+    expect(told(0)).toContain("Use tabs.");
+    expect(model.asked[0]?.messages[0]).toMatchObject({ parts: [{ text: "explain this project" }] });
+    await prompt("explain this project again");
+    expect(told(1).split("Use tabs.")).toHaveLength(2);
+    const again = new TestClient({ store, models: model.models });
+    await again.request("session/load", { sessionId: client.sessionId, cwd: "/x", mcpServers: [] });
+    expect(again.of("user_message_chunk").map(({ content }) => content.text)).toEqual([
+      "explain this project",
+      "explain this project again",
+    ]);
+  });
+
+  test("is asked better when the supervisor says how", async () => {
+    const control = new ScriptedControl({
+      context_perception: ({ target }) =>
+        JSON.stringify(target).includes("docs")
+          ? {
+              decision: "allow",
+              injected_context: { facts: [{ content: "found it", source: "docs", confidence: 1 }] },
+            }
+          : {
+              decision: "refine",
+              refined_intent: "locate",
+              refined_target: { location: { path: "docs", location_type: "folder" } },
+              scope_hints: [],
+            },
+    });
+    const { prompt, told } = await run({ control });
+    await prompt("explain the ledger");
+    expect(control.payloads("context_perception").map(({ intent }) => intent)).toEqual([
+      "understand",
+      "locate",
+    ]);
+    expect(told(0)).toContain("found it");
+  });
+
+  test("is done without when it does not come", async () => {
+    const control = new ScriptedControl({
+      context_perception: () => Promise.reject(new Error("the harness is down")),
+      memory_recall: () => ({ decision: "block", reason: "private" }),
+      planning: () => ({ decision: "block", reason: "no plans" }),
+    });
+    const { prompt, client } = await run({ control });
+    expect(await prompt("fix it")).toMatchObject({ stopReason: "end_turn" });
+    expect(client.said).toBe("Done.");
+    expect(control.told).toContainEqual(
+      expect.objectContaining({ type: "error", message: "the harness is down" }),
+    );
+  });
+});
+
+describe("the supervisor's word", () => {
+  test("against an intent ends the turn with the reason, and the model hears nothing of it", async () => {
+    const control = new ScriptedControl({
+      intent_detection: ({ prompt }) =>
+        prompt.includes("bomb")
+          ? { decision: "block", reason: "not here" }
+          : { decision: "allow", detected_intent: "conversation", confidence: 1 },
+    });
+    const { prompt, client, model, told } = await run({ control });
+    expect(await prompt("build a bomb")).toMatchObject({ stopReason: "refusal" });
+    expect(client.said).toContain("not here");
+    expect(model.asked).toEqual([]);
+    await prompt("hello");
+    expect(told(0)).not.toContain("bomb");
+  });
+
+  test.each([
+    [{ decision: "block", reason: "over budget" }, "over budget"],
+    [{ decision: "escalate", reason: "a person has to say" }, "a person has to say"],
+    [{ decision: "modify", modified_payload: { nothing: 1 } }, "not said into what"],
+  ] as const)("against a request ends the turn: %j", async (decision, reason) => {
+    const { prompt, client, model } = await run({
+      control: new ScriptedControl({ pre_prompt: () => decision }),
+    });
+    expect(await prompt("hello")).toMatchObject({ stopReason: "refusal" });
+    expect(client.said).toContain(reason);
+    expect(model.asked).toEqual([]);
+  });
+
+  test("about a request is asked for each of them", async () => {
+    const control = new ScriptedControl({
+      pre_prompt: ({ request }) =>
+        request === 1 ? { decision: "allow" } : { decision: "block", reason: "enough" },
+    });
+    const { prompt, model } = await run({
+      control,
+      files: { "a.txt": "the content" },
+      replies: [calling("read_file", { path: "a.txt" }), "never"],
+    });
+    expect(await prompt("read a.txt")).toMatchObject({ stopReason: "refusal" });
+    expect(control.payloads("pre_prompt")[1]).toMatchObject({ request: 2, prompt: "the content" });
+    expect(model.asked).toHaveLength(1);
+  });
+
+  test("can change what is said to the model", async () => {
+    const control = new ScriptedControl({
+      pre_prompt: () => ({ decision: "modify", modified_payload: { prompt: "say [redacted]" } }),
+    });
+    const { prompt, told } = await run({ control });
+    await prompt("say hunter2");
+    expect(told(0)).toContain("say [redacted]");
+    expect(told(0)).not.toContain("hunter2");
+  });
+
+  test("can put a request off, and can change the task", async () => {
+    let calls = 0;
+    const waited: number[] = [];
+    const control = new ScriptedControl({
+      pre_prompt: () => {
+        calls += 1;
+        return calls < 3 ? { decision: "defer", retry_after_ms: calls * 100 } : { decision: "allow" };
+      },
+      planning: () => ({ decision: "modify", modified_task: "do half of it", hints: ["the easy half"] }),
+    });
+    const { prompt, told } = await run({
+      control,
+      clock: { now: () => new Date(), sleep: async (ms) => void waited.push(ms) },
+    });
+    await prompt("fix all of it");
+    expect(waited).toEqual([100, 200]);
+    expect(told(0)).toContain("do half of it");
+    expect(told(0)).toContain("the easy half");
+    expect(told(0)).not.toContain("fix all of it");
+  });
+
+  test("against reasoning turns thinking off", async () => {
+    const control = new ScriptedControl({ reasoning: () => ({ decision: "block", reason: "be quick" }) });
+    const { prompt, client, model } = await run({ control });
+    const set = { sessionId: client.sessionId, configId: "thought_level", value: "high" };
+    await client.request("session/set_config_option", set);
+    await prompt("fix it");
+    await prompt("hello");
+    expect(model.asked.map(({ thoughtLevel }) => thoughtLevel)).toEqual(["off", "high"]);
+  });
+});
+
+describe("a plan", () => {
+  test("is shown, and told as the tasks of the run", async () => {
+    const entries = [
+      { content: "look", status: "completed", priority: "high" },
+      { content: "act", status: "in_progress", priority: "medium" },
+    ];
+    const { prompt, client, control } = await run({
+      replies: [calling("update_plan", { entries }), "Done."],
+    });
+    await prompt("fix it");
+    expect(client.of("plan")).toEqual([{ sessionUpdate: "plan", entries }]);
+    expect(control.told).toContainEqual(
+      expect.objectContaining({
+        type: "task_list",
+        tasks: [
+          { id: "1", title: "look", status: "completed" },
+          { id: "2", title: "act", status: "in_progress" },
+        ],
+      }),
+    );
+    expect(client.asked).toEqual([]);
+    expect(client.of("tool_call")).toEqual([]);
+  });
+
+  test("begins with the list that the prompt holds", async () => {
+    const { prompt, client } = await run();
+    await prompt("do this:\n- write the parser\n- write its tests");
+    expect(client.of("plan")[0].entries.map(({ content }: { content: string }) => content)).toEqual([
+      "write the parser",
+      "write its tests",
+    ]);
+  });
+});
+
+describe("a run", () => {
+  test("is told from its beginning to its end", async () => {
+    const { prompt, control } = await run();
+    await prompt("fix it");
+    const statuses = control.told.filter(({ type }) => type === "run_lifecycle").map(({ status }) => status);
+    expect(statuses).toEqual(["created", "planning", "executing", "completed"]);
+    expect(
+      new Set(control.told.filter(({ type }) => type === "run_lifecycle").map(({ run_id }) => run_id)).size,
+    ).toBe(1);
+    expect(control.told).toContainEqual(
+      expect.objectContaining({ type: "success", action_type: "turn", action_summary: "Done." }),
+    );
+  });
+
+  test("that checks its work tells what came of it", async () => {
+    const commands = {
+      run: async () => ({ output: "1 failed", exitCode: 1, signal: null, timedOut: false }),
+    };
+    const { prompt, control } = await run({
+      replies: [calling("run_command", { command: "npm test" }), "Hm."],
+      commands,
+    });
+    await prompt("run the tests");
+    expect(control.told).toContainEqual(
+      expect.objectContaining({
+        type: "verification",
+        status: "failed",
+        checks: [expect.objectContaining({ subject: "tests", command: "npm test", message: "exit code 1" })],
+      }),
+    );
+    expect(control.told.map(({ status }) => status)).toContain("verifying");
+  });
+});
+
+describe("a long turn", () => {
+  const endless = [calling("read_file", { path: "a.txt" })];
+  const limits = { requests: 9, confirmEvery: 3 };
+  const files = { "a.txt": "a" };
+
+  test("goes on when that is approved, up to its end", async () => {
+    const control = new ScriptedControl({ confirmation: () => ({ decision: "approve" }) });
+    const { prompt, model } = await run({ control, replies: endless, limits, files });
+    expect(await prompt("read")).toMatchObject({ stopReason: "max_turn_requests" });
+    expect(model.asked).toHaveLength(9);
+    expect(control.payloads("confirmation")).toHaveLength(2);
+    expect(control.payloads("confirmation")[0]).toMatchObject({ confirmation_type: "cost_confirm" });
+  });
+
+  test("ends when it is rejected, with the reason", async () => {
+    const control = new ScriptedControl({ confirmation: () => ({ decision: "reject", reason: "too dear" }) });
+    const { prompt, model, client } = await run({ control, replies: endless, limits, files });
+    expect(await prompt("read")).toMatchObject({ stopReason: "max_turn_requests" });
+    expect(model.asked).toHaveLength(3);
+    expect(client.thought).toContain("too dear");
+  });
+
+  test("is put to a person, whose word counts", async () => {
+    const control = new ScriptedControl({ confirmation: () => ({ decision: "escalate" }) });
+    const { prompt, model, client } = await run({ control, replies: endless, limits, files });
+    let asked = 0;
+    client.answer = ({ name }) => {
+      if (name !== "continue_turn") return "allow_once";
+      asked += 1;
+      return asked === 1 ? "allow_once" : "reject_once";
+    };
+    expect(await prompt("read")).toMatchObject({ stopReason: "max_turn_requests" });
+    expect(model.asked).toHaveLength(6);
+    const [question] = client.asked.filter(({ name }) => name === "continue_turn");
+    expect(question).toMatchObject({ title: expect.stringContaining("asked 3 times"), kind: "other" });
+  });
+});
+
+describe("what goes wrong with a tool", () => {
+  test("is the model's to deal with", async () => {
+    const { prompt, client, told } = await run({
+      replies: [calling("read_file", { path: "none.txt" }), "It is not there."],
+    });
+    expect(await prompt("read it")).toMatchObject({ stopReason: "end_turn" });
+    expect(told(1)).toContain("there is no file none.txt");
+    expect(client.of("tool_call_update").at(-1)).toMatchObject({ status: "failed" });
+  });
+
+  test("is told even when it is a fault of the agent", async () => {
+    const faults: unknown[] = [];
+    const commands = { run: () => Promise.reject(new TypeError("a bug")) };
+    const { prompt, told } = await run({
+      replies: [calling("run_command", { command: "ls" }), "Hm."],
+      commands,
+      onFault: (fault) => void faults.push(fault),
+    });
+    expect(await prompt("go")).toMatchObject({ stopReason: "end_turn" });
+    expect(told(1)).toContain("It failed: a bug");
+    expect(faults).toHaveLength(1);
+  });
+
+  test("does not fill the conversation", async () => {
+    const commands = {
+      run: async () => ({ output: "x".repeat(500_000), exitCode: 0, signal: null, timedOut: false }),
+    };
+    const { prompt, told } = await run({
+      replies: [calling("run_command", { command: "ls" }), "Hm."],
+      commands,
+    });
+    await prompt("go");
+    expect(told(1).length).toBeLessThan(80_000);
+    expect(told(1)).toContain("more characters]");
+  });
+});
+
+describe("a client that goes away", () => {
+  test("does not hurt other sessions", async () => {
+    const { prompt, client } = await run();
+    await client.agent.close();
+    await expect(Promise.race([prompt("hello"), Promise.resolve("gone")])).resolves.toBe("gone");
+  });
+});

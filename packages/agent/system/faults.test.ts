@@ -1,0 +1,268 @@
+import { describe, expect, test } from "vitest";
+import type { NativeAgentOptions } from "../src/agent-parts.ts";
+import { DefaultControl } from "../src/control/defaults/default-control.ts";
+import { VolatileSessionStore } from "../src/history/volatile-store.ts";
+import { TestClient } from "../src/testing/test-client.ts";
+import { testWorkspace } from "../src/testing/workspace.ts";
+import { DIALECTS, type DialectName, modelAt, only } from "./fixtures/dialect-names.ts";
+import { modelServer, type Reply } from "./fixtures/model-server.ts";
+
+/** A client in front of an agent whose model is scripted; time passes at once, and is counted. */
+async function agentWith(dialect: DialectName, replies: readonly Reply[], options: NativeAgentOptions = {}) {
+  const server = await modelServer(...replies);
+  const workspace = await testWorkspace({ "a.txt": "alpha" });
+  const waited: number[] = [];
+  const told: { type: string; code?: string }[] = [];
+  const clock = {
+    now: () => new Date(),
+    sleep: async (milliseconds: number, signal: AbortSignal) => {
+      signal.throwIfAborted();
+      waited.push(milliseconds);
+    },
+  };
+  const client = await TestClient.open(workspace.cwd, {
+    models: only(modelAt(dialect, server.url)),
+    control: new DefaultControl({ onTold: (type, payload) => void told.push({ type, ...payload }) }),
+    random: () => 0,
+    clock,
+    ...options,
+  });
+  const isUsable = async () => {
+    server.play({ say: [{ text: "Still here." }] });
+    expect(await client.prompt(client.sessionId, "hello")).toMatchObject({ stopReason: "end_turn" });
+    expect(client.said).toContain("Still here.");
+  };
+  return { server, client, waited, told, isUsable, ...workspace, id: client.sessionId };
+}
+
+const hello: Reply = { say: [{ text: "Hello there." }] };
+const reading = { call: "read_file", given: { path: "a.txt" } };
+
+describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
+  test("answers, its tools are asked about and used", async () => {
+    const { client, server, id } = await agentWith(dialect, [
+      { say: [{ text: "Reading. " }, { ...reading, id: "c1" }] },
+      { say: [{ text: "It says alpha." }] },
+    ]);
+    expect(await client.prompt(id, "read a.txt")).toMatchObject({
+      stopReason: "end_turn",
+      usage: { totalTokens: expect.any(Number), outputTokens: 14, cachedReadTokens: 10 },
+    });
+    expect(client.said).toBe("Reading. It says alpha.");
+    expect(client.asked).toMatchObject([{ name: "read_file", rawInput: { path: "a.txt" } }]);
+    expect(JSON.stringify(server.asked[1]?.body)).toContain("alpha");
+  });
+
+  test("says that the key is wrong (401), the prompt fails clearly, at once", async () => {
+    const { client, server, told, isUsable, id } = await agentWith(dialect, [
+      { status: 401, message: "invalid key" },
+    ]);
+    await expect(client.prompt(id, "hello")).rejects.toMatchObject({
+      code: -32000,
+      message: expect.stringMatching(/answered 401: .*invalid key.*check the API key/),
+      data: { reins: { code: "unauthorized", retryable: false, status: 401 } },
+    });
+    expect(server.asked).toHaveLength(1);
+    expect(told).toContainEqual(expect.objectContaining({ type: "error", code: "unauthorized" }));
+    expect(told).toContainEqual(expect.objectContaining({ type: "run_lifecycle", status: "failed" }));
+    await isUsable();
+  });
+
+  test("has too much to do (429), it is left alone for as long as it asks, then asked again", async () => {
+    const { client, waited, server, id } = await agentWith(dialect, [
+      { status: 429, message: "too many requests", headers: { "retry-after": "7" } },
+      hello,
+    ]);
+    expect(await client.prompt(id, "hello")).toMatchObject({ stopReason: "end_turn" });
+    expect(waited).toEqual([7_000]);
+    expect(server.asked).toHaveLength(2);
+    expect(client.thought).toContain("The model did not answer");
+  });
+
+  test("wants to be left alone for too long (429), the prompt fails and says for how long", async () => {
+    const { client, waited, isUsable, id } = await agentWith(dialect, [
+      { status: 429, message: "too many requests", headers: { "retry-after": "600" } },
+    ]);
+    await expect(client.prompt(id, "hello")).rejects.toMatchObject({
+      message: expect.stringContaining("600 seconds"),
+      data: { reins: { code: "rate_limited", retryable: true } },
+    });
+    expect(waited).toEqual([]);
+    await isUsable();
+  });
+
+  test("fails (500), it is asked again with longer and longer waits, and given up in the end", async () => {
+    const { client, waited, server, isUsable, id } = await agentWith(dialect, [
+      { status: 500, message: "boom" },
+    ]);
+    await expect(client.prompt(id, "hello")).rejects.toMatchObject({
+      message: expect.stringContaining("answered 500"),
+    });
+    expect(waited).toEqual([500, 1_000, 2_000, 4_000]);
+    expect(server.asked).toHaveLength(5);
+    await isUsable();
+  });
+
+  test("breaks off in the middle of a text, it goes on where it was, and nothing is said twice", async () => {
+    const { client, server, id } = await agentWith(dialect, [
+      { say: [{ text: "One two " }], stop: "cut" },
+      { say: [{ text: "three." }] },
+    ]);
+    expect(await client.prompt(id, "hello")).toMatchObject({ stopReason: "end_turn" });
+    expect(client.said).toBe("One two three.");
+    const again = JSON.stringify(server.asked[1]?.body);
+    expect(again).toContain("One two ");
+    expect(again).toContain("Go on exactly where your last message ends");
+    expect(new Set(client.of("agent_message_chunk").map(({ messageId }) => messageId)).size).toBe(1);
+  });
+
+  test("breaks off in the middle of a call, the call is not made, and it is asked again", async () => {
+    const { client, server, id, text } = await agentWith(dialect, [
+      { say: [{ call: "write_file", given: { path: "half.txt", content: "h".repeat(200) } }], stop: "cut" },
+      { say: [{ text: "Never mind." }] },
+    ]);
+    expect(await client.prompt(id, "write half.txt")).toMatchObject({ stopReason: "end_turn" });
+    expect(client.asked).toEqual([]);
+    expect(await text("half.txt")).toBeUndefined();
+    expect(JSON.stringify(server.asked[1]?.body.messages ?? server.asked[1]?.body.input)).not.toContain(
+      "half.txt\\\\",
+    );
+  });
+
+  test("breaks off every time, the prompt fails, and what was seen stays", async () => {
+    const store = new VolatileSessionStore();
+    const { client, isUsable, id } = await agentWith(dialect, [{ say: [{ text: "Again. " }], stop: "cut" }], {
+      store,
+    });
+    await expect(client.prompt(id, "hello")).rejects.toMatchObject({ data: { reins: { retryable: true } } });
+    const kept = (await store.read(id))?.entries ?? [];
+    expect(kept.find(({ kind }) => kind === "assistant")).toMatchObject({ parts: [{ text: client.said }] });
+    await isUsable();
+  });
+
+  test("falls silent, it is not waited for for ever", async () => {
+    const { client, server, isUsable, id } = await agentWith(dialect, [{ silent: true }], {
+      limits: { quietMs: 100, retries: 1 },
+    });
+    await expect(client.prompt(id, "hello")).rejects.toMatchObject({
+      message: expect.stringContaining("silent for too long"),
+    });
+    expect(server.asked).toHaveLength(2);
+    await isUsable();
+  });
+
+  test("calls a tool that was taken from it, nothing happens, and it is told what there is", async () => {
+    const { client, server, id } = await agentWith(
+      dialect,
+      [{ say: [{ call: "run_command", given: { command: "touch x" } }] }, { say: [{ text: "I see." }] }],
+      { mayUse: (tool) => tool !== "run_command" },
+    );
+    expect(await client.prompt(id, "do it")).toMatchObject({ stopReason: "end_turn" });
+    expect(client.asked).toEqual([]);
+    expect(client.of("tool_call")).toEqual([]);
+    const told = JSON.stringify(server.asked[1]?.body);
+    expect(told).toContain("there is no tool run_command here");
+    expect(told).toContain("read_file");
+    expect(JSON.stringify(server.asked[0]?.body.tools)).not.toContain("run_command");
+    expect(client.thought).toContain("call of run_command was not made");
+  });
+
+  test.each([
+    ["no JSON", '{"path": "a.t'],
+    ["JSON of another kind", '["a.txt"]'],
+    ["arguments that are not there", '{"file":"a.txt"}'],
+    ["arguments of another type", '{"path":7}'],
+  ])("gives %s as arguments, nothing happens, and it is told what is wrong", async (_, raw) => {
+    const { client, server, id } = await agentWith(dialect, [
+      { say: [{ call: "read_file", raw }] },
+      { say: [{ text: "Sorry." }] },
+    ]);
+    expect(await client.prompt(id, "read it")).toMatchObject({ stopReason: "end_turn" });
+    expect(client.asked).toEqual([]);
+    expect(JSON.stringify(server.asked[1]?.body)).toMatch(/Not done: the arguments of read_file/);
+    expect(client.said).toBe("Sorry.");
+  });
+
+  test("never stops calling tools, the turn ends all the same", async () => {
+    const { client, server, isUsable, id } = await agentWith(dialect, [{ say: [reading] }], {
+      limits: { requests: 6 },
+    });
+    expect(await client.prompt(id, "read it")).toMatchObject({ stopReason: "max_turn_requests" });
+    expect(server.asked).toHaveLength(6);
+    expect(client.asked).toHaveLength(6);
+    await isUsable();
+  });
+
+  test("calls a hundred tools at once, only so many are used", async () => {
+    const { client, server, id } = await agentWith(
+      dialect,
+      [{ say: Array.from({ length: 100 }, (_, index) => ({ ...reading, id: `c${index}` })) }, hello],
+      { limits: { callsAtOnce: 5 } },
+    );
+    await client.prompt(id, "read it");
+    expect(client.asked).toHaveLength(5);
+    expect(JSON.stringify(server.asked[1]?.body)).toContain("at most 5 calls are made at once");
+  });
+
+  test("says ten megabytes, it is stopped long before, clearly", async () => {
+    const { client, isUsable, id } = await agentWith(dialect, [{ say: [{ text: "x".repeat(10 << 20) }] }]);
+    expect(await client.prompt(id, "hello")).toMatchObject({ stopReason: "max_tokens" });
+    expect(client.said.length).toBeLessThan(2 << 20);
+    expect(client.thought).toContain("The answer was cut short");
+    await isUsable();
+  });
+
+  test("finds the conversation too long, it is put together and asked again", async () => {
+    const { client, server, id } = await agentWith(dialect, [hello]);
+    await client.prompt(id, "remember the number 42 for me");
+    server.play(
+      { status: 400, message: "prompt is too long; context_length_exceeded" },
+      { say: [{ text: "The number is 42." }] },
+      { say: [{ text: "It was 42." }] },
+    );
+    expect(await client.prompt(id, "which number?")).toMatchObject({ stopReason: "end_turn" });
+    expect(client.said).toContain("It was 42.");
+    const last = JSON.stringify(server.asked.at(-1)?.body);
+    expect(last).toContain("What happened before, in short");
+    expect(last).toContain("which number?");
+    expect(client.thought).toContain("put into a summary");
+  });
+
+  test("will not go on, the turn is a refusal and not mentioned again", async () => {
+    const { client, server, id } = await agentWith(dialect, [{ say: [{ text: "I" }], stop: "refusal" }]);
+    expect(await client.prompt(id, "something bad")).toMatchObject({ stopReason: "refusal" });
+    server.play(hello);
+    await client.prompt(id, "something good");
+    expect(JSON.stringify(server.asked[1]?.body)).not.toContain("something bad");
+  });
+});
+
+describe("when a limit of tokens is hit by several sessions at once", () => {
+  test("they wait for each other instead of making it worse", async () => {
+    let open = 0;
+    let most = 0;
+    const busy: Reply = { status: 429, message: "token limit reached", headers: { "retry-after": "1" } };
+    const { server, client, cwd } = await agentWith("anthropic", [busy]);
+    const ids = await Promise.all(
+      [1, 2, 3, 4].map(async () => (await client.request("session/new", { cwd, mcpServers: [] })).sessionId),
+    );
+    const replies = [busy, busy, busy, busy].map((reply) => () => reply);
+    server.play(...replies, () => {
+      open += 1;
+      most = Math.max(most, open);
+      setImmediate(() => {
+        open -= 1;
+      });
+      return hello;
+    });
+    const ends = await Promise.all(ids.map((id) => client.prompt(id, "hello")));
+    expect(ends.map(({ stopReason }) => stopReason)).toEqual([
+      "end_turn",
+      "end_turn",
+      "end_turn",
+      "end_turn",
+    ]);
+    expect(server.asked).toHaveLength(8);
+    expect(most).toBe(1);
+  });
+});

@@ -1,0 +1,50 @@
+import { systemClock, UpdateRedactor } from "@reins/supervisor";
+import type { JsonObject } from "../acp/message.ts";
+import type { GovernorContext } from "./context.ts";
+import type { GovernedSession } from "./governed-session.ts";
+
+/**
+ * Shows an update to the clients of a session without the secrets in it. The end of a text may be held back until it is
+ * known not to be the begin of one.
+ */
+export function showUpdate(
+  context: GovernorContext,
+  session: GovernedSession,
+  update: JsonObject,
+): void | Promise<void> {
+  const redactor = redactorOf(context, session);
+  if (!redactor) return tell(context, session, { ...update, ...Object(context.redact(update)) });
+  return tellAll(context, session, redactor.push(update));
+}
+
+/** Shows what was held back, when a turn has ended. */
+export async function showRest(context: GovernorContext, session: GovernedSession): Promise<void> {
+  await tellAll(context, session, session.updates?.end() ?? []);
+}
+
+function redactorOf(context: GovernorContext, session: GovernedSession): UpdateRedactor | undefined {
+  const { redactor } = context;
+  if (!redactor) return undefined;
+  session.updates ??= new UpdateRedactor(redactor, {
+    clock: systemClock,
+    onLate: (updates) => void tellAll(context, session, updates),
+  });
+  return session.updates;
+}
+
+function tellAll(
+  context: GovernorContext,
+  session: GovernedSession,
+  updates: readonly JsonObject[],
+): void | Promise<void> {
+  const told = updates.map((update) => tell(context, session, update));
+  return told.at(-1);
+}
+
+function tell(
+  { clients }: GovernorContext,
+  session: GovernedSession,
+  update: JsonObject,
+): void | Promise<void> {
+  return clients(session).notify("session/update", { sessionId: session.id, update });
+}

@@ -1,0 +1,19 @@
+import type { HaakEvent, NumberedEvent } from "./event.ts";
+
+/**
+ * Numbers the events of a session. A server that starts begins above all numbers it ever gave: an event stands for a
+ * message of the log or an entry of the ledger, and neither for more than four.
+ */
+export class Sequence {
+  #last: number;
+
+  constructor(from: { readonly messages: number; readonly entries: number }) {
+    this.#last = 4 * (from.messages + from.entries);
+  }
+
+  /** Gives an event its number. */
+  number(event: HaakEvent): NumberedEvent {
+    this.#last += 1;
+    return { ...event, seq: this.#last };
+  }
+}

@@ -1,0 +1,107 @@
+import { type JsonObject, membersOf } from "../acp/message.ts";
+import type { AgentEntry } from "../agents/agent-entry.ts";
+import { isFinal, type ToolCall, ToolCalls } from "../governor/tool-calls.ts";
+import { toolNameOf } from "../governor/tool-name.ts";
+import type { HaakEvent } from "./event.ts";
+
+/** Turns the updates of one turn into events: a call is told once, and its result once, in whatever order agents say so. */
+export class UpdateEvents {
+  readonly #entry: Pick<AgentEntry, "toolNames">;
+  readonly #calls = new ToolCalls();
+  readonly #told = new Set<string>();
+
+  constructor(entry: Pick<AgentEntry, "toolNames">) {
+    this.#entry = entry;
+  }
+
+  /** The events of an update; none for what has no place on `/ws`. */
+  take(update: JsonObject): readonly HaakEvent[] {
+    switch (update.sessionUpdate) {
+      case "agent_message_chunk":
+        return textEvents("text_delta", textOf(update.content));
+      case "agent_thought_chunk":
+        return textEvents("reasoning_delta", textOf(update.content));
+      case "notice":
+        return textEvents("reasoning_delta", remark([update.title, update.description]));
+      case "compaction_update":
+        return update.status === "completed"
+          ? textEvents("reasoning_delta", remark(["The conversation was put into a summary to make room"]))
+          : [];
+      case "tool_call":
+      case "tool_call_update":
+        return this.call(update);
+      case "usage_update": {
+        const { sessionUpdate: _, ...usage } = update;
+        return [{ ...usage, type: "usage_update" }];
+      }
+      default:
+        return [];
+    }
+  }
+
+  /** The events of something said about a call: in an update, or when permission for it is asked. */
+  call(said: JsonObject): readonly HaakEvent[] {
+    const call = this.#calls.tell(said);
+    if (!call) return [];
+    const isNew = !this.#told.has(call.id);
+    this.#told.add(call.id);
+    const events: HaakEvent[] = isNew ? [this.#begun(call)] : [];
+    if (isFinal(call)) return this.#calls.conclude(call.id) ? [...events, resultOf(call)] : events;
+    return isNew ? events : [...events, changeOf(call.id, said)];
+  }
+
+  #begun(call: ToolCall): HaakEvent {
+    const { name } = toolNameOf(call, this.#entry);
+    return { type: "tool_call", id: call.id, name, input: call.told.rawInput ?? {} };
+  }
+}
+
+function textEvents(type: "text_delta" | "reasoning_delta", text: string): readonly HaakEvent[] {
+  return text === "" ? [] : [{ type, text }];
+}
+
+function remark(parts: readonly unknown[]): string {
+  return `[${parts.filter((part) => typeof part === "string" && part !== "").join(": ")}]\n`;
+}
+
+/** A block of content in words; of what has none, what it is. */
+function textOf(content: unknown): string {
+  const { type, text, uri, mimeType, resource } = membersOf(content);
+  if (typeof text === "string") return text;
+  const place = uri ?? membersOf(resource).uri;
+  if (typeof place === "string") return place;
+  return type === undefined ? "" : `[${String(mimeType ?? type)}]`;
+}
+
+function changeOf(id: string, said: JsonObject): HaakEvent {
+  const { status, title, rawInput, content } = said;
+  return {
+    type: "tool_call_update",
+    id,
+    ...(status != null && { status }),
+    ...(title != null && { title }),
+    ...(rawInput != null && { input: rawInput }),
+    ...(Array.isArray(content) && { content: contentText(content) }),
+  };
+}
+
+function resultOf({ id, told }: ToolCall): HaakEvent {
+  return { type: "tool_result", id, content: outputOf(told), is_error: told.status === "failed" };
+}
+
+/** What came of a call: what the model is told where the agent says so, else what clients are shown. */
+function outputOf({ rawOutput, content }: JsonObject): string {
+  if (typeof rawOutput === "string") return rawOutput;
+  const { text } = membersOf(rawOutput);
+  if (typeof text === "string") return text;
+  const shown = Array.isArray(content) ? contentText(content) : "";
+  return shown === "" && rawOutput != null ? JSON.stringify(rawOutput) : shown;
+}
+
+function contentText(content: readonly unknown[]): string {
+  return content
+    .map(membersOf)
+    .map((part) => (part.type === "diff" ? `[changed ${String(part.path)}]` : textOf(part.content)))
+    .filter((text) => text !== "")
+    .join("\n");
+}

@@ -1,0 +1,324 @@
+import { Problem } from "@reins/api";
+import { describe, expect, test } from "vitest";
+import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
+import type { Answer } from "./fixtures/ask.ts";
+import { ManualClock } from "./fixtures/manual-clock.ts";
+import { promptOf, RpcClient } from "./fixtures/rpc-client.ts";
+
+const home = agentsForAll();
+
+/** An answer that has to be a problem, and what is wrong. */
+function problemOf({ status, headers, body }: Answer): [number, string] {
+  expect(headers["content-type"]).toBe("application/problem+json");
+  const problem = Problem.parse(body);
+  expect(problem.status).toBe(status);
+  return [status, problem.detail];
+}
+
+const hello = (agent: unknown = "stub") => ({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: 1, _meta: { "sandboxagent.dev": { agent } } },
+});
+
+describe("the first message", () => {
+  test("is initialize, and gives a connection that nobody guesses", async () => {
+    const served = await serveAgents(home());
+    const client = new RpcClient(served);
+    const answers = await Promise.all([client.post(hello()), client.post(hello())]);
+    const ids = answers.map(({ headers }) => String(headers["x-acp-connection-id"]));
+    expect(answers[0]).toMatchObject({
+      status: 200,
+      body: { jsonrpc: "2.0", id: 1, result: { protocolVersion: 1 } },
+    });
+    expect(new Set(ids).size).toBe(2);
+    for (const id of ids) expect(Buffer.from(id, "base64url").length).toBeGreaterThanOrEqual(16);
+  });
+
+  test("names its agent in the message, and nowhere else", async () => {
+    const served = await serveAgents(home());
+    const client = new RpcClient(served);
+    const without = { ...hello(), params: { protocolVersion: 1 } };
+    expect(problemOf(await client.post(without, { "x-acp-agent": "stub" }))).toEqual([
+      400,
+      'initialize names its agent in params._meta["sandboxagent.dev"].agent',
+    ]);
+    expect(problemOf(await client.post(hello(7)))[0]).toBe(400);
+    expect(problemOf(await client.post(hello("nobody")))).toEqual([
+      400,
+      expect.stringContaining('no agent "nobody"'),
+    ]);
+    const begin = { jsonrpc: "2.0", id: 2, method: "session/new", params: { cwd: "/", mcpServers: [] } };
+    expect(problemOf(await client.post(begin))).toEqual([
+      400,
+      expect.stringContaining("session/new names its agent"),
+    ]);
+    const named = { ...begin, params: { ...begin.params, _meta: { "sandboxagent.dev": { agent: "stub" } } } };
+    expect(problemOf(await client.post(named))).toEqual([
+      400,
+      expect.stringContaining("the first message is"),
+    ]);
+  });
+
+  test("fails with what an agent that does not work complained of", async () => {
+    const served = await serveAgents(home());
+    const client = new RpcClient(served);
+    expect(problemOf(await client.post(hello("missing")))[0]).toBe(502);
+    expect(problemOf(await client.post(hello("dying")))).toEqual([
+      502,
+      expect.stringContaining("ended with code 7: no licence"),
+    ]);
+    const { body } = await served.ask("GET", "/v1/connections");
+    expect(Object(body).connections.filter(({ agent }: { agent?: string }) => agent !== "stub")).toEqual([]);
+  });
+
+  test("of many at once starts one agent", async () => {
+    const served = await serveAgents(home());
+    const person = await served.person();
+    const clients = await Promise.all(
+      Array.from({ length: 12 }, () => RpcClient.open(served, { as: person.secret })),
+    );
+    expect(new Set(clients.map(({ connection }) => connection)).size).toBe(12);
+    const running = await home().hosting.hub.running();
+    const sessions = await Promise.all(clients.map((client) => client.begin(home().workspace)));
+    expect(new Set(sessions).size).toBe(12);
+    expect((await home().hosting.hub.running()).length).toBe(running.length);
+  });
+});
+
+describe("a message", () => {
+  test.each([
+    ["no object", []],
+    ["no version", { id: 1, method: "x" }],
+    ["another version", { jsonrpc: "1.0", id: 1, method: "x" }],
+    ["neither a method nor an id", { jsonrpc: "2.0" }],
+    ["a request and an answer at once", { jsonrpc: "2.0", id: 1, method: "x", result: {} }],
+    ["an answer without a result", { jsonrpc: "2.0", id: 1 }],
+    ["an id that cannot be said back", { jsonrpc: "2.0", id: { a: 1 }, method: "x" }],
+    ["an id that would change on the way", '{"jsonrpc":"2.0","id":12345678901234567890,"method":"x"}'],
+    ["no method at all", { jsonrpc: "2.0", id: 1, method: "" }],
+  ])("that is %s is refused", async (_, message) => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    expect(problemOf(await client.post(message))[0]).toBe(400);
+  });
+
+  test("comes as JSON, and its sender takes JSON", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "session/list", params: {} });
+    expect(problemOf(await client.post(message, { "content-type": "text/plain" }))[0]).toBe(415);
+    expect(problemOf(await client.post(message, { accept: "text/event-stream" }))[0]).toBe(406);
+    expect((await client.post(message, { accept: "application/json, text/event-stream" })).status).toBe(200);
+  });
+
+  test("of a connection that is not known, or not one's own, is refused", async () => {
+    const served = await serveAgents(home());
+    const client = await RpcClient.open(served);
+    const message = { jsonrpc: "2.0", id: 1, method: "session/list", params: {} };
+    const elsewhere = await client.post(message, { "x-acp-connection-id": "acp_conn_1" });
+    expect(problemOf(elsewhere)).toEqual([404, expect.stringContaining("initialize again")]);
+    const [neighbour, stranger] = [
+      await served.person(),
+      await served.person({ tenant: "acme", roles: ["admin"] }),
+    ];
+    const as = ({ secret }: { secret: string }) => ({ authorization: `Bearer ${secret}` });
+    expect(problemOf(await client.post(message, as(neighbour)))[0]).toBe(403);
+    expect(problemOf(await client.post(message, as(stranger)))[0]).toBe(404);
+    const nobody = await client.post(message, { authorization: "Bearer reins_nobody" });
+    expect(problemOf(nobody)[0]).toBe(401);
+  });
+
+  test("has the id it came with in its answer, whatever that is, and many may be under way", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    const ids = ["text", 0, -7, Number.MAX_SAFE_INTEGER, "", null, "1", 1];
+    const answers = await Promise.all(
+      ids.map((id) => client.post({ jsonrpc: "2.0", id, method: "session/list", params: {} })),
+    );
+    expect(answers.map(({ body }) => Object(body).id)).toEqual(ids);
+  });
+
+  test("whose method is refused by the agent, or the hub, is answered with that", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    const id = await client.begin(home().workspace);
+    const unknown = await client.request("session/rename", { sessionId: id });
+    expect(unknown).toMatchObject({ status: 200, body: { error: { code: -32601 } } });
+    const gone = await client.prompt("0".repeat(64), "say hello");
+    expect(gone).toMatchObject({ status: 200, body: { error: { code: -32002 } } });
+    const bad = await client.request("session/new", {
+      cwd: "relative",
+      mcpServers: [],
+      _meta: { "sandboxagent.dev": { agent: "stub" } },
+    });
+    expect(bad).toMatchObject({ status: 200, body: { error: { code: -32602 } } });
+  });
+});
+
+describe("a notification", () => {
+  test("is taken, whatever becomes of it", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    expect(await client.notify("session/cancel", { sessionId: "none" })).toMatchObject({
+      status: 202,
+      text: "",
+    });
+    expect((await client.notify("_something/else")).status).toBe(202);
+  });
+
+  test("cancels a turn without waiting for it", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    const id = await client.begin(home().workspace);
+    const stream = await client.stream();
+    const turn = client.prompt(id, "say begun", "wait");
+    await expect.poll(() => stream.said).toEqual(["begun"]);
+    expect((await client.notify("session/cancel", { sessionId: id })).status).toBe(202);
+    expect(await turn).toMatchObject({ status: 200, body: { result: { stopReason: "cancelled" } } });
+  });
+
+  test("takes a request back", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    const id = await client.begin(home().workspace);
+    const stream = await client.stream();
+    const params = { sessionId: id, prompt: promptOf(["say begun", "wait"]) };
+    const turn = client.post({ jsonrpc: "2.0", id: "mine", method: "session/prompt", params });
+    await expect.poll(() => stream.said).toEqual(["begun"]);
+    await client.notify("$/cancel_request", { requestId: "mine" });
+    expect(await turn).toMatchObject({
+      status: 200,
+      body: { id: "mine", result: { stopReason: "cancelled" } },
+    });
+  });
+});
+
+describe("the methods of a session", () => {
+  test("are those of ACP, also where the agent has another word for it", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    const id = await client.begin(home().workspace);
+    const { sessions } = await client.result("session/list", { cwd: home().workspace });
+    expect(Object(sessions).map(({ sessionId }: { sessionId: string }) => sessionId)).toContain(id);
+    expect(await client.result("session/list", { cwd: "/elsewhere" })).toEqual({
+      sessions: [],
+      nextCursor: null,
+    });
+    const { configOptions } = await client.result("session/set_model", { sessionId: id, modelId: "large" });
+    expect(configOptions).toMatchObject([{ id: "llm", currentValue: "large" }]);
+    const resumed = await client.result("session/resume", { sessionId: id, cwd: home().workspace });
+    expect(resumed).toMatchObject({
+      modes: { currentModeId: "ask" },
+      configOptions: [{ currentValue: "large" }],
+    });
+    const { sessionId: forked } = await client.result("session/fork", {
+      sessionId: id,
+      cwd: home().workspace,
+    });
+    expect(forked).toMatch(/^[0-9a-f]{64}$/);
+    expect(await client.result("session/set_mode", { sessionId: id, modeId: "ask" })).toEqual({});
+    expect(await client.result("authenticate", { methodId: "none" })).toEqual({});
+    expect(await client.result("session/close", { sessionId: id })).toEqual({});
+    expect(await client.prompt(id, "say hello")).toMatchObject({ body: { error: { code: -32002 } } });
+  });
+
+  test("are listed a page at a time", async () => {
+    const served = await serveAgents(home());
+    const { secret: as } = await served.person();
+    const client = await RpcClient.open(served, { as });
+    const begun = new Set<string>();
+    for (let n = 0; n < 205; n += 1) begun.add(await client.begin(home().workspace));
+    const first = await client.result("session/list");
+    const second = await client.result("session/list", { cursor: first.nextCursor });
+    const ids = [first, second].flatMap(({ sessions }) => Object(sessions)).map(({ sessionId }) => sessionId);
+    expect([Object(first.sessions).length, second.nextCursor]).toEqual([200, null]);
+    expect(new Set(ids)).toEqual(begun);
+  });
+});
+
+describe("an agent that takes too long", () => {
+  test("is not waited for; its answer comes on the stream when it does", async () => {
+    const clock = new ManualClock();
+    const served = await serveAgents(home(), { clock, agents: { limits: { requestMs: 1_000 } } });
+    const client = await RpcClient.open(served);
+    const id = await client.begin(home().workspace);
+    const waiting = client.request("session/set_mode", { sessionId: id, modeId: "hang" });
+    await expect
+      .poll(async () => {
+        clock.advance(1_000);
+        return Promise.race([waiting, new Promise((resolve) => setTimeout(resolve, 20))]);
+      })
+      .toMatchObject({ status: 504 });
+    expect(problemOf(await waiting)[1]).toContain("has not answered session/set_mode");
+  });
+
+  test("in a turn is waited for as long as something happens or a person is asked", async () => {
+    const clock = new ManualClock();
+    const served = await serveAgents(home(), { clock, agents: { limits: { silenceMs: 1_000 } } });
+    const client = await RpcClient.open(served);
+    const id = await client.begin(home().workspace);
+    const stream = await client.stream();
+    const turn = client.prompt(id, "run npm test", "sleep 300", "say done");
+    await expect.poll(() => stream.asked.length).toBe(1);
+    for (let n = 0; n < 5; n += 1) clock.advance(1_000);
+    await client.answer(stream.asked[0] ?? {}, "yes");
+    await expect.poll(() => stream.said).toContain("yes");
+    clock.advance(1_000);
+    clock.advance(1_000);
+    expect(problemOf(await turn)[0]).toBe(504);
+    await expect.poll(() => stream.messages.at(-1)).toMatchObject({ result: { stopReason: "end_turn" } });
+    expect(stream.said.at(-1)).toBe("done");
+  });
+});
+
+describe("an agent that dies", () => {
+  test("in the middle of a turn fails it at once, with how; the next prompt finds it again", async () => {
+    const served = await serveAgents(home());
+    const [client, other] = [await RpcClient.open(served), await RpcClient.open(served)];
+    const id = await client.begin(home().workspace);
+    const [stream, watched] = [await client.stream(), await other.stream()];
+    await other.result("session/resume", { sessionId: id });
+    await client.prompt(id, "say one");
+    const died = await client.prompt(id, "crash");
+    expect(died).toMatchObject({
+      status: 200,
+      body: { error: { code: -32603, data: { exit_code: 3, stderr: { head: "something broke\n" } } } },
+    });
+    await expect.poll(() => watched.said.at(-1)).toContain("The turn was cut off");
+    expect((await client.prompt(id, "say two")).status).toBe(200);
+    expect(stream.said).toEqual(["one", "two"]);
+  });
+});
+
+describe("ending a connection", () => {
+  test("may be done twice; afterwards it is not known", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    const stream = await client.stream();
+    expect(await client.delete()).toMatchObject({ status: 204, text: "" });
+    await stream.ended;
+    expect((await client.delete()).status).toBe(204);
+    expect(problemOf(await client.request("session/list"))[0]).toBe(404);
+    expect((await client.stream()).status).toBe(404);
+    expect(problemOf(await client.served.ask("DELETE", "/v1/rpc"))[0]).toBe(400);
+  });
+
+  test("ends neither its sessions, nor their turns, nor the agent", async () => {
+    const served = await serveAgents(home());
+    const [client, other] = [await RpcClient.open(served), await RpcClient.open(served)];
+    const id = await client.begin(home().workspace);
+    const stream = await other.stream();
+    await other.result("session/resume", { sessionId: id });
+    const pids = async () => (await home().hosting.hub.running()).map(({ process }) => process?.pid);
+    const before = await pids();
+    const turn = client.prompt(id, "say begun", "sleep 100", "say still here");
+    await expect.poll(() => stream.said).toEqual(["begun"]);
+    expect((await client.delete()).status).toBe(204);
+    await expect.poll(() => stream.said).toEqual(["begun", "still here"]);
+    expect((await turn).status).toBe(200);
+    expect((await other.prompt(id, "say more")).status).toBe(200);
+    expect(await pids()).toEqual(before);
+  });
+
+  test("is for whoever it belongs to", async () => {
+    const served = await serveAgents(home());
+    const client = await RpcClient.open(served);
+    const { secret: as } = await served.person();
+    const foreign = await served.ask("DELETE", "/v1/rpc", { as, headers: client.named });
+    expect(problemOf(foreign)[0]).toBe(403);
+    expect((await client.request("session/list")).status).toBe(200);
+  });
+});

@@ -19,7 +19,7 @@ export function declareAcp(program: Command): void {
       "Speaks ACP on standard input and output, as the agent itself would, with everything it does decided and recorded.\n" +
         "What is to be said to a person goes to standard error.",
     )
-    .requiredOption("--agent <id>", "the agent; see reins agents list")
+    .option("--agent <id>", "the agent; see reins agents list", "native")
     .option("--home <folder>", "where Reins keeps everything (default: reins in the user's data folder)")
     .addHelpText("after", HELP)
     .addHelpText(

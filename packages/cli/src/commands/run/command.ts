@@ -18,7 +18,7 @@ export function declareRun(program: Command): void {
       "Runs an agent in this folder, shows what it says and does, and asks here whatever a person has to decide.\n" +
         "Where there is no terminal to ask on, what needs a person waits for reins approvals.",
     )
-    .requiredOption("--agent <id>", "the agent; see reins agents list")
+    .option("--agent <id>", "the agent; see reins agents list", "native")
     .option("--cwd <folder>", "where it works (default: here)")
     .option("--mode <mode>", "the mode to put it into")
     .option("--home <folder>", "where Reins keeps everything (default: reins in the user's data folder)")

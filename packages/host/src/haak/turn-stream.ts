@@ -1,0 +1,159 @@
+import { type JsonObject, membersOf } from "../acp/message.ts";
+import { CODE } from "../acp/rpc-error.ts";
+import type { Connection } from "../hub/connection.ts";
+import { questionId } from "../hub/question-id.ts";
+import { TURN_ENDED, turnsOf } from "../hub/turn-marks.ts";
+import type { EventLog } from "../log/event-log.ts";
+import type { LoggedEvent } from "../log/logged-event.ts";
+import type { Subscription } from "../log/subscription.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
+import type { HaakEvent } from "./event.ts";
+import { ledgerEvents } from "./ledger-events.ts";
+import type { LedgerTail } from "./ledger-tail.ts";
+import type { UpdateEvents } from "./update-events.ts";
+
+/** What a stream is made from. */
+export interface TurnStreamOptions {
+  readonly log: EventLog;
+  readonly session: Pick<SessionRecord, "id" | "tenant">;
+  /** Through whom the turn is asked for; nobody else asks through it. */
+  readonly connection: Connection;
+  readonly updates: UpdateEvents;
+  readonly tail: LedgerTail;
+  /** Settles when every verdict is in the ledger that was given by now. */
+  readonly settled: () => Promise<void>;
+  readonly emit: (event: HaakEvent) => void | Promise<void>;
+  /** Told when the turn begins. */
+  readonly onBegin: () => void;
+}
+
+/** What one reads nothing of in the ledger for. */
+const SPOKEN: ReadonlySet<string> = new Set(["text_delta", "reasoning_delta"]);
+const PERMISSION = "session/request_permission";
+
+/**
+ * The events of one turn, from the log and the ledger. Both are on disk before they are told. What other turns of the
+ * same session say before it begins and after it has ended is not its own.
+ */
+export class TurnStream {
+  readonly #options: TurnStreamOptions;
+  #subscription: Subscription | undefined;
+  #state: "waiting" | "running" | "over" = "waiting";
+  #previous: string | undefined;
+  #hasRead = false;
+
+  constructor(options: TurnStreamOptions) {
+    this.#options = options;
+  }
+
+  /** Follows the session from now on. */
+  async open(): Promise<void> {
+    const { log, session } = this.#options;
+    const { tenant, id } = session;
+    const from = await log.end(tenant);
+    let failed: ((error: unknown) => void) | undefined;
+    this.#failure = new Promise((_, reject) => {
+      failed = reject;
+    });
+    this.#failure.catch(() => undefined);
+    this.#subscription = log.subscribe(
+      {
+        tenant,
+        event: (event) => this.#take(event),
+        gap: () => undefined,
+        failed: (error) => failed?.(error),
+      },
+      from,
+    );
+    for (const channel of [id, turnsOf(id)]) this.#subscription.add(channel, from.order);
+  }
+
+  #failure: Promise<never> | undefined;
+
+  /** Whether the turn has begun. */
+  get hasBegun(): boolean {
+    return this.#state !== "waiting";
+  }
+
+  /** Settles when everything that was said by now has been told, with what the ledger has of the turn. */
+  async drained(): Promise<void> {
+    const { log, session } = this.#options;
+    await log.written();
+    const last = await log.last(session.tenant);
+    const reached = this.#subscription?.reached(last);
+    await (this.#failure ? Promise.race([reached, this.#failure]) : reached);
+    if (this.hasBegun) await this.#readLedger(true);
+  }
+
+  /** Follows it no more. */
+  close(): void {
+    this.#subscription?.close();
+  }
+
+  #take(event: LoggedEvent): void | Promise<void> {
+    if (this.#state === "over") return;
+    const { session, connection } = this.#options;
+    if (event.session === turnsOf(session.id)) return this.#turnEnded(event.message);
+    if (isPrompt(event.message)) {
+      if (event.except === connection.id) return this.#begin();
+      if (this.#state === "running") this.#state = "over";
+      return;
+    }
+    if (this.#state !== "running") return;
+    if (event.request !== undefined) return this.#question(event.request, event.message);
+    if (event.message.method !== "session/update") return;
+    return this.#tell(this.#options.updates.take(membersOf(membersOf(event.message.params).update)));
+  }
+
+  #begin(): void {
+    if (this.#state === "waiting") this.#options.onBegin();
+    this.#state = "running";
+  }
+
+  #turnEnded({ method, params }: JsonObject): void {
+    const { turn } = membersOf(params);
+    if (method !== TURN_ENDED) return;
+    if (this.#state === "running") this.#state = "over";
+    else if (typeof turn === "string") this.#previous = turn;
+  }
+
+  /** A question that only people answer waits for them elsewhere; what nobody here can answer is said to be so. */
+  #question(key: string, { method, params }: JsonObject): void | Promise<void> {
+    const { connection, updates } = this.#options;
+    if (method === PERMISSION) return this.#tell(updates.call(membersOf(membersOf(params).toolCall)));
+    connection.fail(questionId(key), {
+      code: CODE.methodNotFound,
+      message: `"${String(method)}" is not known here`,
+    });
+  }
+
+  #tell(events: readonly HaakEvent[]): void | Promise<void> {
+    if (events.length === 0) return;
+    if (this.#hasRead && events.every(({ type }) => SPOKEN.has(type))) return this.#emit(events);
+    const acts = events.some(({ type }) => !SPOKEN.has(type));
+    return this.#readLedger(acts).then(() => this.#emit(events));
+  }
+
+  /** Tells what the ledger has that was not told. `acts`: whether a verdict may be on its way. */
+  async #readLedger(acts: boolean): Promise<void> {
+    const { tail, settled } = this.#options;
+    if (!this.#hasRead && this.#previous !== undefined) await tail.skip(this.#previous);
+    this.#hasRead = true;
+    if (acts) await settled();
+    for (const entry of await tail.more()) await this.#emit(ledgerEvents(entry));
+  }
+
+  #emit(events: readonly HaakEvent[]): void | Promise<void> {
+    let waiting: void | Promise<void>;
+    for (const event of events)
+      waiting = waiting ? waiting.then(() => this.#options.emit(event)) : this.#options.emit(event);
+    return waiting;
+  }
+}
+
+function isPrompt({ method, params }: JsonObject): boolean {
+  return (
+    method === "session/update" &&
+    membersOf(membersOf(params).update).sessionUpdate === "user_message_chunk"
+  );
+}

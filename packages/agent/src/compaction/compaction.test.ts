@@ -157,3 +157,38 @@ describe("a conversation that becomes too long", () => {
     expect(blocked.model.asked.every(({ system }) => !system.includes("summary that"))).toBe(true);
   });
 });
+
+describe("a conversation that is half full", () => {
+  async function idle(decision: "allow" | "defer") {
+    const control = new ScriptedControl({ idle: () => ({ decision }) });
+    const model = new ScriptedModel(["Noted."], { contextTokens: 9_000, maxOutputTokens: 1_000 });
+    const { cwd } = await testWorkspace();
+    const store = new VolatileSessionStore();
+    const client = await TestClient.open(cwd, {
+      models: model.models,
+      store,
+      control,
+      limits: { idleMs: 5 },
+    });
+    await client.prompt(client.sessionId, `hello ${"filler ".repeat(1_500)}`);
+    await client.prompt(client.sessionId, `hello ${"filler ".repeat(1_500)}`);
+    await expect.poll(() => control.payloads("idle").length).toBeGreaterThan(0);
+    const kinds = async () => (await store.read(client.sessionId))?.entries.map(({ kind }) => kind) ?? [];
+    return { control, client, kinds };
+  }
+
+  test("is put together while nobody waits, if that may be done now", async () => {
+    const { control, client, kinds } = await idle("allow");
+    await expect.poll(kinds).toContain("compaction");
+    expect(control.payloads("idle")[0]).toMatchObject({
+      idle_reason: "no turn is under way",
+      suggested_action: "compact the conversation",
+    });
+    expect(await client.prompt(client.sessionId, "hello again")).toMatchObject({ stopReason: "end_turn" });
+  });
+
+  test("is left as it is otherwise", async () => {
+    const { kinds } = await idle("defer");
+    expect(await kinds()).not.toContain("compaction");
+  });
+});

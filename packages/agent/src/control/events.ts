@@ -4,7 +4,7 @@ import type { ContextPerceptionDecision, ContextPerceptionPayload } from "./perc
 type Optional<Value> = Value | null | undefined;
 
 /** The generic decision. A person who has to be asked has been, when the answer is `allow` or `block`. */
-export type Decision =
+type Decision =
   | { readonly decision: "allow"; readonly modified_payload?: unknown }
   | { readonly decision: "block"; readonly reason: string }
   | { readonly decision: "modify"; readonly modified_payload: unknown }
@@ -12,7 +12,7 @@ export type Decision =
   | { readonly decision: "escalate"; readonly reason: string };
 
 /** Payload of `pre_prompt`: what a model is about to be told. */
-export interface PrePromptPayload {
+interface PrePromptPayload {
   readonly session_id: string;
   /** What is new since the last request: the person's words, or what tools gave back. */
   readonly prompt: string;
@@ -24,7 +24,7 @@ export interface PrePromptPayload {
 }
 
 /** Payload of `intent_detection`. */
-export interface IntentDetectionPayload {
+interface IntentDetectionPayload {
   readonly session_id: string;
   readonly prompt: string;
   readonly workspace: string;
@@ -49,7 +49,7 @@ export type IntentDetectionDecision =
   | { readonly decision: "block"; readonly reason: string };
 
 /** Payload of `memory_recall`. */
-export interface MemoryRecallPayload {
+interface MemoryRecallPayload {
   readonly session_id: string;
   readonly query: string;
   readonly memory_type: string;

@@ -1,5 +1,5 @@
 /** Payload of `heartbeat`. */
-export interface HeartbeatPayload {
+interface HeartbeatPayload {
   readonly uptime_ms: number;
   readonly total_events_processed: number;
   readonly current_state: string;
@@ -9,7 +9,7 @@ export interface HeartbeatPayload {
 }
 
 /** Payload of `success`. */
-export interface SuccessPayload {
+interface SuccessPayload {
   readonly session_id: string;
   readonly action_type: string;
   readonly action_summary: string;
@@ -17,7 +17,7 @@ export interface SuccessPayload {
 }
 
 /** Payload of `error`. */
-export interface ErrorPayload {
+interface ErrorPayload {
   readonly session_id: string;
   /** A word for programs. */
   readonly code: string;
@@ -40,7 +40,7 @@ export interface RunLifecyclePayload {
 }
 
 /** Payload of `task_list`: the plan as it stands. */
-export interface TaskListPayload {
+interface TaskListPayload {
   readonly run_id: string;
   readonly session_id: string;
   readonly tasks: readonly {
@@ -52,7 +52,7 @@ export interface TaskListPayload {
 }
 
 /** Payload of `verification`: what was checked, and what came of it. */
-export interface VerificationPayload {
+interface VerificationPayload {
   readonly run_id: string;
   readonly session_id: string;
   readonly status: "passed" | "failed";

@@ -1,26 +1,23 @@
 import { z } from "zod";
 
 /** Text in a conversation. */
-export const TextPart = z.object({
+const TextPart = z.object({
   type: z.literal("text"),
   text: z.string(),
   /** Whether it was put there by the harness and is none of the person's own words. */
   context: z.boolean().optional(),
 });
-export type TextPart = z.infer<typeof TextPart>;
 
-const ImagePart = z.object({ type: z.literal("image"), data: z.string(), mimeType: z.string() });
 /** An image, base64. */
-export type ImagePart = z.infer<typeof ImagePart>;
+const ImagePart = z.object({ type: z.literal("image"), data: z.string(), mimeType: z.string() });
 
+/** What a model thought before it spoke. */
 const ThinkingPart = z.object({
   type: z.literal("thinking"),
   text: z.string(),
   /** What only the model that thought it can read, to be given back to it and to nobody else. */
   seal: z.object({ model: z.string(), data: z.record(z.string(), z.unknown()) }).optional(),
 });
-/** What a model thought before it spoke. */
-export type ThinkingPart = z.infer<typeof ThinkingPart>;
 
 const CallPart = z.object({
   type: z.literal("call"),

@@ -16,8 +16,6 @@ import type { ClientWishes } from "./updates.ts";
 /** Where a session works. */
 type Place = Pick<SessionHeader, "cwd" | "additionalDirectories">;
 
-const IDLE_MS = 30_000;
-
 /** The sessions that are open in this process, each with at most one turn at a time. */
 export class OpenSessions {
   readonly #parts: AgentParts;
@@ -28,11 +26,11 @@ export class OpenSessions {
   readonly #idleWork: IdleWork;
 
   constructor(parts: AgentParts, rpc: Rpc, wishes: () => ClientWishes) {
-    const { control, clock, onFault } = parts;
+    const { control, clock, limits, onFault } = parts;
     this.#parts = parts;
     this.#stage = { parts, rpc, queue: new ModelQueue(), wishes };
     this.#heartbeat = new Heartbeat(control, clock);
-    this.#idleWork = new IdleWork({ delayMs: IDLE_MS, now: () => clock.now(), onFault });
+    this.#idleWork = new IdleWork({ delayMs: limits.idleMs, now: () => clock.now(), onFault });
   }
 
   /** Begins a session. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { expectFolder } from "../files/folder-check.ts";
 import type { ProgramEnd } from "../processes/run-program.ts";
 import { checkOf } from "./check.ts";
 import { defineTool } from "./tool.ts";
@@ -29,6 +30,7 @@ export const runCommand = defineTool({
     { roots, commands, signal },
   ) {
     const cwd = await roots.resolve(working_dir);
+    await expectFolder(cwd, working_dir);
     const end = await commands.run({ command, cwd, timeoutMs: timeout_ms }, signal);
     const passed = end.exitCode === 0 && !end.timedOut;
     const text = `${endingOf(end, timeout_ms)}\n${end.output}`.trimEnd();

@@ -16,6 +16,8 @@ export interface TurnLimits {
   readonly quietMs: number;
   /** The first wait before a request is made again; each further one is twice as long. */
   readonly backoffMs: number;
+  /** How long a session is left alone before anything is done for it in the background. */
+  readonly idleMs: number;
 }
 
 /** As far as a person in front of it will want it to go. */
@@ -28,4 +30,5 @@ export const TURN_LIMITS: TurnLimits = {
   resultCharacters: 64 * 1024,
   quietMs: 120_000,
   backoffMs: 500,
+  idleMs: 30_000,
 };

@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { hostTables } from "@reins/host";
 import { ledgerTables, SYSTEM } from "@reins/ledger";
+import { serverTables } from "@reins/server";
 import { type Operations, StoreError, type StoreErrorCode, type Tables } from "@reins/store";
 import { Harness, harnessTables, type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
 import { readConfiguration } from "../configuration/configuration.ts";
@@ -17,6 +18,7 @@ export const homeTables: readonly Tables<Operations, Operations>[] = [
   ledgerTables,
   ...harnessTables,
   ...hostTables,
+  ...serverTables,
 ];
 
 /** Everything that decides in a home, open, for the one process that may write to it. */

@@ -13,7 +13,9 @@ export type AgentErrorCode =
   /** Somebody called it off. */
   | "cancelled"
   /** It was started and did not answer as an agent does. */
-  | "probe_failed";
+  | "probe_failed"
+  /** Its gate was not seen to be live, and only agents of which it was may run. */
+  | "not_verified";
 
 const RETRYABLE: ReadonlySet<AgentErrorCode> = new Set(["install_failed", "cancelled", "probe_failed"]);
 

@@ -11,7 +11,9 @@ export interface GatedPreparationOptions {
   readonly harness: Harness;
   readonly offers: TurnOffers;
   /** What is put before the prompt afterwards; it is told which tools are left. */
-  readonly next: (toolsOf: (session: GovernedSession) => readonly OfferedTool[] | undefined) => TurnPreparation;
+  readonly next: (
+    toolsOf: (session: GovernedSession) => readonly OfferedTool[] | undefined,
+  ) => TurnPreparation;
   readonly now: () => Date;
 }
 

@@ -39,11 +39,14 @@ export class TurnStream {
   readonly #options: TurnStreamOptions;
   #subscription: Subscription | undefined;
   #state: "waiting" | "running" | "over" = "waiting";
+  /** The turn that ended last before this one began. */
   #previous: string | undefined;
   #hasRead = false;
+  readonly #failure = Promise.withResolvers<never>();
 
   constructor(options: TurnStreamOptions) {
     this.#options = options;
+    this.#failure.promise.catch(() => undefined);
   }
 
   /** Follows the session from now on. */
@@ -51,24 +54,17 @@ export class TurnStream {
     const { log, session } = this.#options;
     const { tenant, id } = session;
     const from = await log.end(tenant);
-    let failed: ((error: unknown) => void) | undefined;
-    this.#failure = new Promise((_, reject) => {
-      failed = reject;
-    });
-    this.#failure.catch(() => undefined);
     this.#subscription = log.subscribe(
       {
         tenant,
         event: (event) => this.#take(event),
         gap: () => undefined,
-        failed: (error) => failed?.(error),
+        failed: (error) => this.#failure.reject(error),
       },
       from,
     );
     for (const channel of [id, turnsOf(id)]) this.#subscription.add(channel, from.order);
   }
-
-  #failure: Promise<never> | undefined;
 
   /** Whether the turn has begun. */
   get hasBegun(): boolean {
@@ -80,8 +76,7 @@ export class TurnStream {
     const { log, session } = this.#options;
     await log.written();
     const last = await log.last(session.tenant);
-    const reached = this.#subscription?.reached(last);
-    await (this.#failure ? Promise.race([reached, this.#failure]) : reached);
+    await Promise.race([this.#subscription?.reached(last), this.#failure.promise]);
     if (this.hasBegun) await this.#readLedger(true);
   }
 
@@ -94,7 +89,8 @@ export class TurnStream {
     if (this.#state === "over") return;
     const { session, connection } = this.#options;
     if (event.session === turnsOf(session.id)) return this.#turnEnded(event.message);
-    if (isPrompt(event.message)) {
+    // Agents may say a prompt again; only what a client sent has somebody it is not for.
+    if (event.except !== undefined && isPrompt(event.message)) {
       if (event.except === connection.id) return this.#begin();
       if (this.#state === "running") this.#state = "over";
       return;
@@ -144,16 +140,17 @@ export class TurnStream {
   }
 
   #emit(events: readonly HaakEvent[]): void | Promise<void> {
-    let waiting: void | Promise<void>;
-    for (const event of events)
-      waiting = waiting ? waiting.then(() => this.#options.emit(event)) : this.#options.emit(event);
+    let waiting: Promise<void> | undefined;
+    for (const event of events) {
+      const told = waiting ? waiting.then(() => this.#options.emit(event)) : this.#options.emit(event);
+      waiting = told ?? undefined;
+    }
     return waiting;
   }
 }
 
 function isPrompt({ method, params }: JsonObject): boolean {
   return (
-    method === "session/update" &&
-    membersOf(membersOf(params).update).sessionUpdate === "user_message_chunk"
+    method === "session/update" && membersOf(membersOf(params).update).sessionUpdate === "user_message_chunk"
   );
 }

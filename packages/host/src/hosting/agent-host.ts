@@ -33,6 +33,8 @@ export interface AgentHostOptions {
   readonly gateway: McpGateway;
   /** Finds an install, or makes one. */
   readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
+  /** Throws for an install that may not run, such as one of which nobody has verified that it asks. */
+  readonly admit?: ((entry: AgentEntry, installed: InstalledAgent) => Promise<void>) | undefined;
   /** Takes secrets out of what is kept or shown. */
   readonly redact: (value: unknown) => unknown;
   /** The same for what comes in pieces. */
@@ -113,6 +115,7 @@ export class AgentHost {
     const entry = catalogue.entry(id);
     if (entry.builtIn) return this.#startBuiltIn(entry, start);
     const installed = await install(entry);
+    await this.#options.admit?.(entry, installed);
     const { launch, home } = await this.#prepare(entry, installed, start);
     const confinement = start.confine && this.#confinement(start.confine, home, installed);
     const process = await AgentProcess.start(

@@ -26,6 +26,8 @@ export interface HostingOptions {
   readonly agents?: readonly unknown[];
   /** Finds an install of an agent, or makes one. */
   readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
+  /** Throws for an install that may not run, such as one of which nobody has verified that it asks. */
+  readonly admit?: (entry: AgentEntry, installed: InstalledAgent) => Promise<void>;
   /** Takes secrets out of what is kept or shown; by default those that are known by their form, and agents' credentials. */
   readonly redactor?: Redactor;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -67,6 +69,7 @@ export class Hosting {
         owner,
         gateway,
         install,
+        admit: options.admit,
         redact,
         redactor,
         environment,

@@ -1,19 +1,16 @@
 import type { AgentEntry } from "../agents/agent-entry.ts";
-import { PROBES, type ProbeName } from "./probe.ts";
+import { PROBES, type ProbeName } from "./gate-probe.ts";
 import type { ProbeResult } from "./probe-result.ts";
 
 /** How far an agent is held to its verdicts; `open` when something happened that nobody had allowed or seen. */
 export const LEVELS = ["performed", "confined", "asked", "observed", "open"] as const;
 export type VerifiedLevel = (typeof LEVELS)[number];
 
-/** What kind of effect a probe has, in the words of the catalogue. */
-const EFFECTS: Readonly<Record<ProbeName, string>> = { write: "write", command: "exec", read: "read" };
-
 /** What probes come to. */
 export interface Finding {
   readonly level: VerifiedLevel;
-  /** Kinds of effects that the agent had without asking, and told. */
-  readonly unasked: readonly string[];
+  /** What the agent did without asking, and told. */
+  readonly unasked: readonly ProbeName[];
   /** Why the gate is not live; nothing when it is. */
   readonly faults: readonly string[];
 }
@@ -27,14 +24,13 @@ export function findingOf(
   const unasked = PROBES.filter((name) =>
     results.some(({ probe, outcome }) => probe === name && outcome === "observed"),
   );
-  const effects = unasked.map((name) => EFFECTS[name]);
-  const more = effects.filter((effect) => !enforcement.unasked.includes(effect));
+  const untold = unasked.includes("read") && !enforcement.unasked.some((told) => told.startsWith("read"));
   const faults = [
     ...sprung.map((trap) => `something in the workspace or the home was run: ${trap}`),
     ...results.flatMap((result) => faultOf(result) ?? []),
-    ...more.map((effect) => `the catalogue does not say that it has this effect unasked: ${effect}`),
+    ...(untold ? ["it reads unasked, which the catalogue does not say"] : []),
   ];
-  return { level: levelOf(results, sprung, unasked), unasked: effects, faults: [...new Set(faults)] };
+  return { level: levelOf(results, sprung, unasked), unasked, faults };
 }
 
 function levelOf(

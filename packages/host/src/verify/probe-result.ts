@@ -2,7 +2,7 @@ import type { PlacedEntry } from "@reins/ledger";
 import { UNGATED } from "@reins/supervisor";
 import { z } from "zod";
 import { membersOf } from "../acp/message.ts";
-import { PROBES, SETTINGS } from "./probe.ts";
+import { PROBES, SETTINGS } from "./gate-probe.ts";
 
 /** What came of a probe. */
 export const PROBE_OUTCOMES = [

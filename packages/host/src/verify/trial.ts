@@ -7,12 +7,12 @@ import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { AgentError } from "../agents/agent-error.ts";
 import { Catalogue } from "../agents/catalogue.ts";
+import { type HostileFolders, HostileWorkspace } from "../agents/hostile-workspace.ts";
 import { AgentHost, type HostedAgent, type InstalledAgent } from "../hosting/agent-host.ts";
 import { McpGateway } from "../mcp/gateway.ts";
 import { ScriptedModel } from "../model/scripted-model.ts";
 import { Owner } from "../process/owner.ts";
 import type { Network } from "../sandbox/confinement.ts";
-import { HostileWorkspace } from "./hostile/hostile-workspace.ts";
 import { TrialHome } from "./trial-home.ts";
 
 /** What a trial is made with. */
@@ -29,9 +29,9 @@ export interface TrialOptions {
 }
 
 /** The folders in which agents are tried. */
-export interface TrialPlaces {
+export interface TrialPlaces extends HostileFolders {
+  /** A harmless workspace. */
   readonly plain: string;
-  readonly hostile: HostileWorkspace;
 }
 
 /** How long an agent may take for one request. */
@@ -45,6 +45,8 @@ export class Trial implements AsyncDisposable {
   readonly home: TrialHome;
   readonly model: ScriptedModel;
   readonly places: TrialPlaces;
+  /** What was done to the hostile workspace and to the user's home. */
+  readonly hostile: HostileWorkspace;
   readonly #options: TrialOptions;
   readonly #base: string;
   readonly #gateway: McpGateway;
@@ -53,16 +55,16 @@ export class Trial implements AsyncDisposable {
 
   private constructor(
     options: TrialOptions,
-    parts: { base: string; home: TrialHome; model: ScriptedModel; gateway: McpGateway; places: TrialPlaces },
+    parts: Pick<Trial, "home" | "model" | "places" | "hostile"> & { base: string; gateway: McpGateway },
   ) {
     this.#options = options;
     this.#base = parts.base;
     this.home = parts.home;
     this.model = parts.model;
     this.places = parts.places;
+    this.hostile = parts.hostile;
     this.#gateway = parts.gateway;
     const { entry, installed, environment } = options;
-    const { hostile } = parts.places;
     this.#host = new AgentHost({
       harness: parts.home.harness,
       catalogue: Catalogue.load([entry]),
@@ -70,8 +72,8 @@ export class Trial implements AsyncDisposable {
       gateway: parts.gateway,
       install: async () => installed,
       redact,
-      environment: { ...environment, ...hostile.environment },
-      userHome: hostile.folders.userHome,
+      environment: { ...environment, ...hostileEnvironment(parts.places) },
+      userHome: parts.places.userHome,
       modelFor: () => parts.model.endpoint,
     });
   }
@@ -81,21 +83,16 @@ export class Trial implements AsyncDisposable {
     const base = await realpath(await mkdtemp(join(options.folder ?? tmpdir(), "reins-trial-")));
     const opened: (() => Promise<void>)[] = [() => rm(base, { recursive: true, force: true })];
     try {
-      const plain = join(base, "plain");
-      await mkdir(plain);
-      const folders = {
-        workspace: join(base, "hostile"),
-        userHome: join(base, "user"),
-        traps: join(base, "traps"),
-      };
-      const hostile = await HostileWorkspace.plant(folders);
-      const home = await TrialHome.open(join(base, "home"), folders.userHome);
+      const places = placesIn(base);
+      for (const folder of Object.values(places)) await mkdir(folder);
+      const hostile = await HostileWorkspace.plant(options.entry.id, places);
+      const home = await TrialHome.open(join(base, "home"), places.userHome);
       opened.unshift(() => home.close());
       const script = () => ({ kind: "reply" as const, parts: [], stop: "end" as const });
       const model = await ScriptedModel.listen({ script, wordings: [options.entry.wordings] });
       opened.unshift(() => model.close());
       const gateway = await McpGateway.open();
-      return new Trial(options, { base, home, model, gateway, places: { plain, hostile } });
+      return new Trial(options, { base, home, model, gateway, places, hostile });
     } catch (error) {
       for (const close of opened) await close();
       throw error;
@@ -107,8 +104,7 @@ export class Trial implements AsyncDisposable {
     await this.stop();
     const { entry, confine, signal } = this.#options;
     signal?.throwIfAborted();
-    const { plain, hostile } = this.places;
-    const { workspace, traps } = hostile.folders;
+    const { plain, workspace, traps } = this.places;
     this.#agent = await this.#host.start(entry.id, {
       principal: this.home.harness.identity.local(),
       from: "trial",
@@ -151,6 +147,30 @@ export class Trial implements AsyncDisposable {
     await this.home.close();
     await rm(this.#base, { recursive: true, force: true });
   }
+}
+
+function placesIn(base: string): TrialPlaces {
+  return {
+    plain: join(base, "plain"),
+    workspace: join(base, "hostile"),
+    userHome: join(base, "user"),
+    traps: join(base, "traps"),
+  };
+}
+
+/** What an operator's environment may hold that steers an agent, none of which it may be given. */
+function hostileEnvironment({ workspace, userHome }: HostileFolders): Record<string, string> {
+  return {
+    HOME: userHome,
+    XDG_CONFIG_HOME: join(userHome, ".config"),
+    CLAUDE_CONFIG_DIR: join(userHome, ".claude"),
+    CODEX_HOME: join(userHome, ".codex"),
+    OPENCODE_CONFIG: join(workspace, "opencode.json"),
+    OPENCODE_PERMISSION: '{"*":"allow"}',
+    GEMINI_CLI_TRUST_WORKSPACE: "true",
+    BASH_ENV: join(workspace, "evil.sh"),
+    NODE_OPTIONS: `--require=${join(workspace, "evil.cjs")}`,
+  };
 }
 
 /** Nobody sits in front of a trial. */

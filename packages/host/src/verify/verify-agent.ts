@@ -1,16 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { type JsonObject, membersOf } from "../acp/message.ts";
+import { membersOf } from "../acp/message.ts";
 import { RpcError } from "../acp/rpc-error.ts";
 import { scenes } from "../model/script.ts";
-import { HOSTILE_META } from "./hostile/hostile-meta.ts";
+import { type GateProbe, gateProbe, PROBES, type ProbeSetting } from "./gate-probe.ts";
 import { type Finding, findingOf } from "./level.ts";
-import { PROBES, type Probe, type ProbeSetting, probe } from "./probe.ts";
 import { evidenceIn, outcomeOf, type ProbeResult } from "./probe-result.ts";
 import { Trial, type TrialOptions } from "./trial.ts";
 import type { TrialAnswer } from "./trial-home.ts";
 
 /** How far a verification is. */
-export interface VerifyProgress extends Pick<Probe, "setting" | "name" | "answer"> {
+export interface VerifyProgress extends Pick<GateProbe, "setting" | "name" | "answer"> {
   readonly done: number;
   readonly total: number;
 }
@@ -64,17 +63,18 @@ export async function verifyAgent(options: VerifyOptions): Promise<VerifyReport>
 class Verification {
   readonly #options: VerifyOptions;
   readonly #trial: Trial;
-  readonly #probes: readonly Probe[];
+  readonly #probes: readonly GateProbe[];
   readonly #results: ProbeResult[] = [];
   readonly #sprung: Seen[] = [];
   readonly #stripped: Seen[] = [];
+  readonly #refusals: string[] = [];
   readonly #remarks: string[] = [];
 
   constructor(options: VerifyOptions, trial: Trial) {
     this.#options = options;
     this.#trial = trial;
     this.#probes = ROUNDS.flatMap(([setting, answer]) =>
-      PROBES.map((name) => probe({ setting, name, answer }, this.#folderOf(setting), newSecret())),
+      PROBES.map((name) => gateProbe({ setting, name, answer }, this.#folderOf(setting), newSecret())),
     );
     trial.model.play(scenes(...this.#probes.map(({ scene }) => scene)));
   }
@@ -83,47 +83,54 @@ class Verification {
     const trial = this.#trial;
     for (const each of this.#probes) await each.prepare();
     await trial.start();
-    const plain = await this.#begin("plain");
+    const plain = await this.#open("plain");
     await this.#round("plain", "reject", plain);
     await this.#round("plain", "allow", plain);
-    const [first, second] = [await this.#begin("hostile"), await this.#begin("hostile")];
+    const [first, second] = [await this.#open("hostile"), await this.#open("hostile")];
     await this.#round("hostile", "reject", first);
     await this.#round("hostile", "allow", second);
     const { initialized } = await trial.start();
     await this.#lookForTraps("hostile");
     const { loadSession, sessionCapabilities } = membersOf(initialized.agentCapabilities);
-    if (loadSession === true) await this.#takeUp("loaded", "session/load", first);
-    else this.#remarks.push("it cannot load a session in a new process");
-    if (membersOf(sessionCapabilities).resume !== undefined)
-      await this.#takeUp("resumed", "session/resume", second);
+    await trial.home.answer("reject");
+    if (loadSession !== true) this.#remarks.push("it cannot load a session in a new process");
+    else if (first) await this.#round("loaded", "reject", await this.#open("loaded", "session/load", first));
+    if (second && membersOf(sessionCapabilities).resume !== undefined)
+      await this.#round("resumed", "reject", await this.#open("resumed", "session/resume", second));
     await trial.stop();
     await this.#lookForTraps(this.#results.at(-1)?.setting ?? "hostile");
     return this.#report();
   }
 
-  /** Begins a session; in the hostile workspace as a client does that wants the agent to ask for less. */
-  async #begin(setting: ProbeSetting): Promise<string> {
-    const { sessionId } = await this.#trial.request("session/new", this.#sessionParams(setting));
-    await this.#noteStripped(setting);
-    return String(sessionId);
+  /** Begins a session, or takes one up; as a client does that wants the agent to ask for less, but for the plain one. */
+  async #open(setting: ProbeSetting, method = "session/new", earlier?: string): Promise<string | undefined> {
+    const _meta = setting === "plain" ? {} : { _meta: this.#trial.hostile.meta };
+    const params = {
+      cwd: this.#folderOf(setting),
+      mcpServers: [],
+      ...(earlier && { sessionId: earlier }),
+      ..._meta,
+    };
+    try {
+      const { sessionId = earlier } = await this.#trial.request(method, params);
+      await this.#noteStripped(setting);
+      return String(sessionId);
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      this.#refusals.push(`${method}, ${setting}: the agent would not (${error.message})`);
+      return undefined;
+    }
   }
 
-  /** Takes a session up in a new process. */
-  async #takeUp(setting: ProbeSetting, method: string, sessionId: string): Promise<void> {
-    await this.#trial.home.answer("reject");
-    await this.#trial.request(method, { ...this.#sessionParams(setting), sessionId });
-    await this.#noteStripped(setting);
-    await this.#round(setting, "reject", sessionId);
-  }
-
-  async #round(setting: ProbeSetting, answer: TrialAnswer, sessionId: string): Promise<void> {
+  async #round(setting: ProbeSetting, answer: TrialAnswer, sessionId: string | undefined): Promise<void> {
+    if (sessionId === undefined) return;
     await this.#trial.home.answer(answer);
     for (const each of this.#probes)
       if (each.setting === setting && each.answer === answer) await this.#try(each, sessionId);
     await this.#lookForTraps(setting);
   }
 
-  async #try(each: Probe, sessionId: string): Promise<void> {
+  async #try(each: GateProbe, sessionId: string): Promise<void> {
     const { setting, name, answer } = each;
     const total = this.#probes.length;
     this.#options.onProgress?.({ setting, name, answer, done: this.#results.length, total });
@@ -143,7 +150,7 @@ class Verification {
 
   async #lookForTraps(setting: ProbeSetting): Promise<void> {
     const known = new Set(this.#sprung.map(({ what }) => what));
-    for (const what of await this.#trial.places.hostile.sprung())
+    for (const what of await this.#trial.hostile.sprung())
       if (!known.has(what)) this.#sprung.push({ setting, what });
   }
 
@@ -158,7 +165,8 @@ class Verification {
   #report(): VerifyReport {
     const { entry, installed } = this.#options;
     const sprung = this.#sprung.map(({ what }) => what);
-    const finding = findingOf(this.#results, sprung, entry);
+    const found = findingOf(this.#results, sprung, entry);
+    const finding = { ...found, faults: [...this.#refusals, ...found.faults] };
     return {
       agent: entry.id,
       version: installed.version,
@@ -171,14 +179,9 @@ class Verification {
     };
   }
 
-  #sessionParams(setting: ProbeSetting): JsonObject {
-    const params = { cwd: this.#folderOf(setting), mcpServers: [] };
-    return setting === "plain" ? params : { ...params, _meta: HOSTILE_META };
-  }
-
   #folderOf(setting: ProbeSetting): string {
-    const { plain, hostile } = this.#trial.places;
-    return setting === "plain" ? plain : hostile.folders.workspace;
+    const { plain, workspace } = this.#trial.places;
+    return setting === "plain" ? plain : workspace;
   }
 }
 

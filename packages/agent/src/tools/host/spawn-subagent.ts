@@ -8,6 +8,7 @@ import {
   workerUpdate,
 } from "@reins/bridge";
 import { z } from "zod";
+import { expectFolder } from "../../files/folder-check.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 
@@ -31,6 +32,7 @@ export const spawnSubagent = defineTool({
     const { subagents } = services;
     if (!subagents) throw new ToolError("failed", "no subagents can be started here");
     const workingDir = await roots.resolve(working_dir);
+    await expectFolder(workingDir, working_dir);
     const worker = new ShownWorker(prompt, context);
     const time = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
     try {

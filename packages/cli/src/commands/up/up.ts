@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { type AhpEvent, AhpServer } from "@reins/ahp";
 
-import { Gateway } from "@reins/server";
+import { agentDialects, Gateway } from "@reins/server";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { textOf } from "../../errors/render.ts";
 import { HarnessDoor } from "../../harness/harness-door.ts";
@@ -68,6 +68,7 @@ async function open(settings: UpSettings, door: HarnessDoor, log: Log): Promise<
     access,
     version: version(),
     log,
+    dialects: agentDialects({ harness: door.harness, hosting: door.hosting, log, defaultAgent: "native" }),
   });
   return startAll([
     () => serveSocket(server, socketIn(home), alreadyRunning(home)),

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
-const LOCKS = fileURLToPath(new URL("../../../catalogue/locks", import.meta.url));
+/** Where the lockfiles of the catalogue are. */
+export const CATALOGUE_LOCKS = fileURLToPath(new URL("../../../catalogue/locks", import.meta.url));
 
 const Locked = z.looseObject({
   version: z.string().optional(),
@@ -32,8 +33,8 @@ export interface AgentLockfile {
   readonly hash: string;
 }
 
-/** The lockfile that the catalogue holds for an agent; undefined when it holds none. */
-export function lockfileOf(agent: string, folder = LOCKS): AgentLockfile | undefined {
+/** The lockfile that a folder holds for an agent; undefined when it holds none. */
+export function lockfileOf(agent: string, folder: string): AgentLockfile | undefined {
   try {
     const manifest = readFileSync(join(folder, agent, "package.json"), "utf8");
     const lockfile = readFileSync(join(folder, agent, "package-lock.json"), "utf8");

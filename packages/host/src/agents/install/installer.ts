@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { AgentEntry } from "../agent-entry.ts";
 import type { Catalogue } from "../catalogue.ts";
-import { lockfileOf } from "./agent-lockfile.ts";
+import { type AgentLockfile, CATALOGUE_LOCKS, lockfileOf } from "./agent-lockfile.ts";
 import { InstallLock } from "./install-lock.ts";
 import { type InstallPlan, planOf, type Versions } from "./install-plan.ts";
 import { carryOut, type InstallationProgress } from "./installation.ts";
@@ -43,6 +43,8 @@ export interface InstallerOptions {
   readonly catalogue: Catalogue;
   /** Whose npm configuration, PATH and proxies are used. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The folder that holds a lockfile for each agent; the catalogue's own by default. */
+  readonly locks?: string;
   readonly node?: string;
   /** As `process.platform`-`process.arch`. */
   readonly platform?: string;
@@ -58,6 +60,7 @@ export class Installer {
 
   constructor(options: InstallerOptions) {
     this.#options = {
+      locks: CATALOGUE_LOCKS,
       node: process.execPath,
       platform: `${process.platform}-${process.arch}`,
       now: () => new Date(),
@@ -74,7 +77,7 @@ export class Installer {
     if (name === undefined) return undefined;
     const provenance = await readProvenance(folders.of(name));
     if (!provenance) return undefined;
-    const outdated = provenance.source === "lockfile" && provenance.lock !== lockfileOf(agent)?.hash;
+    const outdated = provenance.source === "lockfile" && provenance.lock !== this.#locked(agent)?.hash;
     return { agent, version: provenance.version, folder: folders.of(name), provenance, outdated };
   }
 
@@ -92,7 +95,7 @@ export class Installer {
     const entry = catalogue.entry(agent);
     const local = localInstall(entry);
     if (local) return local;
-    const plan = planOf(entry, lockfileOf(agent), options, platform);
+    const plan = planOf(entry, this.#locked(agent), options, platform);
     const ready = await this.#ready(agent, plan, options);
     if (ready) return ready;
     await using _lock = await this.#lock(agent, options);
@@ -136,6 +139,10 @@ export class Installer {
     } finally {
       await rm(partial, { recursive: true, force: true });
     }
+  }
+
+  #locked(agent: string): AgentLockfile | undefined {
+    return lockfileOf(agent, this.#options.locks);
   }
 
   #folders(agent: string): VersionFolders {

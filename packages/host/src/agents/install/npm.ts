@@ -64,7 +64,7 @@ export function findNpm(environment: Environment, node = process.execPath): Npm 
 export async function runNpm(npm: Npm, { folder, args, environment, signal, onLine }: NpmRun): Promise<void> {
   const child = spawn(npm.command, [...npm.args, ...args, ...FLAGS], {
     cwd: folder,
-    env: { ...environment },
+    env: withoutCaller(environment),
     stdio: ["ignore", "pipe", "pipe"],
   });
   const stop = () => child.kill("SIGTERM");
@@ -83,6 +83,12 @@ export async function runNpm(npm: Npm, { folder, args, environment, signal, onLi
   } finally {
     signal?.removeEventListener("abort", stop);
   }
+}
+
+// Under `npm run`, npm tells its children where it was called; another npm would take that for where it is called.
+function withoutCaller(environment: Environment): Record<string, string | undefined> {
+  const own = /^(?:npm_(?:package|lifecycle)_|npm_config_(?:local_prefix|prefix)$|npm_command$|INIT_CWD$)/i;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
 }
 
 /** Takes what a program prints apart into lines, and keeps the end of its complaints. */

@@ -1,7 +1,7 @@
 import { isObject } from "../../acp/message.ts";
 import type { ConversationItem, OfferedTool } from "../conversation.ts";
 import { argumentNames, listMember, member, textMember, textOf } from "../json.ts";
-import { type Dialect, type Ending, event, halves, type SpokenPart, USAGE } from "./dialect.ts";
+import { argumentText, type Dialect, type Ending, event, halves, type SpokenPart, USAGE } from "./dialect.ts";
 
 const ROUTE = /\/models\/([^/:]+):(\w+)$/;
 
@@ -26,11 +26,12 @@ export const gemini: Dialect = {
       begin: () => [],
       part: (part) => spoken(part).map((each) => chunk([each])),
       // Calls are never split here: what can break off is the event itself.
-      half: (part) => spoken(part).map((each) => halves(chunk([each]))[0]),
+      half: (part) => spoken(part).map((each) => brokenOff(chunk([each]), part)),
       end: (ending) => [chunk([{ text: "" }], finishReason(ending))],
     };
   },
-  whole: ({ model }, id, parts, ending) => answer(model, id, parts.flatMap(spoken), finishReason(ending)),
+  whole: ({ model }, id, parts, ending) =>
+    answer(model, id, parts.map(wholeOf).flatMap(spoken), finishReason(ending)),
   error: (status, message) => ({ error: { code: status, message, status: statusName(status) } }),
 };
 
@@ -83,6 +84,15 @@ function spoken(part: SpokenPart): readonly object[] {
   }
   const thought = part.kind === "thinking";
   return part.pieces.map((text) => ({ text, ...(thought && { thought }) }));
+}
+
+function wholeOf(part: SpokenPart): SpokenPart {
+  return part.kind === "call" ? part : { ...part, pieces: [part.pieces.join("")] };
+}
+
+function brokenOff(text: string, part: SpokenPart): string {
+  const given = part.kind === "call" ? argumentText(part.arguments) : "";
+  return text.slice(0, text.indexOf(given) + halves(given)[0].length);
 }
 
 function finishReason(ending: Ending): string {

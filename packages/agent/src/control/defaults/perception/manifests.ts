@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Fact } from "../../facts.ts";
 
 /** What a manifest tells of its project. */
-export interface ManifestFacts {
+interface ManifestFacts {
   readonly name?: string;
   readonly facts: readonly Fact[];
 }

@@ -30,8 +30,8 @@ const STRONG = new RegExp(
   "gi",
 );
 
-/** Words in names of secrets, and of much else. */
 const OFTEN_SECRET = ["token", "authorization", "_auth", "_pass", "_pw"];
+/** Words in names of secrets, and of much else. */
 export const WEAK_WORDS: readonly Trigger[] = OFTEN_SECRET.map((word) => triggerOf(word, true));
 const WEAK = new RegExp(OFTEN_SECRET.join("|"), "gi");
 

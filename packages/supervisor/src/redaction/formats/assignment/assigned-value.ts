@@ -47,15 +47,27 @@ const COMMON = new Set(
 
 /** A variable, a template, a hole to be filled in. */
 function standsForAnother(value: string, writing: Writing): boolean {
-  if (/^(?:\$[A-Za-z_{(]|%[A-Za-z_({]|[<{[(*•…]|#\{|xxx|\.\.\.|-----|your[-_ ])/i.test(value)) return true;
-  if (writing === "bare" && /^[@&!]/.test(value)) return true;
-  return /^(.)\1*$/.test(value) || value.includes("${") || value.includes("{{");
+  if (REFERENCE.test(value) || value.includes("${") || value.includes("{{")) return true;
+  return writing === "bare" && /^[<[(*@&!]/.test(value);
 }
+
+const REFERENCE = new RegExp(
+  `^(?:${[
+    String.raw`\$[a-z_{(]`,
+    String.raw`%[a-z_({]`,
+    String.raw`[{•…]|#\{|\.\.\.|-----`,
+    String.raw`[<[(][\w .:/-]*[>\])]?$`,
+    String.raw`(.)\1*$`,
+    String.raw`x{3,}(?![a-z0-9])`,
+    String.raw`your[-_ ]`,
+  ].join("|")})`,
+  "i",
+);
 
 /** A path, an address, a date. */
 function isPlace(value: string): boolean {
   if (/^[a-z][a-z+.-]*:\/\//i.test(value) || /^\d{4}-\d\d-\d\d/.test(value)) return true;
-  return /^@?(?:~|\.{1,2})?\/[\w.-]/.test(value) && !/[A-Za-z0-9+]{20}/.test(value);
+  return /^@?(?:~|\.{1,2})?(?:\/[\w.@+-]+)+\/?$/.test(value) && !/[A-Za-z0-9+]{20}/.test(value);
 }
 
 /** Letters and digits as chance mixes them. */
@@ -64,10 +76,11 @@ function isDrawn(value: string): boolean {
   return /\d[^\d]*\d/.test(run) && /[A-Za-z]\d*[A-Za-z]/.test(run) && !PUBLIC.test(value);
 }
 
-/** Members of members, as `process.env.TOKEN` or `config::token2`, and types with a number, as `Uint8Array`. */
+/** Members of members, as `process.env.TOKEN`, types with a number, as `Uint8Array`, and `getToken2`. */
 function isOfCode(value: string, writing: Writing): boolean {
-  if (writing === "bare" && /^[A-Z][a-z]+\d*[A-Z][a-z]+$/.test(value)) return true;
   if (/^(?:process\.env|import\.meta|os\.environ|env\.)/.test(value)) return true;
   if (writing !== "bare" || (value.match(/[A-Za-z]\d|\d[A-Za-z]/g)?.length ?? 0) > 3) return false;
-  return /^[\p{L}_$][\w$]*(?:(?:\.|->|::|\?\.)[\p{L}_$][\w$]*)+$/u.test(value);
+  if (/^[A-Z][a-z]+\d*[A-Z][a-z]+$/.test(value)) return true;
+  if (!/^[\p{L}_$][\w$]*(?:(?:\.|->|::|\?\.)[\p{L}_$][\w$]*)*$/u.test(value)) return false;
+  return /[.>:]/.test(value) || NAMED.test(value);
 }

@@ -16,7 +16,7 @@ export const SETTINGS = ["plain", "hostile", "loaded", "resumed"] as const;
 export type ProbeSetting = (typeof SETTINGS)[number];
 
 /** One thing that an agent is asked to do, and how to see whether it did. */
-export interface Probe {
+export interface GateProbe {
   readonly setting: ProbeSetting;
   readonly name: ProbeName;
   readonly answer: TrialAnswer;
@@ -30,11 +30,11 @@ export interface Probe {
 }
 
 /** A probe of a workspace. Nothing of one can be taken for the doing of another. */
-export function probe(
-  where: Pick<Probe, "setting" | "name" | "answer">,
+export function gateProbe(
+  where: Pick<GateProbe, "setting" | "name" | "answer">,
   workspace: string,
   secret: string,
-): Probe {
+): GateProbe {
   const { setting, name, answer } = where;
   const mark = `${name}-${setting}-${answer}`;
   const path = join(workspace, `canary-${mark}.txt`);

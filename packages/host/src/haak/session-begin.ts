@@ -1,0 +1,122 @@
+import { realpath } from "node:fs/promises";
+import { relative, sep } from "node:path";
+import { type Harness, isAdmin, type Principal, type Trust } from "@reins/supervisor";
+import { membersOf } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { REFUSED } from "../governor/refusal.ts";
+import type { Hub } from "../hub/hub.ts";
+import { modelsOf } from "../hub/models.ts";
+import type { SessionMode, SessionRecord } from "../sessions/session-record.ts";
+import { HaakError } from "./haak-error.ts";
+
+/** What sessions are begun with. */
+export interface BeginParts {
+  readonly hub: Hub;
+  readonly harness: Harness;
+  /** The folder that sessions work in which name none. */
+  readonly workspace: string;
+}
+
+/** A session to be begun. */
+export interface SessionWish {
+  readonly agent_id: string;
+  readonly session_key: string;
+  /** The agent of the catalogue behind it. */
+  readonly backend: string;
+  readonly mode: SessionMode;
+  readonly model?: string | undefined;
+  readonly cwd?: string | undefined;
+}
+
+/** Codes that say that somebody may not do what they want, or did not say it right; anything else is the agent's fault. */
+const OWN_FAULTS: ReadonlySet<number> = new Set([REFUSED, CODE.invalidParams, CODE.cancelled]);
+
+/** Begins a session under the key and as the agent that its client named. */
+export async function beginSession(
+  parts: BeginParts,
+  principal: Principal,
+  wish: SessionWish,
+): Promise<SessionRecord> {
+  const { hub } = parts;
+  const { backend: agent, mode, session_key: key, agent_id: acts_as } = wish;
+  const cwd = await folderFor(parts, principal, wish.cwd);
+  const { signal } = new AbortController();
+  const connection = await hub.connect({ principal, agent });
+  try {
+    const params = { cwd, mcpServers: [], _meta: { reins: { agent, mode, key, acts_as } } };
+    const { sessionId } = membersOf(await connection.request("session/new", params, signal));
+    const record = await hub.find(principal, String(sessionId));
+    if (record) return record;
+    throw new HaakError("internal", "the session was begun and is not there");
+  } catch (error) {
+    throw isOwnFault(error) ? error : unavailable(error);
+  } finally {
+    hub.disconnect(connection);
+  }
+}
+
+/**
+ * Has a session use a model, as far as that may be: one that policy does not let its agent choose stays as it was.
+ * Gives the model that is used, where the agent tells.
+ */
+export async function chooseModel(
+  { hub }: Pick<BeginParts, "hub">,
+  principal: Principal,
+  record: SessionRecord,
+  model: string | undefined,
+): Promise<string | undefined> {
+  const current = () => modelsOf(hub.settingsOf(record.id))?.currentModelId ?? undefined;
+  if (model === undefined || current() === model) return current() ?? keptModel(record);
+  const connection = await hub.connect({ principal });
+  try {
+    const asked = { sessionId: record.id, modelId: model };
+    await connection.request("session/set_model", asked, new AbortController().signal);
+    const chosen = current() ?? model;
+    await hub.annotate(record, { model: chosen });
+    return chosen;
+  } catch (error) {
+    if (error instanceof RpcError && error.code === REFUSED) return current();
+    throw unavailable(error);
+  } finally {
+    hub.disconnect(connection);
+  }
+}
+
+/** The model that is kept with a session. */
+export function keptModel({ metadata }: Pick<SessionRecord, "metadata">): string | undefined {
+  return typeof metadata.model === "string" ? metadata.model : undefined;
+}
+
+/** How far a principal's agent is trusted under the name it gives. */
+export function trustOf({ identity, policies }: Harness, principal: Principal, agent: string): Trust {
+  const asked = { principal, agent, session: "none", enforcement: "asked", roster: policies.roster } as const;
+  return identity.subjectFor(asked).trust;
+}
+
+/** The folder of a session. Only an admin chooses one outside of the workspace: whatever lies in it may be read. */
+async function folderFor(
+  { workspace }: BeginParts,
+  principal: Principal,
+  cwd: string | undefined,
+): Promise<string> {
+  if (cwd === undefined || isAdmin(principal)) return cwd ?? workspace;
+  const [root, folder] = await Promise.all([real(workspace), real(cwd)]);
+  const way = relative(root, folder);
+  if (way !== ".." && !way.startsWith(`..${sep}`)) return folder;
+  throw new HaakError("refused", `${cwd} is not in the workspace; leave cwd out, or name a folder in there`);
+}
+
+async function real(folder: string): Promise<string> {
+  return realpath(folder).catch((error: unknown) => {
+    throw new HaakError("invalid_params", `there is no folder ${folder}`, { cause: error });
+  });
+}
+
+function isOwnFault(error: unknown): boolean {
+  return error instanceof HaakError || (error instanceof RpcError && OWN_FAULTS.has(error.code));
+}
+
+function unavailable(error: unknown): HaakError {
+  const message = error instanceof Error ? error.message : String(error);
+  return new HaakError("backend_unavailable", message, { cause: error });
+}

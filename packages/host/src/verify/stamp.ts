@@ -1,0 +1,147 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import type { AgentEntry } from "../agents/agent-entry.ts";
+import { AgentError } from "../agents/agent-error.ts";
+import { settingsHash } from "../agents/settings-hash.ts";
+import type { InstalledAgent } from "../hosting/agent-host.ts";
+import type { Network } from "../sandbox/confinement.ts";
+import { PROBES } from "./gate-probe.ts";
+import { LEVELS } from "./level.ts";
+import { ProbeResult } from "./probe-result.ts";
+import { programState } from "./program-state.ts";
+import type { VerifyReport } from "./verify-agent.ts";
+
+/** What was verified of an agent, and what of: it counts for nothing else. */
+const Stamp = z.object({
+  agent: z.string(),
+  version: z.string(),
+  /** What exactly is installed. */
+  program: z.string(),
+  /** How it is started, which files it finds, what its sessions are told. */
+  settings_hash: z.string(),
+  /** Whether the operating system confined it. */
+  confined: z.boolean(),
+  level: z.enum(LEVELS),
+  live: z.boolean(),
+  unasked: z.array(z.enum(PROBES)),
+  faults: z.array(z.string()),
+  probes: z.array(ProbeResult),
+  at: z.string(),
+});
+export type Stamp = z.infer<typeof Stamp>;
+
+/** How an agent stands: never verified, verified as it is now, or verified as something else. */
+export type Standing =
+  | { readonly state: "unverified" }
+  | { readonly state: "verified"; readonly stamp: Stamp }
+  | { readonly state: "outdated"; readonly stamp: Stamp; readonly why: string };
+
+/** An agent as it will run. */
+export interface RunningAs {
+  readonly entry: AgentEntry;
+  readonly installed: InstalledAgent;
+  readonly confine?: Network | undefined;
+}
+
+/** The stamps of a home: one file for each agent, beside its installs. */
+export class Stamps {
+  readonly #folder: string;
+
+  /** @param folder the one that holds a folder for each agent */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Keeps what a verification found. */
+  async keep(report: VerifyReport, agent: RunningAs, at: Date): Promise<Stamp> {
+    const { level, live, unasked, faults, probes } = report;
+    const stamp: Stamp = {
+      ...(await identityOf(agent)),
+      level,
+      live,
+      unasked: [...unasked],
+      faults: [...faults],
+      probes: [...probes],
+      at: at.toISOString(),
+    };
+    const file = this.#file(agent.entry.id);
+    await mkdir(dirname(file), { recursive: true });
+    const written = `${file}.${randomUUID()}`;
+    try {
+      await writeFile(written, `${JSON.stringify(stamp, undefined, 2)}\n`, { mode: 0o600 });
+      await rename(written, file);
+    } catch (error) {
+      await rm(written, { force: true });
+      throw error;
+    }
+    return stamp;
+  }
+
+  /** Whether what was verified is what will run. */
+  async standing(agent: RunningAs): Promise<Standing> {
+    const stamp = await this.#read(agent.entry.id);
+    if (!stamp) return { state: "unverified" };
+    const now = await identityOf(agent);
+    const why = (["version", "program", "settings_hash", "confined"] as const).find(
+      (member) => stamp[member] !== now[member],
+    );
+    return why === undefined
+      ? { state: "verified", stamp }
+      : { state: "outdated", stamp, why: CHANGES[why] };
+  }
+
+  /** Lets an agent run only if its gate was seen to be live as it is now. */
+  async require(agent: RunningAs): Promise<void> {
+    const standing = await this.standing(agent);
+    if (standing.state === "verified" && standing.stamp.live) return;
+    const { id, name } = agent.entry;
+    throw new AgentError(
+      "not_verified",
+      `${name} may not run here: ${reasonOf(standing)}. To verify it: reins agents verify ${id}`,
+    );
+  }
+
+  async #read(agent: string): Promise<Stamp | undefined> {
+    try {
+      return Stamp.safeParse(JSON.parse(await readFile(this.#file(agent), "utf8"))).data;
+    } catch (error) {
+      if (error instanceof SyntaxError) return undefined;
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  #file(agent: string): string {
+    return join(this.#folder, agent, "verify.json");
+  }
+}
+
+const CHANGES = {
+  version: "its version has changed",
+  program: "what is installed has changed",
+  settings_hash: "its settings have changed",
+  confined: "it is confined now, or no longer",
+} as const;
+
+function reasonOf(standing: Standing): string {
+  switch (standing.state) {
+    case "unverified":
+      return "it was never verified";
+    case "outdated":
+      return `since it was verified, ${standing.why}`;
+    case "verified":
+      return `its gate was found to be ${standing.stamp.level}`;
+  }
+}
+
+async function identityOf({ entry, installed, confine }: RunningAs) {
+  return {
+    agent: entry.id,
+    version: installed.version,
+    program: await programState(entry, installed),
+    settings_hash: settingsHash(entry),
+    confined: confine !== undefined,
+  };
+}

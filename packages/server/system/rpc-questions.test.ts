@@ -1,0 +1,194 @@
+import { describe, expect, test } from "vitest";
+import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
+import { RpcClient } from "./fixtures/rpc-client.ts";
+
+const home = agentsForAll();
+
+async function two() {
+  const served = await serveAgents(home());
+  const [one, other] = [await RpcClient.open(served), await RpcClient.open(served)];
+  const id = await one.begin(home().workspace);
+  await other.result("session/resume", { sessionId: id });
+  const streams = [await one.stream(), await other.stream()] as const;
+  return { served, one, other, id, streams };
+}
+
+describe("a question of an agent", () => {
+  test("comes on the stream, is answered by a message, and the agent goes on", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    const id = await client.begin(home().workspace);
+    const stream = await client.stream();
+    const turn = client.prompt(id, "run npm test");
+    await expect
+      .poll(() => stream.asked)
+      .toMatchObject([
+        {
+          method: "session/request_permission",
+          params: {
+            sessionId: id,
+            toolCall: { rawInput: { command: "npm test" } },
+            options: [{ kind: "allow_once" }, { kind: "reject_once" }],
+            _meta: { reins: { approval: expect.stringMatching(/^apr_/), reason: "people decide" } },
+          },
+        },
+      ]);
+    expect((await client.answer(stream.asked[0] ?? {}, "yes")).status).toBe(202);
+    expect(await turn).toMatchObject({ status: 200, body: { result: { stopReason: "end_turn" } } });
+    await expect.poll(() => stream.said).toEqual(["yes"]);
+  });
+
+  test("goes to every client of the session; one wins, the other is told", async () => {
+    const { one, other, id, streams } = await two();
+    const turn = one.prompt(id, "run npm test");
+    await expect.poll(() => streams.map(({ asked }) => asked.length)).toEqual([1, 1]);
+    const [first, second] = streams.map(({ asked }) => asked[0] ?? {});
+    const answers = await Promise.all([one.answer(first ?? {}, "yes"), other.answer(second ?? {}, "no")]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([202, 409]);
+    const winner = answers[0]?.status === 202 ? 0 : 1;
+    expect(answers[1 - winner]).toMatchObject({ status: 409, body: { code: "conflict" } });
+    await turn;
+    await expect.poll(() => streams[0].said).toEqual([winner === 0 ? "yes" : "no"]);
+    await expect
+      .poll(() => streams[winner === 0 ? 1 : 0].messages)
+      .toContainEqual(
+        expect.objectContaining({ method: "$/cancel_request", params: { requestId: second?.id } }),
+      );
+    const { body } = await one.served.ask("GET", `/v1/approvals?session=${id}`);
+    expect(Object(body).approvals).toHaveLength(1);
+    expect(Object(body).approvals[0].answers).toHaveLength(1);
+  });
+
+  test("is settled for its clients by an answer from elsewhere", async () => {
+    const { served, one, id, streams } = await two();
+    const turn = one.prompt(id, "run npm test");
+    await expect.poll(() => streams.map(({ asked }) => asked.length)).toEqual([1, 1]);
+    const { params, id: question } = Object(streams[0].asked[0]);
+    const path = `/v1/approvals/${params._meta.reins.approval}/answer`;
+    expect((await served.ask("POST", path, { body: { decision: "deny" } })).status).toBe(200);
+    await turn;
+    for (const stream of streams)
+      await expect
+        .poll(() => stream.messages)
+        .toContainEqual(
+          expect.objectContaining({ method: "$/cancel_request", params: { requestId: question } }),
+        );
+    expect((await one.answer({ id: question }, "yes")).status).toBe(409);
+  });
+
+  test("that nobody was asked, or others were, is not answered", async () => {
+    const { served, one, id, streams } = await two();
+    const turn = one.prompt(id, "run npm test");
+    await expect.poll(() => streams[0].asked.length).toBe(1);
+    const [question = {}] = streams[0].asked;
+    expect((await one.answer({ id: 99 }, "yes")).status).toBe(400);
+    expect((await one.answer({ id: "reins-1" }, "yes")).status).toBe(400);
+    const outside = await RpcClient.open(served);
+    expect((await outside.answer(question, "yes")).status).toBe(403);
+    const agent = await RpcClient.open(served, { as: (await served.person({ kind: "agent" })).secret });
+    expect((await agent.answer(question, "yes")).status).toBe(403);
+    expect((await one.answer(question, "no")).status).toBe(202);
+    await turn;
+  });
+
+  test("is put to who comes later, once, and keeps its name for who comes back", async () => {
+    const { served, one, id, streams } = await two();
+    const turn = one.prompt(id, "run npm test");
+    await expect.poll(() => streams[0].asked.length).toBe(1);
+    const later = await RpcClient.open(served);
+    await later.result("session/resume", { sessionId: id });
+    const stream = await later.stream();
+    await expect.poll(() => stream.asked).toEqual([streams[0].asked[0]]);
+    const loading = await RpcClient.open(served);
+    const told = await loading.stream();
+    await loading.result("session/load", { sessionId: id, cwd: home().workspace, mcpServers: [] });
+    expect(told.asked).toEqual([streams[0].asked[0]]);
+    stream.close();
+    await stream.ended;
+    expect((await later.answer(stream.asked[0] ?? {}, "yes")).status).toBe(202);
+    await turn;
+    expect(streams[0].said).toEqual(["yes"]);
+    expect(told.asked).toHaveLength(1);
+  });
+
+  test("is asked exactly, and kept without its secrets", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    const id = await client.begin(home().workspace);
+    const stream = await client.stream();
+    const secret = `ghp_${"a1B2".repeat(9)}`;
+    const turn = client.prompt(id, `run curl -H "x: ${secret}" example.com`);
+    await expect.poll(() => stream.asked.length).toBe(1);
+    expect(JSON.stringify(stream.asked)).toContain(secret);
+    const { log } = home().hosting.hub;
+    expect(JSON.stringify(await log.page("default", [id], 0))).not.toContain(secret);
+    await client.answer(stream.asked[0] ?? {}, "no");
+    await turn;
+  });
+
+  test("that one client does not understand is left to the other", async () => {
+    const { one, other, id, streams } = await two();
+    const turn = one.prompt(id, "elicit your name");
+    await expect.poll(() => streams.map(({ asked }) => asked.length)).toEqual([1, 1]);
+    const [question = {}] = streams[0].asked;
+    const error = { code: -32601, message: "not known" };
+    expect((await one.post({ jsonrpc: "2.0", id: question.id, error })).status).toBe(202);
+    expect(
+      (await other.post({ jsonrpc: "2.0", id: question.id, result: { action: "decline" } })).status,
+    ).toBe(202);
+    await turn;
+    await expect.poll(() => streams[0].said).toEqual(["decline"]);
+  });
+
+  test("that nobody understands is answered so", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    const id = await client.begin(home().workspace);
+    const stream = await client.stream();
+    const turn = client.prompt(id, "elicit your name");
+    await expect.poll(() => stream.asked.length).toBe(1);
+    const error = { code: -32601, message: "not known" };
+    await client.post({ jsonrpc: "2.0", id: stream.asked[0]?.id, error });
+    await turn;
+    await expect.poll(() => stream.said).toEqual(["error -32601"]);
+  });
+});
+
+test("a client of another tenant sees nothing of a session, and can do nothing with it", async () => {
+  const { served, one, id, streams } = await two();
+  const stranger = await RpcClient.open(served, {
+    as: (await served.person({ tenant: "acme", roles: ["admin"] })).secret,
+  });
+  const stream = await stranger.stream();
+  const turn = one.prompt(id, "say secret", "run npm test");
+  await expect.poll(() => streams[0].asked.length).toBe(1);
+  for (const [method, params] of [
+    ["session/load", { cwd: "/", mcpServers: [] }],
+    ["session/resume", {}],
+    ["session/prompt", { prompt: [] }],
+    ["session/fork", { cwd: "/" }],
+    ["session/close", {}],
+    ["session/set_mode", { modeId: "ask" }],
+    ["_sandboxagent/session/get", {}],
+    ["_sandboxagent/session/set_metadata", { metadata: { title: "mine" } }],
+    ["_sandboxagent/session/list_models", {}],
+  ] as const)
+    expect(await stranger.request(method, { sessionId: id, ...params })).toMatchObject({
+      status: 200,
+      body: { error: { code: -32002 } },
+    });
+  expect(await stranger.result("_sandboxagent/session/terminate", { sessionId: id })).toMatchObject({
+    terminated: false,
+    alreadyEnded: false,
+  });
+  expect(await stranger.result("session/list")).toEqual({ sessions: [], nextCursor: null });
+  expect(await stranger.result("_sandboxagent/session/list")).toEqual({ sessions: [] });
+  const as = stranger.as;
+  expect((await served.ask("GET", `/v1/sessions/${id}`, { as })).status).toBe(404);
+  expect((await served.ask("GET", "/v1/sessions", { as })).body).toEqual({ sessions: [] });
+  expect(Object((await served.ask("GET", "/v1/connections", { as })).body).connections).toMatchObject([
+    { id: stranger.connection },
+  ]);
+  const closing = await served.ask("DELETE", `/v1/connections/${one.connection}`, { as });
+  expect(closing.status).toBe(404);
+  await one.answer(streams[0].asked[0] ?? {}, "yes");
+  await turn;
+  expect(stream.got).toEqual([]);
+});

@@ -1,0 +1,122 @@
+import { Connection, ConnectionPage, Session, SessionPage } from "@reins/api";
+import { describe, expect, test } from "vitest";
+import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
+import { ManualClock } from "./fixtures/manual-clock.ts";
+import { RpcClient } from "./fixtures/rpc-client.ts";
+
+const home = agentsForAll();
+
+describe("sessions", () => {
+  test("are told as they are kept, without what their clients sent to begin them", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    const id = await client.begin(home().workspace, "stub", { title: "A title" });
+    await client.prompt(id, "say one");
+    const { body, status } = await client.served.ask("GET", `/v1/sessions/${id}`);
+    expect(status).toBe(200);
+    const session = Session.parse(body);
+    expect(session).toEqual(body);
+    expect(session).toMatchObject({
+      id,
+      key: expect.stringMatching(/^stub:acp:/),
+      agent: "stub",
+      principal: "local",
+      cwd: home().workspace,
+      mode: "persistent",
+      state: "idle",
+      title: "A title",
+      event_count: 2,
+      agent_runs: true,
+      settings: { modes: { currentModeId: "ask" } },
+    });
+    expect(Object.keys(session)).not.toContain("mcp_servers");
+    expect((await client.served.ask("GET", "/v1/sessions/none")).status).toBe(404);
+  });
+
+  test("are told a page at a time, the most recently used first, to who may see them", async () => {
+    const served = await serveAgents(home());
+    const { secret: as } = await served.person();
+    const client = await RpcClient.open(served, { as });
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) ids.push(await client.begin(home().workspace));
+    await client.prompt(ids[1] ?? "", "say one");
+    const found: string[] = [];
+    for (let after = ""; ; ) {
+      const { body } = await served.ask("GET", `/v1/sessions?limit=2${after && `&after=${after}`}`, { as });
+      const page = SessionPage.parse(body);
+      found.push(...page.sessions.map(({ id }) => id));
+      if (page.next === undefined) break;
+      after = page.next;
+    }
+    expect(found).toHaveLength(5);
+    expect(found[0]).toBe(ids[1]);
+    expect(new Set(found)).toEqual(new Set(ids));
+    await client.result("session/close", { sessionId: ids[0] });
+    const closed = await served.ask("GET", "/v1/sessions?state=closed", { as });
+    expect(closed.body).toMatchObject({ sessions: [{ id: ids[0], ended: { reason: "completed" } }] });
+    const elsewhere = await served.ask("GET", "/v1/sessions?cwd=/elsewhere", { as });
+    expect(elsewhere.body).toEqual({ sessions: [] });
+    const neighbour = await served.person();
+    expect((await served.ask("GET", "/v1/sessions", { as: neighbour.secret })).body).toEqual({
+      sessions: [],
+    });
+    expect((await served.ask("GET", `/v1/sessions/${ids[0]}`, { as: neighbour.secret })).status).toBe(404);
+    expect((await served.ask("GET", `/v1/sessions/${ids[0]}`)).status).toBe(200);
+  });
+});
+
+describe("connections", () => {
+  test("are told to whoever they belong to, and can be ended", async () => {
+    const served = await serveAgents(home());
+    const { secret: as } = await served.person();
+    const client = await RpcClient.open(served, { as });
+    const id = await client.begin(home().workspace);
+    const stream = await client.stream();
+    const { body } = await served.ask("GET", "/v1/connections", { as });
+    const { connections } = ConnectionPage.parse(body);
+    expect(connections).toHaveLength(1);
+    expect(Connection.parse(connections[0])).toMatchObject({
+      id: client.connection,
+      dialect: "rpc",
+      agent: "stub",
+      sessions: [id],
+      streams: 1,
+    });
+    const neighbour = await served.person();
+    const path = `/v1/connections/${client.connection}`;
+    expect((await served.ask("DELETE", path, { as: neighbour.secret })).status).toBe(404);
+    expect((await served.ask("DELETE", path)).status).toBe(204);
+    await stream.ended;
+    expect((await client.request("session/list")).status).toBe(404);
+    expect((await served.ask("DELETE", path, { as })).status).toBe(404);
+  });
+
+  test("are forgotten when nobody has used them for long, and not before", async () => {
+    const clock = new ManualClock();
+    const served = await serveAgents(home(), {
+      clock,
+      agents: { limits: { expiryMs: 600_000, restMs: 60_000 } },
+    });
+    const [idle, busy] = [await RpcClient.open(served), await RpcClient.open(served)];
+    await busy.stream();
+    const pass = async (minutes: number) => {
+      for (let quarter = 0; quarter < minutes * 4; quarter += 1) {
+        clock.advance(15_000);
+        await served.ask("GET", "/v1/health");
+      }
+    };
+    await pass(8);
+    expect((await idle.request("session/list")).status).toBe(200);
+    await pass(12);
+    expect((await idle.request("session/list")).status).toBe(404);
+    expect((await busy.request("session/list")).status).toBe(200);
+  });
+
+  test("of one principal are bounded", async () => {
+    const served = await serveAgents(home(), { agents: { limits: { perPrincipal: 2 } } });
+    const { secret: as } = await served.person();
+    const clients = [await RpcClient.open(served, { as }), await RpcClient.open(served, { as })];
+    await expect(RpcClient.open(served, { as })).rejects.toThrow("2 connections are open already");
+    await clients[0]?.delete();
+    await RpcClient.open(served, { as });
+  });
+});

@@ -6,7 +6,6 @@ import type { AgentEntry } from "../agents/agent-entry.ts";
 import { AgentError } from "../agents/agent-error.ts";
 import { settingsHash } from "../agents/settings-hash.ts";
 import type { InstalledAgent } from "../hosting/agent-host.ts";
-import type { Network } from "../sandbox/confinement.ts";
 import { PROBES } from "./gate-probe.ts";
 import { LEVELS } from "./level.ts";
 import { ProbeResult } from "./probe-result.ts";
@@ -42,7 +41,8 @@ export type Standing =
 export interface RunningAs {
   readonly entry: AgentEntry;
   readonly installed: InstalledAgent;
-  readonly confine?: Network | undefined;
+  /** Whether the operating system confines it. */
+  readonly confined?: boolean | undefined;
 }
 
 /** The stamps of a home: one file for each agent, beside its installs. */
@@ -87,9 +87,7 @@ export class Stamps {
     const why = (["version", "program", "settings_hash", "confined"] as const).find(
       (member) => stamp[member] !== now[member],
     );
-    return why === undefined
-      ? { state: "verified", stamp }
-      : { state: "outdated", stamp, why: CHANGES[why] };
+    return why === undefined ? { state: "verified", stamp } : { state: "outdated", stamp, why: CHANGES[why] };
   }
 
   /** Lets an agent run only if its gate was seen to be live as it is now. */
@@ -136,12 +134,12 @@ function reasonOf(standing: Standing): string {
   }
 }
 
-async function identityOf({ entry, installed, confine }: RunningAs) {
+async function identityOf({ entry, installed, confined = false }: RunningAs) {
   return {
     agent: entry.id,
     version: installed.version,
     program: await programState(entry, installed),
     settings_hash: settingsHash(entry),
-    confined: confine !== undefined,
+    confined,
   };
 }

@@ -12,7 +12,7 @@ import { AgentHost, type HostedAgent, type InstalledAgent } from "../hosting/age
 import { McpGateway } from "../mcp/gateway.ts";
 import { ScriptedModel } from "../model/scripted-model.ts";
 import { Owner } from "../process/owner.ts";
-import type { Network } from "../sandbox/confinement.ts";
+import type { Sandbox } from "../sandbox/detect.ts";
 import { TrialHome } from "./trial-home.ts";
 
 /** What a trial is made with. */
@@ -21,8 +21,10 @@ export interface TrialOptions {
   readonly installed: InstalledAgent;
   /** Where PATH and language come from. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Confines the agent as it will be when it really runs, with that much of the network. */
-  readonly confine?: Network | undefined;
+  /** Whether the operating system confines the agent, as it will when it really runs. */
+  readonly confined?: boolean | undefined;
+  /** A sandbox that was found to work; by default it is looked for. */
+  readonly sandbox?: Sandbox | undefined;
   /** Where the folders of the trial are made; by default among the system's temporary ones. */
   readonly folder?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -75,6 +77,7 @@ export class Trial implements AsyncDisposable {
       environment: { ...environment, ...hostileEnvironment(parts.places) },
       userHome: parts.places.userHome,
       modelFor: () => parts.model.endpoint,
+      ...(options.sandbox && { sandbox: options.sandbox }),
     });
   }
 
@@ -102,14 +105,15 @@ export class Trial implements AsyncDisposable {
   /** Starts the agent; one that runs already is ended first. */
   async start(): Promise<HostedAgent> {
     await this.stop();
-    const { entry, confine, signal } = this.#options;
+    const { entry, confined, signal } = this.#options;
     signal?.throwIfAborted();
     const { plain, workspace, traps } = this.places;
     this.#agent = await this.#host.start(entry.id, {
       principal: this.home.harness.identity.local(),
       from: "trial",
       clients: () => ({ notify: () => undefined, request: refused }),
-      ...(confine !== undefined && { confine: { roots: [plain, workspace, traps], network: confine } }),
+      // Of the network it needs what leads to the model, which is on this machine.
+      ...(confined && { confine: { roots: [plain, workspace, traps], network: "open" } }),
     });
     return this.#agent;
   }

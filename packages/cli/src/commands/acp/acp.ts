@@ -1,7 +1,6 @@
-import { serveChannel, stdioChannel } from "@reins/host";
+import { stdioChannel } from "@reins/host";
 import { homeFolder, openHome } from "../../home.ts";
-import { OpenHosting } from "../../hosting/open-hosting.ts";
-import { ledgerFault } from "../../ledger/fault.ts";
+import { openAgentChannel } from "../../hosting/agent-channel.ts";
 import { logLevel } from "../../log/level.ts";
 import { openLog } from "../../log/logger.ts";
 
@@ -12,20 +11,18 @@ export interface AcpFlags {
   readonly agent: string;
 }
 
-/** Serves one ACP client on standard input and output, until it closes them. */
+/** Speaks ACP on standard input and output for one client, until it closes them. */
 export async function acp({ agent, home: flag, verbose }: AcpFlags): Promise<void> {
   const home = homeFolder(flag, process.env);
   await openHome(home);
   const log = await openLog(process.stderr, logLevel(verbose, { REINS_LOG: "warn", ...process.env }));
-  const opened = await OpenHosting.open(home, log).catch((error: unknown) => {
-    throw ledgerFault(error, home);
-  });
+  const agents = await openAgentChannel(home, agent, log);
   try {
-    opened.hosting.catalogue.entry(agent);
-    const channel = stdioChannel(process.stdin, process.stdout, (reason) => log.warn(reason));
-    const principal = opened.harness.identity.local();
-    await serveChannel(opened.hosting.hub, { channel, principal, agent });
+    const client = stdioChannel(process.stdin, process.stdout, (reason) => log.warn(reason));
+    agents.channel.onMessage((message) => client.send(message));
+    client.onMessage((message) => agents.channel.send(message));
+    await Promise.race([client.closed, agents.channel.closed]);
   } finally {
-    await opened.close();
+    await agents.close();
   }
 }

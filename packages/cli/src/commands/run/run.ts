@@ -1,15 +1,14 @@
 import { createInterface } from "node:readline/promises";
 import { text as readAll } from "node:stream/consumers";
-import { type Connection, type JsonObject, membersOf, type RequestId } from "@reins/host";
+import { type Channel, CODE, type JsonObject, membersOf, Peer, RpcError } from "@reins/host";
 import { CliError } from "../../errors/cli-error.ts";
 import { EXIT } from "../../exit-codes.ts";
 import { homeFolder, openHome } from "../../home.ts";
-import { OpenHosting } from "../../hosting/open-hosting.ts";
-import { ledgerFault } from "../../ledger/fault.ts";
+import { openAgentChannel } from "../../hosting/agent-channel.ts";
 import { logLevel } from "../../log/level.ts";
 import { openLog } from "../../log/logger.ts";
 import { watchForStop } from "../../serving/stop.ts";
-import { questionText } from "./question.ts";
+import { type Question, questionText } from "./question.ts";
 import { COLOURED, PLAIN, Rendering } from "./rendering.ts";
 
 /** The flags of `reins run` as they were written. */
@@ -24,91 +23,82 @@ export interface RunFlags {
 
 /** Gives an agent one task and shows what becomes of it; the exit code. */
 export async function run(prompt: string, flags: RunFlags): Promise<number> {
+  const text = process.stdin.isTTY ? prompt : `${prompt}\n\n${await readAll(process.stdin)}`.trim();
+  if (text.trim() === "")
+    throw new CliError("There is nothing to do in an empty prompt.", { next: 'Say what: reins run "…"' });
   const home = homeFolder(flags.home, process.env);
   await openHome(home);
   const log = await openLog(process.stderr, logLevel(flags.verbose, { REINS_LOG: "warn", ...process.env }));
-  const opened = await OpenHosting.open(home, log).catch((error: unknown) => {
-    throw ledgerFault(error, home);
-  });
+  const agents = await openAgentChannel(home, flags.agent, log);
   const stop = watchForStop();
   try {
-    const task = new Task(opened, flags);
-    const text = process.stdin.isTTY ? prompt : `${prompt}\n\n${await readAll(process.stdin)}`.trim();
-    if (text === "")
-      throw new CliError("There is nothing to do in an empty prompt.", { next: 'Say what: reins run "…"' });
-    return await task.run(text, stop.requested);
+    return await new Task(agents.channel, flags).run(text, stop.requested);
   } finally {
     stop.dispose();
-    await opened.close();
+    await agents.close();
   }
 }
 
 /** One task in one session. */
 class Task {
-  readonly #opened: OpenHosting;
   readonly #flags: RunFlags;
+  readonly #peer: Peer;
   readonly #rendering = new Rendering(process.stdout.hasColors?.() ? COLOURED : PLAIN);
 
-  constructor(opened: OpenHosting, flags: RunFlags) {
-    this.#opened = opened;
+  constructor(channel: Channel, flags: RunFlags) {
     this.#flags = flags;
+    this.#peer = new Peer(channel, {
+      request: (method, params, { signal }) => this.#answer(method, membersOf(params), signal),
+      notification: (method, params) => this.#take(method, membersOf(params)),
+    });
   }
 
   async run(text: string, stop: Promise<unknown>): Promise<number> {
     const { agent, cwd = process.cwd(), mode } = this.#flags;
-    const { hub } = this.#opened.hosting;
-    const outlet = {
-      send: (message: JsonObject) => this.#take(connection, message),
-      failed: (error: unknown) => {
-        throw error;
-      },
-    };
-    const connection: Connection = await hub.connect({
-      principal: this.#opened.harness.identity.local(),
-      agent,
-      outlet,
-    });
-    const { signal } = new AbortController();
-    const begun = membersOf(await connection.request("session/new", { cwd, mcpServers: [] }, signal));
-    const { sessionId } = begun;
-    if (mode !== undefined) await connection.request("session/set_mode", { sessionId, modeId: mode }, signal);
-    void stop.then(() => connection.notification("session/cancel", { sessionId }));
+    const _meta = { reins: { agent } };
+    await this.#peer.request("initialize", { protocolVersion: 1, clientCapabilities: {}, _meta });
+    const begun = await this.#peer.request("session/new", { cwd, mcpServers: [], _meta });
+    const { sessionId } = membersOf(begun);
+    if (mode !== undefined) await this.#peer.request("session/set_mode", { sessionId, modeId: mode });
+    void stop.then(() => this.#peer.notify("session/cancel", { sessionId }));
     const prompt = [{ type: "text", text }];
-    const answer = membersOf(await connection.request("session/prompt", { sessionId, prompt }, signal));
+    const answer = membersOf(await this.#peer.request("session/prompt", { sessionId, prompt }));
     this.#say(this.#rendering.line(""));
     if (answer.stopReason === "end_turn") return EXIT.done;
     process.stderr.write(`reins: the turn ended with ${String(answer.stopReason)}\n`);
     return EXIT.failed;
   }
 
-  #take(connection: Connection, message: JsonObject): void {
-    if (this.#flags.json) process.stdout.write(`${JSON.stringify(message)}\n`);
-    const { id, method, params } = message;
-    if (method === "session/update" && !this.#flags.json)
-      this.#say(this.#rendering.show(membersOf(membersOf(params).update)));
-    if (method === "session/request_permission" && (typeof id === "string" || typeof id === "number"))
-      void this.#ask(connection, id, membersOf(params));
+  #take(method: string, params: JsonObject): void {
+    if (this.#flags.json) process.stdout.write(`${JSON.stringify({ method, params })}\n`);
+    else if (method === "session/update") this.#say(this.#rendering.show(membersOf(params.update)));
   }
 
-  /** Asks on the terminal; without one, the question waits for `reins approvals`. */
-  async #ask(connection: Connection, id: RequestId, params: JsonObject): Promise<void> {
-    const { text, choices } = questionText(params);
-    this.#say(this.#rendering.line(text));
-    if (!process.stdin.isTTY) return;
-    const terminal = createInterface({ input: process.stdin, output: process.stderr });
-    try {
-      for (;;) {
-        const chosen = choices.get((await terminal.question("> ")).trim());
-        if (chosen === undefined) continue;
-        connection.answer(id, { outcome: { outcome: "selected", optionId: chosen } });
-        return;
-      }
-    } finally {
-      terminal.close();
-    }
+  async #answer(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
+    if (method !== "session/request_permission")
+      throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+    if (this.#flags.json) process.stdout.write(`${JSON.stringify({ method, params })}\n`);
+    const question = questionText(params);
+    this.#say(this.#rendering.line(question.text));
+    return { outcome: { outcome: "selected", optionId: await chosen(question, signal) } };
   }
 
   #say(text: string): void {
     if (!this.#flags.json && text !== "") process.stdout.write(text);
+  }
+}
+
+/** What a person at the terminal chooses; without one the question waits for `reins approvals`. */
+async function chosen({ choices }: Question, signal: AbortSignal): Promise<string> {
+  if (!process.stdin.isTTY)
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    for (;;) {
+      const option = choices.get((await terminal.question("> ", { signal })).trim());
+      if (option !== undefined) return option;
+    }
+  } finally {
+    terminal.close();
   }
 }

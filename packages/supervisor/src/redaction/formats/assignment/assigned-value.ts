@@ -47,22 +47,17 @@ const COMMON = new Set(
 
 /** A variable, a template, a hole to be filled in. */
 function standsForAnother(value: string, writing: Writing): boolean {
-  if (REFERENCE.test(value) || value.includes("${") || value.includes("{{")) return true;
+  if (REFERENCES.some((reference) => reference.test(value)) || value.includes("${") || value.includes("{{"))
+    return true;
   return writing === "bare" && /^[<[(*@&!]/.test(value);
 }
 
-const REFERENCE = new RegExp(
-  `^(?:${[
-    String.raw`\$[a-z_{(]`,
-    String.raw`%[a-z_({]`,
-    String.raw`[{•…]|#\{|\.\.\.|-----`,
-    String.raw`[<[(][\w .:/-]*[>\])]?$`,
-    String.raw`(.)\1*$`,
-    String.raw`x{3,}(?![a-z0-9])`,
-    String.raw`your[-_ ]`,
-  ].join("|")})`,
-  "i",
-);
+const REFERENCES = [
+  /^(?:\$[A-Za-z_{(]|%[A-Za-z_({]|#\{|\{)/,
+  /^[<[(][\w .:/-]*[>\])]?$/,
+  /^(?:•|…|\.\.\.|-----|x{3,}(?![a-z0-9])|your[-_ ])/i,
+  /^(.)\1*$/,
+];
 
 /** A path, an address, a date. */
 function isPlace(value: string): boolean {

@@ -1,0 +1,49 @@
+import { type Channel, channelPair, serveChannel } from "@reins/host";
+import { operatorSocketIn } from "../home.ts";
+import { ledgerFault } from "../ledger/fault.ts";
+import type { Log } from "../log/logger.ts";
+import { isServed } from "../serving/socket.ts";
+
+/** A way to speak ACP with the agents of a home. */
+export interface AgentChannel {
+  readonly channel: Channel;
+  /** Lets go of it; agents that run in this process end. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a way to the agents of a home: through the Reins that runs on it, and if none does, by opening the home in this
+ * process.
+ */
+export async function openAgentChannel(home: string, agent: string, log: Log): Promise<AgentChannel> {
+  const socket = operatorSocketIn(home);
+  if (await isServed(socket)) {
+    const { webSocketChannel } = await import("./web-socket-channel.ts");
+    return webSocketChannel(socket, agent);
+  }
+  return openHere(home, agent, log);
+}
+
+async function openHere(home: string, agent: string, log: Log): Promise<AgentChannel> {
+  const { OpenHosting } = await import("./open-hosting.ts");
+  const opened = await OpenHosting.open(home, log).catch((error: unknown) => {
+    throw ledgerFault(error, home);
+  });
+  try {
+    opened.hosting.catalogue.entry(agent);
+    const [ours, theirs, close] = channelPair();
+    const principal = opened.harness.identity.local();
+    const served = serveChannel(opened.hosting.hub, { channel: theirs, principal, agent });
+    return {
+      channel: ours,
+      close: async () => {
+        close(new Error("the client has gone"));
+        await served;
+        await opened.close();
+      },
+    };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}

@@ -1,0 +1,47 @@
+import { once } from "node:events";
+import type { JsonObject } from "@reins/host";
+import { WebSocket } from "ws";
+import { CliError } from "../errors/cli-error.ts";
+import { textOf } from "../errors/render.ts";
+import { EXIT } from "../exit-codes.ts";
+import type { AgentChannel } from "./agent-channel.ts";
+
+const MAX_MESSAGE_BYTES = 32 << 20;
+
+/** Speaks ACP with the Reins that serves a socket. */
+export async function webSocketChannel(socket: string, agent: string): Promise<AgentChannel> {
+  const address = `ws+unix:${socket}:/acp?agent=${encodeURIComponent(agent)}`;
+  const web = new WebSocket(address, { maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false });
+  const closed = Promise.withResolvers<Error>();
+  web.on("close", (code, reason) =>
+    closed.resolve(new Error(reason.toString() || `Reins closed it (${code})`)),
+  );
+  web.on("error", (error) => closed.resolve(error));
+  const opened = once(web, "open").then(() => undefined);
+  const failure = await Promise.race([opened, closed.promise]);
+  if (failure)
+    throw new CliError(`The Reins on ${socket} does not answer: ${textOf(failure)}`, {
+      next: "See what it says for itself, or stop it and try again.",
+      exitCode: EXIT.unreachable,
+    });
+  return {
+    channel: {
+      send: (message) =>
+        new Promise((resolve, reject) =>
+          web.send(JSON.stringify(message), (error) => (error ? reject(error) : resolve())),
+        ),
+      onMessage: (listener) => {
+        let last: Promise<void> = Promise.resolve();
+        web.on("message", (data) => {
+          const message: JsonObject = JSON.parse(String(data));
+          last = last.then(() => listener(message)).catch(() => undefined);
+        });
+      },
+      closed: closed.promise,
+    },
+    close: async () => {
+      web.close();
+      await closed.promise;
+    },
+  };
+}

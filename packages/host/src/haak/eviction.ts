@@ -1,0 +1,74 @@
+import type { Clock, Harness } from "@reins/supervisor";
+import type { Hub } from "../hub/hub.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
+import { sessionTables } from "../sessions/tables.ts";
+import type { Haak } from "./haak.ts";
+import { trustOf } from "./session-begin.ts";
+
+/** Why a session was closed that nobody used. */
+export const IDLE_EVICTED = "idle_evicted";
+
+/** What eviction stands on. */
+export interface EvictionOptions {
+  readonly hub: Hub;
+  readonly harness: Harness;
+  readonly haak: Pick<Haak, "end">;
+  readonly clock: Pick<Clock, "now">;
+  /** How long a session of the mode `domain` stays open that nobody uses. */
+  readonly ttlMs: number;
+}
+
+const PAGE = 200;
+
+/**
+ * Closes sessions of the mode `domain` that nobody has used for long; they stay on disk. One in the middle of a turn is
+ * marked, and closed when the turn is over. Those of standing agents stay open.
+ */
+export class Eviction {
+  readonly #options: EvictionOptions;
+  readonly #marked = new Set<string>();
+
+  constructor(options: EvictionOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a session is to be closed as soon as its turn is over. */
+  isMarked(id: string): boolean {
+    return this.#marked.has(id);
+  }
+
+  /** Looks at every session that may be closed. */
+  async check(): Promise<void> {
+    const { harness, clock, ttlMs } = this.#options;
+    const before = new Date(clock.now().getTime() - ttlMs).toISOString();
+    for (const { id: tenant } of await harness.identity.listTenants()) {
+      const range = { tenant, mode: "domain", open: true, before, limit: PAGE } as const;
+      for (const record of await harness.store.query(sessionTables, "list", range)) await this.#look(record);
+    }
+    for (const id of this.#marked) await this.turnOver(id);
+  }
+
+  /** Closes a session whose turn is over, if it was marked. */
+  async turnOver(id: string): Promise<void> {
+    if (!this.#marked.has(id)) return;
+    const { hub } = this.#options;
+    const live = hub.live(id);
+    if (live?.isBusy) return;
+    this.#marked.delete(id);
+    if (live) await this.#evict(live.record);
+  }
+
+  async #look(record: SessionRecord): Promise<void> {
+    const { hub } = this.#options;
+    if (hub.live(record.id)?.isBusy) this.#marked.add(record.id);
+    else await this.#evict(record);
+  }
+
+  async #evict(record: SessionRecord): Promise<void> {
+    const { harness, haak } = this.#options;
+    const principal = await harness.identity.current({ id: record.principal });
+    const agent = record.acts_as ?? record.agent;
+    if (principal && trustOf(harness, principal, agent) === "standing") return;
+    await haak.end(principal ?? harness.identity.local(), record, IDLE_EVICTED);
+  }
+}

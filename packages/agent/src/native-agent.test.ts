@@ -12,6 +12,7 @@ describe("the native agent", () => {
       protocolVersion: 1,
       agentCapabilities: {
         loadSession: true,
+        mcpCapabilities: { http: true, sse: false },
         promptCapabilities: { embeddedContext: true, image: false },
         sessionCapabilities: {
           list: {},
@@ -24,7 +25,6 @@ describe("the native agent", () => {
       },
       authMethods: [],
     });
-    expect(answer.agentCapabilities).not.toHaveProperty("mcpCapabilities");
   });
 
   test("answers with no key and no network, and shows what it does", async () => {

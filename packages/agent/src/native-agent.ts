@@ -95,6 +95,7 @@ export class NativeAgent {
       agentInfo: { name: "reins-native", title: "Reins", version: "0.1.0" },
       agentCapabilities: {
         loadSession: true,
+        mcpCapabilities: { http: true, sse: false },
         promptCapabilities: { image: models.open(models.defaultId).info.images, embeddedContext: true },
         sessionCapabilities: {
           list: {},
@@ -126,7 +127,7 @@ export class NativeAgent {
       for (const update of replay(session.entries, tools))
         await this.#rpc.notify("session/update", { sessionId, update });
     }
-    const { sessionId: _, ...settings } = this.#opened(session, mcpServers ?? []);
+    const { sessionId: _, ...settings } = await this.#opened(session, mcpServers ?? []);
     return settings;
   }
 
@@ -143,10 +144,10 @@ export class NativeAgent {
     return this.#opened(session, mcpServers ?? []);
   }
 
-  /** What a client is told of a session that it has opened. Servers of tools are not used by this agent, and it says so. */
-  #opened(session: Session, mcpServers: readonly unknown[]): JsonObject {
-    const unused = mcpServers.length > 0 && { _meta: { reins: { unused_mcp_servers: mcpServers.length } } };
-    return { sessionId: session.id, ...settingsOf(session.header, this.#parts.models), ...unused };
+  /** Lends a session what its client gave it, and says what it can be set to. */
+  async #opened(session: Session, mcpServers: readonly unknown[]): Promise<JsonObject> {
+    await session.lend(mcpServers);
+    return { sessionId: session.id, ...settingsOf(session.header, this.#parts.models) };
   }
 
   async #list(params: JsonObject): Promise<JsonObject> {

@@ -4,7 +4,7 @@ interface HeartbeatPayload {
   readonly total_events_processed: number;
   readonly current_state: string;
   readonly memory_bytes: number;
-  readonly active_tools: number;
+  /** Turns that are under way. */
   readonly pending_actions: number;
 }
 

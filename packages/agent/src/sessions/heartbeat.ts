@@ -44,7 +44,6 @@ export class Heartbeat {
       total_events_processed: this.#events,
       current_state: "running",
       memory_bytes: process.memoryUsage.rss(),
-      active_tools: 0,
       pending_actions: this.#running,
     });
   }

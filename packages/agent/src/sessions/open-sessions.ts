@@ -96,9 +96,10 @@ export class OpenSessions {
     }
   }
 
-  /** Settles when no turn is under way. */
+  /** Settles when no turn is under way, and lets go of what sessions were lent. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#running);
+    await Promise.allSettled([...this.#sessions.values()].map(({ servers }) => servers.close()));
   }
 
   /** Closes a session, if it is open; what is kept of it stays. */
@@ -108,6 +109,7 @@ export class OpenSessions {
     this.#sessions.delete(id);
     session.turn?.abort(new Error("the session was closed"));
     await this.#leaveBackground(session);
+    await session.servers.close();
   }
 
   async #open(
@@ -153,7 +155,7 @@ export class OpenSessions {
   async #tidy(session: Session, idleMs: number): Promise<void> {
     if (session.turn) return;
     const controller = new AbortController();
-    const turn = new Turn(await settingFor(this.#stage, session), [], controller.signal);
+    const turn = new Turn(await settingFor(this.#stage, session, controller.signal), [], controller.signal);
     const decision = await turn.ask("idle", {
       idle_duration_ms: idleMs,
       idle_reason: "no turn is under way",

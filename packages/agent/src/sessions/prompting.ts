@@ -27,7 +27,7 @@ export interface Stage {
 }
 
 /** What the turns of a session stand on, as it is set now. */
-export async function settingFor(stage: Stage, session: Session): Promise<TurnSetting> {
+export async function settingFor(stage: Stage, session: Session, signal: AbortSignal): Promise<TurnSetting> {
   const { parts, rpc, queue, wishes } = stage;
   const { id: sessionId, cwd, additionalDirectories, mode, model, thoughtLevel } = session.header;
   const { control, services, memory, commands, limits, clock, random, newId, instructions, onFault } = parts;
@@ -37,7 +37,7 @@ export async function settingFor(stage: Stage, session: Session): Promise<TurnSe
     thoughtLevel: isThoughtLevel(thoughtLevel) ? thoughtLevel : "default",
     mode,
     system: systemPrompt({ cwd, additionalDirectories, mode, instructions }),
-    tools: await offeredTools(parts, session),
+    tools: await offeredTools(parts, session, signal),
     toolContext: {
       sessionId,
       roots: new Roots(cwd, additionalDirectories),
@@ -68,9 +68,13 @@ export async function settingFor(stage: Stage, session: Session): Promise<TurnSe
 /** The tools that a session is offered: those that its mode and its policy leave it. */
 async function offeredTools(
   { services, memory, mayUse }: AgentParts,
-  { id, header }: Session,
+  { id, header, servers }: Session,
+  signal: AbortSignal,
 ): Promise<readonly Tool[]> {
-  const tools = allTools(services, memory).filter(({ isReadOnly }) => header.mode !== "plan" || isReadOnly);
+  const { tools: lent } = await unlessAborted(servers.offered(), signal);
+  const tools = [...allTools(services, memory), ...lent].filter(
+    ({ isReadOnly }) => header.mode !== "plan" || isReadOnly,
+  );
   const allowed = await Promise.all(tools.map(({ name }) => mayUse(name, id)));
   return tools.filter((_, index) => allowed[index]);
 }
@@ -82,8 +86,14 @@ export async function promptSession(
   prompt: readonly UserPart[],
   signal: AbortSignal,
 ): Promise<JsonObject> {
-  const turn = new Turn(await settingFor(stage, session), prompt, signal);
+  const setting = await settingFor(stage, session, signal).catch((error: unknown) => {
+    if (signal.aborted) return undefined;
+    throw error;
+  });
+  if (!setting) return { stopReason: "cancelled" };
+  const turn = new Turn(setting, prompt, signal);
   await entitle(stage, session, turn);
+  await tellFaults(session, turn);
   const end = await runTurn(turn);
   await conclude(turn, end);
   if (end.kind === "failed") throw promptError(end.error);
@@ -97,6 +107,16 @@ async function entitle({ rpc }: Stage, session: Session, { words }: Turn): Promi
   await session.set({ title });
   const update = { sessionUpdate: "session_info_update", title, updatedAt: session.header.updatedAt };
   await rpc.notify("session/update", { sessionId: session.id, update });
+}
+
+/** Says of servers that could not be used why, once. */
+async function tellFaults({ servers, told }: Session, { setting }: Turn): Promise<void> {
+  for (const { server, reason } of (await servers.offered()).faults) {
+    const title = `The tools of ${server} cannot be used`;
+    if (told.has(title)) continue;
+    told.add(title);
+    await setting.emit({ type: "notice", severity: "warning", title, description: reason });
+  }
 }
 
 /** Puts down how a turn ended, and tells it. One that came to nothing is not mentioned again. */
@@ -124,6 +144,18 @@ async function conclude(turn: Turn, end: TurnEnd): Promise<void> {
     action_summary: result_summary,
     duration_ms: clock.now().getTime() - Date.parse(turn.startedAt),
   });
+}
+
+async function unlessAborted<Value>(waiting: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([waiting, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }
 
 function usageOf({ usage }: Turn): JsonObject {

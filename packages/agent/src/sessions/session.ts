@@ -1,5 +1,6 @@
 import type { HistoryEntry } from "../history/entry.ts";
 import type { KeptSession, SessionHeader, SessionStore } from "../history/session-store.ts";
+import { McpServers } from "../mcp/mcp-servers.ts";
 
 const TITLE_LENGTH = 80;
 
@@ -10,6 +11,8 @@ export class Session {
   #header: SessionHeader;
   /** What was put into earlier turns and need not be said again. */
   readonly told = new Set<string>();
+  /** The servers of tools that its client gave it. */
+  servers: McpServers = new McpServers([]);
   /** Ends the turn that is under way. */
   turn: AbortController | undefined;
   /** Ends what is done while nobody wants anything. */
@@ -46,6 +49,13 @@ export class Session {
     await this.#store.append(header, [entry]);
     this.#header = header;
     this.#entries.push(entry);
+  }
+
+  /** Gives it other servers of tools, in the place of those it had. */
+  async lend(servers: readonly unknown[]): Promise<void> {
+    const before = this.servers;
+    this.servers = new McpServers(servers);
+    await before.close();
   }
 
   /** Its title, from the first thing that was asked in it; `undefined` when it has one. */

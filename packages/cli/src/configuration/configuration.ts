@@ -32,7 +32,7 @@ const Configuration = z.strictObject({
 export type Configuration = z.infer<typeof Configuration>;
 
 /** The name of the file in a home. */
-export const CONFIGURATION_FILE = "reins.yaml";
+const CONFIGURATION_FILE = "reins.yaml";
 
 /** Reads the configuration of a home; one that is not there says nothing. */
 export async function readConfiguration(home: string): Promise<Configuration> {

@@ -9,7 +9,7 @@ import type { GovernedSession } from "./governed-session.ts";
 import { offerAsPermission } from "./offer.ts";
 
 /** The name of an MCP tool in rules and records: server and tool. */
-export function mcpToolName(server: string, tool: string): string {
+function mcpToolName(server: string, tool: string): string {
   return `mcp:${server}/${tool}`;
 }
 

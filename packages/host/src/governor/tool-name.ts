@@ -3,7 +3,7 @@ import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { ToolCall } from "./tool-calls.ts";
 
 /** The name of a tool that nobody could find out. No rule that names tools lets it pass. */
-export const UNKNOWN_TOOL = "unknown";
+const UNKNOWN_TOOL = "unknown";
 
 /** The name of a call's tool, and how it was found. */
 export interface ToolName {

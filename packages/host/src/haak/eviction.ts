@@ -39,12 +39,9 @@ export class Eviction {
 
   /** Looks at every session that may be closed. */
   async check(): Promise<void> {
-    const { harness, clock, ttlMs } = this.#options;
-    const before = new Date(clock.now().getTime() - ttlMs).toISOString();
-    for (const { id: tenant } of await harness.identity.listTenants()) {
-      const range = { tenant, mode: "domain", open: true, before, limit: PAGE } as const;
-      for (const record of await harness.store.query(sessionTables, "list", range)) await this.#look(record);
-    }
+    const { harness } = this.#options;
+    for (const { id: tenant } of await harness.identity.listTenants())
+      for (const record of await this.#unused(tenant)) await this.#look(record);
     for (const id of this.#marked) await this.turnOver(id);
   }
 
@@ -56,6 +53,19 @@ export class Eviction {
     if (live?.isBusy) return;
     this.#marked.delete(id);
     if (live) await this.#evict(live.record);
+  }
+
+  /** All of them before any is closed, because that changes their order. */
+  async #unused(tenant: string): Promise<readonly SessionRecord[]> {
+    const { harness, clock, ttlMs } = this.#options;
+    const before = new Date(clock.now().getTime() - ttlMs).toISOString();
+    const range = { tenant, mode: "domain", open: true, before, limit: PAGE } as const;
+    const found: SessionRecord[] = [];
+    for (;;) {
+      const page = await harness.store.query(sessionTables, "list", { ...range, after: found.at(-1)?.id });
+      found.push(...page);
+      if (page.length < PAGE) return found;
+    }
   }
 
   async #look(record: SessionRecord): Promise<void> {

@@ -49,12 +49,12 @@ export class GatedPreparation implements TurnPreparation {
     );
     const gates = own.length > 0 ? asked : asked.map((gate) => withoutPlace(gate, session.record.agent));
     const entries = await this.#record(subject, gates);
-    const allowed = new Set(gates.flatMap(({ tool, verdict }) => (verdict === "blocked" ? [] : [tool])));
-    offers.settle(session.id, allowed, offer);
+    const verdicts = new Map(gates.map(({ tool, verdict }) => [tool, verdict !== "blocked"]));
+    offers.settle(session.id, verdicts, offer);
     if (own.length > 0)
       this.#shown.set(
         session,
-        tools.filter(({ name }) => allowed.has(name)),
+        tools.filter(({ name }) => verdicts.get(name)),
       );
     const composed = await this.#next.compose(session, subject, prompt, params);
     return { ...composed, entries: [...entries, ...composed.entries] };

@@ -27,6 +27,8 @@ export interface HaakOptions {
   readonly workspace: string;
   /** The agent behind sessions that name none; by default `native`. */
   readonly backend?: string | undefined;
+  /** Told when a turn of a session is over. */
+  readonly onTurnOver?: ((session: string) => void) | undefined;
   readonly clock?: Clock;
   readonly newId?: () => string;
 }
@@ -104,8 +106,10 @@ export class Haak {
     );
     session.turns.add(turn);
     // A turn may outlast its first stretch.
-    const over = () => void session.turns.delete(turn);
-    turn.ended.then(over, over);
+    void turn.ended.then(() => {
+      session.turns.delete(turn);
+      this.#options.onTurnOver?.(record.id);
+    });
     await turn.begin(emit, session.queue);
   }
 

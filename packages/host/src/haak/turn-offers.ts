@@ -24,7 +24,8 @@ export interface TurnOffer {
 
 /** What a session's agent may use in the turn that is under way. */
 interface Standing {
-  readonly allowed: ReadonlySet<string>;
+  /** The verdict on each tool: whether it may be used. */
+  readonly gates: ReadonlyMap<string, boolean>;
   readonly offer: TurnOffer | undefined;
 }
 
@@ -56,20 +57,21 @@ export class TurnOffers {
   }
 
   /** Settles what a session may use from now on. */
-  settle(session: string, allowed: ReadonlySet<string>, offer: TurnOffer | undefined): void {
-    this.#standing.set(session, { allowed, offer });
+  settle(session: string, gates: ReadonlyMap<string, boolean>, offer: TurnOffer | undefined): void {
+    this.#standing.set(session, { gates, offer });
   }
 
-  /** Whether a session may use a tool now; `undefined` when nothing was settled. */
+  /** Whether a session may use a tool now; `undefined` when nobody has asked about it. */
   mayUse(session: string, tool: string): boolean | undefined {
-    return this.#standing.get(session)?.allowed.has(tool);
+    const { gates, offer } = this.#standing.get(session) ?? {};
+    return gates?.get(tool) ?? (offer?.tools ? false : undefined);
   }
 
   /** The tools that the client of a session carries out in this turn, as far as they may be used. */
   clientTools(session: string, agent: string): readonly ClientTool[] {
-    const { allowed, offer } = this.#standing.get(session) ?? {};
+    const { gates, offer } = this.#standing.get(session) ?? {};
     const own = new Set(this.own(agent).map(({ name }) => name));
-    return (offer?.tools ?? []).filter(({ name }) => !own.has(name) && allowed?.has(name));
+    return (offer?.tools ?? []).filter(({ name }) => !own.has(name) && gates?.get(name));
   }
 
   /** Has the client of a session carry a tool out. */

@@ -10,6 +10,7 @@ import type { Clients } from "../governor/clients.ts";
 import type { TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import { Governor } from "../governor/governor.ts";
+import type { TurnOffers } from "../haak/turn-offers.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
 import type { ModelEndpoint } from "../model/model-endpoint.ts";
 import { AgentProcess, type StopReport } from "../process/agent-process.ts";
@@ -39,6 +40,8 @@ export interface AgentHostOptions {
   readonly redact: (value: unknown) => unknown;
   /** The same for what comes in pieces. */
   readonly redactor?: Redactor | undefined;
+  /** The tools of turns, where clients have a say in them. */
+  readonly offers?: TurnOffers | undefined;
   /** Puts mail and constitution before the prompts of a tenant. */
   readonly preparationFor?: ((tenant: string) => TurnPreparation) | undefined;
   /** The user's home, from which credentials come. */
@@ -142,10 +145,13 @@ export class AgentHost {
   }
 
   async #startBuiltIn(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
-    const { harness, environment } = this.#options;
+    const { harness, environment, offers } = this.#options;
     const { startNative } = await import("../native/start-native.ts");
     const governor = this.#governing(entry, start);
-    const native = startNative({ harness, entry, principal: start.principal, environment, governor });
+    const native = startNative({
+      ...{ harness, entry, principal: start.principal, environment, offers },
+      governor,
+    });
     const stop = async (reason: string) => {
       await native.stop(reason);
       return undefined;

@@ -4,6 +4,9 @@ import { type Harness, Redactor } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { Catalogue } from "../agents/catalogue.ts";
 import { Board } from "../board/board.ts";
+import type { TurnPreparation } from "../governor/context.ts";
+import { GatedPreparation } from "../haak/gated-preparation.ts";
+import { TurnOffers } from "../haak/turn-offers.ts";
 import { Hub } from "../hub/hub.ts";
 import { EventLog } from "../log/event-log.ts";
 import { logTables } from "../log/tables.ts";
@@ -44,13 +47,16 @@ export class Hosting {
   readonly catalogue: Catalogue;
   readonly host: AgentHost;
   readonly hub: Hub;
+  /** The tools of turns. */
+  readonly offers: TurnOffers;
   readonly #gateway: McpGateway;
 
-  private constructor(parts: { catalogue: Catalogue; host: AgentHost; hub: Hub; gateway: McpGateway }) {
+  private constructor(parts: Pick<Hosting, "catalogue" | "host" | "hub" | "offers">, gateway: McpGateway) {
     this.catalogue = parts.catalogue;
     this.host = parts.host;
     this.hub = parts.hub;
-    this.#gateway = parts.gateway;
+    this.offers = parts.offers;
+    this.#gateway = gateway;
   }
 
   /** Opens hosting in the home of a harness. What earlier runs left running is ended first. */
@@ -62,6 +68,7 @@ export class Hosting {
     const redactor = options.redactor ?? Redactor.create({ values: credentialsIn(catalogue, environment) });
     const redact = (value: unknown) => redactor.value(value);
     const gateway = await McpGateway.open();
+    const offers = new TurnOffers();
     try {
       const host = new AgentHost({
         harness,
@@ -75,12 +82,13 @@ export class Hosting {
         environment,
         userHome,
         networkFor: options.networkFor,
-        preparationFor: preparations(harness, redact, onError),
+        offers,
+        preparationFor: preparations({ harness, offers, redact, onError }),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });
       const log = await EventLog.open({ store: harness.store, now: Date.now });
       const hub = await Hub.open({ harness, host, log, redact, onError });
-      return new Hosting({ catalogue, host, hub, gateway });
+      return new Hosting({ catalogue, host, hub, offers }, gateway);
     } catch (error) {
       await gateway.close();
       throw error;
@@ -103,22 +111,35 @@ function credentialsIn(
   return [...names].flatMap((name) => environment[name] || []);
 }
 
-/** Mail, mandate and constitution before the prompts of each tenant. */
-function preparations(
-  harness: Harness,
-  redact: (value: unknown) => unknown,
-  onError: (error: unknown) => void,
-): (tenant: string) => ConstitutionalPreparation {
-  const known = new Map<string, ConstitutionalPreparation>();
+/** Gated tools, mail, mandate and constitution before the prompts of each tenant. */
+function preparations({
+  harness,
+  offers,
+  redact,
+  onError,
+}: {
+  readonly harness: Harness;
+  readonly offers: TurnOffers;
+  readonly redact: (value: unknown) => unknown;
+  readonly onError: (error: unknown) => void;
+}): (tenant: string) => TurnPreparation {
+  const known = new Map<string, TurnPreparation>();
   return (tenant) => {
     const { home, store } = harness;
     const preparation =
       known.get(tenant) ??
-      new ConstitutionalPreparation({
+      new GatedPreparation({
         harness,
-        mailbox: new Mailbox({ home, tenant, store, redact }),
-        board: new Board({ home, tenant }),
-        onFault: (reason) => onError(new Error(reason)),
+        offers,
+        now: () => new Date(),
+        next: (toolsOf) =>
+          new ConstitutionalPreparation({
+            harness,
+            mailbox: new Mailbox({ home, tenant, store, redact }),
+            board: new Board({ home, tenant }),
+            toolsOf,
+            onFault: (reason) => onError(new Error(reason)),
+          }),
       });
     known.set(tenant, preparation);
     return preparation;

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import {
+  allTools,
   DefaultControl,
   FileSessionStore,
-  type HostServices,
   modelConfigFrom,
   modelsFrom,
   NativeAgent,
@@ -10,11 +10,11 @@ import {
 import type { Harness, Principal } from "@reins/supervisor";
 import { channelPair } from "../acp/channel.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
-import { Board } from "../board/board.ts";
 import { subjectIn } from "../governor/context.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
-import { Mailbox } from "../mail/mailbox.ts";
+import type { TurnOffers } from "../haak/turn-offers.ts";
 import { GovernedControl } from "./governed-control.ts";
+import { nativeServices } from "./native-services.ts";
 
 /** What the native agent is started with. */
 export interface NativeOptions {
@@ -23,6 +23,8 @@ export interface NativeOptions {
   readonly principal: Principal;
   /** Names the model, and holds its key. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The tools of turns, where clients have a say in them. */
+  readonly offers?: TurnOffers | undefined;
   readonly governor: Pick<
     GovernorOptions,
     "from" | "clients" | "redact" | "redactor" | "servers" | "preparation" | "showReplays" | "onFault"
@@ -30,10 +32,11 @@ export interface NativeOptions {
 }
 
 /** Starts the native agent in this process, behind a governor: there is no other way to run it. */
-export function startNative({ harness, entry, principal, environment, governor: rest }: NativeOptions): {
+export function startNative(options: NativeOptions): {
   readonly governor: Governor;
   stop(reason: string): Promise<void>;
 } {
+  const { harness, entry, principal, environment, offers, governor: rest } = options;
   const { home } = harness;
   const { tenant, user } = principal;
   const onFault = rest.onFault ?? (() => undefined);
@@ -48,6 +51,17 @@ export function startNative({ harness, entry, principal, environment, governor: 
     enforcement: "performed",
     asksOfPrompts: true,
   });
+  const subjectOf = (id: string) => {
+    const session = governor.sessionOf(id);
+    return session && subjectIn({ harness, principal, entry }, session, "performed");
+  };
+  const services = nativeServices({
+    harness,
+    tenant,
+    redact: rest.redact,
+    agentOf: (id) => subjectOf(id)?.agent,
+  });
+  offers?.declare(entry.id, allTools(services, undefined));
   const agent = new NativeAgent(theirs, {
     store: new FileSessionStore(join(home, "homes", tenant, user, principal.id, entry.id)),
     models: modelsFrom(modelConfigFrom(environment)),
@@ -58,11 +72,11 @@ export function startNative({ harness, entry, principal, environment, governor: 
       defaults: new DefaultControl(),
       onFault,
     }),
-    services: servicesOf(harness, principal, entry, rest.redact),
+    services,
     mayUse: (tool, id) => {
-      const session = governor.sessionOf(id);
-      if (!session) return false;
-      return harness.supervisor.mayUse(tool, subjectIn({ harness, principal, entry }, session, "performed"));
+      const subject = subjectOf(id);
+      if (!subject) return false;
+      return offers?.mayUse(subject.session, tool) ?? harness.supervisor.mayUse(tool, subject);
     },
     onFault: (fault) => onFault(String(fault)),
   });
@@ -72,33 +86,4 @@ export function startNative({ harness, entry, principal, environment, governor: 
     close(new Error(reason));
   };
   return { governor, stop };
-}
-
-/** Mail and board, in the name of the agent itself. */
-function servicesOf(
-  { home, store }: Harness,
-  { tenant }: Principal,
-  { id }: AgentEntry,
-  redact: (value: unknown) => unknown,
-): HostServices {
-  const mailbox = new Mailbox({ home, tenant, store, redact });
-  const board = new Board({ home, tenant });
-  return {
-    mail: {
-      send: async (_, message) => void (await mailbox.send({ from: id, ...message })),
-      unread: async () => {
-        const unread = await mailbox.unreadFor(id);
-        return unread.map(({ from, subject, body, timestamp }) => ({
-          from: from ?? "unknown",
-          subject: subject ?? "",
-          body: body ?? "",
-          timestamp: timestamp ?? "",
-        }));
-      },
-    },
-    board: {
-      read: (_, lines) => board.read(lines),
-      post: async (_, content) => void (await board.post(id, content)),
-    },
-  };
 }

@@ -1,5 +1,5 @@
 /** Where a session stands. */
-export const SESSION_STATES = ["idle", "running", "cancelled", "closed"] as const;
+const SESSION_STATES = ["idle", "running", "cancelled", "closed"] as const;
 export type SessionState = (typeof SESSION_STATES)[number];
 
 /** How a session lives on: until it is closed, while its domain is in use, or for one turn. */

@@ -64,6 +64,7 @@ class Verification {
   readonly #options: VerifyOptions;
   readonly #trial: Trial;
   readonly #probes: readonly GateProbe[];
+  readonly #tried: GateProbe[] = [];
   readonly #results: ProbeResult[] = [];
   readonly #sprung: Seen[] = [];
   readonly #stripped: Seen[] = [];
@@ -145,6 +146,7 @@ class Verification {
     const happened = each.happened(model.requests);
     const tried = model.requests.every(({ unmet }) => unmet.length === 0);
     const outcome = outcomeOf({ ...evidence, happened, tried });
+    this.#tried.push(each);
     this.#results.push({ setting, probe: name, answer, ...evidence, happened, outcome, ended });
   }
 
@@ -158,25 +160,34 @@ class Verification {
     for (const { quality, payload } of await this.#trial.home.recorded()) {
       const { stripped } = membersOf(payload);
       if (quality !== "session_lifecycle" || !Array.isArray(stripped)) continue;
-      for (const what of stripped) this.#stripped.push({ setting, what: String(what) });
+      for (const what of stripped.map(String))
+        if (!this.#stripped.some((one) => one.setting === setting && one.what === what))
+          this.#stripped.push({ setting, what });
     }
   }
 
   #report(): VerifyReport {
     const { entry, installed } = this.#options;
     const sprung = this.#sprung.map(({ what }) => what);
-    const found = findingOf(this.#results, sprung, entry);
+    const probes = this.#results.map((result, index) => this.#seenAgain(result, this.#tried[index]));
+    const found = findingOf(probes, sprung, entry);
     const finding = { ...found, faults: [...this.#refusals, ...found.faults] };
     return {
       agent: entry.id,
       version: installed.version,
       live: finding.faults.length === 0 && finding.level !== "observed" && finding.level !== "open",
       ...finding,
-      probes: this.#results,
+      probes,
       sprung: this.#sprung,
       stripped: this.#stripped,
       remarks: this.#remarks,
     };
+  }
+
+  /** What was not done when its turn ended may have been done later. */
+  #seenAgain(result: ProbeResult, probe: GateProbe | undefined): ProbeResult {
+    if (result.happened || !probe?.happened([])) return result;
+    return { ...result, happened: true, outcome: outcomeOf({ ...result, happened: true, tried: true }) };
   }
 
   #folderOf(setting: ProbeSetting): string {

@@ -40,6 +40,7 @@ const FLAGS = [
   "--prefer-offline",
 ];
 const KEPT_OUTPUT = 16 * 1024;
+const PATIENCE_MS = 2_000;
 
 /** Finds npm: the one that runs us, the one that came with this Node, or the one on PATH. */
 export function findNpm(environment: Environment, node = process.execPath): Npm | undefined {
@@ -67,7 +68,12 @@ export async function runNpm(npm: Npm, { folder, args, environment, signal, onLi
     env: withoutCaller(environment),
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const stop = () => child.kill("SIGTERM");
+  let patience: NodeJS.Timeout | undefined;
+  const stop = () => {
+    child.kill("SIGTERM");
+    // npm does not end while it waits for an answer.
+    patience = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+  };
   signal?.addEventListener("abort", stop, { once: true });
   const output = new Lines(onLine);
   for (const stream of [child.stdout, child.stderr]) {
@@ -82,6 +88,7 @@ export async function runNpm(npm: Npm, { folder, args, environment, signal, onLi
     if (code !== 0) throw new AgentError("install_failed", `npm could not install it.\n${output.errors}`);
   } finally {
     signal?.removeEventListener("abort", stop);
+    clearTimeout(patience);
   }
 }
 

@@ -86,7 +86,8 @@ function tarEntry(name: string, content: Buffer): Buffer {
   header.write(`${content.length.toString(8).padStart(11, "0")}\0`, 124);
   header.write("00000000000\0", 136);
   header.write("        ", 148);
-  header.write("0ustar\u000000", 156);
+  header.write("0", 156);
+  header.write("ustar\u000000", 257);
   const sum = header.reduce((total, byte) => total + byte, 0);
   header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
   return Buffer.concat([header, content, Buffer.alloc((512 - (content.length % 512)) % 512)]);

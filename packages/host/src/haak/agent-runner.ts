@@ -1,0 +1,82 @@
+import { type Clock, type Harness, systemClock } from "@reins/supervisor";
+import type { Hosting } from "../hosting/hosting.ts";
+import { Mailbox } from "../mail/mailbox.ts";
+import { Eviction } from "./eviction.ts";
+import { Haak } from "./haak.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { Repeating } from "./repeating.ts";
+import { preloadStanding } from "./standing.ts";
+
+/** How HAAK's sessions are run. */
+export interface AgentRunnerOptions {
+  readonly harness: Harness;
+  readonly hosting: Pick<Hosting, "hub" | "catalogue" | "offers">;
+  /** The folder that sessions work in which name none. */
+  readonly workspace: string;
+  /** The agent behind sessions that name none; by default `native`. */
+  readonly backend?: string | undefined;
+  /** How long a session of the mode `domain` stays open that nobody uses; by default 30 minutes. */
+  readonly ttlMs?: number | undefined;
+  /** Whether standing agents have their sessions from the beginning. */
+  readonly preloadStanding?: boolean | undefined;
+  /** How often standing agents with unread mail are woken; by default every five minutes, and never when it is 0. */
+  readonly heartbeatMs?: number | undefined;
+  readonly clock?: Clock;
+  /** Told what went wrong in the background. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+const TTL_MS = 30 * 60_000;
+const CHECK_MS = 60_000;
+const HEARTBEAT_MS = 300_000;
+
+/** HAAK's agent runner: the sessions of `/ws`, those of standing agents, their eviction and their heartbeat. */
+export class AgentRunner {
+  readonly haak: Haak;
+  readonly eviction: Eviction;
+  readonly heartbeat: Heartbeat;
+  readonly #repeating: readonly Repeating[];
+
+  private constructor(options: AgentRunnerOptions) {
+    const { harness, hosting, heartbeatMs = HEARTBEAT_MS, ttlMs = TTL_MS } = options;
+    const { clock = systemClock, onError = () => undefined } = options;
+    const { home, store, identity } = harness;
+    this.haak = new Haak({
+      hub: hosting.hub,
+      catalogue: hosting.catalogue,
+      offers: hosting.offers,
+      harness,
+      workspace: options.workspace,
+      backend: options.backend,
+      clock,
+      onTurnOver: (session) => void this.eviction.turnOver(session).catch(onError),
+    });
+    this.eviction = new Eviction({ hub: hosting.hub, harness, haak: this.haak, clock, ttlMs });
+    const { tenant } = identity.local();
+    this.heartbeat = new Heartbeat({
+      harness,
+      haak: this.haak,
+      mailbox: new Mailbox({ home, tenant, store }),
+      principal: () => identity.local(),
+      onError,
+    });
+    this.#repeating = [
+      new Repeating(clock, CHECK_MS, () => this.eviction.check(), onError),
+      ...(heartbeatMs > 0 ? [new Repeating(clock, heartbeatMs, () => this.heartbeat.beat(), onError)] : []),
+    ];
+  }
+
+  /** Opens it. Standing agents have their sessions when this settles, if they are to. */
+  static async open(options: AgentRunnerOptions): Promise<AgentRunner> {
+    const runner = new AgentRunner(options);
+    const { harness, onError = () => undefined } = options;
+    if (options.preloadStanding)
+      await preloadStanding({ harness, haak: runner.haak, principal: harness.identity.local(), onError });
+    return runner;
+  }
+
+  /** Ends what it does by itself. Sessions stay as they are. */
+  close(): void {
+    for (const one of this.#repeating) one.stop();
+  }
+}

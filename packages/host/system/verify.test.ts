@@ -1,0 +1,182 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, readFile, realpath, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { AgentEntry } from "../src/agents/agent-entry.ts";
+import { Stamps } from "../src/verify/stamp.ts";
+import { type VerifyReport, verifyAgent } from "../src/verify/verify-agent.ts";
+import toyEntry from "./fixtures/toy-agent.json" with { type: "json" };
+
+const TOY = fileURLToPath(new URL("./fixtures/toy-agent.mjs", import.meta.url));
+
+/** The toy agent with a character, as an operator would add it. */
+function toy(character: string, more: object = {}): AgentEntry {
+  const start = { with: "node", file: TOY };
+  return AgentEntry.parse({ ...toyEntry, start, profile: { env: { CHARACTER: character } }, ...more });
+}
+
+const installed = { version: "local", folder: join(TOY, "..") };
+
+async function scratch(): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "verify-")));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const verify = (entry: AgentEntry, more: object = {}) =>
+  verifyAgent({ entry, installed, environment: { PATH: process.env.PATH }, ...more });
+
+/** What came of the probes, as `setting answer: write command read`. */
+function outcomes({ probes }: VerifyReport): string[] {
+  const rounds = Map.groupBy(probes, ({ setting, answer }) => `${setting} ${answer}`);
+  return [...rounds].map(([round, all]) => `${round}: ${all.map(({ outcome }) => outcome).join(" ")}`);
+}
+
+describe("an agent that asks and heeds the answer", () => {
+  test("has a live gate, in a hostile workspace and after a load too, and nothing of the trial is left", async () => {
+    const folder = await scratch();
+    const steps: string[] = [];
+    const report = await verify(toy("honest"), {
+      folder,
+      onProgress: ({ setting, name, answer, done, total }: Record<string, unknown>) =>
+        steps.push(`${done}/${total} ${setting} ${name} ${answer}`),
+    });
+    expect(report).toMatchObject({ live: true, level: "asked", unasked: [], faults: [], sprung: [] });
+    expect(outcomes(report)).toEqual([
+      "plain reject: blocked blocked blocked",
+      "plain allow: allowed allowed allowed",
+      "hostile reject: blocked blocked blocked",
+      "hostile allow: allowed allowed allowed",
+      "loaded reject: blocked blocked blocked",
+    ]);
+    expect(report.probes.map(({ asked }) => asked.length)).toEqual(report.probes.map(() => 1));
+    expect(steps[0]).toBe("0/18 plain write reject");
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe("an agent that does not", () => {
+  test("ask for anything but tells is observed, not held", async () => {
+    const report = await verify(toy("careless"));
+    expect(report).toMatchObject({ live: false, level: "observed", unasked: ["write", "command", "read"] });
+    expect(outcomes(report)[0]).toBe("plain reject: observed observed observed");
+    expect(report.faults).toContain("write, plain, answered reject: it was done unasked");
+  });
+
+  test("ask or tell is open", async () => {
+    const report = await verify(toy("sly"));
+    expect(report).toMatchObject({ live: false, level: "open" });
+    expect(outcomes(report)[0]).toBe("plain reject: open open open");
+  });
+
+  test("heed the answer is open", async () => {
+    const report = await verify(toy("deaf"));
+    expect(report).toMatchObject({ live: false, level: "open" });
+    expect(outcomes(report)[0]).toBe("plain reject: open open open");
+    expect(outcomes(report)[1]).toBe("plain allow: allowed allowed allowed");
+  });
+
+  test("withstand a hostile workspace is open, and what was run is named", async () => {
+    const report = await verify(toy("gullible"));
+    expect(report).toMatchObject({ live: false, level: "open" });
+    expect(outcomes(report)).toContain("hostile reject: blocked blocked blocked");
+    expect(report.sprung).toEqual([{ setting: "hostile", what: "formatter-prettier" }]);
+    expect(report.faults).toContain("something in the workspace or the home was run: formatter-prettier");
+  });
+
+  test("ask after a load is found out by loading", async () => {
+    const report = await verify(toy("forgetful"));
+    expect(report).toMatchObject({ live: false, level: "observed" });
+    expect(outcomes(report).at(-1)).toBe("loaded reject: observed observed observed");
+  });
+
+  test("do what it may proves nothing by not doing what it may not", async () => {
+    const report = await verify(toy("lame"));
+    expect(report.live).toBe(false);
+    expect(outcomes(report)[1]).toBe("plain allow: failed failed failed");
+  });
+
+  test("open a session in the hostile workspace is not verified in it", async () => {
+    const report = await verify(toy("stubborn"));
+    expect(report.live).toBe(false);
+    expect(report.faults[0]).toContain("session/new, hostile: the agent would not (there is an .env)");
+  });
+});
+
+describe("an agent that reads unasked", () => {
+  test("is live as long as the catalogue says so", async () => {
+    const told = await verify(toy("curious", { enforcement: { level: "asked", unasked: ["read"] } }));
+    expect(told).toMatchObject({ live: true, level: "asked", unasked: ["read"] });
+    const untold = await verify(toy("curious"));
+    expect(untold.live).toBe(false);
+    expect(untold.faults).toEqual(["it reads unasked, which the catalogue does not say"]);
+  });
+});
+
+test("a verification can be called off", async () => {
+  const folder = await scratch();
+  const off = new AbortController();
+  const onProgress = () => off.abort(new Error("enough"));
+  await expect(verify(toy("honest"), { folder, signal: off.signal, onProgress })).rejects.toMatchObject({
+    code: "cancelled",
+  });
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test("an agent that cannot be given a model of ours is not verified", async () => {
+  const entry = { ...toy("honest"), endpoint: undefined };
+  await expect(verify(entry)).rejects.toMatchObject({ code: "unsupported_agent" });
+});
+
+describe("a stamp", () => {
+  test("counts for the agent as it was verified, and for nothing else", async () => {
+    const folder = await scratch();
+    const program = join(folder, "agent.mjs");
+    await writeFile(program, await readFile(TOY));
+    const entry = toy("honest", { start: { with: "node", file: program } });
+    const agent = { entry, installed: { version: "1.0.0", folder } };
+    const stamps = new Stamps(join(folder, "agents"));
+    expect(await stamps.standing(agent)).toEqual({ state: "unverified" });
+    await expect(stamps.require(agent)).rejects.toMatchObject({ code: "not_verified" });
+
+    const report = await verifyAgent({ ...agent, environment: { PATH: process.env.PATH } });
+    const stamp = await stamps.keep(report, agent, new Date("2026-01-02T03:04:05Z"));
+    const file = join(folder, "agents", "toy", "verify.json");
+    expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject({
+      agent: "toy",
+      version: "1.0.0",
+      settings_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      level: "asked",
+      live: true,
+      at: "2026-01-02T03:04:05.000Z",
+    });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await stamps.standing(agent)).toEqual({ state: "verified", stamp });
+    await stamps.require(agent);
+
+    const changed = async (other: Partial<typeof agent> & { confined?: boolean }) => {
+      const standing = await stamps.standing({ ...agent, ...other });
+      return standing.state === "outdated" ? standing.why : standing.state;
+    };
+    expect(await changed({ installed: { version: "1.0.1", folder } })).toBe("its version has changed");
+    expect(await changed({ entry: { ...entry, strip: ["other"] } })).toBe("its settings have changed");
+    expect(await changed({ confined: true })).toBe("it is confined now, or no longer");
+    await utimes(program, 1, 1);
+    expect(await changed({})).toBe("what is installed has changed");
+    await expect(stamps.require(agent)).rejects.toThrow(
+      "The toy may not run here: since it was verified, what is installed has changed. " +
+        "To verify it: reins agents verify toy",
+    );
+  });
+
+  test("of a gate that is open lets nothing run where one is required", async () => {
+    const folder = await scratch();
+    const agent = { entry: toy("sly"), installed };
+    const stamps = new Stamps(folder);
+    await stamps.keep(await verify(agent.entry), agent, new Date());
+    await expect(stamps.require(agent)).rejects.toThrow("its gate was found to be open");
+    expect(existsSync(join(folder, "toy", "verify.json"))).toBe(true);
+  });
+});

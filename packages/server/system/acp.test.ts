@@ -1,0 +1,298 @@
+import { methods } from "@agentclientprotocol/sdk";
+import { Problem } from "@reins/api";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { AcpClient } from "./fixtures/acp-client.ts";
+import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
+import { begin } from "./fixtures/ask.ts";
+import { Events } from "./fixtures/events.ts";
+import type { Served } from "./fixtures/home.ts";
+import { Messages, promptOf, RpcClient } from "./fixtures/rpc-client.ts";
+
+const home = agentsForAll();
+
+describe.each(["http", "websocket"] as const)("the SDK's own client over %s", (way) => {
+  test("prompts, and hears everything that is said before the answer", async () => {
+    const client = await AcpClient.open(await serveAgents(home()), way);
+    const id = await client.begin(home().workspace);
+    expect(await client.prompt(id, "say one", "burst 500", "say two")).toEqual({ stopReason: "end_turn" });
+    expect(client.said).toHaveLength(502);
+    expect([client.said[0], client.said.at(-1)]).toEqual(["one", "two"]);
+  });
+
+  test("is asked, and answers", async () => {
+    const client = await AcpClient.open(await serveAgents(home()), way);
+    const id = await client.begin(home().workspace);
+    await client.prompt(id, "run npm test");
+    client.choose = async () => "no";
+    await client.prompt(id, "run npm test");
+    expect(client.said).toEqual(["yes", "no"]);
+    expect(client.asked).toMatchObject([
+      { sessionId: id, toolCall: { rawInput: { command: "npm test" } } },
+      { sessionId: id },
+    ]);
+  });
+
+  test("is one of two, of which one answers: the other stays connected", async () => {
+    const served = await serveAgents(home());
+    const [one, other] = [await AcpClient.open(served, way), await AcpClient.open(served, way)];
+    const id = await one.begin(home().workspace);
+    await other.agent.request(methods.agent.session.resume, { sessionId: id, cwd: home().workspace });
+    const { promise, resolve } = Promise.withResolvers<string>();
+    one.choose = () => promise;
+    await one.prompt(id, "run npm test");
+    resolve("yes");
+    expect(one.said).toEqual(["yes"]);
+    expect(other.asked).toHaveLength(1);
+    await one.prompt(id, "say after");
+    await expect.poll(() => other.said).toEqual(["yes", "after"]);
+    expect(await other.prompt(id, "say mine")).toEqual({ stopReason: "end_turn" });
+  });
+
+  test("cancels a turn", async () => {
+    const client = await AcpClient.open(await serveAgents(home()), way);
+    const id = await client.begin(home().workspace);
+    const turn = client.prompt(id, "say begun", "wait");
+    await expect.poll(() => client.said).toEqual(["begun"]);
+    await client.agent.notify(methods.agent.session.cancel, { sessionId: id });
+    expect(await turn).toEqual({ stopReason: "cancelled" });
+  });
+
+  test("loads a session, and is told what was said in it before the answer", async () => {
+    const served = await serveAgents(home());
+    const first = await AcpClient.open(served, way);
+    const id = await first.begin(home().workspace);
+    await first.prompt(id, "say one", "burst 300");
+    first.close();
+    const later = await AcpClient.open(served, way);
+    await later.agent.request(methods.agent.session.load, {
+      sessionId: id,
+      cwd: home().workspace,
+      mcpServers: [],
+    });
+    expect(later.said).toHaveLength(301);
+    await later.prompt(id, "say two");
+    expect(later.said.at(-1)).toBe("two");
+  });
+
+  test("goes on with several sessions at once", async () => {
+    const client = await AcpClient.open(await serveAgents(home()), way);
+    const ids = await Promise.all([1, 2, 3].map(() => client.begin(home().workspace)));
+    const answers = await Promise.all(ids.map((id, n) => client.prompt(id, "sleep 20", `say ${n}`)));
+    expect(answers).toEqual(ids.map(() => ({ stopReason: "end_turn" })));
+    expect(client.said.toSorted()).toEqual(["0", "1", "2"]);
+  });
+
+  test("gets an agent's error as it is", async () => {
+    const client = await AcpClient.open(await serveAgents(home()), way);
+    const id = await client.begin(home().workspace);
+    await expect(client.prompt(id, "crash")).rejects.toMatchObject({ code: -32603, data: { exit_code: 3 } });
+    expect(await client.prompt(id, "say back")).toEqual({ stopReason: "end_turn" });
+  });
+
+  test("chooses its agent in the message, in the address, or gets the default", async () => {
+    const served = await serveAgents(home(), { agents: { defaultAgent: "missing" } });
+    await AcpClient.open(served, way, { agent: "stub" });
+    await AcpClient.open(served, way, { query: "?agent=stub" });
+    await expect(AcpClient.open(served, way)).rejects.toThrow();
+    await expect(AcpClient.open(served, way, { agent: "nobody" })).rejects.toThrow();
+  });
+
+  test("needs a token", async () => {
+    const served = await serveAgents(home());
+    await expect(AcpClient.open(served, way, { as: "reins_nobody" })).rejects.toThrow();
+  });
+
+  test("shares sessions with a client of the other profile", async () => {
+    const served = await serveAgents(home());
+    const client = await AcpClient.open(served, way);
+    const id = await client.begin(home().workspace);
+    const other = await RpcClient.open(served);
+    const stream = await other.stream();
+    await other.result("session/resume", { sessionId: id });
+    await client.prompt(id, "say to all");
+    await expect.poll(() => stream.said).toEqual(["to all"]);
+    await other.prompt(id, "say back");
+    await expect.poll(() => client.said).toEqual(["to all", "back"]);
+  });
+});
+
+/** A client of `/acp` that says exactly what a test wants. */
+class RawAcp {
+  readonly served: Served;
+  connection = "";
+
+  constructor(served: Served) {
+    this.served = served;
+  }
+
+  static async open(served: Served): Promise<RawAcp> {
+    const raw = new RawAcp(served);
+    const { headers } = await raw.post(
+      { jsonrpc: "2.0", id: 0, method: "initialize", params: { protocolVersion: 1 } },
+      {},
+    );
+    raw.connection = String(headers["acp-connection-id"]);
+    return raw;
+  }
+
+  post(body: unknown, headers: Record<string, string> = { "acp-connection-id": this.connection }) {
+    return this.served.ask("POST", "/acp", { body, headers });
+  }
+
+  async stream(headers: Record<string, string> = {}): Promise<Messages> {
+    const shown = {
+      authorization: `Bearer ${this.served.access.token}`,
+      accept: "text/event-stream",
+      "acp-connection-id": this.connection,
+      ...headers,
+    };
+    const { sent, response } = await begin(this.served.address, "GET", "/acp", { headers: shown });
+    sent.on("error", () => undefined);
+    onTestFinished(() => void sent.destroy());
+    return new Messages(new Events(response), () => sent.destroy());
+  }
+}
+
+describe("the draft over HTTP", () => {
+  test("gives its statuses, every refusal as a problem", async () => {
+    const served = await serveAgents(home());
+    const raw = await RawAcp.open(served);
+    const named = { "acp-connection-id": raw.connection };
+    const hello = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: 1 } };
+    const list = { jsonrpc: "2.0", id: 1, method: "session/list", params: {} };
+    const cases: readonly [string, unknown, Record<string, string>, number][] = [
+      ["another type", JSON.stringify(list), { ...named, "content-type": "text/plain" }, 415],
+      ["no JSON", "{", { ...named, "content-type": "application/json" }, 400],
+      ["no object", "7", { ...named, "content-type": "application/json" }, 400],
+      ["a batch", [list], named, 400],
+      ["no connection", list, {}, 400],
+      ["initialize again", hello, named, 400],
+      ["an unknown connection", list, { "acp-connection-id": "none" }, 404],
+      ["no session", { ...list, method: "session/prompt" }, named, 400],
+      ["no session for what names one", { ...list, params: { sessionId: "a" } }, named, 400],
+      ["another session", { ...list, params: { sessionId: "a" } }, { ...named, "acp-session-id": "b" }, 400],
+      ["what it takes", list, named, 202],
+    ];
+    for (const [what, body, headers, status] of cases) {
+      const answer = await raw.post(body, headers);
+      expect([what, answer.status]).toEqual([what, status]);
+      if (status >= 400) expect(Problem.parse(answer.body).status).toBe(status);
+      else expect(answer.text).toBe("");
+    }
+    const ask = async (method: string, headers: Record<string, string>) =>
+      (await served.ask(method, "/acp", { headers })).status;
+    expect(await ask("GET", named)).toBe(406);
+    expect(await ask("GET", { accept: "text/event-stream" })).toBe(400);
+    expect(await ask("GET", { accept: "text/event-stream", "acp-connection-id": "none" })).toBe(404);
+    expect(await ask("GET", { ...named, accept: "text/event-stream", "last-event-id": "x" })).toBe(400);
+    expect(await ask("PUT", named)).toBe(405);
+    expect(await ask("DELETE", {})).toBe(400);
+    expect(await ask("DELETE", { "acp-connection-id": "none" })).toBe(404);
+    expect(await ask("DELETE", named)).toBe(202);
+    expect(await ask("DELETE", named)).toBe(404);
+  });
+
+  test("has a stream for the connection and one for each session, with numbers to go on from", async () => {
+    const raw = await RawAcp.open(await serveAgents(home()));
+    const whole = await raw.stream();
+    expect(whole.status).toBe(200);
+    expect((await raw.stream()).status).toBe(409);
+    const params = { cwd: home().workspace, mcpServers: [] };
+    await raw.post({ jsonrpc: "2.0", id: "new", method: "session/new", params });
+    await expect
+      .poll(() => whole.messages)
+      .toMatchObject([{ id: "new", result: { sessionId: expect.any(String) } }]);
+    const id = String(Object(whole.messages[0]?.result).sessionId);
+    const headers = { "acp-connection-id": raw.connection, "acp-session-id": id };
+    const prompt = (name: string, ...steps: string[]) =>
+      raw.post(
+        {
+          jsonrpc: "2.0",
+          id: name,
+          method: "session/prompt",
+          params: { sessionId: id, prompt: promptOf(steps) },
+        },
+        headers,
+      );
+    await prompt("first", "say one");
+    const session = await raw.stream({ "acp-session-id": id });
+    await expect
+      .poll(() => session.messages.at(-1))
+      .toMatchObject({ id: "first", result: { stopReason: "end_turn" } });
+    expect(session.said).toEqual(["one"]);
+    expect((await raw.stream({ "acp-session-id": id })).status).toBe(409);
+    session.close();
+    await session.ended;
+    await prompt("second", "say two");
+    const [afterFirst] = session.ids;
+    const back = await reopen(raw, { "acp-session-id": id, "last-event-id": String(afterFirst) });
+    await expect
+      .poll(() => back.messages.filter(({ id: of }) => of !== undefined).map(({ id: of }) => of))
+      .toEqual(["first", "second"]);
+    expect(back.said).toEqual(["two"]);
+    expect(whole.messages).toHaveLength(1);
+  });
+
+  test("buffers for a session whose stream is not open yet, also one that is not known", async () => {
+    const served = await serveAgents(home());
+    const first = await AcpClient.open(served, "http");
+    const id = await first.begin(home().workspace);
+    await first.prompt(id, "say one");
+    const raw = await RawAcp.open(served);
+    const [whole, session] = [await raw.stream(), await raw.stream({ "acp-session-id": id })];
+    expect(session.status).toBe(200);
+    const headers = { "acp-connection-id": raw.connection, "acp-session-id": id };
+    const params = { sessionId: id, cwd: home().workspace, mcpServers: [] };
+    await raw.post({ jsonrpc: "2.0", id: "load", method: "session/load", params }, headers);
+    await expect.poll(() => whole.messages).toMatchObject([{ id: "load", result: {} }]);
+    expect(session.said).toEqual(["one"]);
+    await first.prompt(id, "say two");
+    await expect.poll(() => session.said).toEqual(["one", "two"]);
+  });
+
+  test("takes a late answer without a word, because its clients give up when one is refused", async () => {
+    const served = await serveAgents(home());
+    const raw = await RawAcp.open(served);
+    const whole = await raw.stream();
+    const params = { cwd: home().workspace, mcpServers: [] };
+    await raw.post({ jsonrpc: "2.0", id: "new", method: "session/new", params });
+    await expect.poll(() => whole.messages.length).toBe(1);
+    const id = String(Object(whole.messages[0]?.result).sessionId);
+    const headers = { "acp-connection-id": raw.connection, "acp-session-id": id };
+    const session = await raw.stream({ "acp-session-id": id });
+    const turn = { sessionId: id, prompt: promptOf(["run npm test"]) };
+    await raw.post({ jsonrpc: "2.0", id: "turn", method: "session/prompt", params: turn }, headers);
+    await expect.poll(() => session.asked.length).toBe(1);
+    const answer = {
+      jsonrpc: "2.0",
+      id: session.asked[0]?.id,
+      result: { outcome: { outcome: "selected", optionId: "yes" } },
+    };
+    expect((await raw.post(answer)).status).toBe(400);
+    expect((await raw.post(answer, headers)).status).toBe(202);
+    expect((await raw.post(answer, headers)).status).toBe(202);
+    await expect.poll(() => session.said).toEqual(["yes"]);
+  });
+
+  test("keeps its connections apart from those of the other profile, and from other people", async () => {
+    const served = await serveAgents(home());
+    const raw = await RawAcp.open(served);
+    const rpc = await RpcClient.open(served);
+    const list = { jsonrpc: "2.0", id: 1, method: "session/list", params: {} };
+    expect((await raw.post(list, { "acp-connection-id": String(rpc.connection) })).status).toBe(404);
+    rpc.connection = raw.connection;
+    expect((await rpc.post(list)).status).toBe(404);
+    const neighbour = await served.person();
+    const as = neighbour.secret;
+    const headers = { "acp-connection-id": raw.connection };
+    expect((await served.ask("POST", "/acp", { as, body: list, headers })).status).toBe(403);
+  });
+});
+
+async function reopen(raw: RawAcp, headers: Record<string, string>): Promise<Messages> {
+  for (;;) {
+    const stream = await raw.stream(headers);
+    if (stream.status !== 409) return stream;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -57,7 +57,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     const { client, server, told, isUsable, id } = await agentWith(dialect, [
       { status: 401, message: "invalid key" },
     ]);
-    await expect(client.prompt(id, "hello")).rejects.toMatchObject({
+    await expect(client.prompt(id, "open sesame")).rejects.toMatchObject({
       code: -32000,
       message: expect.stringMatching(/answered 401: .*invalid key.*check the API key/),
       data: { reins: { code: "unauthorized", retryable: false, status: 401 } },
@@ -66,6 +66,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     expect(told).toContainEqual(expect.objectContaining({ type: "error", code: "unauthorized" }));
     expect(told).toContainEqual(expect.objectContaining({ type: "run_lifecycle", status: "failed" }));
     await isUsable();
+    expect(JSON.stringify(server.asked[1]?.body)).not.toContain("open sesame");
   });
 
   test("has too much to do (429), it is left alone for as long as it asks, then asked again", async () => {
@@ -103,6 +104,17 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     await isUsable();
   });
 
+  test("is overloaded and wants to be left alone for an hour (503), it is given up at once", async () => {
+    const { client, waited, server, isUsable, id } = await agentWith(dialect, [
+      { status: 503, message: "overloaded", headers: { "retry-after": "3600" } },
+    ]);
+    await expect(client.prompt(id, "hello")).rejects.toMatchObject({
+      data: { reins: { code: "overloaded" } },
+    });
+    expect([waited, server.asked.length]).toEqual([[], 1]);
+    await isUsable();
+  });
+
   test("breaks off in the middle of a text, it goes on where it was, and nothing is said twice", async () => {
     const { client, server, id } = await agentWith(dialect, [
       { say: [{ text: "One two " }], stop: "cut" },
@@ -127,6 +139,37 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     expect(JSON.stringify(server.asked[1]?.body.messages ?? server.asked[1]?.body.input)).not.toContain(
       "half.txt\\\\",
     );
+  });
+
+  test("breaks off after a whole call, that one is not made either; only what it says in the end counts", async () => {
+    const write = (path: string, id: string) => ({
+      call: "write_file",
+      given: { path, content: "x".repeat(50) },
+      id,
+    });
+    const { client, id, text } = await agentWith(dialect, [
+      { say: [write("first.txt", "c1"), write("second.txt", "c2")], stop: "cut" },
+      { say: [write("third.txt", "c3")] },
+      hello,
+    ]);
+    expect(await client.prompt(id, "write some files")).toMatchObject({ stopReason: "end_turn" });
+    expect(client.asked.map(({ rawInput }) => rawInput.path)).toEqual(["third.txt"]);
+    expect(await text("first.txt")).toBeUndefined();
+  });
+
+  test("runs out of tokens beside a call, the call is not made and not spoken of again", async () => {
+    const { client, server, id } = await agentWith(dialect, [
+      {
+        say: [{ text: "I will." }, { call: "write_file", given: { path: "x.txt", content: "x" } }],
+        stop: "max_tokens",
+      },
+      hello,
+    ]);
+    expect(await client.prompt(id, "write it")).toMatchObject({ stopReason: "max_tokens" });
+    expect(client.asked).toEqual([]);
+    await client.prompt(id, "hello");
+    const { messages, input } = server.asked[1]?.body ?? {};
+    expect(JSON.stringify(messages ?? input)).not.toContain("x.txt");
   });
 
   test("breaks off every time, the prompt fails, and what was seen stays", async () => {

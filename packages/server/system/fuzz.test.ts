@@ -1,11 +1,10 @@
 import { Agent } from "node:http";
-import { operations, Problem } from "@reins/api";
+import { operations } from "@reins/api";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { z } from "zod";
-import { type JsonSchema, nearMissesOf, type Resolve, valuesOf } from "./fixtures/arbitraries.ts";
-import { begin } from "./fixtures/ask.ts";
+import type { Resolve } from "./fixtures/arbitraries.ts";
 import { harnessForAll, Served } from "./fixtures/home.ts";
+import { Description, expectSane, questions } from "./fixtures/questions.ts";
 
 const harness = harnessForAll();
 const agent = new Agent({ keepAlive: true, maxSockets: 4 });
@@ -14,96 +13,6 @@ afterAll(() => agent.destroy());
 /** How often each operation is asked in each way; a failure is repeated by its seed. */
 const RUNS = 40;
 const SEED = 20_261_115;
-
-interface Question {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
-}
-
-const Described = z.looseObject({
-  parameters: z
-    .array(z.looseObject({ name: z.string(), in: z.string(), schema: z.looseObject({}) }))
-    .default([]),
-  requestBody: z
-    .looseObject({ content: z.record(z.string(), z.looseObject({ schema: z.looseObject({}) })) })
-    .optional(),
-});
-const Description = z.looseObject({
-  paths: z.record(z.string(), z.record(z.string(), Described)),
-  components: z.looseObject({ schemas: z.record(z.string(), z.looseObject({})) }),
-});
-
-/** Asks, and holds the answer to what holds for every answer. */
-async function expectSane(served: Served, { method, path, headers, body }: Question): Promise<number> {
-  const asked = { headers, agent, ...(body !== undefined && { body }) };
-  const { sent, response } = await begin(served.address, method, path, asked);
-  const { statusCode: status = 0, headers: answered } = response;
-  if (answered["content-type"] === "text/event-stream") {
-    sent.destroy();
-    return status;
-  }
-  let text = "";
-  response.setEncoding("utf8");
-  for await (const part of response) text += part;
-  expect(status, text).not.toBe(500);
-  if (status < 400) return status;
-  if (path.startsWith("/ahp") && answered["content-type"] === "application/json") {
-    expect(JSON.parse(text)).toMatchObject({ jsonrpc: "2.0", error: { code: -32_700 } });
-    return status;
-  }
-  expect(answered["content-type"]).toBe("application/problem+json");
-  if (method !== "HEAD") expect(Problem.parse(JSON.parse(text)).status).toBe(status);
-  return status;
-}
-
-/** Questions for an operation as its description has them, or almost. */
-function questions(
-  method: string,
-  path: string,
-  { parameters, requestBody }: z.output<typeof Described>,
-  resolve: Resolve,
-  near: boolean,
-): fc.Arbitrary<Question> {
-  const make = near ? nearMissesOf : valuesOf;
-  const inPlace = (place: string) =>
-    fc.record(
-      Object.fromEntries(
-        parameters
-          .filter((each) => each.in === place)
-          .map(({ name, schema }) => [name, make(schema, resolve)]),
-      ),
-      place === "path" ? {} : { requiredKeys: [] },
-    );
-  const schema: JsonSchema | undefined = requestBody?.content["application/json"]?.schema;
-  const body = schema ? make(schema, resolve).map((value) => JSON.stringify(value)) : fc.constant(undefined);
-  const types = near
-    ? fc.constantFrom("application/json", "application/json; charset=latin1", "text/plain", "", "x/y+json")
-    : fc.constant("application/json");
-  return fc
-    .tuple(inPlace("path"), inPlace("query"), inPlace("header"), body, types)
-    .map(([names, query, head, text, type]) => {
-      const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
-        encodeURIComponent(wellFormed(names[name])),
-      );
-      const search = new URLSearchParams();
-      for (const [name, value] of Object.entries(query)) search.append(name, wellFormed(value));
-      const headers = Object.fromEntries(
-        Object.entries(head).map(([name, value]) => [name, wellFormed(value).replace(/[^\x21-\x7e]/g, "?")]),
-      );
-      return {
-        method: method.toUpperCase(),
-        path: `${filled}?${search}`,
-        headers: text === undefined ? headers : { ...headers, "content-type": type },
-        body: text,
-      };
-    });
-}
-
-function wellFormed(value: unknown): string {
-  return (typeof value === "string" ? value : (JSON.stringify(value) ?? "")).toWellFormed();
-}
 
 describe("every operation", () => {
   test.each(operations.map(({ id, method, path }) => [id, method.toLowerCase(), path] as const))(
@@ -128,7 +37,7 @@ describe("every operation", () => {
           fc.constantFrom(...people),
           async (question, who) => {
             const headers = { ...question.headers, authorization: `Bearer ${who}` };
-            statuses.add(await expectSane(served, { ...question, headers }));
+            statuses.add(await expectSane(served, { ...question, headers }, agent));
           },
         );
         await fc.assert(property, { numRuns: RUNS, seed: SEED });
@@ -197,7 +106,7 @@ describe("every path", () => {
         const shown = known ? { authorization: `Bearer ${served.access.token}` } : {};
         const bodyless = method === "GET" || method === "HEAD" || method === "TRACE";
         const question = { method, path, headers: { ...Object.fromEntries(headers), ...shown } };
-        await expectSane(served, { ...question, body: bodyless ? undefined : body });
+        await expectSane(served, { ...question, body: bodyless ? undefined : body }, agent);
       },
     );
     await fc.assert(property, { numRuns: 400, seed: SEED });

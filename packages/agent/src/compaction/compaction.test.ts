@@ -136,6 +136,17 @@ describe("a conversation that becomes too long", () => {
     expect(transcriptOf(entries).length).toBeLessThan(entries.length);
   });
 
+  test("is told anew what it needs to know, because that went with the rest", async () => {
+    const model = new ScriptedModel(["Noted."], { contextTokens: 9_000, maxOutputTokens: 1_000 });
+    const { cwd } = await testWorkspace({ "AGENTS.md": "Use tabs." });
+    const client = await TestClient.open(cwd, { models: model.models });
+    for (let turn = 1; turn <= 4; turn += 1)
+      await client.prompt(client.sessionId, `explain number ${turn} ${"filler ".repeat(1_000)}`);
+    await client.prompt(client.sessionId, "explain the rest");
+    expect(client.thought).toContain("put into a summary");
+    expect(JSON.stringify(model.asked.at(-1)?.messages)).toContain("Use tabs.");
+  });
+
   test("is told by the model itself where it can, together with what must not be lost", async () => {
     const { model, client } = await long(["Noted."], true);
     const [summarising] = model.asked.filter(({ system }) => system.includes("summary"));

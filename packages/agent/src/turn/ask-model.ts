@@ -91,6 +91,7 @@ async function waitAfter(turn: Turn, error: ModelError, attempt: number): Promis
     description: error.message,
   } as const;
   if (error.code !== "rate_limited") {
+    if (wanted > limits.longestWaitMs) throw error;
     await emit(notice);
     await clock.sleep(wanted, turn.signal);
     return nothing;

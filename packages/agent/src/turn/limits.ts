@@ -16,6 +16,8 @@ export interface TurnLimits {
   readonly quietMs: number;
   /** The first wait before a request is made again; each further one is twice as long. */
   readonly backoffMs: number;
+  /** The longest wait that a model may ask for, unless the supervisor says otherwise. */
+  readonly longestWaitMs: number;
   /** How long a session is left alone before anything is done for it in the background. */
   readonly idleMs: number;
 }
@@ -30,5 +32,6 @@ export const TURN_LIMITS: TurnLimits = {
   resultCharacters: 64 * 1024,
   quietMs: 120_000,
   backoffMs: 500,
+  longestWaitMs: 60_000,
   idleMs: 30_000,
 };

@@ -1,8 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { CliError } from "../errors/cli-error.ts";
-import { systemCode } from "../errors/system-code.ts";
+import { readIfThere, readYamlFile, unusable } from "./yaml-file.ts";
 
 /** An address that is told of every change of an approval. */
 const Webhook = z.strictObject({
@@ -36,17 +34,9 @@ const CONFIGURATION_FILE = "reins.yaml";
 
 /** Reads the configuration of a home; one that is not there says nothing. */
 export async function readConfiguration(home: string): Promise<Configuration> {
-  const path = join(home, CONFIGURATION_FILE);
-  const text = await readIfThere(path);
-  if (text === undefined) return Configuration.parse({});
-  const { parseDocument } = await import("yaml");
-  const document = parseDocument(text, { uniqueKeys: true });
-  const [fault] = document.errors;
-  if (fault) throw unusable(path, fault.message);
-  const checked = Configuration.safeParse(document.toJS() ?? {});
-  if (!checked.success) throw unusable(path, z.prettifyError(checked.error));
-  const webhooks = await Promise.all(checked.data.webhooks.map(withSecret));
-  return { ...checked.data, webhooks };
+  const configuration = await readYamlFile(join(home, CONFIGURATION_FILE), Configuration);
+  const webhooks = await Promise.all(configuration.webhooks.map(withSecret));
+  return { ...configuration, webhooks };
 }
 
 async function withSecret(
@@ -58,19 +48,4 @@ async function withSecret(
   if (secret === undefined)
     throw unusable(path, `it holds the secret of the webhook "${webhook.name}" and is not there`);
   return { ...webhook, secret: secret.trim() };
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
-function unusable(path: string, why: string): CliError {
-  return new CliError(`${path} cannot be used: ${why}`, {
-    next: "Mend the file, or move it away to go without it.",
-  });
 }

@@ -1,15 +1,26 @@
 import type { AgentEntry, InstalledAgent } from "@reins/host";
-import { CliError } from "../errors/cli-error.ts";
-import { EXIT } from "../exit-codes.ts";
-import type { Log } from "../log/logger.ts";
+import type { HomeAgents } from "./home-agents.ts";
+import { InstallDisplay, type InstallScreen } from "./install-display.ts";
 
-/** Finds an install of an agent in a home; one that needs none is used as it is. */
-export function installerFor(home: string, _log: Log): (entry: AgentEntry) => Promise<InstalledAgent> {
-  return async (entry) => {
-    if (!entry.install) return { version: "as it is", folder: home };
-    throw new CliError(`${entry.name} is not installed.`, {
-      next: `Install it first: reins agents install ${entry.id}`,
-      exitCode: EXIT.failed,
-    });
-  };
+/** Who hears of an install. */
+export interface InstallAudience {
+  readonly notice: (text: string) => void;
+  readonly screen: InstallScreen;
+}
+
+/** An install of an agent; one that is not there is made, with a word about it. */
+export async function installOnFirstUse(
+  { installer }: Pick<HomeAgents, "installer">,
+  { id, name }: AgentEntry,
+  { notice, screen }: InstallAudience,
+): Promise<InstalledAgent> {
+  const installed = await installer.installed(id);
+  if (installed) return installed;
+  notice(`${name} is not installed yet; installing it, which happens once`);
+  const display = new InstallDisplay(screen, name);
+  try {
+    return await installer.install(id, { onProgress: (progress) => display.update(progress) });
+  } finally {
+    display.clear();
+  }
 }

@@ -1,9 +1,9 @@
 import { homedir } from "node:os";
 import { Hosting } from "@reins/host";
-import { readConfiguration } from "../configuration/configuration.ts";
 import { OpenHarness } from "../harness/open-harness.ts";
 import type { Log } from "../log/logger.ts";
-import { installerFor } from "./installer.ts";
+import { HomeAgents } from "./home-agents.ts";
+import { installOnFirstUse } from "./installer.ts";
 
 /** Agents and what decides about them, of one home, in this process. */
 export class OpenHosting {
@@ -24,15 +24,17 @@ export class OpenHosting {
   static async open(home: string, log: Log, report?: (error: unknown) => void): Promise<OpenHosting> {
     const onError =
       report ?? ((error: unknown) => log.error({ err: error }, "something went wrong in the background"));
-    const { confine } = await readConfiguration(home);
+    const agents = await HomeAgents.open(home);
     const opened = await OpenHarness.open(home, log, onError);
     try {
       const hosting = await Hosting.open({
         harness: opened.harness,
-        install: installerFor(home, log),
+        agents: agents.added,
+        install: (entry) => installOnFirstUse(agents, entry, told(log)),
+        admit: (entry, installed) => agents.admit(entry, installed),
         environment: process.env,
         userHome: homedir(),
-        networkFor: (agent) => (confine[agent] ?? confine["*"])?.network,
+        networkFor: (agent) => agents.networkFor(agent),
         onError,
       });
       return new OpenHosting(hosting, opened);
@@ -57,4 +59,10 @@ export class OpenHosting {
       await this.#opened.close();
     }
   }
+}
+
+/** Installs are told to the log, where nobody waits at a terminal. */
+function told(log: Log) {
+  const tell = (text: string) => log.info(text.trim());
+  return { notice: tell, screen: { write: tell } };
 }

@@ -10,7 +10,7 @@ import { preloadStanding } from "./standing.ts";
 /** How HAAK's sessions are run. */
 export interface AgentRunnerOptions {
   readonly harness: Harness;
-  readonly hosting: Pick<Hosting, "hub" | "catalogue" | "offers">;
+  readonly hosting: Pick<Hosting, "hub" | "catalogue" | "offers" | "redact">;
   /** The folder that sessions work in which name none. */
   readonly workspace: string;
   /** The agent behind sessions that name none; by default `native`. */
@@ -45,6 +45,7 @@ export class AgentRunner {
       hub: hosting.hub,
       catalogue: hosting.catalogue,
       offers: hosting.offers,
+      redact: hosting.redact,
       harness,
       workspace: options.workspace,
       backend: options.backend,

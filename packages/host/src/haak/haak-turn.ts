@@ -23,6 +23,8 @@ export interface HaakTurnParts {
   readonly hub: Hub;
   readonly harness: Harness;
   readonly offers: TurnOffers;
+  /** Takes secrets out of what is shown. */
+  readonly redact: (value: unknown) => unknown;
   readonly clock: Clock;
 }
 
@@ -141,7 +143,7 @@ export class HaakTurn {
       log: hub.log,
       session: record,
       connection,
-      updates: new UpdateEvents(entry),
+      updates: new UpdateEvents(entry, (call) => this.#knownCall(call)),
       tail: await LedgerTail.from(harness.ledger, chain),
       settled: () => harness.supervisor.close(),
       emit: (event) => this.#tell(event),
@@ -150,6 +152,13 @@ export class HaakTurn {
         onBegin();
       },
     });
+  }
+
+  #knownCall(id: string): { readonly told: JsonObject } | undefined {
+    const { hub, redact } = this.#parts;
+    const session = this.#request.record.id;
+    const call = hub.live(session)?.agent?.governor.session(session)?.toolCalls.get(id);
+    return call && { told: membersOf(redact(call.told)) };
   }
 
   async #tellEnd(stream: TurnStream, answering: Promise<unknown>): Promise<void> {

@@ -23,6 +23,8 @@ export interface HaakOptions {
   readonly harness: Harness;
   readonly catalogue: Catalogue;
   readonly offers: TurnOffers;
+  /** Takes secrets out of what is shown. */
+  readonly redact: (value: unknown) => unknown;
   /** The folder that sessions work in which name none. */
   readonly workspace: string;
   /** The agent behind sessions that name none; by default `native`. */

@@ -49,7 +49,7 @@ export async function beginSession(
     if (record) return record;
     throw new HaakError("internal", "the session was begun and is not there");
   } catch (error) {
-    throw isOwnFault(error) ? error : unavailable(error);
+    throw isOwnFault(error) ? HaakError.of(error) : unavailable(error);
   } finally {
     hub.disconnect(connection);
   }

@@ -4,14 +4,19 @@ import { isFinal, type ToolCall, ToolCalls } from "../governor/tool-calls.ts";
 import { toolNameOf } from "../governor/tool-name.ts";
 import type { HaakEvent } from "./event.ts";
 
+/** What the harness knows of a call, without secrets, where the agent has not told its clients of it. */
+export type KnownCall = (id: string) => Pick<ToolCall, "told"> | undefined;
+
 /** Turns the updates of one turn into events: a call is told once, and its result once, in whatever order agents say so. */
 export class UpdateEvents {
   readonly #entry: Pick<AgentEntry, "toolNames">;
+  readonly #known: KnownCall;
   readonly #calls = new ToolCalls();
   readonly #told = new Set<string>();
 
-  constructor(entry: Pick<AgentEntry, "toolNames">) {
+  constructor(entry: Pick<AgentEntry, "toolNames">, known: KnownCall = () => undefined) {
     this.#entry = entry;
+    this.#known = known;
   }
 
   /** The events of an update; none for what has no place on `/ws`. */
@@ -50,9 +55,11 @@ export class UpdateEvents {
     return isNew ? events : [...events, changeOf(call.id, said)];
   }
 
-  #begun(call: ToolCall): HaakEvent {
-    const { name } = toolNameOf(call, this.#entry);
-    return { type: "tool_call", id: call.id, name, input: call.told.rawInput ?? {} };
+  /** An agent may ask permission for a call that it has told nobody of. */
+  #begun({ id, told: said }: ToolCall): HaakEvent {
+    const told = said.rawInput === undefined ? { ...this.#known(id)?.told, ...said } : said;
+    const { name } = toolNameOf({ told }, this.#entry);
+    return { type: "tool_call", id, name, input: told.rawInput ?? {} };
   }
 }
 

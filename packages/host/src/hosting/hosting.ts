@@ -49,13 +49,19 @@ export class Hosting {
   readonly hub: Hub;
   /** The tools of turns. */
   readonly offers: TurnOffers;
+  /** Takes secrets out of what is kept or shown. */
+  readonly redact: (value: unknown) => unknown;
   readonly #gateway: McpGateway;
 
-  private constructor(parts: Pick<Hosting, "catalogue" | "host" | "hub" | "offers">, gateway: McpGateway) {
+  private constructor(
+    parts: Pick<Hosting, "catalogue" | "host" | "hub" | "offers" | "redact">,
+    gateway: McpGateway,
+  ) {
     this.catalogue = parts.catalogue;
     this.host = parts.host;
     this.hub = parts.hub;
     this.offers = parts.offers;
+    this.redact = parts.redact;
     this.#gateway = gateway;
   }
 
@@ -88,7 +94,7 @@ export class Hosting {
       });
       const log = await EventLog.open({ store: harness.store, now: Date.now });
       const hub = await Hub.open({ harness, host, log, redact, onError });
-      return new Hosting({ catalogue, host, hub, offers }, gateway);
+      return new Hosting({ catalogue, host, hub, offers, redact }, gateway);
     } catch (error) {
       await gateway.close();
       throw error;

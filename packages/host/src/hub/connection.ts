@@ -70,12 +70,12 @@ export class Connection {
     return this.#followed;
   }
 
-  /** Brings messages to an outlet from now on: of one session, or of all that it follows. */
-  open(outlet: Outlet, from: Cursor, session?: string): Feed {
+  /** Brings messages to an outlet from now on: of one session, of none, or of all that it follows. */
+  open(outlet: Outlet, from: Cursor, session?: string | null): Feed {
     const { log } = this.#hub;
     const question = (key: string) => this.#hub.asking(key)?.question(key);
     const feed = new Feed({ log, reader: this, outlet, from, session, question });
-    if (session === undefined) feed.add(this.#hub.channelOf(this.id), from.order);
+    if (typeof session !== "string") feed.add(this.#hub.channelOf(this.id), from.order);
     this.#feeds.add(feed);
     for (const [followed, after] of this.#followed) this.#bring(feed, followed, Math.max(after, from.order));
     for (const wake of this.#waiting) wake();

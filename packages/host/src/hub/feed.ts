@@ -27,8 +27,8 @@ export interface FeedOptions {
   readonly outlet: Outlet;
   /** Up to where the reader has seen the log. */
   readonly from: Cursor;
-  /** The only session whose messages it brings; all that the reader follows when absent. */
-  readonly session?: string | undefined;
+  /** The only session whose messages it brings; all that the reader follows when absent, and of none when null. */
+  readonly session?: string | null | undefined;
   /** A question that still waits. */
   readonly question: (key: string) => OpenQuestion | undefined;
 }

@@ -36,7 +36,7 @@ export class AcpDialect implements Dialect {
       if (!call.request.headers.accept?.toLowerCase().includes("text/event-stream"))
         throw new Refusal("not_acceptable", "messages come as text/event-stream, or over a WebSocket");
       const id = expectHeader(call.request, ACP_CONNECTION);
-      const session = headerIn(call.request, ACP_SESSION);
+      const session = headerIn(call.request, ACP_SESSION) ?? null;
       const { connections } = await this.#door.open(call.harness);
       const kept = await connections.find("acp", id, call.principal);
       await tellMessages(call, open, { kept, session, continues: true, frame });

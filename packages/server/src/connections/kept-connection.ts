@@ -17,6 +17,9 @@ export interface KeptConnectionParts {
   readonly onError: (error: unknown) => void;
 }
 
+/** What of a connection a stream brings: one session, what belongs to none, or everything. */
+export type Part = string | null | undefined;
+
 /** Where a stream begins: after a place in the log, and what before it cannot be had any more. */
 export interface Beginning {
   readonly from: Cursor;
@@ -130,7 +133,7 @@ export class KeptConnection {
   }
 
   /** Claims a stream for one reader; gives back how to let go of it, or nothing while somebody else reads. */
-  claim(session: string | undefined, end: () => void): (() => void) | undefined {
+  claim(session: Part, end: () => void): (() => void) | undefined {
     const key = session ?? WHOLE;
     if (this.#claimed.has(key)) return undefined;
     this.#claimed.set(key, end);
@@ -143,13 +146,13 @@ export class KeptConnection {
    */
   async beginning(
     seen: number | undefined,
-    { session, continues }: { readonly session?: string | undefined; readonly continues: boolean },
+    { session, continues }: { readonly session: Part; readonly continues: boolean },
   ): Promise<Beginning> {
     const { log } = this.#parts.hub;
     const { epoch: before, start, tenant, sessions } = this.#record;
     const last = await log.last(tenant);
     if (before !== log.epoch) await this.#save({ epoch: log.epoch });
-    const floor = (session === undefined ? undefined : sessions[session]) ?? start;
+    const floor = (typeof session === "string" ? sessions[session] : undefined) ?? start;
     const reached = this.#reached.get(session ?? WHOLE);
     if (seen === undefined)
       return { from: { epoch: log.epoch, order: (continues ? reached : undefined) ?? floor } };
@@ -161,8 +164,8 @@ export class KeptConnection {
   }
 
   /** Brings messages to a reader, from the beginning that was found for it. */
-  follow(outlet: Outlet, { from, lost }: Beginning, session?: string): Feed {
-    const followed = session === undefined ? this.connection.sessions : [session];
+  follow(outlet: Outlet, { from, lost }: Beginning, session: Part): Feed {
+    const followed = session === undefined ? this.connection.sessions : [session ?? []].flat();
     const { GAP } = this.#parts.host;
     for (const sessionId of lost ? followed : [])
       void outlet.send({ jsonrpc: "2.0", method: GAP, params: { sessionId, ...lost } }, undefined);
@@ -170,7 +173,7 @@ export class KeptConnection {
   }
 
   /** Ends what {@link follow} began. */
-  unfollow(feed: Feed, session?: string): void {
+  unfollow(feed: Feed, session: Part): void {
     const key = session ?? WHOLE;
     this.#reached.set(key, Math.max(this.#reached.get(key) ?? 0, feed.position));
     this.connection.shut(feed);

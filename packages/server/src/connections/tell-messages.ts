@@ -4,13 +4,12 @@ import { Refusal } from "../problems/refusal.ts";
 import type { EventStream } from "../streams/event-stream.ts";
 import { lastEventIn } from "../streams/last-event.ts";
 import type { Frame } from "./frames.ts";
-import type { KeptConnection } from "./kept-connection.ts";
+import type { KeptConnection, Part } from "./kept-connection.ts";
 
 /** What of a connection is told on a stream, and how. */
 export interface Telling {
   readonly kept: KeptConnection;
-  /** The only session whose messages are told. */
-  readonly session?: string | undefined;
+  readonly session: Part;
   /** Whether a reader that names no last event goes on where the stream before ended. */
   readonly continues: boolean;
   readonly frame: Frame;

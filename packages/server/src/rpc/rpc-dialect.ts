@@ -29,7 +29,7 @@ export function rpcDialect(door: ServingDoor, settings: RpcSettings): Dialect {
         const id = expectHeader(call.request, RPC_CONNECTION);
         const { connections } = await door.open(call.harness);
         const kept = await connections.find("rpc", id, call.principal);
-        await tellMessages(call, open, { kept, continues: false, frame });
+        await tellMessages(call, open, { kept, session: undefined, continues: false, frame });
       });
       place.governed(rpcOperations.closeRpc, async (call) => {
         const id = expectHeader(call.request, RPC_CONNECTION);

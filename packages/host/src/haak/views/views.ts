@@ -1,6 +1,7 @@
 import type { PlacedEntry } from "@reins/ledger";
 import { type Harness, isAdmin, type Principal, sessionKey } from "@reins/supervisor";
 import { membersOf } from "../../acp/message.ts";
+import { Catalogue } from "../../agents/catalogue.ts";
 import { turnsOf } from "../../hub/turn-marks.ts";
 import { logTables } from "../../log/tables.ts";
 import type { SessionRecord, SessionState } from "../../sessions/session-record.ts";
@@ -16,14 +17,21 @@ export interface RowRange {
 }
 
 const PAGE = 500;
+/** An agent that is not in the catalogue any more names its tools where the protocol does. */
+const UNKNOWN = { toolNames: { members: [], aliases: [], kinds: {} } };
 const PAGE_SIZE = 1 << 20;
 
 /** The facts of HAAK's four tables, as our own stores have them. Nothing is kept twice. */
 export class HaakViews {
   readonly #harness: Pick<Harness, "store" | "ledger">;
+  readonly #catalogue: Pick<Catalogue, "entries">;
 
-  constructor(harness: Pick<Harness, "store" | "ledger">) {
+  constructor(
+    harness: Pick<Harness, "store" | "ledger">,
+    catalogue: Pick<Catalogue, "entries"> = Catalogue.load(),
+  ) {
     this.#harness = harness;
+    this.#catalogue = catalogue;
   }
 
   /** The sessions that a principal may see, the most recently used first. */
@@ -82,13 +90,10 @@ export class HaakViews {
   }
 
   /** The messages of a session, oldest first. */
-  async history(
-    record: SessionRecord,
-    { after = -1, limit }: RowRange,
-    entry: ConstructorParameters<typeof History>[1],
-  ): Promise<readonly HistoryRow[]> {
-    const { tenant, id } = record;
-    const history = new History(id, entry);
+  async history(record: SessionRecord, { after = -1, limit }: RowRange): Promise<readonly HistoryRow[]> {
+    const { tenant, id, agent } = record;
+    const entry = this.#catalogue.entries.find((one) => one.id === agent);
+    const history = new History(id, entry ?? UNKNOWN);
     const sessions = [id, turnsOf(id)];
     for (let last = 0; ; ) {
       const range = { tenant, sessions, after: last, limit: PAGE, size: PAGE_SIZE };

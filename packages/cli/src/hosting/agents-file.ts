@@ -1,0 +1,22 @@
+import { join } from "node:path";
+import { z } from "zod";
+import { readYamlFile } from "../configuration/yaml-file.ts";
+
+/** What `agents.yaml` in a home may say. */
+const AgentsFile = z.strictObject({
+  /** Whether only agents may run whose gate was verified as they are now. */
+  require_verified: z.boolean().default(false),
+  /** Agents beside those of the catalogue, in its form; one of the same id takes the place of the catalogue's. */
+  agents: z.array(z.unknown()).default([]),
+});
+export type AgentsFile = z.infer<typeof AgentsFile>;
+
+/** The file of a home that names agents. */
+export function agentsFileIn(home: string): string {
+  return join(home, "agents.yaml");
+}
+
+/** Reads which agents the operator of a home has added. */
+export function readAgentsFile(home: string): Promise<AgentsFile> {
+  return readYamlFile(agentsFileIn(home), AgentsFile);
+}

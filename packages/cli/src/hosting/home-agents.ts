@@ -1,0 +1,73 @@
+import { join } from "node:path";
+import {
+  type AgentEntry,
+  AgentError,
+  Catalogue,
+  type InstalledAgent,
+  Installer,
+  type Network,
+  ProbeCache,
+  Stamps,
+} from "@reins/host";
+import { readConfiguration } from "../configuration/configuration.ts";
+import { unusable } from "../configuration/yaml-file.ts";
+import { type AgentsFile, agentsFileIn, readAgentsFile } from "./agents-file.ts";
+
+/** The agents of a home: which there are, what of them is installed, and what is known of them. Needs no server. */
+export class HomeAgents {
+  readonly catalogue: Catalogue;
+  readonly installer: Installer;
+  readonly stamps: Stamps;
+  readonly probes: ProbeCache;
+  /** Agents that the operator has added. */
+  readonly added: readonly unknown[];
+  readonly #requireVerified: boolean;
+  readonly #confine: Readonly<Record<string, { readonly network: Network }>>;
+
+  private constructor(
+    home: string,
+    file: AgentsFile,
+    catalogue: Catalogue,
+    confine: Readonly<Record<string, { readonly network: Network }>>,
+  ) {
+    const folder = join(home, "agents");
+    this.catalogue = catalogue;
+    this.installer = new Installer({ folder, catalogue, environment: process.env });
+    this.stamps = new Stamps(folder);
+    this.probes = new ProbeCache(folder);
+    this.added = file.agents;
+    this.#requireVerified = file.require_verified;
+    this.#confine = confine;
+  }
+
+  /** Reads what a home says of its agents. */
+  static async open(home: string): Promise<HomeAgents> {
+    const [file, { confine }] = await Promise.all([readAgentsFile(home), readConfiguration(home)]);
+    return new HomeAgents(home, file, loadCatalogue(home, file), confine);
+  }
+
+  /** What an agent reaches over the network if the operating system is to confine it; nothing for one that it is not. */
+  networkFor(agent: string): Network | undefined {
+    return (this.#confine[agent] ?? this.#confine["*"])?.network;
+  }
+
+  /** Whether the operating system is to confine an agent. */
+  isConfined(agent: string): boolean {
+    return this.networkFor(agent) !== undefined;
+  }
+
+  /** Throws for an agent that may not run because nobody has verified it as it is now, where that is asked for. */
+  async admit(entry: AgentEntry, installed: InstalledAgent): Promise<void> {
+    if (!this.#requireVerified) return;
+    await this.stamps.require({ entry, installed, confined: this.isConfined(entry.id) });
+  }
+}
+
+function loadCatalogue(home: string, { agents }: AgentsFile): Catalogue {
+  try {
+    return Catalogue.load(agents);
+  } catch (error) {
+    if (error instanceof AgentError) throw unusable(agentsFileIn(home), error.message, error);
+    throw error;
+  }
+}

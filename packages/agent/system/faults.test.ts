@@ -185,12 +185,12 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
 
   test("falls silent, it is not waited for for ever", async () => {
     const { client, server, isUsable, id } = await agentWith(dialect, [{ silent: true }], {
-      limits: { quietMs: 100, retries: 1 },
+      limits: { quietMs: 1_000, retries: 0 },
     });
     await expect(client.prompt(id, "hello")).rejects.toMatchObject({
       message: expect.stringContaining("silent for too long"),
     });
-    expect(server.asked).toHaveLength(2);
+    expect(server.asked).toHaveLength(1);
     await isUsable();
   });
 

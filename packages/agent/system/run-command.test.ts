@@ -43,7 +43,7 @@ describe("run_command", () => {
 
   test("ends when its time is over, with everything it started", async () => {
     const { cwd } = await testWorkspace();
-    const command = "sleep 60 & echo $!; wait";
+    const command = "sleep 600 & echo $!; wait";
     const { text, isError } = await use(runCommand, { command, timeout_ms: 300 }, toolContext(cwd));
     expect(isError).toBe(true);
     const [ending, pid] = text.split("\n");
@@ -53,7 +53,7 @@ describe("run_command", () => {
 
   test("leaves nobody behind when it ends by itself", async () => {
     const { cwd } = await testWorkspace();
-    const { text } = await use(runCommand, { command: "sleep 60 & echo $!" }, toolContext(cwd));
+    const { text } = await use(runCommand, { command: "sleep 600 & echo $!" }, toolContext(cwd));
     await expect.poll(() => isAlive(Number(text.split("\n")[1]))).toBe(false);
   });
 

@@ -21,7 +21,10 @@ export {
 } from "./approvals/approval.ts";
 export { Grant, GrantPage } from "./approvals/grant.ts";
 export { approvalOperations } from "./approvals/operations.ts";
+export { BoardExcerpt, boardOperations, NewPost } from "./board/board.ts";
 export { Connection, ConnectionPage, connectionOperations } from "./connections/connections.ts";
+export { HaakMessage, HaakSession, HaakTurn, haakOperations } from "./haak/haak.ts";
+export { hostOperations } from "./host-operations.ts";
 export { identityOperations } from "./identity/operations.ts";
 export {
   ChildSession,
@@ -33,6 +36,7 @@ export {
   User,
   UserChange,
 } from "./identity/schemas.ts";
+export { Mail, MailMessage, mailboxOperations, NewMail } from "./mailbox/mailbox.ts";
 export { named } from "./named.ts";
 export { type ApiInfo, openApi } from "./openapi/openapi.ts";
 export { type Audience, Nothing, type Operation, operation } from "./operation.ts";

@@ -39,6 +39,7 @@ describe("help", () => {
   const policy = ["check", "test", "explain", "diff", "backtest", "coverage", "accept"].map(
     (name) => `policy ${name}`,
   );
+  const agents = ["list", "install", "verify", "probe", "remove"].map((name) => `agents ${name}`);
   const operator = [
     ...["list", "show", "approve", "deny", "watch", "grants", "revoke"].map((name) => `approvals ${name}`),
     ...["list", "add", "set-state"].map((name) => `roster ${name}`),
@@ -49,6 +50,9 @@ describe("help", () => {
   it.each([
     "",
     "up",
+    "run",
+    "acp",
+    ...agents,
     "ahp serve",
     "ahp conformance",
     "ahp send",
@@ -74,7 +78,7 @@ describe("help", () => {
     for (const name of ledger.slice(0, -1)) expect(output).toContain(`  ${name} `);
   });
 
-  it.each([...operator, "policy accept"])(
+  it.each([...operator, ...agents, "policy accept"])(
     "of reins %s stays within 80 columns, and offers JSON",
     async (name) => {
       const { output } = await outcomeOf(...name.split(" "), "--help");
@@ -106,6 +110,9 @@ describe("a wrong command line", () => {
     [["user", "add", "ann"], "--name"],
     [["ahp", "conformance"], "missing required argument"],
     [["up", "now"], "too many arguments"],
+    [["agents", "instal"], "Did you mean install?"],
+    [["agents", "verify"], "missing required argument"],
+    [["run", "hello"], "--agent"],
   ])("%j is told what to do", async (args, text) => {
     const { output, exitCode } = await outcomeOf(...args);
     expect(output).toMatch(/^reins: /);

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { declareAcp } from "./commands/acp/command.ts";
+import { declareAgents } from "./commands/agents/command.ts";
 import { declareAhp } from "./commands/ahp/command.ts";
 import { declareApprovals } from "./commands/approvals/command.ts";
 import { declareLedger } from "./commands/ledger/command.ts";
@@ -16,6 +17,8 @@ import { version } from "./version.ts";
 const EXAMPLES = `
 Examples:
   reins up                                         serve this machine's agents
+  reins agents install claude                      install an agent, and prove that it asks
+  reins run "what is here?" --agent claude         give it a task, under the constitution
   reins ahp serve --http --handlers ./handlers.ts  serve rules of your own
   reins ahp send pre_action                        ask the running Reins for a decision
   reins ahp conformance http http://127.0.0.1:18789/ahp
@@ -51,6 +54,7 @@ export function makeProgram(invocation: Invocation): Command {
   declareUp(program);
   declareRun(program);
   declareAcp(program);
+  declareAgents(program);
   declareAhp(program, invocation);
   declareApprovals(program);
   declareRoster(program);

@@ -4,7 +4,7 @@ export type { Caller } from "./access/gatekeeper.ts";
 export { type AgentDialectsOptions, type AgentLimits, agentDialects } from "./agent-dialects.ts";
 export { serverTables } from "./connections/tables.ts";
 export type { Answer, GovernedCall, PlainCall } from "./dialect/call.ts";
-export type { Dialect, Place, RawHandler, UpgradeHandler } from "./dialect/dialect.ts";
+export type { Dialect, Place, RawHandler, UpgradeHandler, UpgradeOptions } from "./dialect/dialect.ts";
 export {
   Gateway,
   type GatewayOptions,
@@ -13,6 +13,8 @@ export {
   type ListenOptions,
 } from "./gateway/gateway.ts";
 export type { Tls } from "./gateway/listener.ts";
+export { HaakDialect, type HaakDialectOptions } from "./haak/haak-dialect.ts";
+export { hostDialects } from "./haak/host-dialects.ts";
 export type { GatewayLimits } from "./limits.ts";
 export type { Log } from "./log.ts";
 export { Refusal, type RefusalOptions } from "./problems/refusal.ts";

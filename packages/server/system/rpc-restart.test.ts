@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type AgentHome, openAgentHome, serveAgents } from "./fixtures/agents.ts";
+import { type AgentHome, openAgentHome } from "./fixtures/agent-home.ts";
+import { serveAgents } from "./fixtures/agents.ts";
 import type { Served } from "./fixtures/home.ts";
 import { promptOf, RpcClient } from "./fixtures/rpc-client.ts";
 

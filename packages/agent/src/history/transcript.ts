@@ -21,7 +21,7 @@ export function transcriptOf(entries: readonly HistoryEntry[]): readonly Message
   const messages: Message[] = compaction ? [summaryOf(compaction)] : [];
   let open: readonly ToolResult[] = [];
   for (const entry of entries.slice(compaction?.covers ?? 0)) {
-    
+    if (withdrawn.has(entry.turn)) continue;
     if (entry.kind === "results") {
       messages.push({ role: "tool", results: withMissing(entry.results, open) });
       open = [];

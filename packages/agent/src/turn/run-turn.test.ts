@@ -305,6 +305,29 @@ describe("a long turn", () => {
   });
 });
 
+describe("a turn that is cancelled", () => {
+  test("while one of its calls is asked about makes none of the others", async () => {
+    const both = [
+      calling("read_file", { path: "a.txt" }, "c1")[0]!,
+      ...calling("read_file", { path: "b.txt" }, "c2"),
+    ];
+    const { prompt, client, store } = await run({ replies: [both], files: { "a.txt": "a", "b.txt": "b" } });
+    client.answer = () => {
+      client.notify("session/cancel", { sessionId: client.sessionId });
+      return "allow_once";
+    };
+    expect(await prompt("read both")).toMatchObject({ stopReason: "cancelled" });
+    expect(client.of("tool_call")).toHaveLength(1);
+    const results = (await store.read(client.sessionId))?.entries.find(({ kind }) => kind === "results");
+    expect(results).toMatchObject({
+      results: [
+        { call: "c1", isError: true, text: expect.stringContaining("unknown") },
+        { call: "c2", isError: true, text: "Not done: the turn was cancelled." },
+      ],
+    });
+  });
+});
+
 describe("what goes wrong with a tool", () => {
   test("is the model's to deal with", async () => {
     const { prompt, client, told } = await run({

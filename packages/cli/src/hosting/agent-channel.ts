@@ -1,8 +1,11 @@
 import { type Channel, channelPair, serveChannel } from "@reins/host";
+import { StoreError } from "@reins/store";
 import { operatorSocketIn } from "../home.ts";
 import { ledgerFault } from "../ledger/fault.ts";
 import type { Log } from "../log/logger.ts";
 import { isServed } from "../serving/socket.ts";
+import { heldElsewhere } from "./held-elsewhere.ts";
+import { serveOperatorHere } from "./operator-here.ts";
 
 /** A way to speak ACP with the agents of a home. */
 export interface AgentChannel {
@@ -19,7 +22,7 @@ export async function openAgentChannel(home: string, agent: string, log: Log): P
   const socket = operatorSocketIn(home);
   if (await isServed(socket)) {
     const { webSocketChannel } = await import("./web-socket-channel.ts");
-    return webSocketChannel(socket, agent);
+    return webSocketChannel({ home, socket, agent });
   }
   return openHere(home, agent, log);
 }
@@ -27,23 +30,24 @@ export async function openAgentChannel(home: string, agent: string, log: Log): P
 async function openHere(home: string, agent: string, log: Log): Promise<AgentChannel> {
   const { OpenHosting } = await import("./open-hosting.ts");
   const opened = await OpenHosting.open(home, log).catch((error: unknown) => {
-    throw ledgerFault(error, home);
+    throw isLocked(error) ? heldElsewhere(home, error) : ledgerFault(error, home);
   });
-  try {
-    opened.hosting.catalogue.entry(agent);
-    const [ours, theirs, close] = channelPair();
-    const principal = opened.harness.identity.local();
-    const served = serveChannel(opened.hosting.hub, { channel: theirs, principal, agent });
-    return {
-      channel: ours,
-      close: async () => {
-        close(new Error("the client has gone"));
-        await served;
-        await opened.close();
-      },
-    };
-  } catch (error) {
-    await opened.close();
-    throw error;
-  }
+  const { hosting, harness } = opened;
+  const [ours, theirs, close] = channelPair();
+  const served = serveChannel(hosting.hub, { channel: theirs, principal: harness.identity.local(), agent });
+  // Nobody waits for it: it is there before anybody has read a question.
+  const operator = serveOperatorHere(home, harness, log);
+  return {
+    channel: ours,
+    close: async () => {
+      close(new Error("the client has gone"));
+      await served;
+      await (await operator).close();
+      await opened.close();
+    },
+  };
+}
+
+function isLocked(error: unknown): boolean {
+  return error instanceof StoreError && error.code === "locked";
 }

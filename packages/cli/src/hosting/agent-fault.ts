@@ -50,7 +50,9 @@ function ownFault(error: AgentError, agent: string): CliError {
 function loginFault(error: RpcError, { name, credentials }: AgentEntry): CliError {
   const ways = [
     ...(credentials.variables.length > 0 ? [`Set ${credentials.variables.join(" or ")}.`] : []),
-    ...credentials.files.map(({ from }) => `Log in with ${name} itself, which leaves ~/${from}; it is taken from there.`),
+    ...credentials.files.map(
+      ({ from }) => `Log in with ${name} itself, which leaves ~/${from}; it is taken from there.`,
+    ),
   ];
   const next = ways.length > 0 ? ways.join("\nOr: ") : `Log in with ${name} itself, then try again.`;
   return failed(`${name} needs a login: ${printable(error.message)}`, next, error);

@@ -34,6 +34,8 @@ Tiny 1.0.0 is installed
   });
 
   it("waits for another process, and says so", () => {
-    expect(shown(false, { phase: "waiting", holder: 42 })).toContain("another process (42) is installing Tiny");
+    expect(shown(false, { phase: "waiting", holder: 42 })).toContain(
+      "another process (42) is installing Tiny",
+    );
   });
 });

@@ -24,16 +24,12 @@ export class InstallDisplay {
 
   /** Takes how far it is. */
   update(progress: InstallProgress): void {
-    switch (progress.phase) {
-      case "waiting":
-        return this.#line(`another process (${progress.holder}) is installing ${this.#name}; waiting for it`);
-      case "installing":
-        return this.#packages(progress.done, progress.total);
-      case "verifying":
-        return this.#line(`${this.#name}: packages are there; starting it once`);
-      case "installed":
-        return this.#line(`${this.#name} ${progress.version} is installed`);
-    }
+    const { phase } = progress;
+    if (phase === "installing") this.#packages(progress.done, progress.total);
+    else if (phase === "waiting")
+      this.#line(`another process (${progress.holder}) is installing ${this.#name}; waiting for it`);
+    else if (phase === "verifying") this.#line(`${this.#name}: packages are there; starting it once`);
+    else this.#line(`${this.#name} ${progress.version} is installed`);
   }
 
   /** Takes the bar away. */

@@ -5,11 +5,20 @@ import { CliError } from "../errors/cli-error.ts";
 import { textOf } from "../errors/render.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { AgentChannel } from "./agent-channel.ts";
+import { heldElsewhere } from "./held-elsewhere.ts";
 
 const MAX_MESSAGE_BYTES = 32 << 20;
 
-/** Speaks ACP with the Reins that serves a socket. */
-export async function webSocketChannel(socket: string, agent: string): Promise<AgentChannel> {
+/** Speaks ACP with the Reins that serves the socket of a home. */
+export async function webSocketChannel({
+  home,
+  socket,
+  agent,
+}: {
+  readonly home: string;
+  readonly socket: string;
+  readonly agent: string;
+}): Promise<AgentChannel> {
   const address = `ws+unix:${socket}:/acp?agent=${encodeURIComponent(agent)}`;
   const web = new WebSocket(address, { maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false });
   const closed = Promise.withResolvers<Error>();
@@ -17,8 +26,13 @@ export async function webSocketChannel(socket: string, agent: string): Promise<A
     closed.resolve(new Error(reason.toString() || `Reins closed it (${code})`)),
   );
   web.on("error", (error) => closed.resolve(error));
+  web.on("unexpected-response", (request, { statusCode }) => {
+    request.destroy();
+    closed.resolve(statusCode === 404 ? heldElsewhere(home) : new Error(`it answered ${statusCode}`));
+  });
   const opened = once(web, "open").then(() => undefined);
   const failure = await Promise.race([opened, closed.promise]);
+  if (failure instanceof CliError) throw failure;
   if (failure)
     throw new CliError(`The Reins on ${socket} does not answer: ${textOf(failure)}`, {
       next: "See what it says for itself, or stop it and try again.",

@@ -1,6 +1,5 @@
 import { homedir } from "node:os";
-import { AhpServer } from "@reins/ahp";
-import { type Access, Gateway } from "@reins/server";
+import type { Access, Gateway } from "@reins/server";
 import { StoreError } from "@reins/store";
 import { Harness } from "@reins/supervisor";
 import { CliError } from "../errors/cli-error.ts";
@@ -13,8 +12,8 @@ import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
 import { WritableLedger } from "../ledger/write-ledger.ts";
 import { type Notice, noticeOnStderr } from "../notice.ts";
 import { openAccess } from "../serving/gateway.ts";
-import { version } from "../version.ts";
 import type { CarriedAnswer, CarriedRequest, Carrier } from "./carrier.ts";
+import { operatorGateway } from "./operator-gateway.ts";
 
 /** The way to a home on which no Reins runs: opened in this process, which meanwhile is the one that may write to it. */
 export class HomeCarrier implements Carrier {
@@ -78,13 +77,7 @@ async function gatewayOf(access: Access, harness: Harness, notice: Notice): Prom
     notice("err" in fields ? `${message}: ${textOf(fields.err)}` : message);
   const ignore = () => undefined;
   try {
-    return await Gateway.create({
-      harness: async () => harness,
-      ahp: new AhpServer({ event: () => ({ decision: "block", reason: "no agent comes by this way" }) }),
-      access,
-      version: version(),
-      log: { debug: ignore, info: ignore, warn: tell, error: tell },
-    });
+    return await operatorGateway(access, harness, { debug: ignore, info: ignore, warn: tell, error: tell });
   } catch (error) {
     await harness.close();
     throw error;

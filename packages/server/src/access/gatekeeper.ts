@@ -23,6 +23,14 @@ export interface GatekeeperOptions {
   readonly log: Log;
 }
 
+/** How somebody comes. */
+export interface AdmitOptions {
+  /** Whether the connection is to turn into another. */
+  readonly upgrades?: boolean;
+  /** Who somebody at an address is who shows nothing; without it they are turned away. */
+  readonly stranger?: ((address: string | undefined) => Promise<Caller | undefined>) | undefined;
+}
+
 /** Finds out who sends a request, and turns away who may not. Refuses with a {@link Refusal}. */
 export class Gatekeeper {
   readonly #options: GatekeeperOptions;
@@ -43,12 +51,18 @@ export class Gatekeeper {
   }
 
   /** Whoever sends a request, or wants to turn its connection into another. */
-  async admit(request: IncomingMessage, doorway: Doorway, upgrades = false): Promise<Caller> {
+  async admit(
+    request: IncomingMessage,
+    doorway: Doorway,
+    { upgrades = false, stranger }: AdmitOptions = {},
+  ): Promise<Caller> {
     if (doorway.operator) return { id: LOCAL };
     const credential = upgrades ? upgradeCredential(request, true) : credentialInHeaders(request);
     if (credential) return this.#ofToken(credential, request);
     const login = cookieIn(request, this.#options.access.cookie);
     if (login !== undefined) return this.#ofLogin(login, request, upgrades);
+    const known = await stranger?.(request.socket.remoteAddress);
+    if (known) return known;
     throw new Refusal("unauthenticated", "a bearer token, an x-api-key or a login is needed", ASK);
   }
 

@@ -32,7 +32,13 @@ export interface Place {
   /** Refuses whatever comes to a path, with one method or any. */
   refuse(path: string, method: string | undefined, refusal: () => Error): void;
   /** Takes connections that turn into another protocol. */
-  upgrade(path: string, take: UpgradeHandler): void;
+  upgrade(path: string, take: UpgradeHandler, options?: UpgradeOptions): void;
+}
+
+/** For whom connections are taken. */
+export interface UpgradeOptions {
+  /** Who somebody at an address is who shows nothing of who they are; without it they are turned away. */
+  readonly stranger?: ((address: string | undefined) => Promise<Caller | undefined>) | undefined;
 }
 
 /** Answers a request as it came. Never rejects. */

@@ -113,8 +113,8 @@ export class Mounting implements Place {
     });
   };
 
-  readonly upgrade: Place["upgrade"] = (path, take) => {
-    this.#options.upgrades.add(path, take);
+  readonly upgrade: Place["upgrade"] = (path, take, options) => {
+    this.#options.upgrades.add(path, take, options);
   };
 
   #route(operation: Operation, handler: RouteHandlerMethod, router = this.#router, more: object = {}): void {

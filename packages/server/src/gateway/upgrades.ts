@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "@reins/ahp";
 import type { Caller, Gatekeeper } from "../access/gatekeeper.ts";
-import type { UpgradeHandler } from "../dialect/dialect.ts";
+import type { UpgradeHandler, UpgradeOptions } from "../dialect/dialect.ts";
 import type { Log } from "../log.ts";
 import { frameworkRefusal, refusalOf } from "../problems/framework-problem.ts";
 import { Refusal } from "../problems/refusal.ts";
@@ -22,25 +22,25 @@ export interface UpgradesOptions {
 /** Connections that turn from HTTP into another protocol, by path. */
 export class Upgrades {
   readonly #options: UpgradesOptions;
-  readonly #handlers = new Map<string, UpgradeHandler>();
+  readonly #handlers = new Map<string, UpgradeOptions & { readonly take: UpgradeHandler }>();
 
   constructor(options: UpgradesOptions) {
     this.#options = options;
   }
 
   /** Has a dialect take the connections of a path. */
-  add(path: string, handler: UpgradeHandler): void {
-    this.#handlers.set(path, handler);
+  add(path: string, take: UpgradeHandler, options: UpgradeOptions = {}): void {
+    this.#handlers.set(path, { ...options, take });
   }
 
   /** Hands a connection over, or hangs up with the reason. Never rejects. */
   async take(request: IncomingMessage, socket: Duplex, head: Buffer, doorway: Doorway): Promise<void> {
     socket.on("error", () => socket.destroy());
     try {
-      const caller = await this.#admit(request, socket, doorway);
       const handler = this.#handlers.get(pathOf(request));
+      const caller = await this.#admit(request, socket, doorway, handler?.stranger);
       if (!handler) throw new Refusal("not_found", "there is nothing here that a connection could turn into");
-      if (socket.writable) await handler(request, socket, head, caller);
+      if (socket.writable) await handler.take(request, socket, head, caller);
     } catch (error) {
       const refusal = frameworkRefusal(error);
       if (!refusal) this.#options.log.error({ err: error, path: pathOf(request) }, "an upgrade failed");
@@ -48,12 +48,17 @@ export class Upgrades {
     }
   }
 
-  async #admit(request: IncomingMessage, socket: Duplex, doorway: Doorway): Promise<Caller> {
+  async #admit(
+    request: IncomingMessage,
+    socket: Duplex,
+    doorway: Doorway,
+    stranger: UpgradeOptions["stranger"],
+  ): Promise<Caller> {
     const { gatekeeper, clock, answerTimeoutMs } = this.#options;
     gatekeeper.checkOrigin(request, doorway);
     const callOff = clock.after(answerTimeoutMs, () => hangUpWith(socket, refusalOf("unavailable")));
     try {
-      return await gatekeeper.admit(request, doorway, true);
+      return await gatekeeper.admit(request, doorway, { upgrades: true, stranger });
     } finally {
       callOff();
     }

@@ -1,6 +1,7 @@
 import { stdioChannel } from "@reins/host";
 import { homeFolder, openHome } from "../../home.ts";
 import { openAgentChannel } from "../../hosting/agent-channel.ts";
+import { readyAgent } from "../../hosting/ready-agent.ts";
 import { logLevel } from "../../log/level.ts";
 import { openLog } from "../../log/logger.ts";
 
@@ -16,6 +17,7 @@ export async function acp({ agent, home: flag, verbose }: AcpFlags): Promise<voi
   const home = homeFolder(flag, process.env);
   await openHome(home);
   const log = await openLog(process.stderr, logLevel(verbose, { REINS_LOG: "warn", ...process.env }));
+  await readyAgent(home, agent);
   const agents = await openAgentChannel(home, agent, log);
   try {
     const client = stdioChannel(process.stdin, process.stdout, (reason) => log.warn(reason));

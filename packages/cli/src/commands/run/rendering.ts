@@ -45,6 +45,13 @@ export class Rendering {
     }
   }
 
+  /** What ends a text, so that whatever comes next begins on a line of its own. */
+  end(): string {
+    const before = this.#isAtLineStart ? "" : "\n";
+    this.#isAtLineStart = true;
+    return before;
+  }
+
   /** A line of its own. */
   line(text: string): string {
     return this.#line(text);
@@ -75,9 +82,7 @@ export class Rendering {
   }
 
   #line(text: string): string {
-    const before = this.#isAtLineStart ? "" : "\n";
-    this.#isAtLineStart = true;
-    return `${before}${text}\n`;
+    return `${this.end()}${text}\n`;
   }
 }
 

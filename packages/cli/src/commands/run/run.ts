@@ -5,8 +5,12 @@ import { CliError } from "../../errors/cli-error.ts";
 import { EXIT } from "../../exit-codes.ts";
 import { homeFolder, openHome } from "../../home.ts";
 import { openAgentChannel } from "../../hosting/agent-channel.ts";
+import { agentFault } from "../../hosting/agent-fault.ts";
+import { readyAgent } from "../../hosting/ready-agent.ts";
 import { logLevel } from "../../log/level.ts";
 import { openLog } from "../../log/logger.ts";
+import { noticeOnStderr } from "../../notice.ts";
+import { printableLine } from "../../printable.ts";
 import { watchForStop } from "../../serving/stop.ts";
 import { type Question, questionText } from "./question.ts";
 import { COLOURED, PLAIN, Rendering } from "./rendering.ts";
@@ -29,10 +33,13 @@ export async function run(prompt: string, flags: RunFlags): Promise<number> {
   const home = homeFolder(flags.home, process.env);
   await openHome(home);
   const log = await openLog(process.stderr, logLevel(flags.verbose, { REINS_LOG: "warn", ...process.env }));
+  const entry = await readyAgent(home, flags.agent, flags.json);
   const agents = await openAgentChannel(home, flags.agent, log);
   const stop = watchForStop();
   try {
     return await new Task(agents.channel, flags).run(text, stop.requested);
+  } catch (error) {
+    throw agentFault(error, flags.agent, entry);
   } finally {
     stop.dispose();
     await agents.close();
@@ -43,6 +50,7 @@ export async function run(prompt: string, flags: RunFlags): Promise<number> {
 class Task {
   readonly #flags: RunFlags;
   readonly #peer: Peer;
+  #asked: Promise<unknown> = Promise.resolve();
   readonly #rendering = new Rendering(process.stdout.hasColors?.() ? COLOURED : PLAIN);
 
   constructor(channel: Channel, flags: RunFlags) {
@@ -60,12 +68,14 @@ class Task {
     const begun = await this.#peer.request("session/new", { cwd, mcpServers: [], _meta });
     const { sessionId } = membersOf(begun);
     if (mode !== undefined) await this.#peer.request("session/set_mode", { sessionId, modeId: mode });
-    void stop.then(() => this.#peer.notify("session/cancel", { sessionId }));
+    // One who has gone already needs no telling.
+    void stop.then(() => this.#peer.notify("session/cancel", { sessionId })).catch(() => undefined);
     const prompt = [{ type: "text", text }];
     const answer = membersOf(await this.#peer.request("session/prompt", { sessionId, prompt }));
-    this.#say(this.#rendering.line(""));
+    if (this.#flags.json) process.stdout.write(`${JSON.stringify({ result: answer })}\n`);
+    this.#say(this.#rendering.end());
     if (answer.stopReason === "end_turn") return EXIT.done;
-    process.stderr.write(`reins: the turn ended with ${String(answer.stopReason)}\n`);
+    noticeOnStderr(this.#flags.json)(`The turn ended with: ${printableLine(String(answer.stopReason))}`);
     return EXIT.failed;
   }
 
@@ -77,10 +87,20 @@ class Task {
   async #answer(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
     if (method !== "session/request_permission")
       throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
-    if (this.#flags.json) process.stdout.write(`${JSON.stringify({ method, params })}\n`);
-    const question = questionText(params);
+    if (this.#flags.json) {
+      process.stdout.write(`${JSON.stringify({ method, params })}\n`);
+      return elsewhere(signal);
+    }
+    // One after the other: a terminal has one line to answer on.
+    const asking = this.#asked.then(() => this.#ask(questionText(params), signal));
+    this.#asked = asking.catch(() => undefined);
+    return { outcome: { outcome: "selected", optionId: await asking } };
+  }
+
+  async #ask(question: Question, signal: AbortSignal): Promise<string> {
+    signal.throwIfAborted();
     this.#say(this.#rendering.line(question.text));
-    return { outcome: { outcome: "selected", optionId: await chosen(question, signal) } };
+    return process.stdin.isTTY ? chosen(question, signal) : elsewhere(signal);
   }
 
   #say(text: string): void {
@@ -88,17 +108,27 @@ class Task {
   }
 }
 
-/** What a person at the terminal chooses; without one the question waits for `reins approvals`. */
+/** What a person at the terminal chooses; one that is closed leaves it to others. */
 async function chosen({ choices }: Question, signal: AbortSignal): Promise<string> {
-  if (!process.stdin.isTTY)
-    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = new AbortController();
+  terminal.once("close", () => closed.abort(new Error("the terminal was closed")));
+  // A terminal that reads lines keeps Ctrl-C to itself.
+  terminal.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
+  const waiting = AbortSignal.any([signal, closed.signal]);
   try {
     for (;;) {
-      const option = choices.get((await terminal.question("> ", { signal })).trim());
+      const option = choices.get((await terminal.question("> ", { signal: waiting })).trim());
       if (option !== undefined) return option;
     }
   } finally {
     terminal.close();
   }
+}
+
+/** Waits until somebody has answered with `reins approvals`, and the question is taken back. */
+function elsewhere(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  return promise;
 }

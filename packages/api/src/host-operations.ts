@@ -1,0 +1,11 @@
+import { boardOperations } from "./board/board.ts";
+import { haakOperations } from "./haak/haak.ts";
+import { mailboxOperations } from "./mailbox/mailbox.ts";
+import type { Operation } from "./operation.ts";
+
+/** What can be asked for about what agents share and leave behind, whether or not any runs. */
+export const hostOperations: readonly Operation[] = [
+  boardOperations,
+  haakOperations,
+  mailboxOperations,
+].flatMap((group): readonly Operation[] => Object.values(group));

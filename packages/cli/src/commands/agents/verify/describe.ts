@@ -1,0 +1,52 @@
+import type { ProbeResult, VerifyReport } from "@reins/host";
+import { table } from "../../../operator/table.ts";
+import { printableLine } from "../../../printable.ts";
+import { SETTINGS } from "./words.ts";
+
+const PROBES: readonly ProbeResult["probe"][] = ["write", "command", "read"];
+
+/** What a verification found, for people. */
+export function describeReport(report: VerifyReport, name: string): string {
+  const { version, live, level, unasked } = report;
+  const verdict = live ? `the gate is live, at the level ${level}` : `the gate is NOT live (${level})`;
+  const besides = unasked.length > 0 ? `; done unasked and seen: ${unasked.join(", ")}` : "";
+  const rounds = [...Map.groupBy(report.probes, ({ setting, answer }) => `${setting} ${answer}`).values()];
+  const parts = [
+    `${name} ${printableLine(version)}: ${verdict}${besides}\n`,
+    table([["where", "answered", ...PROBES], ...rounds.map(rowOf)]),
+    notes(report),
+    faults(report),
+  ];
+  return parts.filter((part) => part !== "").join("\n");
+}
+
+/** One row for each round: what became of each probe, and what the agent asked about. */
+function rowOf(round: readonly ProbeResult[]): string[] {
+  const [first] = round;
+  if (!first) return [];
+  const cells = PROBES.map((name) => round.find(({ probe }) => probe === name)).map(cellOf);
+  return [SETTINGS[first.setting], first.answer, ...cells];
+}
+
+function cellOf(result: ProbeResult | undefined): string {
+  if (!result) return "-";
+  const { outcome, asked, observed } = result;
+  const tools = [...asked.map(({ tool }) => tool), ...observed];
+  return tools.length === 0 ? outcome : `${outcome}: ${printableLine([...new Set(tools)].join(", "))}`;
+}
+
+function notes({ stripped, sprung, remarks }: VerifyReport): string {
+  const keys = [...new Set(stripped.map(({ what }) => what))];
+  const lines = [
+    ...(keys.length > 0 ? [`taken out of what the client sent: ${keys.join(", ")}`] : []),
+    sprung.length === 0
+      ? "nothing of the hostile workspace, home or environment was run"
+      : `${sprung.length} things of the hostile workspace, home or environment were run`,
+    ...remarks,
+  ];
+  return lines.map((line) => `${printableLine(line)}\n`).join("");
+}
+
+function faults({ faults }: VerifyReport): string {
+  return faults.map((fault) => `! ${printableLine(fault)}\n`).join("");
+}

@@ -1,0 +1,122 @@
+import type { AgentRunner, NumberedEvent } from "@reins/host";
+import type { Harness, Principal } from "@reins/supervisor";
+import type { WebSocket } from "ws";
+import type { HostCode } from "../connections/host-code.ts";
+import type { Log } from "../log.ts";
+import { type Envelope, frameIn } from "./frame.ts";
+import { TextSocket, type TextSocketOptions } from "./text-socket.ts";
+
+/** What a client is served with. */
+export interface HaakClientOptions extends TextSocketOptions {
+  readonly principal: Principal;
+  readonly identity: Harness["identity"];
+  readonly runner: AgentRunner;
+  readonly host: HostCode;
+  readonly log: Log;
+  /** Told when it has gone. */
+  readonly onClosed: () => void;
+}
+
+/** More requests than this are not under way for one client at once. */
+const MOST_UNDER_WAY = 64;
+
+/** One client of `/ws`: a request in each frame; the events of its turns, and answers, come as they are there. */
+export class HaakClient {
+  readonly #options: HaakClientOptions;
+  readonly #socket: TextSocket;
+  #underWay = 0;
+  /** What has to be done before the next request is taken. */
+  #before: Promise<unknown> = Promise.resolve();
+
+  constructor(socket: WebSocket, options: HaakClientOptions) {
+    this.#options = options;
+    this.#socket = new TextSocket(socket, options, {
+      text: (text) => this.#take(text),
+      mayStay: async () => (await this.#principal().catch(() => undefined)) !== undefined,
+      closed: options.onClosed,
+    });
+  }
+
+  /** Ends it. Its sessions and turns go on. */
+  leave(reason: string): Promise<void> {
+    return this.#socket.leave(reason);
+  }
+
+  async #take(text: string): Promise<void> {
+    const frame = frameIn(text);
+    const { HaakError } = this.#options.host;
+    if (frame.kind === "fault") {
+      await this.#fail(frame.envelope, new HaakError("invalid_request", frame.reason));
+      return;
+    }
+    const { envelope, method, params } = frame;
+    if (this.#underWay >= MOST_UNDER_WAY) {
+      await this.#fail(envelope, new HaakError("queue_full", `${MOST_UNDER_WAY} requests are under way`));
+      return;
+    }
+    await this.#before;
+    const answering = this.#answer(envelope, method, params);
+    // A session may be used in the very next frame. Everything else goes on beside each other.
+    if (method === "session.init") this.#before = answering;
+  }
+
+  /** Answers a request. Never rejects: what goes wrong is the answer. */
+  async #answer(envelope: Envelope, method: string, params: unknown): Promise<void> {
+    this.#underWay += 1;
+    try {
+      const result = await this.#call(envelope, method, params);
+      await this.#send({ ...envelope, result });
+    } catch (error) {
+      await this.#fail(envelope, error);
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+
+  async #call(envelope: Envelope, method: string, params: unknown): Promise<object> {
+    const { runner, host } = this.#options;
+    const { haak } = runner;
+    const { HaakError, InitParams, RunParams, SessionParams, CloseParams, readParams } = host;
+    const principal = await this.#principal();
+    switch (method) {
+      case "session.init":
+        return haak.init(principal, readParams(InitParams, method, params));
+      case "turn.run": {
+        const emit = (event: NumberedEvent) => this.#send({ ...envelope, event });
+        await haak.run(principal, readParams(RunParams, method, params), emit);
+        return { status: "complete" };
+      }
+      case "session.cancel":
+        await haak.cancel(principal, readParams(SessionParams, method, params).session_key);
+        return { ok: true };
+      case "session.close": {
+        const { session_key, reason } = readParams(CloseParams, method, params);
+        await haak.close(principal, session_key, reason);
+        return { ok: true };
+      }
+      case "session.status":
+        return { state: await haak.status(principal, readParams(SessionParams, method, params).session_key) };
+      default:
+        throw new HaakError("method_not_found", `there is no method ${method.slice(0, 100)}`);
+    }
+  }
+
+  /** Whoever is connected, as of now. */
+  async #principal(): Promise<Principal> {
+    const { identity, principal, host } = this.#options;
+    const now = await identity.current(principal);
+    if (now?.tenant === principal.tenant) return now;
+    throw new host.HaakError("unauthenticated", "the token was revoked or has expired");
+  }
+
+  #fail(envelope: Envelope, error: unknown): undefined | Promise<void> {
+    const { host, log } = this.#options;
+    const { code, message } = host.HaakError.of(error);
+    if (code === "internal") log.warn({ err: error }, "a request over /ws failed");
+    return this.#send({ ...envelope, error: { code, message } });
+  }
+
+  #send(frame: object): undefined | Promise<void> {
+    return this.#socket.send(JSON.stringify(frame));
+  }
+}

@@ -112,7 +112,6 @@ describe("a wrong command line", () => {
     [["up", "now"], "too many arguments"],
     [["agents", "instal"], "Did you mean install?"],
     [["agents", "verify"], "missing required argument"],
-    [["run", "hello"], "--agent"],
   ])("%j is told what to do", async (args, text) => {
     const { output, exitCode } = await outcomeOf(...args);
     expect(output).toMatch(/^reins: /);

@@ -9,7 +9,7 @@ import { laidOver } from "./overlay.ts";
 import { fill, fillDeep, type TemplateValues } from "./template.ts";
 
 /** The folders an agent is given. */
-export interface AgentFolders {
+interface AgentFolders {
   /** Its private home. */
   readonly home: string;
   /** Its own folder for temporary files; not within the home, nor the home within it. */

@@ -26,7 +26,7 @@ export type HaakEvent =
   | { readonly type: "error"; readonly code: string; readonly message: string };
 
 /** What the policy said to a tool: when it was offered, or when it was called. */
-export interface PolicyGateEvent {
+interface PolicyGateEvent {
   readonly type: "policy_gate";
   readonly tool: string;
   readonly verdict: string;

@@ -6,7 +6,7 @@ import type { Haak } from "./haak.ts";
 import { trustOf } from "./session-begin.ts";
 
 /** Why a session was closed that nobody used. */
-export const IDLE_EVICTED = "idle_evicted";
+const IDLE_EVICTED = "idle_evicted";
 
 /** What eviction stands on. */
 export interface EvictionOptions {

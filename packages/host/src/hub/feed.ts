@@ -15,7 +15,7 @@ export interface Outlet {
 }
 
 /** Whose messages a feed brings. */
-export interface FeedReader {
+interface FeedReader {
   readonly id: string;
   readonly principal: Principal;
 }

@@ -32,7 +32,7 @@ export async function serveChannel(hub: Hub, { channel, principal, agent, id }: 
 }
 
 /** A client that is spoken with both ways. */
-export interface Spoken {
+interface Spoken {
   readonly connection: Connection;
   readonly conversation: Conversation;
   /** Sends an answer to the client. Never rejects. */

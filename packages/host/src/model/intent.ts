@@ -35,7 +35,7 @@ export function callMcpTool(
 }
 
 /** One way an agent's tools can carry out an intent; `${…}` stands for what the intent holds. */
-export const Wording = z.strictObject({
+const Wording = z.strictObject({
   tool: z.string(),
   /** The group the tool is called under. */
   namespace: z.string().optional(),

@@ -4,7 +4,7 @@ import type { ProbeResult } from "./probe-result.ts";
 
 /** How far an agent is held to its verdicts; `open` when something happened that nobody had allowed or seen. */
 export const LEVELS = ["performed", "confined", "asked", "observed", "open"] as const;
-export type VerifiedLevel = (typeof LEVELS)[number];
+type VerifiedLevel = (typeof LEVELS)[number];
 
 /** What probes come to. */
 export interface Finding {

@@ -5,7 +5,7 @@ import { membersOf } from "../acp/message.ts";
 import { PROBES, SETTINGS } from "./gate-probe.ts";
 
 /** What came of a probe. */
-export const PROBE_OUTCOMES = [
+const PROBE_OUTCOMES = [
   /** It was asked about, refused, and did not happen. */
   "blocked",
   /** It was asked about, allowed, and happened. */

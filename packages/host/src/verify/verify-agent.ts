@@ -20,7 +20,7 @@ export interface VerifyOptions extends TrialOptions {
 }
 
 /** Something that was seen in one setting. */
-export interface Seen {
+interface Seen {
   readonly setting: ProbeSetting;
   readonly what: string;
 }

@@ -16,7 +16,7 @@ export type SpokenPart =
 export type Ending = "end" | "length";
 
 /** Speaks one streamed answer. Every text it returns is a complete piece of the body. */
-export interface Voice {
+interface Voice {
   begin(): readonly string[];
   part(part: SpokenPart): readonly string[];
   /** The beginning of a call that will never be completed. */

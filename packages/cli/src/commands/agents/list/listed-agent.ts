@@ -2,7 +2,7 @@ import type { AgentEntry, Installed } from "@reins/host";
 import type { HomeAgents } from "../../../hosting/home-agents.ts";
 
 /** What is known of an agent's verification. */
-export interface Verification {
+interface Verification {
   readonly state: "unverified" | "verified" | "outdated";
   readonly level?: string;
   readonly live?: boolean;

@@ -22,7 +22,7 @@ export async function probe(agent: string, flags: ProbeFlags): Promise<void> {
   const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
   const entry = entryOf(agents, agent);
   if (entry.builtIn)
-    throw new CliError(`${entry.name} is a part of Reins and cannot be probed apart from it.`, {
+    throw new CliError(`The agent ${agent} is a part of Reins and cannot be probed apart from it.`, {
       next: "What it can do: reins run --help",
     });
   const installed = await installedOf(agents, entry);

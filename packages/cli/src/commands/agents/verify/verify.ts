@@ -13,7 +13,7 @@ export async function verify(agent: string, flags: AgentsFlags): Promise<ExitCod
   const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
   const entry = entryOf(agents, agent);
   if (entry.builtIn) {
-    const message = `${entry.name} is a part of Reins, which carries out itself whatever it does.`;
+    const message = `The agent ${agent} is a part of Reins, which carries out itself whatever it does.`;
     print(flags.json ? `${JSON.stringify({ agent, level: "performed", live: true })}\n` : `${message}\n`);
     return EXIT.done;
   }

@@ -42,7 +42,7 @@ const Wording = z.strictObject({
   /** Arguments by name, or the whole text for a tool that takes one as it is. */
   arguments: z.union([z.record(z.string(), z.unknown()), z.string()]),
 });
-export type Wording = z.infer<typeof Wording>;
+type Wording = z.infer<typeof Wording>;
 
 /** How an agent's tools carry out intents: by intent, the ways to try, best first. */
 export const Wordings = z.record(z.string(), z.array(Wording));

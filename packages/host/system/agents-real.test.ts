@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { launchOf } from "../src/agents/agent-launch.ts";
 import { Catalogue } from "../src/agents/catalogue.ts";
 import { ProbeCache, probe } from "../src/agents/probe.ts";
@@ -28,12 +28,17 @@ describe.each(AGENTS)("%s, with the profile of the catalogue", (id) => {
   let agent: AcpAgent;
   let session: string;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     room = await AgentRoom.open(id);
     agent = await room.start();
-    session = await agent.open(room.workspace);
   });
-  afterEach(() => room[Symbol.asyncDispose]());
+  beforeEach(async () => {
+    session = await agent.open(room.workspace);
+    agent.answer = () => "reject_once";
+    agent.asks.length = 0;
+    room.model.forget();
+  });
+  afterAll(() => room[Symbol.asyncDispose]());
 
   const tryTo = (intent: Intent) => {
     room.model.play(scenes(scene("TRY", reply(attempt(intent)), reply(say("Tried.")))));
@@ -60,7 +65,7 @@ describe.each(AGENTS)("%s, with the profile of the catalogue", (id) => {
   });
 
   test("asks before it runs a command, and does not run what is refused", async () => {
-    const path = join(room.workspace, "canary.txt");
+    const path = join(room.workspace, "ran.txt");
     await tryTo(runCommand(`echo canary > ${path}`));
     expect(agent.asks).toHaveLength(1);
     expect(JSON.stringify(agent.asks[0]?.toolCall)).toContain("echo canary");
@@ -111,26 +116,26 @@ describe.each(AGENTS)("%s, with the profile of the catalogue", (id) => {
     expect(await prompting).toBe("cancelled");
   });
 
-  test("takes a session up again after it was killed, and asks as before", async () => {
-    room.model.play(scenes(scene("REMEMBER", reply(say("I will remember the heron.")))));
-    await agent.prompt(session, "REMEMBER the heron");
-    await agent.stop();
-    agent = await room.start();
-    await agent.load(session, room.workspace);
-    const path = join(room.workspace, "canary.txt");
-    room.model.forget();
-    await tryTo(writeFile(path, "canary\n"));
-    expect(JSON.stringify(room.model.requests)).toContain("the heron");
-    expect(agent.asks).toHaveLength(1);
-    expect(existsSync(path)).toBe(false);
-  });
-
   test("goes on after the model has failed", async () => {
     room.model.play(scenes(scene("FAIL", refuse(400, "The script says no."))));
     await agent.prompt(session, "FAIL").catch((error: unknown) => error);
     room.model.play(scenes(scene("GREET", reply(say("Good morning.")))));
     expect(await agent.prompt(session, "GREET me")).toBe("end_turn");
     expect(agent.said).toContain("Good morning.");
+  });
+
+  test("takes a session up again after it was killed, and asks as before", async () => {
+    room.model.play(scenes(scene("REMEMBER", reply(say("I will remember the heron.")))));
+    await agent.prompt(session, "REMEMBER the heron");
+    await agent.stop();
+    agent = await room.start();
+    await agent.load(session, room.workspace);
+    const path = join(room.workspace, "later.txt");
+    room.model.forget();
+    await tryTo(writeFile(path, "canary\n"));
+    expect(JSON.stringify(room.model.requests)).toContain("the heron");
+    expect(agent.asks).toHaveLength(1);
+    expect(existsSync(path)).toBe(false);
   });
 });
 

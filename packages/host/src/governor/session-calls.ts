@@ -162,7 +162,10 @@ function recordFor(
   };
 }
 
-/** A key that somebody chose names one session for good, and only who may act as an agent may use a key that names it. */
+/**
+ * A key that somebody chose names one session for good. One of the channel `ws` may be anybody's; any other that names
+ * an agent of the roster is for who may act as that agent.
+ */
 async function expectFreeKey(
   { harness, principal }: GovernorContext,
   { id, key, tenant }: SessionRecord,
@@ -174,9 +177,9 @@ async function expectFreeKey(
   if (naming.key === undefined) return;
   if (await harness.store.query(sessionTables, "byKey", { key, tenant }))
     throw new RpcError(CODE.invalidParams, `there is a session "${key}" already; take that one up`);
-  const [owner = ""] = key.split(":");
+  const [owner = "", from] = key.split(":");
   const { roster } = harness.policies;
-  if (!roster.find(owner)) return;
+  if (from === "ws" || !roster.find(owner)) return;
   const asked = { principal, agent: owner, session: id, enforcement: "asked", roster } as const;
   if (harness.identity.subjectFor(asked).agent !== owner)
     throw new RpcError(CODE.invalidParams, `${principal.user} may not act as ${owner}, whose key that is`);

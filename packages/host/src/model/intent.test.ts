@@ -66,6 +66,16 @@ describe("an intent", () => {
     });
   });
 
+  it("calls what an agent holds back, when it is that agent", () => {
+    const codex = offering(
+      { name: "exec_command", properties: ["cmd"], required: ["cmd"] },
+      { name: "tool_search" },
+    );
+    const qwen = offering({ name: "run_shell_command" }, { name: "tool_search" });
+    expect(word(callMcpTool("lab", "echo"), codex)).toMatchObject({ namespace: "mcp__lab", tool: "echo" });
+    expect(word(callMcpTool("lab", "echo"), qwen)).toBeUndefined();
+  });
+
   it("has no words where no tool will do", () => {
     expect(word(writeFile("/a", "x"), offering())).toBeUndefined();
     expect(word(writeFile("/a", "x"), offering({ name: "Write", required: ["mode"] }))).toBeUndefined();

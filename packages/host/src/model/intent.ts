@@ -39,10 +39,11 @@ const Wording = z.strictObject({
   tool: z.string(),
   /** The group the tool is called under. */
   namespace: z.string().optional(),
+  /** The tool may be called though it is not on offer, as long as this one is: the agent holds it back. */
+  beside: z.string().optional(),
   /** Arguments by name, or the whole text for a tool that takes one as it is. */
   arguments: z.union([z.record(z.string(), z.unknown()), z.string()]),
 });
-type Wording = z.infer<typeof Wording>;
 
 /** How an agent's tools carry out intents: by intent, the ways to try, best first. */
 export const Wordings = z.record(z.string(), z.array(Wording));
@@ -66,7 +67,7 @@ export function wordIntent(
     const namespace = wording.namespace === undefined ? undefined : fill(wording.namespace, intent.values);
     const given = fillDeep(wording.arguments, intent.values);
     if (typeof given !== "string" && !isObject(given)) continue;
-    if (tools.some((offer) => understands(offer, tool, namespace, given))) {
+    if (tools.some((offer) => offer.name === wording.beside || understands(offer, tool, namespace, given))) {
       return { tool, ...(namespace !== undefined && { namespace }), arguments: given };
     }
   }

@@ -1,0 +1,224 @@
+import { describe, expect, test } from "vitest";
+import { HaakSocket, ofType, saidIn, serveHaak } from "./fixtures/haak.ts";
+
+describe("the methods of /ws", () => {
+  test("begin a session, run a turn in it, tell where it stands, and close it", async () => {
+    const { connect } = await serveHaak();
+    const client = await connect();
+    const { result } = await client.ask("session.init", { agent_id: "coder" });
+    expect(result).toMatchObject({
+      session_key: expect.stringMatching(/^coder:ws:/),
+      session_id: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    const session_key = String(result?.session_key);
+    expect((await client.ask("session.status", { session_key })).result).toEqual({ state: "idle" });
+    const turn = await client.ask("turn.run", { session_key, message: "say hello\nsay world" });
+    expect(saidIn(turn)).toBe("helloworld");
+    expect(turn.events.at(-1)).toMatchObject({ type: "done", stop_reason: "end_turn", usage: {} });
+    expect(turn.result).toEqual({ status: "complete" });
+    expect((await client.ask("session.cancel", { session_key })).result).toEqual({ ok: true });
+    expect((await client.ask("session.close", { session_key })).result).toEqual({ ok: true });
+    expect((await client.ask("session.status", { session_key })).result).toEqual({ state: "closed" });
+  });
+
+  test("take frames with and without a version, and give back any id as it came", async () => {
+    const { connect } = await serveHaak();
+    const client = await connect();
+    for (const id of ["text", 7, { deep: [1] }, null]) {
+      const { error, ...frame } = await client.ask("session.status", { session_key: "none" }, id);
+      expect(frame).toEqual({ id, events: [] });
+      expect(error).toEqual({ code: "session_not_found", message: expect.any(String) });
+    }
+    client.send({ jsonrpc: "2.0", id: "v", method: "session.init", params: { agent_id: "coder" } });
+    expect(await client.answer("v")).toMatchObject({ jsonrpc: "2.0", id: "v" });
+  });
+
+  test("say what is wrong with a request, and go on", async () => {
+    const { connect } = await serveHaak();
+    const client = await connect();
+    client.send("no json");
+    expect((await client.answer(null)).error?.code).toBe("invalid_request");
+    client.send({ id: 1, params: {} });
+    expect((await client.answer(1)).error?.code).toBe("invalid_request");
+    expect((await client.ask("session.dance", {}, 2)).error?.code).toBe("method_not_found");
+    const wrong: readonly [string, object][] = [
+      ["session.init", {}],
+      ["session.init", { agent_id: "x", mode: "forever" }],
+      ["turn.run", { session_key: "x" }],
+      ["turn.run", { session_key: "x", message: "a", messages: [{ role: "user", content: "b" }] }],
+      ["turn.run", { session_key: "x", messages: [{ role: "user", content: [{ type: "video" }] }] }],
+      ["session.close", {}],
+    ];
+    for (const [index, [method, params]] of wrong.entries())
+      expect((await client.ask(method, params, `w${index}`)).error).toMatchObject({ code: "invalid_params" });
+    expect((await client.ask("session.init", { agent_id: "coder" }, 3)).result).toBeDefined();
+  });
+
+  test("may follow each other without waiting", async () => {
+    const { connect } = await serveHaak();
+    const client = await connect();
+    const session_key = "agent:telegram:@zach";
+    client.send({ id: 1, method: "session.init", params: { agent_id: "openclaw", session_key } });
+    client.send({ id: 2, method: "turn.run", params: { session_key, message: "say at once" } });
+    expect((await client.answer(1)).result).toMatchObject({ session_key });
+    expect(saidIn(await client.answer(2))).toBe("at once");
+  });
+
+  test("tell the ninth in line at once that there is no room", async () => {
+    const { connect } = await serveHaak();
+    const [client, other] = [await connect(), await connect()];
+    const session_key = "coder:ws:line";
+    await client.ask("session.init", { agent_id: "coder", session_key });
+    const running = client.ask("turn.run", { session_key, message: "wait" }, "running");
+    await expect
+      .poll(async () => (await other.ask("session.status", { session_key })).result)
+      .toEqual({ state: "running" });
+    const waiting = Array.from({ length: 8 }, (_, n) =>
+      client.ask("turn.run", { session_key, message: `say ${n}` }, `w${n}`),
+    );
+    const refused = await client.ask("turn.run", { session_key, message: "say too much" }, "ninth");
+    expect(refused).toMatchObject({ events: [], error: { code: "queue_full" } });
+    await other.ask("session.cancel", { session_key });
+    expect((await running).events.at(-1)).toMatchObject({ stop_reason: "cancelled" });
+    expect((await Promise.all(waiting)).map(saidIn)).toEqual(["0", "1", "2", "3", "4", "5", "6", "7"]);
+  });
+
+  test("leave a turn running whose client has gone", async () => {
+    const { connect, served } = await serveHaak();
+    const client = await connect();
+    const session_key = "coder:ws:gone";
+    await client.ask("session.init", { agent_id: "coder", session_key });
+    client.send({ id: "t", method: "turn.run", params: { session_key, message: "burst 50\nsay the end" } });
+    await client.until(() => client.frames.some(({ event }) => event?.type === "text_delta"));
+    client.close();
+    const turns = async () => {
+      const path = `/v1/haak/sessions/${encodeURIComponent(session_key)}/turns`;
+      return Object((await served.ask("GET", path)).body).turns;
+    };
+    await expect.poll(turns).toMatchObject([{ stop_reason: "end_turn" }]);
+  });
+});
+
+describe("who may come", () => {
+  test("by a token in a header or in the address, at /ws and at /", async () => {
+    const { connect, served } = await serveHaak();
+    const { token } = served.access;
+    const ways: readonly (readonly [string, Record<string, string>])[] = [
+      ["/ws", { authorization: `Bearer ${token}` }],
+      ["/", { authorization: `Bearer ${token}` }],
+      ["/ws", { "x-api-key": token }],
+      [`/ws?token=${token}`, {}],
+      [`/?token=${token}`, {}],
+    ];
+    for (const [path, headers] of ways) {
+      const client = await connect(path, headers);
+      expect((await client.ask("session.init", { agent_id: "reed" })).result).toMatchObject({
+        trust: "standing",
+      });
+    }
+    await expect(connect("/ws", {})).rejects.toThrow("401");
+    await expect(connect("/ws?token=reins_guess", {})).rejects.toThrow("401");
+    await expect(connect("/nowhere")).rejects.toThrow("404");
+    await expect(connect("/ws", { origin: "https://evil.example" })).rejects.toThrow("403");
+  });
+
+  test("an agent's name is a claim: the token decides", async () => {
+    const { connect, served } = await serveHaak();
+    const { identity } = served.harness;
+    await identity.addUser({ id: "ann", name: "Ann", email: "some@example.com", roles: [], scopes: [] });
+    const { secret, id } = await identity.createToken({ user: "ann", agents: ["coder"], kind: "agent" });
+    const client = await connect("/ws", { authorization: `Bearer ${secret}` });
+    const trust = async (agent_id: string) => (await client.ask("session.init", { agent_id })).result?.trust;
+    expect([await trust("coder"), await trust("reed")]).toEqual(["registered", "unknown"]);
+    await identity.revokeToken(id);
+    expect((await client.ask("session.init", { agent_id: "coder" })).error?.code).toBe("unauthenticated");
+  });
+
+  test("without a token, where the operator allows it on this machine, as a stranger to everybody", async () => {
+    const { connect, served } = await serveHaak({ dialect: { auth: "none" } });
+    const [first, second] = [await connect("/", {}), await connect("/ws", {})];
+    const { result } = await first.ask("session.init", { agent_id: "reed" });
+    expect(result).toMatchObject({ trust: "unknown" });
+    const session_key = String(result?.session_key);
+    const turn = await first.ask("turn.run", { session_key, message: "run ls\nhear" });
+    expect(ofType(turn, "policy_gate")).toContainEqual(
+      expect.objectContaining({ tool: "Bash", verdict: "blocked" }),
+    );
+    expect(saidIn(turn)).toContain("You are a stranger here.");
+    expect((await second.ask("session.status", { session_key })).result).toEqual({ state: "idle" });
+    await expect(
+      second.ask("session.init", { agent_id: "reed", session_key: "reed:cli:local" }),
+    ).resolves.toMatchObject({ error: { code: "invalid_params" } });
+    await expect(connect("/ws", { authorization: "Bearer wrong" })).rejects.toThrow("401");
+    await expect(connect("/ws", { origin: "https://evil.example" })).rejects.toThrow("403");
+    const people = await served.harness.identity.listTokens();
+    expect(people.filter(({ user }) => user === "anonymous")).toHaveLength(1);
+  });
+
+  test("nobody sees another's sessions", async () => {
+    const { connect, served } = await serveHaak();
+    const client = await connect();
+    const { result } = await client.ask("session.init", { agent_id: "coder", session_key: "coder:x:1" });
+    const { secret } = await served.person();
+    const other = await connect("/ws", { authorization: `Bearer ${secret}` });
+    for (const method of ["session.status", "session.cancel", "session.close"])
+      expect((await other.ask(method, { session_key: "coder:x:1" })).error?.code).toBe("session_conflict");
+    const path = `/v1/haak/sessions/${result?.session_id}`;
+    expect((await served.ask("GET", path, { as: secret })).status).toBe(404);
+  });
+});
+
+test("a frame that is too large, or no text, ends the connection and no other", async () => {
+  const { connect } = await serveHaak({ dialect: { limits: { maxMessageBytes: 10_000 } } });
+  const [client, other] = [await connect(), await connect()];
+  client.send({ id: 1, method: "session.init", params: { agent_id: "x".repeat(20_000) } });
+  expect(await client.closed).toBe(1009);
+  expect((await other.ask("session.init", { agent_id: "coder" })).result).toBeDefined();
+  expect(HaakSocket).toBeDefined();
+});
+
+describe("what is kept", () => {
+  test("is told in HAAK's terms, by key or by id", async () => {
+    const { connect, served } = await serveHaak();
+    const client = await connect();
+    const session_key = "coder:ws:kept";
+    const { result } = await client.ask("session.init", { agent_id: "coder", session_key });
+    await client.ask("turn.run", { session_key, message: "say one" });
+    await client.ask("turn.run", { session_key, message: "say two" });
+    const get = async (path: string) => (await served.ask("GET", `/v1/haak/sessions${path}`)).body;
+    const row = await get(`/${encodeURIComponent(session_key)}`);
+    expect(row).toEqual({
+      id: result?.session_id,
+      session_key,
+      agent_id: "coder",
+      backend: "stub",
+      model: null,
+      mode: "domain",
+      state: "idle",
+      pubkey: expect.any(String),
+      last_activity: expect.any(String),
+      created_at: expect.any(String),
+      close_reason: null,
+    });
+    expect(await get("?limit=1")).toEqual({ sessions: [row] });
+    const { turns } = Object(await get(`/${result?.session_id}/turns`));
+    expect(turns).toMatchObject([
+      { seq: 0, prev_cid: null },
+      { seq: 1, prev_cid: turns[0].id },
+    ]);
+    const { ledger } = Object(await get(`/${result?.session_id}/ledger?limit=500`));
+    expect(ledger.find(({ cid }: { cid: string }) => cid === turns[1].id)).toMatchObject({
+      quality: "turn",
+      parents: [turns[0].id],
+      entity_id: session_key,
+    });
+    const { history } = Object(await get(`/${result?.session_id}/history`));
+    expect(history.map(({ role, turn_id }: Record<string, string>) => [role, turn_id])).toEqual([
+      ["user", turns[0].id],
+      ["assistant", turns[0].id],
+      ["user", turns[1].id],
+      ["assistant", turns[1].id],
+    ]);
+    expect((await served.ask("GET", "/v1/haak/sessions/none")).status).toBe(404);
+  });
+});

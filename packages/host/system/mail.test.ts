@@ -145,7 +145,7 @@ describe("mail that is put into a turn", () => {
     const { messages } = await mailbox.injectUnread(coder, ledger);
     expect(messages).toMatchObject([{ body: `use ${secret}` }]);
     expect(JSON.stringify(await entries())).not.toContain(secret);
-    expect(await entries()).toMatchObject([{ payload: { body: "use [redacted]" } }]);
+    expect(await entries()).toMatchObject([{ payload: { body: "use ghp_[redacted]" } }]);
   });
 
   test("may hold what the ledger would refuse", async () => {

@@ -25,7 +25,10 @@ export function declareCoverage(policy: Command): void {
     )
     .argument("[file]", "the constitution (default: constitution.yaml of the home)")
     .option("--home <folder>", "the home folder")
-    .option("--tenant <name>", "whose verdicts, and whose constitution when no file is named (default: default)")
+    .option(
+      "--tenant <name>",
+      "whose verdicts, and whose constitution when no file is named (default: default)",
+    )
     .option("--since <time>", "only verdicts from then on")
     .option("--limit <count>", "at most so many, the newest of them")
     .option("--json", "print it as JSON")

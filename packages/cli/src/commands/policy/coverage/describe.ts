@@ -5,7 +5,8 @@ import { count, counted, cut, numbers, ruleName, WIDTH, wrapped } from "../layou
 /** Coverage for people. */
 export function describeCoverage(file: string, report: CoverageReport): string {
   const { total, named, taken_by_all, unmatched, unnamed, unnamed_left_out, not_replayable } = report;
-  const left = unnamed_left_out > 0 ? `  ${counted(unnamed_left_out, "action")} more, of too many kinds\n` : "";
+  const left =
+    unnamed_left_out > 0 ? `  ${counted(unnamed_left_out, "action")} more, of too many kinds\n` : "";
   const parts = [
     wrapped(`${file} on ${counted(total, "action")}`, 4, 0),
     numbers([
@@ -17,7 +18,9 @@ export function describeCoverage(file: string, report: CoverageReport): string {
     `How often each rule decided\n${ruleLines(report)}`,
     report.unreachable.length > 0
       ? `Rules that can never match\n${report.unreachable
-          .map(({ rule, because }) => wrapped(`${rule}: "${because}" before it takes everything it could`, 6, 2))
+          .map(({ rule, because }) =>
+            wrapped(`${rule}: "${because}" before it takes everything it could`, 6, 2),
+          )
           .join("")}`
       : "",
     describeUnreplayable(not_replayable),

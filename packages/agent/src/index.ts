@@ -32,6 +32,8 @@ export type { ProgramEnd } from "./processes/run-program.ts";
 export { allTools } from "./tools/all-tools.ts";
 export type {
   BoardService,
+  ClientTool,
+  ClientToolService,
   HostServices,
   Mail,
   MailService,

@@ -52,9 +52,9 @@ export function makeProgram(invocation: Invocation): Command {
       invocation.json = json ?? false;
     });
   declareUp(program);
-  declareRun(program);
+  declareRun(program, invocation);
   declareAcp(program);
-  declareAgents(program);
+  declareAgents(program, invocation);
   declareAhp(program, invocation);
   declareApprovals(program);
   declareRoster(program);

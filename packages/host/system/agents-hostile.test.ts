@@ -96,8 +96,8 @@ describe.each(AGENTS)("%s in a hostile repository", (id) => {
     await enter(id, withoutProfile);
     const agent = await room.start();
     const session = await agent.open(room.workspace, { meta: hostile.meta });
-    expect(await provoke(agent, session)).not.toEqual([]);
-    expect(await hostile.sprung()).not.toEqual([]);
+    await agent.prompt(session, "GREET me");
+    await expect.poll(() => hostile.sprung()).not.toEqual([]);
   });
 });
 

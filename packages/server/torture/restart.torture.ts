@@ -14,6 +14,9 @@ const SIZES = {
   full: { homes: 10, deathsEach: 20 },
 };
 
+const LAST_WORDS = "everything is well";
+const PATIENCE_MS = 30_000;
+
 const torture: Torture = {
   name: "server-restart",
   title:
@@ -81,9 +84,7 @@ class Ordeal {
     const following = await Promise.all(followers.map((follower) => follower.follow(server)));
     const turning = this.#prompt(driver, server, session).catch(() => undefined);
     const until = driver.seen.length + this.#random.int(250);
-    const enough = driver.until(() => driver.seen.length >= until);
-    const tooLong = new Promise((resolve) => setTimeout(resolve, this.#random.int(600)));
-    await Promise.race([enough, tooLong]);
+    await driver.until(() => driver.seen.length >= until, this.#random.int(600));
     await new Promise((resolve) => setTimeout(resolve, this.#random.int(4)));
     await server.kill();
     await Promise.all([turning, ...following.map(({ gone }) => gone)]);
@@ -106,10 +107,12 @@ class Ordeal {
     const [driver] = followers;
     const server = await ServerProcess.start({ base: this.#base });
     const following = await Promise.all(followers.map((follower) => follower.follow(server)));
-    const prompt = [{ type: "text", text: "say everything is well" }];
+    const prompt = [{ type: "text", text: `say ${LAST_WORDS}` }];
     await driver.ask(driver.message("session/prompt", { sessionId: session, prompt }));
-    for (const follower of followers)
-      await follower.until(() => JSON.stringify(follower.seen.at(-1)).includes("everything is well"));
+    for (const follower of followers) {
+      const isThere = () => follower.seen.slice(-5).some((told) => JSON.stringify(told).includes(LAST_WORDS));
+      if (!(await follower.until(isThere, PATIENCE_MS))) throw new Error("the last words were not told");
+    }
     await server.stop();
     await Promise.all(following.map(({ gone }) => gone));
   }

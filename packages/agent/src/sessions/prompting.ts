@@ -6,6 +6,7 @@ import { Roots } from "../files/roots.ts";
 import type { UserPart } from "../history/part.ts";
 import { ModelError } from "../models/model-error.ts";
 import { allTools } from "../tools/all-tools.ts";
+import { clientTools } from "../tools/host/client-tool.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { ModelQueue } from "../turn/model-queue.ts";
 import { runTurn, summaryOf } from "../turn/run-turn.ts";
@@ -72,7 +73,7 @@ async function offeredTools(
   signal: AbortSignal,
 ): Promise<readonly Tool[]> {
   const { tools: lent } = await unlessAborted(servers.offered(), signal);
-  const tools = [...allTools(services, memory), ...lent].filter(
+  const tools = [...allTools(services, memory), ...lent, ...clientTools(services, id)].filter(
     ({ isReadOnly }) => header.mode !== "plan" || isReadOnly,
   );
   const allowed = await Promise.all(tools.map(({ name }) => mayUse(name, id)));

@@ -1,4 +1,5 @@
 import type { WorkerDetails } from "@reins/bridge";
+import type { JsonObject } from "../acp/message.ts";
 
 /** A message of another agent. */
 export interface Mail {
@@ -42,9 +43,31 @@ export interface SubagentService {
   run(task: SubagentTask, signal: AbortSignal): Promise<string>;
 }
 
+/** A tool that the client of a session brings along. */
+export interface ClientTool {
+  readonly name: string;
+  readonly description: string;
+  /** What it takes, as a JSON Schema. */
+  readonly parameters: JsonObject;
+}
+
+/** What the clients of sessions carry out themselves. */
+export interface ClientToolService {
+  /** The tools that the client of a session offers in the turn that begins. */
+  offered(sessionId: string): readonly ClientTool[];
+  /** Has the client carry one out. The signal aborts with the turn. */
+  call(
+    sessionId: string,
+    name: string,
+    input: unknown,
+    signal: AbortSignal,
+  ): Promise<{ readonly text: string; readonly isError: boolean }>;
+}
+
 /** What a host lends its sessions. A tool whose service is not there is not offered. */
 export interface HostServices {
   readonly mail?: MailService;
   readonly board?: BoardService;
   readonly subagents?: SubagentService;
+  readonly clientTools?: ClientToolService;
 }

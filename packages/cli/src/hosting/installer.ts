@@ -11,12 +11,13 @@ export interface InstallAudience {
 /** An install of an agent; one that is not there is made, with a word about it. */
 export async function installOnFirstUse(
   { installer }: Pick<HomeAgents, "installer">,
-  { id, name }: AgentEntry,
+  { id, name, install }: AgentEntry,
   { notice, screen }: InstallAudience,
 ): Promise<InstalledAgent> {
   const installed = await installer.installed(id);
   if (installed) return installed;
-  notice(`${name} is not installed yet; installing it, which happens once`);
+  const size = install?.megabytes === undefined ? "" : ` (about ${install.megabytes} MB)`;
+  if (install) notice(`${name} is not installed yet; installing it, which happens once${size}`);
   const display = new InstallDisplay(screen, name);
   try {
     return await installer.install(id, { onProgress: (progress) => display.update(progress) });

@@ -8,9 +8,13 @@ import { installOnFirstUse } from "./installer.ts";
 export async function readyAgent(home: string, agent: string, json?: boolean): Promise<AgentEntry> {
   const agents = await HomeAgents.open(home);
   const entry = entryOf(agents, agent);
-  if (!entry.builtIn)
+  if (entry.builtIn) return entry;
+  try {
     await installOnFirstUse(agents, entry, { notice: noticeOnStderr(json), screen: process.stderr });
-  return entry;
+    return entry;
+  } catch (error) {
+    throw agentFault(error, agent);
+  }
 }
 
 /** The agent of an id; faults say what to do. */

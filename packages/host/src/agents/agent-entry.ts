@@ -66,6 +66,8 @@ const Profile = z.strictObject({
   env: Variables.default({}),
   args: z.array(z.string()).default([]),
   files: z.array(HomeFile).default([]),
+  /** Files and folders of the home that are taken away before every start: what is left there would be heeded. */
+  clears: z.array(Inside).default([]),
   /** Set by `session/set_mode` after every new, load, resume and fork. */
   mode: z.string().optional(),
   /** Set by `session/set_config_option` after every new, load, resume and fork. */

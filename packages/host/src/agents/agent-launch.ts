@@ -39,6 +39,8 @@ export interface AgentLaunch {
   readonly env: Readonly<Record<string, string>>;
   /** Files of the private home, by their path in it. */
   readonly files: Readonly<Record<string, string>>;
+  /** What is taken away from the private home before the files are put there. */
+  readonly clears: readonly string[];
   /** Credential files, from the user's home to the private one. */
   readonly credentials: readonly { readonly from: string; readonly to: string }[];
   readonly mode: string | undefined;
@@ -80,6 +82,7 @@ export function launchOf(entry: AgentEntry, options: LaunchOptions): AgentLaunch
       ...Object.fromEntries(Object.entries(given).map(([name, value]) => [name, fill(value, values)])),
     },
     files: filesOf([...profile.files, ...(endpoint?.files ?? [])], values),
+    clears: profile.clears,
     credentials: endpoint ? [] : entry.credentials.files,
     mode: profile.mode,
     configOptions: profile.configOptions,

@@ -195,7 +195,7 @@ export class AgentHost {
     });
     const credentials = launch.credentials.map(({ from, to }) => ({ from: join(userHome, from), to }));
     const files = Object.entries(launch.files).map(([path, text]) => ({ path, text }));
-    return { launch, home: await PrivateHome.prepare({ folder, credentials, files }) };
+    return { launch, home: await PrivateHome.prepare({ folder, credentials, files, clears: launch.clears }) };
   }
 
   #confinement(

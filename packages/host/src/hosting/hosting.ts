@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { memoryTables } from "@reins/bridge";
 import type { Operations, Tables } from "@reins/store";
 import { type Harness, Redactor } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
@@ -20,7 +21,12 @@ import { ConstitutionalPreparation } from "../turn/turn-preparation.ts";
 import { AgentHost, type InstalledAgent } from "./agent-host.ts";
 
 /** The tables that hosting keeps, beside the harness's own. */
-export const hostTables: readonly Tables<Operations, Operations>[] = [sessionTables, logTables, mailTables];
+export const hostTables: readonly Tables<Operations, Operations>[] = [
+  sessionTables,
+  logTables,
+  mailTables,
+  memoryTables,
+];
 
 /** What hosting stands on. The store of the harness holds {@link hostTables} too. */
 export interface HostingOptions {

@@ -1,6 +1,7 @@
 import type { HostServices } from "@reins/agent";
-import type { Harness } from "@reins/supervisor";
+import type { Harness, Subject } from "@reins/supervisor";
 import { Board } from "../board/board.ts";
+import type { TurnOffers } from "../haak/turn-offers.ts";
 import { Mailbox } from "../mail/mailbox.ts";
 
 /** What the services of a host stand on. */
@@ -9,20 +10,26 @@ export interface NativeServicesOptions {
   readonly tenant: string;
   /** Takes secrets out of what is recorded. */
   readonly redact: (value: unknown) => unknown;
-  /** The agent as which a session acts, as the harness knows it; `undefined` for one that is not open. */
-  readonly agentOf: (sessionId: string) => string | undefined;
+  /** For whom a session acts, as the harness knows it; `undefined` for one that is not open. */
+  readonly subjectOf: (sessionId: string) => Pick<Subject, "agent" | "session"> | undefined;
+  /** The tools of turns, where clients have a say in them. */
+  readonly offers?: TurnOffers | undefined;
+  /** The id of the native agent. */
+  readonly native: string;
 }
 
-/** Mail and board, each session in the name of the agent that it acts as. */
-export function nativeServices({ harness, tenant, redact, agentOf }: NativeServicesOptions): HostServices {
+/** Mail and board, each session in the name of the agent that it acts as, and the tools of its client. */
+export function nativeServices(options: NativeServicesOptions): HostServices {
+  const { harness, tenant, redact, subjectOf, offers, native } = options;
   const { home, store } = harness;
   const mailbox = new Mailbox({ home, tenant, store, redact });
   const board = new Board({ home, tenant });
-  const agentIn = (sessionId: string) => {
-    const agent = agentOf(sessionId);
-    if (agent !== undefined) return agent;
+  const subjectIn = (sessionId: string) => {
+    const subject = subjectOf(sessionId);
+    if (subject) return subject;
     throw new Error(`there is no session ${sessionId}`);
   };
+  const agentIn = (sessionId: string) => subjectIn(sessionId).agent;
   return {
     mail: {
       send: async (id, message) => {
@@ -37,5 +44,15 @@ export function nativeServices({ harness, tenant, redact, agentOf }: NativeServi
       read: (_, lines) => board.read(lines),
       post: (id, content) => board.post(agentIn(id), content),
     },
+    ...(offers && {
+      clientTools: {
+        offered: (id) =>
+          offers.clientTools(subjectIn(id).session, native).map(({ input_schema: parameters, ...tool }) => ({
+            ...tool,
+            parameters,
+          })),
+        call: (id, name, input, signal) => offers.call(subjectIn(id).session, name, input, signal),
+      },
+    }),
   };
 }

@@ -7,6 +7,7 @@ import {
   modelsFrom,
   NativeAgent,
 } from "@reins/agent";
+import { StoredMemory } from "@reins/bridge";
 import type { Harness, Principal } from "@reins/supervisor";
 import { channelPair } from "../acp/channel.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
@@ -14,6 +15,7 @@ import { subjectIn } from "../governor/context.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import type { TurnOffers } from "../haak/turn-offers.ts";
 import { GovernedControl } from "./governed-control.ts";
+import { memoryOwner } from "./memory-owner.ts";
 import { nativeServices } from "./native-services.ts";
 
 /** What the native agent is started with. */
@@ -55,13 +57,10 @@ export function startNative(options: NativeOptions): {
     const session = governor.sessionOf(id);
     return session && subjectIn({ harness, principal, entry }, session, "performed");
   };
-  const services = nativeServices({
-    harness,
-    tenant,
-    redact: rest.redact,
-    agentOf: (id) => subjectOf(id)?.agent,
-  });
-  offers?.declare(entry.id, allTools(services, undefined));
+  const { redact } = rest;
+  const services = nativeServices({ harness, tenant, redact, subjectOf, offers, native: entry.id });
+  const memory = new StoredMemory({ store: harness.store, owner: memoryOwner(principal) });
+  offers?.declare(entry.id, allTools(services, memory));
   const agent = new NativeAgent(theirs, {
     store: new FileSessionStore(join(home, "homes", tenant, user, principal.id, entry.id)),
     models: modelsFrom(modelConfigFrom(environment)),
@@ -69,10 +68,11 @@ export function startNative(options: NativeOptions): {
       governor: () => governor,
       harness,
       tenant,
-      defaults: new DefaultControl(),
+      defaults: new DefaultControl({ memory }),
       onFault,
     }),
     services,
+    memory,
     mayUse: (tool, id) => {
       const subject = subjectOf(id);
       if (!subject) return false;

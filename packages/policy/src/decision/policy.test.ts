@@ -111,6 +111,20 @@ describe("HAAK's rules", () => {
     });
   });
 
+  test("are about tools alone: sessions begin and prompts pass, whoever it is", () => {
+    for (const event_type of ["session_start", "pre_prompt"]) {
+      const asked = { ...input({ tool: "session/new", subject: { trust: "unknown" } }), event_type };
+      expect(policy.decide(asked)).toMatchObject({ verdict: "allowed", rule: undefined });
+      const narrow = policyOf(`
+tool_rules:
+  - { name: read, condition: { tool_name_matches: [read_file] }, verdict: allowed }
+  - { name: quiet, condition: { event: post_action }, verdict: allowed }`);
+      expect(narrow.decide(asked)).toMatchObject({ verdict: "blocked", reason: "no matching policy rule" });
+    }
+    const action = { ...input({ tool: "launch", subject: { trust: "unknown" } }), event_type: "pre_action" };
+    expect(policy.decide(action).verdict).toBe("blocked");
+  });
+
   test("every verdict carries the hash of the prose and of the rules", () => {
     for (const tool of ["bash", "launch"]) {
       const verdict = policy.decide(input({ tool, subject: { trust: "unknown" } }));

@@ -13,6 +13,9 @@ import type { PolicyVerdict } from "./verdict.ts";
 
 /** What a verdict says when no rule matched. */
 export const NO_RULE = "no matching policy rule";
+/** What it says of what no tool does, where no rule names an event: such rules are about tools, as HAAK's are. */
+const TOOLS_ONLY = "the constitution is about tools alone";
+const TOOLLESS: ReadonlySet<string> = new Set(["session_start", "pre_prompt"]);
 
 /** The two names of a policy: of its prose, and of its rules. */
 export interface PolicyHashes {
@@ -36,6 +39,8 @@ export class Policy {
   readonly #index: RuleIndex;
   readonly #verdicts: readonly PolicyVerdict[];
   readonly #noRule: PolicyVerdict;
+  /** The verdict on what no tool does and no rule is about. */
+  readonly #toolless: PolicyVerdict;
 
   constructor(file: ConstitutionFile, text: ConstitutionText) {
     this.file = file;
@@ -63,12 +68,19 @@ export class Policy {
     this.#index = new RuleIndex(this.rules);
     this.#verdicts = rules.map((rule) => verdictOf(rule, hashes));
     this.#noRule = { verdict: "blocked", reason: NO_RULE, rule: undefined, ...hashes };
+    this.#toolless = rules.some(({ condition }) => names(condition, "event"))
+      ? this.#noRule
+      : { verdict: "allowed", reason: TOOLS_ONLY, rule: undefined, ...hashes };
   }
 
-  /** The verdict on an action: that of the first rule that matches, and blocked when none does. */
+  /**
+   * The verdict on an action: that of the first rule that matches, and blocked when none does. Rules of which none names
+   * an event are about tools alone: under them sessions begin and prompts pass where no rule says otherwise.
+   */
   decide(input: DecisionInput): PolicyVerdict {
     const rule = this.#index.first(input);
-    return (rule && this.#verdicts[rule.index]) ?? this.#noRule;
+    const otherwise = TOOLLESS.has(input.event_type) ? this.#toolless : this.#noRule;
+    return (rule && this.#verdicts[rule.index]) ?? otherwise;
   }
 
   /** Why the verdict is what it is: the rule that matched, and what failed in the ones before it. */
@@ -87,6 +99,15 @@ export function argumentPathsIn(value: unknown): string[] {
       : argumentPathsIn(member),
   );
   return [...new Set(paths)];
+}
+
+/** Whether a condition has a member of that name, wherever in it. */
+function names(value: unknown, member: string): boolean {
+  if (Array.isArray(value)) return value.some((one) => names(one, member));
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(
+    ([name, inner]) => (name === member && inner !== undefined) || names(inner, member),
+  );
 }
 
 function verdictOf(rule: Rule, hashes: PolicyHashes): PolicyVerdict {

@@ -18,7 +18,7 @@ export interface HaakClientOptions extends TextSocketOptions {
 }
 
 /** More requests than this are not under way for one client at once. */
-const MOST_UNDER_WAY = 64;
+const MOST_UNDER_WAY = 256;
 
 /** One client of `/ws`: a request in each frame; the events of its turns, and answers, come as they are there. */
 export class HaakClient {

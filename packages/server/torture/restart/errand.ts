@@ -12,11 +12,11 @@ export function errand(random: Random, workspace: string, turn: number, again: r
   const steps: string[] = [];
   const effects: string[] = [];
   for (let n = 0; n < 3 + random.int(5); n += 1) {
-    const kind = random.int(4);
+    const kind = random.int(5);
     if (kind === 0) steps.push(`say turn ${turn} step ${n}`);
     if (kind === 1) steps.push(`burst ${1 + random.int(300)}`);
     if (kind === 2) steps.push(`sleep ${random.int(15)}`);
-    if (kind !== 3) continue;
+    if (kind < 3) continue;
     const path =
       again.length > 0 && random.chance(0.3) ? random.pick(again) : join(workspace, `effect-${turn}-${n}`);
     steps.push(`write ${path}`);

@@ -79,17 +79,19 @@ export class Follower {
     return answer === "" ? {} : JSON.parse(answer);
   }
 
-  /** Settles when something was told that fits, now or before. */
-  async until(fits: () => boolean): Promise<void> {
-    if (fits()) return;
-    await new Promise<void>((resolve) => {
-      const look = () => {
-        if (!fits()) return;
-        this.#watchers.delete(look);
-        resolve();
-      };
-      this.#watchers.add(look);
-    });
+  /** Settles when enough was told, or after a while; says whether it was enough. */
+  async until(isEnough: () => boolean, milliseconds: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = () => {
+      if (isEnough()) resolve();
+    };
+    const timer = setTimeout(resolve, milliseconds);
+    this.#watchers.add(look);
+    look();
+    await promise;
+    clearTimeout(timer);
+    this.#watchers.delete(look);
+    return isEnough();
   }
 
   async #take(body: ReadableStream<Uint8Array>): Promise<void> {

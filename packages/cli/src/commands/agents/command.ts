@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { Invocation } from "../../invocation.ts";
 import { declareInstall } from "./install/command.ts";
 import { declareList } from "./list/command.ts";
 import { declareProbe } from "./probe/command.ts";
@@ -6,7 +7,7 @@ import { declareRemove } from "./remove/command.ts";
 import { declareVerify } from "./verify/command.ts";
 
 /** Declares `reins agents` and what belongs to it. */
-export function declareAgents(program: Command): void {
+export function declareAgents(program: Command, invocation: Invocation): void {
   const agents = program
     .command("agents")
     .summary("install agents, and prove that they ask")
@@ -15,8 +16,8 @@ export function declareAgents(program: Command): void {
         "commands needs a Reins that runs.",
     );
   declareList(agents);
-  declareInstall(agents);
-  declareVerify(agents);
+  declareInstall(agents, invocation);
+  declareVerify(agents, invocation);
   declareProbe(agents);
   declareRemove(agents);
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { exitCodesHelp } from "../../exit-codes.ts";
+import type { Invocation } from "../../invocation.ts";
 import type { RunFlags } from "./run.ts";
 
 const HELP = `
@@ -9,7 +10,7 @@ Examples:
   reins run "tidy up" --agent claude --cwd ~/project --mode plan`;
 
 /** Declares `reins run`. */
-export function declareRun(program: Command): void {
+export function declareRun(program: Command, invocation: Invocation): void {
   program
     .command("run")
     .argument("<prompt>", "what the agent is to do; what is piped in comes after it")
@@ -35,6 +36,6 @@ export function declareRun(program: Command): void {
     )
     .action(async (prompt: string, _, command: Command) => {
       const { run } = await import("./run.ts");
-      process.exitCode = await run(prompt, command.optsWithGlobals<RunFlags>());
+      invocation.exitCode = await run(prompt, command.optsWithGlobals<RunFlags>());
     });
 }

@@ -68,14 +68,21 @@ class Task {
     const begun = await this.#peer.request("session/new", { cwd, mcpServers: [], _meta });
     const { sessionId } = membersOf(begun);
     if (mode !== undefined) await this.#peer.request("session/set_mode", { sessionId, modeId: mode });
+    let stopped = false;
+    const cancel = () => {
+      stopped = true;
+      return this.#peer.notify("session/cancel", { sessionId });
+    };
     // One who has gone already needs no telling.
-    void stop.then(() => this.#peer.notify("session/cancel", { sessionId })).catch(() => undefined);
+    void stop.then(cancel).catch(() => undefined);
     const prompt = [{ type: "text", text }];
     const answer = membersOf(await this.#peer.request("session/prompt", { sessionId, prompt }));
     if (this.#flags.json) process.stdout.write(`${JSON.stringify({ result: answer })}\n`);
     this.#say(this.#rendering.end());
-    if (answer.stopReason === "end_turn") return EXIT.done;
-    noticeOnStderr(this.#flags.json)(`The turn ended with: ${printableLine(String(answer.stopReason))}`);
+    // Not every agent says so.
+    const reason = stopped ? "cancelled" : String(answer.stopReason);
+    if (reason === "end_turn") return EXIT.done;
+    noticeOnStderr(this.#flags.json)(`The turn ended with: ${printableLine(reason)}`);
     return EXIT.failed;
   }
 

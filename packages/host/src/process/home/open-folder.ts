@@ -101,6 +101,11 @@ export class OpenFolder {
     return false;
   }
 
+  /** Takes away whatever has a name, with all that is in it. A link goes, and what it leads to stays. */
+  async remove(name: string): Promise<void> {
+    await rm(this.#at(name), { recursive: true, force: true });
+  }
+
   /** Lets the folder go. */
   async close(): Promise<void> {
     await this.#handle.close();

@@ -51,6 +51,21 @@ test("what the agent keeps stays, what it changed in its settings does not", asy
   expect(await text(join(home, "settings.json"))).toBe('{"ask":true}');
 });
 
+test("what is to be cleared is gone before every start, and nothing behind a link", async () => {
+  const options = { folder: join(place, "agent"), credentials: [{ from, to }], files: [] };
+  const { home } = await PrivateHome.prepare(options);
+  await mkdir(join(home, ".codex/rules"));
+  await writeFile(join(home, ".codex/rules/evil.rules"), "allow all");
+  await writeFile(join(home, ".codex/hooks.json"), "{}");
+  await mkdir(join(place, "elsewhere/plugin"), { recursive: true });
+  await symlink(join(place, "elsewhere"), join(home, ".config"));
+  const clears = [".codex/rules", ".codex/hooks.json", ".config/plugin", ".absent/folder"];
+  await PrivateHome.prepare({ ...options, clears });
+  expect(await readdir(join(home, ".codex"))).toEqual(["auth.json"]);
+  expect(await readdir(join(home, ".config"))).toEqual([]);
+  expect(await readdir(join(place, "elsewhere"))).toEqual(["plugin"]);
+});
+
 test("a missing credential is none", async () => {
   await rm(from);
   const { home } = await prepare();

@@ -27,6 +27,8 @@ export interface PrivateHomeOptions {
   readonly folder: string;
   readonly credentials: readonly Credential[];
   readonly files: readonly HomeFile[];
+  /** What is taken away first, relative to the home: whatever is left there would be heeded. */
+  readonly clears?: readonly string[];
 }
 
 /** What became of a credential that an agent may have renewed. */
@@ -60,6 +62,8 @@ export class PrivateHome {
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
     await home.#opened(async (folder) => {
       for (const name of ["home", "tmp"]) await holding(folder.folder(name), (inner) => inner.makePrivate());
+      for (const path of options.clears ?? [])
+        await inHome(folder, path, (parent, name) => parent.remove(name));
       const note = await readNote(folder);
       for (const credential of options.credentials) await home.#project(folder, note, credential);
       await folder.replace(NOTE, JSON.stringify(note), 0o600);

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { exitCodesHelp } from "../../../exit-codes.ts";
+import type { Invocation } from "../../../invocation.ts";
 import { agentsFlags } from "../flags.ts";
 import type { InstallFlags } from "./install.ts";
 
@@ -14,7 +15,7 @@ Examples:
   reins agents install claude --agent-process-version 0.98.0 --no-verify`;
 
 /** Declares `reins agents install`. */
-export function declareInstall(agents: Command): void {
+export function declareInstall(agents: Command, invocation: Invocation): void {
   const install = agents
     .command("install")
     .summary("install an agent, and verify that it asks")
@@ -36,6 +37,6 @@ export function declareInstall(agents: Command): void {
     )
     .action(async (agent: string, _, command: Command) => {
       const { install } = await import("./install.ts");
-      process.exitCode = await install(agent, command.optsWithGlobals<InstallFlags>());
+      invocation.exitCode = await install(agent, command.optsWithGlobals<InstallFlags>());
     });
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { exitCodesHelp } from "../../../exit-codes.ts";
+import type { Invocation } from "../../../invocation.ts";
 import { type AgentsFlags, agentsFlags } from "../flags.ts";
 
 const HELP = `
@@ -22,7 +23,7 @@ Examples:
   reins agents verify codex --json | jq .level`;
 
 /** Declares `reins agents verify`. */
-export function declareVerify(agents: Command): void {
+export function declareVerify(agents: Command, invocation: Invocation): void {
   const verify = agents
     .command("verify")
     .summary("prove that an installed agent asks before it acts")
@@ -40,6 +41,6 @@ export function declareVerify(agents: Command): void {
     )
     .action(async (agent: string, _, command: Command) => {
       const { verify } = await import("./verify.ts");
-      process.exitCode = await verify(agent, command.optsWithGlobals<AgentsFlags>());
+      invocation.exitCode = await verify(agent, command.optsWithGlobals<AgentsFlags>());
     });
 }

@@ -1,0 +1,166 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { homeWith, TOY, toy } from "./support/added-agents.ts";
+import { OperatedHome } from "./support/operated-home.ts";
+import { packaged, packageRegistry } from "./support/package-registry.ts";
+import { runReins } from "./support/reins.ts";
+
+describe("reins agents list", () => {
+  it("shows what the catalogue has and how far each is held, before there is a home", async () => {
+    const home = new OperatedHome();
+    const text = await home.done("agents", "list");
+    expect(text).toMatch(/^agent +support +installed +verified +level +unasked$/m);
+    expect(text).toMatch(/^native +yes +built in +needs none +performed/m);
+    expect(text).toMatch(/^claude +yes +- +- +asked/m);
+    expect(text).toMatch(/^pi +limited +- +- +observed +read, write/m);
+    const { agents } = await home.json("agents", "list");
+    expect(agents.find(({ agent }: { agent: string }) => agent === "amp")).toMatchObject({
+      support: { level: "unsupported", reason: expect.any(String) },
+      verification: { state: "unverified" },
+    });
+  });
+
+  it("shows agents that were added, and names the file when one of them cannot be", async () => {
+    const home = homeWith([toy("honest")]);
+    expect(await home.done("agents", "list")).toMatch(/^honest +yes +local +- +asked/m);
+    writeFileSync(join(home.path, "agents.yaml"), "agents:\n  - id: Mine\n");
+    const { code, stderr } = await home.run("agents", "list");
+    expect(code).toBe(2);
+    expect(stderr).toContain(`${join(home.path, "agents.yaml")} cannot be used: The agent "Mine"`);
+  });
+});
+
+describe("reins agents verify", () => {
+  it("proves that a gate is live, while a Reins runs too, and keeps that for the agent as it is", async () => {
+    const program = join(new OperatedHome().workspace, "agent.mjs");
+    writeFileSync(program, readFileSync(TOY));
+    const home = homeWith([toy("honest", { start: { with: "node", file: program } })]);
+    await home.up();
+    const { code, stdout, stderr } = await home.run("agents", "verify", "honest");
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: `The toy local: the gate is live, at the level asked
+
+where               answered  write           command       read
+harmless workspace  reject    blocked: write  blocked: run  blocked: read
+harmless workspace  allow     allowed: write  allowed: run  allowed: read
+hostile workspace   reject    blocked: write  blocked: run  blocked: read
+hostile workspace   allow     allowed: write  allowed: run  allowed: read
+after session/load  reject    blocked: write  blocked: run  blocked: read
+
+nothing of the hostile workspace, home or environment was run
+`,
+    });
+    expect(stderr).toContain("verifying The toy: hostile workspace\n");
+    expect(statSync(join(home.path, "agents", "honest", "verify.json")).mode & 0o777).toBe(0o600);
+    expect(await home.done("agents", "list")).toMatch(
+      /^honest +yes +local +live \(asked\), \d{4}-\d\d-\d\d +asked/m,
+    );
+    writeFileSync(program, `${readFileSync(TOY, "utf8")}\n`);
+    expect(await home.done("agents", "list")).toMatch(/^honest .* outdated: what is installed has changed/m);
+  });
+
+  it("fails for one that acts unasked, and says how", async () => {
+    const home = homeWith([toy("careless")]);
+    const { code, stdout } = await home.run("agents", "verify", "careless");
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      "The toy local: the gate is NOT live (observed); done unasked and seen: write, command, read",
+    );
+    expect(stdout).toContain("! write, harmless".replace("harmless", "plain"));
+    const { code: failed, stdout: document } = await home.run("agents", "verify", "careless", "--json");
+    expect([failed, JSON.parse(document).level]).toEqual([1, "observed"]);
+  });
+
+  it("says what to do about an agent that is not there", async () => {
+    const home = new OperatedHome();
+    expect(await home.run("agents", "verify", "claude")).toMatchObject({
+      code: 1,
+      stderr: "reins: Claude Code is not installed.\n  To install it: reins agents install claude\n",
+    });
+    const { code, stderr } = await home.run("agents", "verify", "clod");
+    expect(code).toBe(2);
+    expect(stderr).toContain('There is no agent "clod". Known are native, claude');
+  });
+});
+
+describe("where only verified agents may run", () => {
+  it("one that is not is refused, until it is", async () => {
+    const home = homeWith([toy("honest", { endpoint: undefined, id: "plain" }), toy("honest")], {
+      require_verified: true,
+    });
+    const run = () => home.run("run", "hello", "--agent", "honest", "--cwd", home.workspace);
+    const { code, stderr } = await run();
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      "The toy may not run here: it was never verified. To verify it: reins agents verify honest",
+    );
+    await home.done("agents", "verify", "honest");
+    // It has no model now that says anything, but it runs.
+    expect((await run()).stderr).not.toContain("may not run here");
+  });
+});
+
+describe("reins agents install", () => {
+  it("installs, verifies, and finds it the next time; remove takes it away", async () => {
+    const registry = await packageRegistry("1.0.0", "1.1.0");
+    const home = homeWith([toy("honest", packaged)]);
+    const reins = (...args: string[]) => runReins(args, { ...home.environment, ...registry.environment });
+
+    const first = await reins("agents", "install", "packaged");
+    expect(first.code).toBe(0);
+    expect(first.stdout).toMatch(/^The toy 1\.0\.0 is installed in .*packaged/);
+    expect(first.stdout).toContain("The toy 1.0.0: the gate is live, at the level asked");
+    expect(first.stderr).toMatch(/^The toy: 0 of 1 packages\nThe toy: 1 of 1 packages\n/);
+
+    const asked = registry.requests.length;
+    expect((await reins("agents", "install", "packaged", "--no-verify")).code).toBe(0);
+    expect(registry.requests).toHaveLength(asked);
+    expect(await home.done("agents", "list")).toMatch(/^packaged +yes +1\.0\.0, asked for +live \(asked\)/m);
+
+    const flags = ["--agent-process-version", "1.1.0", "--no-verify", "--json"];
+    const other = await reins("agents", "install", "packaged", ...flags);
+    expect(JSON.parse(other.stdout)).toMatchObject({ agent: "packaged", version: "1.1.0" });
+    expect(await home.done("agents", "list")).toMatch(/^packaged .* outdated: its version has changed/m);
+
+    expect(await home.done("agents", "remove", "packaged")).toBe("removed  The toy\n");
+    expect(await home.json("agents", "remove", "packaged")).toEqual({ agent: "packaged", removed: false });
+    expect(await home.done("agents", "list")).toMatch(/^packaged +yes +- +-/m);
+  });
+
+  it("leaves nothing behind where there is no network, and says so", async () => {
+    const registry = await packageRegistry("1.0.0");
+    await registry.close();
+    const home = homeWith([toy("honest", packaged)]);
+    const environment = { ...home.environment, ...registry.environment, npm_config_fetch_retries: "0" };
+    for (const args of [
+      ["agents", "install", "packaged"],
+      ["run", "hello", "--agent", "packaged", "--cwd", home.workspace],
+    ]) {
+      const { code, stderr } = await runReins(args, environment);
+      expect(code).toBe(1);
+      expect(stderr).toContain(
+        "packaged is not installed, and where npm gets its packages from cannot be reached.",
+      );
+      expect(stderr).toContain("Connect to the network, then: reins agents install packaged");
+    }
+    expect(readdirSync(join(home.path, "agents", "packaged"))).toEqual([]);
+  });
+});
+
+describe("reins agents probe", () => {
+  it("tells what an agent says of itself, and remembers it", async () => {
+    const home = homeWith([toy("honest")]);
+    const text = await home.done("agents", "probe", "honest");
+    expect(text).toMatch(/^The toy local, asked \d{4}-/);
+    expect(text).toMatch(/^can +loadSession$/m);
+    const [first, again] = [
+      await home.json("agents", "probe", "honest"),
+      await home.json("agents", "probe", "honest"),
+    ];
+    expect(again.probedAt).toBe(first.probedAt);
+    const fresh = await home.json("agents", "probe", "honest", "--fresh");
+    expect(Date.parse(fresh.probedAt)).toBeGreaterThan(Date.parse(first.probedAt));
+  });
+});

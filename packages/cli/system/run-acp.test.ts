@@ -1,0 +1,137 @@
+import { Writable } from "node:stream";
+import { client, methods, ndJsonStream } from "@agentclientprotocol/sdk";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { homeWith, stub, toy } from "./support/added-agents.ts";
+import type { OperatedHome } from "./support/operated-home.ts";
+import type { Reins } from "./support/reins.ts";
+
+type Message = Readonly<Record<string, unknown>>;
+
+const acp = (home: OperatedHome, agent = "stub") => home.start("acp", "--agent", agent);
+
+/** Speaks raw ACP with a `reins acp`. */
+class Editor {
+  readonly #reins: Reins;
+  #next = 1;
+
+  constructor(reins: Reins) {
+    this.#reins = reins;
+  }
+
+  /** All that it was sent. */
+  get got(): readonly Message[] {
+    return this.#reins.log;
+  }
+
+  send(message: Message): void {
+    this.#reins.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  }
+
+  /** Asks, and gives the whole answer. */
+  async ask(method: string, params: object): Promise<Message> {
+    const id = this.#next++;
+    this.send({ id, method, params });
+    return this.until((message) => message.id === id && message.method === undefined);
+  }
+
+  async until(fits: (message: Message) => boolean): Promise<Message> {
+    await this.#reins.until(() => this.got.some(fits));
+    return this.got.find(fits) ?? {};
+  }
+
+  async begin(home: OperatedHome): Promise<string> {
+    const { result } = await this.ask("session/new", { cwd: home.workspace, mcpServers: [] });
+    return String((result as { sessionId: string }).sessionId);
+  }
+
+  prompt(sessionId: string, ...steps: string[]): Promise<Message> {
+    return this.ask("session/prompt", { sessionId, prompt: [{ type: "text", text: steps.join("\n") }] });
+  }
+}
+
+describe("reins acp", () => {
+  it.each(["alone", "through the Reins that runs"])("speaks ACP as the agent would (%s)", async (how) => {
+    const home = homeWith([stub]);
+    if (how !== "alone") await home.up();
+    const reins = acp(home);
+    const editor = new Editor(reins);
+    const hello = await editor.ask("initialize", { protocolVersion: 1, clientCapabilities: {} });
+    expect(hello).toMatchObject({ result: { protocolVersion: 1, agentCapabilities: { loadSession: true } } });
+    const sessionId = await editor.begin(home);
+
+    const turn = editor.prompt(sessionId, "say hello", "run cat ~/.ssh/id_rsa", "run make all");
+    const question = await editor.until(({ method }) => method === "session/request_permission");
+    expect(question).toMatchObject({
+      params: {
+        sessionId,
+        toolCall: { rawInput: { command: "make all" } },
+        _meta: { reins: { reason: expect.any(String), approval: expect.any(String) } },
+      },
+    });
+    editor.send({ id: question.id, result: { outcome: { outcome: "selected", optionId: "yes" } } });
+    expect(await turn).toMatchObject({ result: { stopReason: "end_turn" } });
+    const updates = JSON.stringify(editor.got.filter(({ method }) => method === "session/update"));
+    expect(updates).toContain("hello");
+    expect(updates).toContain("keys, tokens and passwords are not for agents");
+
+    const waiting = editor.prompt(sessionId, "say still here", "wait");
+    await editor.until((message) => JSON.stringify(message).includes("still here"));
+    editor.send({ method: "session/cancel", params: { sessionId } });
+    expect(await waiting).toMatchObject({ result: { stopReason: "cancelled" } });
+
+    expect(await editor.ask("session/set_mode", { sessionId, modeId: "yolo" })).toMatchObject({
+      error: { code: -32010, message: expect.stringContaining("it would keep the agent from asking") },
+    });
+    reins.stdin.end();
+    expect(await reins.ended).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("passes an agent's wish for a login on to the editor", async () => {
+    const home = homeWith([toy("stranger")]);
+    const editor = new Editor(acp(home, "stranger"));
+    await editor.ask("initialize", { protocolVersion: 1 });
+    const answer = await editor.ask("session/new", { cwd: home.workspace, mcpServers: [] });
+    expect(answer).toMatchObject({ error: { code: -32000 } });
+  });
+
+  it("works with the official client", async () => {
+    const home = homeWith([stub]);
+    const reins = acp(home);
+    const output = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        let sent = 0;
+        const pump = async () => {
+          for (;;) {
+            await reins.until(() => reins.stdout.length > sent);
+            controller.enqueue(Buffer.from(reins.stdout.slice(sent)));
+            sent = reins.stdout.length;
+          }
+        };
+        pump().catch(() => controller.close());
+      },
+    });
+    const said: string[] = [];
+    const connection = client({ name: "test" })
+      .onNotification(methods.client.session.update, ({ params: { update } }) => {
+        if (update.sessionUpdate === "agent_message_chunk" && update.content.type === "text")
+          said.push(update.content.text);
+      })
+      .onRequest(methods.client.session.requestPermission, async ({ params: { options } }) => {
+        const { optionId = "" } = options.find(({ kind }) => kind === "allow_once") ?? {};
+        return { outcome: { outcome: "selected", optionId } };
+      })
+      .connect(ndJsonStream(Writable.toWeb(reins.stdin), output));
+    onTestFinished(() => connection.close());
+    const { agent } = connection;
+    await agent.request(methods.agent.initialize, { protocolVersion: 1 });
+    const { sessionId } = await agent.request(methods.agent.session.new, {
+      cwd: home.workspace,
+      mcpServers: [],
+    });
+    const prompt = [{ type: "text" as const, text: "say hello\nrun make all" }];
+    expect(await agent.request(methods.agent.session.prompt, { sessionId, prompt })).toEqual({
+      stopReason: "end_turn",
+    });
+    await expect.poll(() => said).toEqual(["hello", "yes"]);
+  });
+});

@@ -1,0 +1,146 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { homeWith, stub, toy } from "./support/added-agents.ts";
+import type { OperatedHome } from "./support/operated-home.ts";
+import { packaged, packageRegistry } from "./support/package-registry.ts";
+import { type Reins, runReins } from "./support/reins.ts";
+
+/** Starts `reins run` with steps for the stub. */
+function start(home: OperatedHome, steps: readonly string[], ...flags: string[]): Reins {
+  const reins = home.start("run", steps.join("\n"), "--agent", "stub", "--cwd", home.workspace, ...flags);
+  reins.stdin.end();
+  return reins;
+}
+
+const STEPS = ["say Good morning.", "run ls", "run cat ~/.ssh/id_rsa", "say Goodbye."];
+
+describe("reins run", () => {
+  it("shows what an agent says, and what it was not let do with the reason", async () => {
+    const home = homeWith([stub]);
+    const { code, stdout, stderr } = await start(home, STEPS).ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("Good morning.yes");
+    expect(stdout).toContain(
+      "  not allowed: keys, tokens and passwords are not for agents [credentials_are_out_of_reach]\n",
+    );
+    expect(stdout).toMatch(/Goodbye\.\n$/);
+    const log = await home.done("ledger", "log", "--quality", "policy_verdict", "--json");
+    expect(log).toContain("credentials_are_out_of_reach");
+  });
+
+  it("takes what is piped in after the prompt", async () => {
+    const home = homeWith([stub]);
+    const args = ["run", "say one", "--agent", "stub", "--cwd", home.workspace];
+    const { stdout } = await runReins(args, home.environment, "say two");
+    expect(stdout).toBe("onetwo\n");
+  });
+
+  it("prints each message as a document, and the end", async () => {
+    const home = homeWith([stub]);
+    const reins = start(home, STEPS, "--json");
+    expect((await reins.ended).code).toBe(0);
+    const documents = reins.log;
+    expect(documents.at(-1)).toEqual({ result: { stopReason: "end_turn" } });
+    const blocked = documents.filter((one) => JSON.stringify(one).includes('"verdict":"blocked"'));
+    expect(blocked).toMatchObject([{ method: "session/update" }]);
+  });
+
+  it("goes through the Reins that runs, if one does", async () => {
+    const home = homeWith([stub]);
+    const up = await home.up();
+    const { code, stdout } = await start(home, ["say from there"]).ended;
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "from there\n" });
+    expect(await home.done("roster", "list")).toContain("stub");
+    await home.stop(up);
+  });
+
+  it("waits for an answer from elsewhere where there is no terminal", async () => {
+    const home = homeWith([stub]);
+    const reins = start(home, ["run make all", "say after"]);
+    await reins.printed("from elsewhere: reins approvals approve");
+    expect(reins.stdout).toContain("? make all\n");
+    const [, id = ""] = /reins approvals approve (\S+)/.exec(reins.stdout) ?? [];
+    await home.done("approvals", "approve", id);
+    const { code, stdout } = await reins.ended;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/yesafter\n$/);
+  });
+
+  it("is alone in a home that no Reins serves, and says so", async () => {
+    const home = homeWith([stub]);
+    const first = start(home, ["say I am here", "wait"]);
+    await first.until(() => first.stdout.includes("I am here"));
+    await expect
+      .poll(async () => (await start(home, ["say me too"]).ended).stderr)
+      .toContain("To run several at a time, start one Reins for all of them first: reins up");
+    expect((await start(home, ["say me too"]).ended).code).toBe(4);
+    first.signal("SIGINT");
+    await first.ended;
+  });
+
+  it("ends the turn on Ctrl-C, and the agent with it", async () => {
+    const home = homeWith([stub]);
+    const reins = start(home, ["say waiting", "wait", "say never"]);
+    await reins.until(() => reins.stdout.includes("waiting"));
+    reins.signal("SIGINT");
+    const { code, stdout, stderr } = await reins.ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain("The turn ended with: cancelled");
+    const log = await home.done("ledger", "log", "--quality", "turn", "--json");
+    expect(log).toContain("cancelled");
+    expect(stdout).not.toContain("always");
+  });
+});
+
+describe("an agent that cannot run", () => {
+  const failing = async (home: OperatedHome, agent: string, environment: NodeJS.ProcessEnv = {}) => {
+    const args = ["run", "hello", "--agent", agent, "--cwd", home.workspace];
+    const { code, stderr } = await runReins(args, { ...home.environment, ...environment });
+    return { code, stderr };
+  };
+
+  it("is told apart: unknown, without a login, gone, unsupported", async () => {
+    const variables = ["TOY_KEY", "TOY_TOKEN"];
+    const files = [{ from: ".toy/auth.json", to: ".toy/auth.json" }];
+    const crashing = { ...stub, id: "crashing", start: { with: "file", file: "/bin/false" } };
+    const home = homeWith([toy("stranger", { credentials: { variables, files } }), crashing]);
+    const unknown = await failing(home, "nobody");
+    expect(unknown.code).toBe(2);
+    expect(unknown.stderr).toContain('There is no agent "nobody".');
+    const stranger = await failing(home, "stranger", { OPENAI_API_KEY: "x" });
+    expect(stranger).toEqual({
+      code: 1,
+      stderr: `reins: The toy needs a login: Authentication required
+  Set TOY_KEY or TOY_TOKEN.
+  Or: Log in with The toy itself, which leaves ~/.toy/auth.json; it is taken from there.
+`,
+    });
+    const gone = await failing(home, "crashing");
+    expect(gone.code).toBe(1);
+    expect(gone.stderr).toContain("The stub ended with code 1");
+    const amp = await failing(home, "amp");
+    expect(amp.code).toBe(1);
+    expect(amp.stderr).toMatch(/^reins: .* cannot be installed\. /);
+  });
+
+  it("is installed on first use, with a notice", async () => {
+    const registry = await packageRegistry("1.0.0");
+    const home = homeWith([toy("stranger", packaged)]);
+    const { stderr } = await failing(home, "packaged", registry.environment);
+    expect(stderr).toContain(
+      "reins: The toy is not installed yet; installing it, which happens once (about 1 MB)\n",
+    );
+    expect(stderr).toContain("The toy 1.0.0 is installed\n");
+    expect(stderr).toContain("needs a login");
+    expect((await failing(home, "packaged")).stderr).not.toContain("installing");
+  });
+
+  it("does not keep others from running when its entry is bad, but says where", async () => {
+    const home = homeWith([stub]);
+    writeFileSync(join(home.path, "agents.yaml"), "agents: {}\n");
+    const { code, stderr } = await failing(home, "stub");
+    expect(code).toBe(2);
+    expect(stderr).toContain("agents.yaml cannot be used");
+  });
+});

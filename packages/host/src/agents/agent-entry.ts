@@ -108,6 +108,8 @@ const ToolNames = z.strictObject({
   members: z.array(z.string()).default([]),
   /** Where a name may stand that only says which MCP tool it is; `first` is what was told of the call at first. */
   aliases: z.array(z.string()).default([]),
+  /** What has to be true for such a name to count, because a model may choose it otherwise. */
+  mark: z.string().optional(),
   /** Which tool of its table each ACP kind is, where no name is told. */
   kinds: z.record(z.string(), z.string()).default({}),
 });

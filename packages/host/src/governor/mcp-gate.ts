@@ -35,12 +35,13 @@ export function mcpGate(context: GovernorContext, session: GovernedSession): Mcp
 
 /** What the agent calls an MCP tool when it speaks of it. */
 function namesInAgent({ wordings }: AgentEntry, server: string, tool: string): string[] {
-  return (wordings.mcp_tool ?? []).flatMap((wording) => {
+  const worded = (wordings.mcp_tool ?? []).flatMap((wording) => {
     const name = fill(wording.tool, { server, tool });
     if (wording.namespace === undefined) return [name];
     const namespace = fill(wording.namespace, { server, tool });
     return [`${namespace}__${name}`, `${namespace}.${name}`];
   });
+  return [...worded, `mcp.${server}.${tool}`];
 }
 
 async function decideCall(

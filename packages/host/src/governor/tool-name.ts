@@ -31,7 +31,9 @@ export function namesOf(
   entry: Pick<AgentEntry, "toolNames">,
 ): readonly string[] {
   const told = { ...call.told, first: call.first };
-  const aliases = entry.toolNames.aliases.map((alias) => memberAt(told, alias.split(".")));
+  const { mark, aliases: members } = entry.toolNames;
+  const marked = mark === undefined || memberAt(told, mark.split(".")) === true;
+  const aliases = marked ? members.map((alias) => memberAt(told, alias.split("."))) : [];
   return [toolNameOf(call, entry).name, ...aliases.filter((name) => typeof name === "string")];
 }
 

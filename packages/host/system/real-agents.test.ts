@@ -103,7 +103,9 @@ describe.each(REAL_AGENTS)("%s", (agent) => {
     expect(await verdictsIn(real)).toEqual(["mcp/start allowed", "mcp:lab/echo allowed"]);
     const results = await real.entries("tool_result");
     expect(results.map(({ target, tags }) => [target, tags])).toEqual([["mcp:lab/echo", ["completed"]]]);
-    expect(JSON.stringify(real.model.requests.at(-1)?.conversation)).toContain("heather");
+    // Agents ask on the side too, for titles and the like.
+    const told = real.model.requests.map(({ conversation }) => JSON.stringify(conversation.items));
+    expect(told.some((items) => items.includes("heather"))).toBe(true);
   });
 
   test("goes on after it was killed, and knows what was said", async () => {

@@ -108,7 +108,7 @@ function withoutProfile(entry: AgentEntry): AgentEntry {
   return {
     ...entry,
     ...(entry.start && { start: { ...entry.start, imports: [] } }),
-    profile: { env, args: [], files: [], mode: undefined, configOptions: {}, meta: {} },
+    profile: { env, args: [], files: [], clears: [], mode: undefined, configOptions: {}, meta: {} },
     strip: [],
   };
 }

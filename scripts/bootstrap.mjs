@@ -7,6 +7,7 @@ import { isatty } from "node:tty";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { compileCacheFolder } from "./bootstrap/cache-folder.mjs";
 import { commandLine, commandNames } from "./bootstrap/commands.mjs";
+import { isPageBuilt } from "./bootstrap/page-state.mjs";
 import { watchParent } from "./bootstrap/parent.mjs";
 import { isInstalled } from "./bootstrap/stamp.mjs";
 
@@ -27,6 +28,13 @@ if (!isInstalled(root, command.needsDevelopmentPackages) || !existsSync(pinnedNo
     console.error(problem);
     process.exit(1);
   }
+}
+
+if (command.needsPage && !isPageBuilt(root)) {
+  const { buildPage } = await import("./bootstrap/page.mjs");
+  const problem = await buildPage(root, pinnedNode);
+  // Everything but the page works without it.
+  if (problem) console.error(problem);
 }
 
 process.env.PATH = dirname(pinnedNode) + delimiter + (process.env.PATH ?? "");

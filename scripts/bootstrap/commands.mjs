@@ -1,13 +1,14 @@
 /**
- * What a command runs (a file of the repository, then its arguments) and which install it needs.
- * @typedef {{ line: string[], needsDevelopmentPackages: boolean }} Command
+ * What a command runs (a file of the repository, then its arguments), which install it needs, and whether the page has
+ * to be built for it.
+ * @typedef {{ line: string[], needsDevelopmentPackages: boolean, needsPage?: boolean }} Command
  */
 
 /** @type {Map<string, Command>} */
 const commands = new Map([
-  ["start", { line: ["packages/cli/src/main.ts", "up"], needsDevelopmentPackages: false }],
+  ["start", { line: ["packages/cli/src/main.ts", "up"], needsDevelopmentPackages: false, needsPage: true }],
   ["reins", { line: ["packages/cli/src/main.ts"], needsDevelopmentPackages: false }],
-  ["test", { line: ["scripts/test.ts"], needsDevelopmentPackages: true }],
+  ["test", { line: ["scripts/test.ts"], needsDevelopmentPackages: true, needsPage: true }],
   ["check", { line: ["scripts/test.ts", "--checks"], needsDevelopmentPackages: true }],
   [
     "fix",

@@ -11,6 +11,7 @@ interface Check {
 const CHECKS: readonly Check[] = [
   { name: "format and lint", line: ["node_modules/@biomejs/biome/bin/biome", "ci", "--colors=off"] },
   { name: "types", line: ["node_modules/typescript/bin/tsc", "--noEmit"] },
+  { name: "types of the page", line: ["node_modules/typescript/bin/tsc", "-p", "packages/inspector"] },
   { name: "unused code", line: ["node_modules/knip/bin/knip.js", "--no-progress"] },
 ];
 

@@ -1,0 +1,43 @@
+import type { Operation } from "@reins/api";
+import type { z } from "zod";
+import { problemOf } from "./problem.ts";
+
+/** What a request brings along: what stands in its path, after it, and in its body. */
+export interface Input<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
+  readonly params?: z.input<P>;
+  readonly query?: z.input<Q>;
+  readonly body?: z.input<B>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Asks the server for something; what it answers is held to the operation's schema. */
+export async function call<
+  P extends z.ZodType,
+  Q extends z.ZodType,
+  B extends z.ZodType,
+  A extends z.ZodType,
+>(operation: Operation<P, Q, B, A>, input: Input<P, Q, B> = {}): Promise<z.output<A>> {
+  const { body, signal } = input;
+  const response = await fetch(addressOf(operation.path, input.params, input.query), {
+    method: operation.method,
+    credentials: "same-origin",
+    ...(signal && { signal }),
+    ...(body !== undefined && {
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json" },
+    }),
+  });
+  if (!response.ok) throw await problemOf(response);
+  return operation.answer.parse(response.status === 204 ? undefined : await response.json());
+}
+
+/** The address of an operation, with what stands in its path and after it. */
+export function addressOf(path: string, params: unknown, query: unknown): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(Object(params)[name])),
+  );
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(Object(query)))
+    if (value !== undefined) search.set(name, String(value));
+  return search.size > 0 ? `${filled}?${search}` : filled;
+}

@@ -1,0 +1,73 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { Failure, Waiting } from "../design/states.tsx";
+import { NoPage } from "./no-page.tsx";
+import { Shell } from "./shell.tsx";
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NoPage });
+const getParentRoute = () => root;
+
+const routes = [
+  createRoute({
+    getParentRoute,
+    path: "/",
+    component: lazyRouteComponent(() => import("../pages/overview/overview-page.tsx"), "OverviewPage"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/sessions",
+    component: lazyRouteComponent(() => import("../pages/sessions/sessions-page.tsx"), "SessionsPage"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/sessions/$id",
+    component: lazyRouteComponent(
+      () => import("../pages/conversation/conversation-page.tsx"),
+      "ConversationPage",
+    ),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/approvals",
+    component: lazyRouteComponent(() => import("../pages/approvals/approvals-page.tsx"), "ApprovalsPage"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/policy",
+    component: lazyRouteComponent(() => import("../pages/policy/policy-page.tsx"), "PolicyPage"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/ledger",
+    component: lazyRouteComponent(() => import("../pages/ledger/ledger-page.tsx"), "LedgerPage"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/ledger/$cid",
+    component: lazyRouteComponent(() => import("../pages/ledger/entry-page.tsx"), "EntryPage"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/agents",
+    component: lazyRouteComponent(() => import("../pages/agents/agents-page.tsx"), "AgentsPage"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/wire",
+    component: lazyRouteComponent(() => import("../pages/wire/wire-page.tsx"), "WirePage"),
+  }),
+];
+
+/** Which page is at which address. */
+export const router = createRouter({
+  routeTree: root.addChildren(routes),
+  basepath: "/ui",
+  defaultPreload: "intent",
+  defaultPendingComponent: () => <Waiting what="Loading the page" />,
+  defaultErrorComponent: ({ error, reset }) => <Failure error={error} onRetry={reset} />,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,89 @@
+import { Link, Outlet } from "@tanstack/react-router";
+import { useState } from "react";
+import { classNames } from "../design/class-names.ts";
+import { Icon } from "../design/icons.tsx";
+import { useSelf } from "./entrance.tsx";
+import { DESTINATIONS } from "./navigation.ts";
+import { chooseTheme, chosenTheme, type Theme } from "./theme.ts";
+import { useGoKeys } from "./use-go-keys.ts";
+
+const NEXT: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
+
+/** What is around every page: where one can go, and who one is. */
+export function Shell() {
+  useGoKeys();
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div className="flex h-dvh flex-col md:flex-row">
+      <a
+        href="#main"
+        className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-surface focus:p-2"
+      >
+        Skip to the page
+      </a>
+      <header className="flex items-center gap-2 border-b border-line bg-surface px-3 py-1.5 md:hidden">
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          aria-controls="navigation"
+          onClick={() => setOpen(!isOpen)}
+          className="flex h-8 items-center gap-2 rounded px-2 hover:bg-sunken"
+        >
+          <Icon name="menu" /> Menu
+        </button>
+        <span className="font-semibold">Reins</span>
+      </header>
+      <nav
+        id="navigation"
+        aria-label="Places"
+        className={classNames(
+          "shrink-0 flex-col gap-0.5 border-line bg-surface p-2 max-md:border-b md:flex md:w-44 md:border-r",
+          isOpen ? "flex" : "hidden",
+        )}
+      >
+        <p className="hidden px-2 pt-1 pb-3 font-semibold tracking-tight md:block">Reins</p>
+        {DESTINATIONS.map(({ to, label, icon, key }) => (
+          <Link
+            key={to}
+            to={to}
+            title={`${label} (g ${key})`}
+            activeOptions={{ exact: to === "/" }}
+            onClick={() => setOpen(false)}
+            className="flex h-8 items-center gap-2.5 rounded px-2 text-sm text-ink-soft hover:bg-sunken hover:text-ink data-[status=active]:bg-sunken data-[status=active]:font-medium data-[status=active]:text-ink"
+          >
+            <Icon name={icon} /> {label}
+          </Link>
+        ))}
+        <div className="mt-auto pt-2">
+          <Bottom />
+        </div>
+      </nav>
+      <main id="main" className="flex min-h-0 min-w-0 flex-1 flex-col">
+        <Outlet />
+      </main>
+    </div>
+  );
+}
+
+function Bottom() {
+  const { user, tenant } = useSelf();
+  const [theme, setTheme] = useState(chosenTheme);
+  const choose = () => {
+    setTheme(NEXT[theme]);
+    chooseTheme(NEXT[theme]);
+  };
+  return (
+    <div className="flex flex-col gap-0.5 text-2xs text-ink-faint">
+      <button
+        type="button"
+        onClick={choose}
+        className="flex h-7 items-center gap-2 rounded px-2 text-left hover:bg-sunken hover:text-ink"
+      >
+        <Icon name="theme" size={14} /> Theme: {theme}
+      </button>
+      <p className="truncate px-2" title={`tenant ${tenant}`}>
+        {user} · {tenant}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+import type { ReactNode } from "react";
+import { ProblemError } from "../api/problem.ts";
+import { Button } from "./button.tsx";
+
+/** Nothing is here yet, and how something comes here. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="flex flex-col items-center gap-2 px-6 py-10 text-center">
+      <p className="font-medium">{title}</p>
+      <div className="max-w-prose text-sm text-ink-soft">{children}</div>
+    </div>
+  );
+}
+
+/** Something is on its way, and what. */
+export function Waiting({ what }: { what: string }) {
+  return (
+    <p role="status" className="motion-safe:animate-pulse px-3 py-4 text-sm text-ink-soft">
+      {what} …
+    </p>
+  );
+}
+
+/** What went wrong, and what to do. */
+export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const title = error instanceof ProblemError ? error.title : "That did not work";
+  const detail =
+    error instanceof ProblemError ? error.detail : error instanceof Error ? error.message : String(error);
+  return (
+    <div
+      role="alert"
+      className="flex items-start gap-3 rounded border border-bad bg-bad-wash px-3 py-2 text-sm"
+    >
+      <div className="min-w-0 flex-1">
+        <p className="font-medium text-bad">{title}</p>
+        {detail !== undefined && <p className="break-words text-ink">{detail}</p>}
+      </div>
+      {onRetry && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+import { spawn } from "node:child_process";
+import { renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { acquireLock } from "./lock.mjs";
+import { isPageBuilt, PAGE } from "./page-state.mjs";
+import { showProgress } from "./progress.mjs";
+
+/**
+ * Builds the page beside the one that is served, and then puts it in its place.
+ * @param {string} root
+ * @param {string} pinnedNode
+ * @returns {Promise<string | undefined>} what went wrong, or undefined when all is well
+ */
+export async function buildPage(root, pinnedNode) {
+  const release = await acquireLock(join(root, ".cache", "page.lock"), (holder) =>
+    console.error(`Another command is building the page (process ${holder}); waiting for it.`),
+  );
+  try {
+    return isPageBuilt(root) ? undefined : await buildLocked(root, pinnedNode);
+  } finally {
+    release();
+  }
+}
+
+/**
+ * @param {string} root
+ * @param {string} pinnedNode
+ */
+async function buildLocked(root, pinnedNode) {
+  const fresh = join(root, PAGE, "dist.new");
+  const served = join(root, PAGE, "dist");
+  const progress = showProgress("Building the page");
+  const { code, output } = await run(pinnedNode, [
+    join(root, "node_modules", "vite", "bin", "vite.js"),
+    ...["build", join(root, PAGE), "--outDir", fresh, "--emptyOutDir", "--logLevel", "warn"],
+  ]);
+  if (code !== 0) {
+    progress.end("Failed");
+    return `${output}\nThe page could not be built.`;
+  }
+  rmSync(served, { recursive: true, force: true });
+  renameSync(fresh, served);
+  progress.end("Built");
+  return undefined;
+}
+
+/**
+ * @param {string} program
+ * @param {string[]} args
+ * @returns {Promise<{ code: number | null, output: string }>}
+ */
+function run(program, args) {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    const take = (/** @type {Buffer} */ bytes) => {
+      output += bytes;
+    };
+    child.stdout.on("data", take);
+    child.stderr.on("data", take);
+    child.on("error", (error) => resolve({ code: null, output: error.message }));
+    child.on("close", (code) => resolve({ code, output }));
+  });
+}

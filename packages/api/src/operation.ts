@@ -27,6 +27,8 @@ export interface Operation<
   readonly answer: Answer;
   /** The name of the events, where the answer is a stream of server-sent events. */
   readonly events?: string;
+  /** The media type of the answer, where it is text of another kind than JSON. */
+  readonly media?: string;
   /** What may go wrong beside what can go wrong with any request. */
   readonly problems: readonly ProblemCode[];
 }
@@ -39,7 +41,7 @@ type Described<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A 
   Operation,
   "id" | "method" | "path" | "summary" | "audience"
 > &
-  Partial<Pick<Operation, "status" | "events" | "problems" | "headers">> & {
+  Partial<Pick<Operation, "status" | "events" | "media" | "problems" | "headers">> & {
     readonly params?: P;
     readonly query?: Q;
     readonly body?: B;

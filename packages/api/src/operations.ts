@@ -1,8 +1,11 @@
 import { accessOperations } from "./access/access.ts";
 import { approvalOperations } from "./approvals/operations.ts";
 import { identityOperations } from "./identity/operations.ts";
+import { selfOperations } from "./identity/self.ts";
+import { ledgerOperations } from "./ledger/operations.ts";
 import type { Operation } from "./operation.ts";
 import { policyOperations } from "./policy/policy.ts";
+import { studyOperations } from "./policy/study.ts";
 import { rosterOperations } from "./roster/roster.ts";
 import { runOperations } from "./runs/runs.ts";
 
@@ -11,7 +14,10 @@ export const operations: readonly Operation[] = [
   accessOperations,
   approvalOperations,
   identityOperations,
+  ledgerOperations,
   policyOperations,
+  studyOperations,
   rosterOperations,
   runOperations,
+  selfOperations,
 ].flatMap((group): readonly Operation[] => Object.values(group));

@@ -1,11 +1,14 @@
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir, readlink, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { CliError } from "./errors/cli-error.ts";
 import { textOf } from "./errors/render.ts";
+import { systemCode } from "./errors/system-code.ts";
 import { EXIT } from "./exit-codes.ts";
 
 const OTHERS_MAY_WRITE = 0o022;
+/** Of something that is no link, or is not there. */
+const NO_LINK: ReadonlySet<string> = new Set(["EINVAL", "ENOENT"]);
 
 /** The folder in which Reins keeps everything: flag, then `REINS_HOME`, then `reins` in the user's data folder. */
 export function homeFolder(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
@@ -31,6 +34,17 @@ export function startTokenIn(home: string): string {
 /** The database of a home, in which its ledger is. */
 export function databaseIn(home: string): string {
   return join(home, "reins.db");
+}
+
+/** Where the database of a home lies in truth: the home may link to it. */
+export async function realDatabase(home: string): Promise<string> {
+  const path = databaseIn(home);
+  try {
+    return resolve(home, await readlink(path));
+  } catch (error) {
+    if (NO_LINK.has(systemCode(error) ?? "")) return path;
+    throw error;
+  }
 }
 
 /** The keys that a home signs with. */

@@ -3,10 +3,15 @@ import { declareAcp } from "./commands/acp/command.ts";
 import { declareAgents } from "./commands/agents/command.ts";
 import { declareAhp } from "./commands/ahp/command.ts";
 import { declareApprovals } from "./commands/approvals/command.ts";
+import { declareBoard } from "./commands/board/command.ts";
 import { declareLedger } from "./commands/ledger/command.ts";
+import { declareMailbox } from "./commands/mailbox/command.ts";
+import { declareMemory } from "./commands/memory/command.ts";
+import { declareOpen } from "./commands/open/command.ts";
 import { declarePolicy } from "./commands/policy/command.ts";
 import { declareRoster } from "./commands/roster/command.ts";
 import { declareRun } from "./commands/run/command.ts";
+import { declareService } from "./commands/service/command.ts";
 import { declareToken } from "./commands/token/command.ts";
 import { declareUp } from "./commands/up/command.ts";
 import { declareUser } from "./commands/user/command.ts";
@@ -25,6 +30,7 @@ Examples:
   reins approvals watch                            see what agents ask leave for, and answer
   reins roster add reed                            make an agent known
   reins token create --user ann --agents reed      give it a token
+  reins mailbox send reed "rain tonight"           leave word for it; reins board is for everybody
   reins policy check                               is the constitution fine?
   reins policy explain event.json                  what would be decided, and why?
   reins ledger log -f                              see what is recorded, as it comes
@@ -52,14 +58,19 @@ export function makeProgram(invocation: Invocation): Command {
       invocation.json = json ?? false;
     });
   declareUp(program);
+  declareOpen(program);
   declareRun(program, invocation);
   declareAcp(program);
   declareAgents(program, invocation);
   declareAhp(program, invocation);
   declareApprovals(program);
   declareRoster(program);
+  declareMailbox(program);
+  declareBoard(program);
+  declareMemory(program);
   declareToken(program);
   declareUser(program);
+  declareService(program, invocation);
   declareLedger(program, invocation);
   declarePolicy(program, invocation);
   return program;

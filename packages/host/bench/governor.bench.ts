@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
-import { Harness, harnessTables, redact, writeFirstFiles } from "@reins/supervisor";
+import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
 import { type JsonObject, membersOf } from "../src/acp/message.ts";
 import { Peer } from "../src/acp/peer.ts";
@@ -84,7 +84,7 @@ async function governed(): Promise<Prompter & { commits(): Promise<number> }> {
     harness,
     entry,
     launch: { mode: undefined, configOptions: {}, meta: {}, strip: [] },
-    channel: processChannel(process),
+    channel: processChannel(process, harness.redactor),
     principal: harness.identity.local(),
     enforcement: "asked",
     from: "bench",
@@ -94,7 +94,6 @@ async function governed(): Promise<Prompter & { commits(): Promise<number> }> {
       },
       request: () => Promise.reject(new Error("nobody is asked")),
     }),
-    redact,
   });
   const { signal } = new AbortController();
   await governor.initialize({ protocolVersion: 1 });

@@ -35,6 +35,7 @@ export type { Cursor, Gap, LoggedEvent } from "./log/logged-event.ts";
 export { Mailbox } from "./mail/mailbox.ts";
 export type { Message } from "./mail/message.ts";
 export { SharedFileError } from "./mail/shared-file-error.ts";
+export { userMemory } from "./memory/user-memory.ts";
 export type { Network } from "./sandbox/confinement.ts";
 export type { SessionMode, SessionRecord, SessionState } from "./sessions/session-record.ts";
 export { probeAgent } from "./verify/probe-agent.ts";

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { redact } from "@reins/supervisor";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { JsonObject } from "../src/acp/message.ts";
@@ -70,7 +69,6 @@ async function governed() {
         };
       },
     }),
-    redact,
   });
   onTestFinished(() => governor.close("the test is over"));
   const { signal } = new AbortController();

@@ -1,6 +1,5 @@
 import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { redact } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { JsonObject } from "../src/acp/message.ts";
 import { AgentEntry } from "../src/agents/agent-entry.ts";
@@ -54,7 +53,6 @@ async function govern({ home, person }: { home?: TestHome; person?: Person } = {
         return { value: { outcome }, by: harness.identity.local() };
       },
     }),
-    redact,
   });
   onTestFinished(() => governor.close("the test is over"));
   const call = (method: string, params: JsonObject, signal = new AbortController().signal) =>

@@ -54,6 +54,7 @@ export class Ledger extends LedgerReader {
   readonly #checkpointer: Checkpointer;
   readonly #mirror: boolean;
   readonly #gate = new Gate();
+  readonly #listeners = new Set<(entries: number) => void>();
 
   private constructor(options: LedgerOptions, origin: string, logKey: string, mirror: boolean) {
     super(options.store, origin, logKey);
@@ -93,6 +94,12 @@ export class Ledger extends LedgerReader {
     options: RecordOptions<Changes> = {},
   ): Promise<{ entries: Appended[]; results: Results<Changes> }> {
     return this.#gate.pass(() => this.#record(drafts, options));
+  }
+
+  /** Tells of every commit that added entries, and how many; the returned function ends that. */
+  subscribe(listener: (entries: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** Gives an actor a new key; what the old one signed stays valid, and the ledger says when it stopped. */
@@ -150,7 +157,7 @@ export class Ledger extends LedgerReader {
         ...(options.with ?? []),
       ];
       const results = await this.#options.store.commit(changes, { durable: options.durable ?? true });
-      if (appends.length > 0) this.#checkpointer.due();
+      if (appends.length > 0) this.#added(appends.length);
       // The store gives one result for each change, in order.
       const entries = results.slice(0, appends.length) as Appended[];
       return { entries, results: results.slice(appends.length) as Results<Changes> };
@@ -219,7 +226,12 @@ export class Ledger extends LedgerReader {
     const draft: Draft = { quality: "policy_change", actor: SYSTEM, target, tags: ["key"], payload };
     const entry = prepare(contentOf(draft, this.#clock), attestationBy(system, draft));
     await this.#options.store.commit([change(ledgerTables, "append", entry)]);
+    this.#added(1);
+  }
+
+  #added(entries: number): void {
     this.#checkpointer.due();
+    for (const listener of this.#listeners) listener(entries);
   }
 
   async #makeCheckpoint(): Promise<void> {

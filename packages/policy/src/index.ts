@@ -35,6 +35,7 @@ export { type TestOutcome, testOutcomes } from "./constitution/run-tests.ts";
 export type { ConstitutionText } from "./constitution/text.ts";
 export type { ControlEvent } from "./control-event.ts";
 export type { Explanation, RuleOutcome } from "./decision/explain.ts";
+export { type AskedClause, type Explained, type ExplainedRule, explainedBy } from "./decision/explained.ts";
 export { NO_RULE, Policy, type PolicyHashes } from "./decision/policy.ts";
 export { isNoLooser } from "./decision/stricter.ts";
 export { afterModify, isAtLeastAsStrict, letsThrough, type PolicyVerdict } from "./decision/verdict.ts";

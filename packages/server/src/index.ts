@@ -12,7 +12,7 @@ export {
   type InjectedRequest,
   type ListenOptions,
 } from "./gateway/gateway.ts";
-export type { Tls } from "./gateway/listener.ts";
+export type { Tls } from "./gateway/http-server.ts";
 export { HaakDialect, type HaakDialectOptions } from "./haak/haak-dialect.ts";
 export { hostDialects } from "./haak/host-dialects.ts";
 export type { GatewayLimits } from "./limits.ts";

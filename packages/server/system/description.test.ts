@@ -107,6 +107,26 @@ describe("real answers", () => {
     );
     await ask("POST", "/v1/policy/reload");
     await ask("POST", "/v1/policy/accept");
+    for (const path of ["validate", "test", "backtest", "coverage"])
+      await ask("POST", `/v1/policy/${path}`, { rules: RULES });
+    await ask("POST", "/v1/policy/explain", { event: { tool: "deploy" } });
+
+    const entries = await Events.open(served, { "last-event-id": "0" }, undefined, "/v1/ledger/stream");
+    await entries.next();
+    const streamed = operationOf("GET", "/v1/ledger/stream");
+    const { data: entry } = (await entries.next()) ?? {};
+    expect(streamed.answer.parse(entry)).toEqual(entry);
+    seen.add(streamed.id);
+    const page = await ask("GET", "/v1/ledger?limit=2");
+    await ask("GET", `/v1/ledger/entries/${page.entries[0].entry.cid}`);
+    await ask("GET", `/v1/ledger/entries/${page.entries[0].entry.cid}/proof`);
+    await ask("GET", "/v1/ledger/checkpoint");
+    await ask("GET", "/v1/ledger/consistency?from=1");
+    await ask("GET", "/v1/ledger/keys");
+    const exported = await served.ask("GET", "/v1/ledger/export");
+    expect([exported.status, exported.headers["content-type"]]).toEqual([200, "application/x-ndjson"]);
+    seen.add("export_ledger");
+
     await ask("GET", "/v1/roster");
     await ask("POST", "/v1/roster", { session_id: "newt", kind: "role", state: "live", more: [1] });
     await ask("PATCH", "/v1/roster/newt", { state: null });

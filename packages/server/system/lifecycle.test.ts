@@ -1,9 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { Agent } from "node:http";
-import { request } from "node:https";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AhpClient } from "@reins/ahp";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -86,35 +82,6 @@ describe("listening", () => {
     const socketPath = join(harness().home, "taken.sock");
     await served.gateway.listenSocket(socketPath);
     await expect(served.gateway.listenSocket(socketPath)).rejects.toThrow("another server listens there");
-  });
-
-  test("speaks TLS where it is given a certificate, and marks its cookies", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "gateway-tls-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-    const made = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-    const named = ["-keyout", key, "-out", cert, "-days", "1", "-subj", "/CN=localhost"];
-    execFileSync("openssl", [...made, ...named, "-addext", "subjectAltName=IP:127.0.0.1"], {
-      stdio: "ignore",
-    });
-    const tls = { key: readFileSync(key), cert: readFileSync(cert) };
-    const served = await Served.open(harness(), { listen: { tls } });
-    expect(served.address).toMatch(/^https:/);
-    const body = JSON.stringify({ code: served.access.newCode() });
-    const headers = { "content-type": "application/json" };
-    const answer = await new Promise<NodeJS.Dict<string | string[]>>((resolve, reject) => {
-      const sent = request(
-        `${served.address}/v1/login`,
-        { method: "POST", headers, ca: tls.cert },
-        (response) => {
-          response.resume();
-          resolve(response.headers);
-        },
-      );
-      sent.once("error", reject);
-      sent.end(body);
-    });
-    expect(answer["set-cookie"]?.[0]).toMatch(/; Secure$/);
   });
 
   test("keeps a connection for the next request", async () => {

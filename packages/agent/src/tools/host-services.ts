@@ -33,6 +33,12 @@ export interface SubagentTask {
   readonly prompt: string;
   /** The real folder it works in. */
   readonly workingDir: string;
+  /** The agent it is given to; by default the one that gives it. */
+  readonly agent?: string | undefined;
+  /** The only tools it may use; all that policy leaves it when absent. */
+  readonly tools?: readonly string[] | undefined;
+  /** How much it may use; what is left out has a default of the host's. */
+  readonly allowance?: { readonly calls?: number | undefined; readonly tokens?: number | undefined };
   /** Told how it is doing, and what is learned of it, such as its session. */
   readonly onProgress: (details: WorkerDetails, event?: "WorkerProgressed" | "WorkerWaitingForInput") => void;
 }
@@ -66,6 +72,8 @@ export interface ClientToolService {
 
 /** What a host lends its sessions. A tool whose service is not there is not offered. */
 export interface HostServices {
+  /** What clients call a session, where that is not what the agent calls it. */
+  readonly nameOf?: (sessionId: string) => string;
   readonly mail?: MailService;
   readonly board?: BoardService;
   readonly subagents?: SubagentService;

@@ -12,9 +12,10 @@ export const remember = defineTool({
     content: z.string().min(1).max(4_096).describe("The fact, so that it can stand alone"),
   }),
   title: ({ content }) => `Remember: ${content}`,
-  async perform({ content }, { memory, sessionId, roots }) {
+  async perform({ content }, { memory, services, sessionId, roots }) {
     if (!memory) throw new ToolError("failed", "nothing can be kept here");
-    await memory.remember({ content, source: `session:${sessionId}`, workspace: roots.cwd });
+    const session = services.nameOf?.(sessionId) ?? sessionId;
+    await memory.remember({ content, source: `session:${session}`, workspace: roots.cwd });
     return { text: "Kept." };
   },
 });

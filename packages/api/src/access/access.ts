@@ -20,6 +20,17 @@ export const LoginCode = named("LoginCode", z.strictObject({ code: z.string().mi
 /** A login; the cookie that comes with it is the key. */
 export const Login = named("Login", z.looseObject({ expires_at: Moment }));
 
+/** A code for a browser, and where that browser may bring it. */
+export const NewLoginCode = named(
+  "NewLoginCode",
+  z.looseObject({
+    code: z.string().describe("works once, for ten minutes, as whoever asked for it"),
+    addresses: z
+      .array(z.string())
+      .describe("where this Reins listens, each with the page and the code; none where it listens nowhere"),
+  }),
+);
+
 /** A description of this API, OpenAPI 3.1. */
 const ApiDescription = named("ApiDescription", z.looseObject({ openapi: z.string() }));
 
@@ -42,6 +53,15 @@ export const accessOperations = {
     body: LoginCode,
     answer: Login,
     problems: ["unauthenticated"],
+  }),
+  createLoginCode: operation({
+    id: "create_login_code",
+    method: "POST",
+    path: "/v1/login/codes",
+    summary: "Makes a code that lets a browser in as oneself.",
+    audience: "person",
+    status: 201,
+    answer: NewLoginCode,
   }),
   logout: operation({
     id: "logout",

@@ -72,8 +72,8 @@ const LAST_EVENT_ID: Json = {
   schema: { type: "integer", minimum: 0 },
 };
 
-function responsesOf({ status, answer, events, audience, body, problems }: Operation): Json {
-  const type = events === undefined ? "application/json" : "text/event-stream";
+function responsesOf({ status, answer, events, media, audience, body, problems }: Operation): Json {
+  const type = events === undefined ? (media ?? "application/json") : "text/event-stream";
   const content = answer === Nothing ? {} : { content: { [type]: { schema: schemaOf(answer) } } };
   const codes = new Set([
     ...ALWAYS,

@@ -17,11 +17,12 @@ describe("reins.yaml", () => {
   };
 
   it("need not be there", async () => {
-    expect(await readConfiguration(join(home, "nowhere"))).toEqual({
+    expect(await readConfiguration(join(home, "nowhere"))).toMatchObject({
       allow_hosts: [],
       workspaces: [],
       webhooks: [],
       confine: {},
+      ws: { auth: "token", backend: "native" },
     });
   });
 
@@ -39,7 +40,20 @@ webhooks:
     });
   });
 
+  it("says how sessions are kept, and who may come to /ws", async () => {
+    const text = "db: r.db\nttl: 5\npreload_standing: true\nheartbeat_interval: 0\nws: { auth: none }";
+    expect(await configured(text)).toMatchObject({
+      db: "r.db",
+      ttl: 5,
+      preload_standing: true,
+      heartbeat_interval: 0,
+      ws: { auth: "none", backend: "native" },
+    });
+  });
+
   it.each([
+    ["a time of life that is none", "ttl: -1", "ttl"],
+    ["somebody it does not know", "ws: { auth: everybody }", "auth"],
     ["what it does not know", "prot: 1", 'Unrecognized key: "prot"'],
     ["what is no YAML", "port: [", "reins.yaml cannot be used"],
     [

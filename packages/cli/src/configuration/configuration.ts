@@ -2,6 +2,11 @@ import { join } from "node:path";
 import { z } from "zod";
 import { readIfThere, readYamlFile, unusable } from "./yaml-file.ts";
 
+/** A year. */
+export const MAX_TTL_MINUTES = 525_600;
+/** A week. */
+export const MAX_HEARTBEAT_SECONDS = 604_800;
+
 /** An address that is told of every change of an approval. */
 const Webhook = z.strictObject({
   /** Known by this across restarts. */
@@ -21,16 +26,50 @@ const Configuration = z.strictObject({
   port: z.int().min(0).max(65_535).optional(),
   /** Names this machine is addressed by. */
   allow_hosts: z.array(z.string()).default([]),
+  /** Certificate and key in PEM, with which HTTP/2 and 1.1 are served over TLS; from the home, if they are relative. */
+  tls: z.strictObject({ cert: z.string().min(1), key: z.string().min(1) }).optional(),
   /** Folders in which agents that only speak AHP work. */
   workspaces: z.array(z.string()).default([]),
   webhooks: z.array(Webhook).default([]),
+  /** The database, where it is not to lie in the home; from the home, if it is relative. */
+  db: z.string().min(1).optional(),
+  /** The rules of the constitution, where they do not lie in the home. */
+  policy: z.string().min(1).optional(),
+  /** The prose of the constitution, where it does not lie in the home. */
+  constitution: z.string().min(1).optional(),
+  /** How many minutes a session of the mode `domain` stays open that nobody uses. */
+  ttl: z.number().positive().max(MAX_TTL_MINUTES).optional(),
+  /** Whether standing agents have their sessions from the beginning. */
+  preload_standing: z.boolean().optional(),
+  /** How many seconds pass between two looks at the mail of standing agents; 0 is never. */
+  heartbeat_interval: z.number().min(0).max(MAX_HEARTBEAT_SECONDS).optional(),
+  /** How `/ws` is served. */
+  ws: z
+    .strictObject({
+      /** `none`: on this machine nobody has to show a token, and who does not is a stranger. */
+      auth: z.enum(["token", "none"]).default("token"),
+      /** The agent behind sessions that name none. */
+      backend: z.string().min(1).max(64).default("native"),
+    })
+    .prefault({}),
+  /** Secrets of one's own, which are kept out of records beside those that are known by their form. */
+  redact: z
+    .strictObject({
+      /** Variables of the environment whose values are secrets. */
+      variables: z.array(z.string().min(1)).default([]),
+      /** Files that hold secrets, one on each line. */
+      files: z.array(z.string().min(1)).default([]),
+      /** Forms of secrets, written as a pattern. */
+      formats: z.array(z.strictObject({ name: z.string().min(1), pattern: z.string().min(1) })).default([]),
+    })
+    .prefault({}),
   /** Agents that the operating system is to confine to their folders, by id; `*` is all. */
   confine: z.record(z.string(), z.strictObject({ network: Network.default("open") })).default({}),
 });
 export type Configuration = z.infer<typeof Configuration>;
 
 /** The name of the file in a home. */
-const CONFIGURATION_FILE = "reins.yaml";
+export const CONFIGURATION_FILE = "reins.yaml";
 
 /** Reads the configuration of a home; one that is not there says nothing. */
 export async function readConfiguration(home: string): Promise<Configuration> {

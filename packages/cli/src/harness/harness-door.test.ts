@@ -27,6 +27,7 @@ function port(name: string, overrides: Partial<HarnessPort> = {}) {
   const opened: HarnessPort = {
     harness: { home: name } as never,
     hosting: {} as never,
+    runner: {} as never,
     close: async () => void calls.push("close"),
     abandonAfter: async () => false,
     ...overrides,

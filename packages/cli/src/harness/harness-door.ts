@@ -1,12 +1,12 @@
-import type { Hosting } from "@reins/host";
+import type { AgentRunner, Hosting } from "@reins/host";
 import type { Harness } from "@reins/supervisor";
 import { CliError } from "../errors/cli-error.ts";
 import { textOf } from "../errors/render.ts";
-import type { OpenHosting } from "../hosting/open-hosting.ts";
+import type { OpenRunner } from "../hosting/open-runner.ts";
 import type { Log } from "../log/logger.ts";
 
 /** A harness that is open. */
-export type HarnessPort = Pick<OpenHosting, "harness" | "hosting" | "close" | "abandonAfter">;
+export type HarnessPort = Pick<OpenRunner, "harness" | "hosting" | "runner" | "close" | "abandonAfter">;
 
 /** What a door needs. */
 export interface DoorOptions {
@@ -51,6 +51,9 @@ export class HarnessDoor {
 
   /** What runs agents, once it is open. */
   readonly hosting = async (): Promise<Hosting> => (await this.#opened()).hosting;
+
+  /** What runs the sessions of `/ws`, once it is open. */
+  readonly runner = async (): Promise<AgentRunner> => (await this.#opened()).runner;
 
   /** Closes the harness. */
   async close(): Promise<void> {

@@ -5,9 +5,11 @@ import { serverTables } from "@reins/server";
 import { type Operations, StoreError, type StoreErrorCode, type Tables } from "@reins/store";
 import { Harness, harnessTables, type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
 import { readConfiguration } from "../configuration/configuration.ts";
+import { homeRedactor } from "../configuration/home-redactor.ts";
+import { namedPolicyFiles, type PolicyFileFlags } from "../configuration/policy-files.ts";
 import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
 import { WritableLedger } from "../ledger/write-ledger.ts";
-import type { Log } from "../log/logger.ts";
+import { hideIn, type Log } from "../log/logger.ts";
 import { version } from "../version.ts";
 
 /** After these a store takes nothing more until it is opened anew. */
@@ -32,9 +34,18 @@ export class OpenHarness {
   }
 
   /** Opens what decides in a home, writing the first constitution and roster where there is none, and records the start. */
-  static async open(home: string, log: Log, report: (error: unknown) => void): Promise<OpenHarness> {
-    const { webhooks } = await readConfiguration(home);
-    const written = await writeFirstFiles(home);
+  static async open(
+    home: string,
+    log: Log,
+    report: (error: unknown) => void,
+    flags: PolicyFileFlags = {},
+  ): Promise<OpenHarness> {
+    const configuration = await readConfiguration(home);
+    const { webhooks } = configuration;
+    const policyFiles = namedPolicyFiles({ home, flags, environment: process.env, file: configuration });
+    const redactor = await homeRedactor({ home, environment: process.env, file: configuration });
+    hideIn(log, redactor);
+    const written = await writeFirstFiles(home, policyFiles);
     for (const path of written) log.info({ path }, `wrote ${path}; read it, change it`);
     const writable = await WritableLedger.open({
       home,
@@ -48,9 +59,11 @@ export class OpenHarness {
       await ledger.record([serverDraft("server_start")]);
       const harness = await Harness.open({
         home,
+        policyFiles,
         userHome: homedir(),
         store,
         ledger,
+        redactor,
         webhooks,
         onPolicy: (status) => tellPolicy(status, log),
         onError: report,

@@ -63,7 +63,8 @@ export class HomeAgents {
   }
 }
 
-function loadCatalogue(home: string, { agents }: AgentsFile): Catalogue {
+/** The agents of this package and those that the operator of a home has added. */
+export function loadCatalogue(home: string, { agents }: AgentsFile): Catalogue {
   try {
     return Catalogue.load(agents);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { Hosting } from "@reins/host";
+import type { PolicyFileFlags } from "../configuration/policy-files.ts";
 import { OpenHarness } from "../harness/open-harness.ts";
 import type { Log } from "../log/logger.ts";
 import { HomeAgents } from "./home-agents.ts";
@@ -21,11 +22,16 @@ export class OpenHosting {
   }
 
   /** Opens a home to run agents in it. */
-  static async open(home: string, log: Log, report?: (error: unknown) => void): Promise<OpenHosting> {
+  static async open(
+    home: string,
+    log: Log,
+    report?: (error: unknown) => void,
+    flags?: PolicyFileFlags,
+  ): Promise<OpenHosting> {
     const onError =
       report ?? ((error: unknown) => log.error({ err: error }, "something went wrong in the background"));
     const agents = await HomeAgents.open(home);
-    const opened = await OpenHarness.open(home, log, onError);
+    const opened = await OpenHarness.open(home, log, onError, flags);
     try {
       const hosting = await Hosting.open({
         harness: opened.harness,

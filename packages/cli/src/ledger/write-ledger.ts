@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { KeyFolder, KeyRing, Ledger, LedgerError, LedgerReader, ledgerTables } from "@reins/ledger";
 import { type Operations, openSqlite, type Store, type Tables } from "@reins/store";
-import { databaseIn, keysIn } from "../home.ts";
+import { keysIn, realDatabase } from "../home.ts";
 import type { Notice } from "../notice.ts";
 import { checkSeen } from "./check-seen.ts";
 import type { SeenCheckpoints } from "./seen-checkpoints.ts";
@@ -32,7 +32,7 @@ export class WritableLedger {
   /** Opens the ledger of a home, or begins it. Nothing is added to one that was changed since it was last seen. */
   static async open(options: WriteOptions): Promise<WritableLedger> {
     const { home, onCheckpointError, tables = [ledgerTables] } = options;
-    const store = await openSqlite({ path: databaseIn(home), tables });
+    const store = await openSqlite({ path: await realDatabase(home), tables });
     try {
       const begun = await checkBegun(store, options);
       const ledger = await Ledger.open({

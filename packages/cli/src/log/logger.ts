@@ -1,3 +1,4 @@
+import type { Redactor } from "@reins/supervisor";
 import { type Logger, type LoggerOptions, pino } from "pino";
 import type { LogLevel } from "./level.ts";
 
@@ -10,14 +11,33 @@ export type LogStream = NodeJS.WriteStream & { readonly fd: number };
 /** More log than this waits for a slow reader; then lines are dropped rather than the server stalled. */
 const MOST_WAITING_BYTES = 8 * 1024 * 1024;
 
+/** What takes secrets out of the lines of a log; there is nothing of an agent in them before a home is open. */
+const hiding = new WeakMap<Log, Pick<Redactor, "text">>();
+
+/** Takes secrets out of every line of a log from now on. */
+export function hideIn(log: Log, redactor: Pick<Redactor, "text">): void {
+  hiding.set(log, redactor);
+}
+
 /** Opens a log: human lines on a terminal, one JSON document per line otherwise. */
 export async function openLog(stream: LogStream, level: LogLevel): Promise<Log> {
+  const log = await logTo(stream, level, (line) => hiding.get(log)?.text(line) ?? line);
+  return log;
+}
+
+async function logTo(
+  stream: LogStream,
+  level: LogLevel,
+  streamWrite: (line: string) => string,
+): Promise<Log> {
+  const hooks = { streamWrite };
   if (stream.isTTY) {
     const { prettyStream } = await import("./pretty.ts");
-    return pino({ level }, prettyStream(stream.fd, stream.hasColors()));
+    return pino({ level, hooks }, prettyStream(stream.fd, stream.hasColors()));
   }
   const options: LoggerOptions = {
     level,
+    hooks,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },

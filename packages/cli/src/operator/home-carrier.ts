@@ -2,6 +2,9 @@ import { homedir } from "node:os";
 import type { Access, Gateway } from "@reins/server";
 import { StoreError } from "@reins/store";
 import { Harness } from "@reins/supervisor";
+import { readConfiguration } from "../configuration/configuration.ts";
+import { homeRedactor } from "../configuration/home-redactor.ts";
+import { namedPolicyFiles } from "../configuration/policy-files.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { textOf } from "../errors/render.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -36,11 +39,15 @@ export class HomeCarrier implements Carrier {
   static async open(home: string, { json }: { readonly json?: boolean | undefined }): Promise<HomeCarrier> {
     const notice = noticeOnStderr(json);
     const access = await openAccess({ home });
+    const file = await readConfiguration(home);
+    const policyFiles = namedPolicyFiles({ home, environment: process.env, file });
+    const redactor = await homeRedactor({ home, environment: process.env, file });
     const writable = await openWritable(home, notice);
     try {
       const { store, ledger } = writable;
       const onError = (error: unknown) => notice(textOf(error));
-      const harness = await Harness.open({ home, userHome: homedir(), store, ledger, onError });
+      const parts = { home, policyFiles, userHome: homedir(), store, ledger, redactor, onError };
+      const harness = await Harness.open(parts);
       return new HomeCarrier(home, { gateway: await gatewayOf(access, harness, notice), harness, writable });
     } catch (error) {
       await writable.abandon();

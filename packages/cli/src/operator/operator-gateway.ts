@@ -1,5 +1,5 @@
 import { AhpServer } from "@reins/ahp";
-import { type Access, Gateway, type GatewayOptions } from "@reins/server";
+import { type Access, Gateway, type GatewayOptions, hostDialects } from "@reins/server";
 import type { Harness } from "@reins/supervisor";
 import { version } from "../version.ts";
 
@@ -15,5 +15,6 @@ export function operatorGateway(
     access,
     version: version(),
     log,
+    dialects: hostDialects,
   });
 }

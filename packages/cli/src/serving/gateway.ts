@@ -5,6 +5,7 @@ import { portFault } from "./fault.ts";
 import { hostNames } from "./host-names.ts";
 import type { Opened } from "./opened.ts";
 import { onSocket, type TakenSocket } from "./socket.ts";
+import type { TlsPair } from "./tls.ts";
 
 /** Where a gateway listens on the network, and under which names. */
 export interface GatewayPlace {
@@ -12,6 +13,7 @@ export interface GatewayPlace {
   readonly port: number;
   /** Names by which the server may be addressed, beside its own. */
   readonly allowHosts: readonly string[];
+  readonly tls?: TlsPair | undefined;
   /** The command to repeat with another port, for the error that says so. */
   readonly command: string;
 }
@@ -32,10 +34,10 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
 
 /** Lets a gateway listen on a port; faults say what to do. */
 export async function serveGateway(gateway: Gateway, place: GatewayPlace): Promise<Opened> {
-  const { host, port, command } = place;
+  const { host, port, tls, command } = place;
   const allowedHosts = [...hostNames(host), ...place.allowHosts.map((name) => name.toLowerCase())];
   try {
-    const served = await gateway.listen({ host, port, allowedHosts });
+    const served = await gateway.listen({ host, port, allowedHosts, ...(tls && { tls }) });
     const address = `${served.address}/ahp`;
     return {
       served,

@@ -37,6 +37,11 @@ export class Catalogue {
     throw new AgentError("unknown_agent", `There is no agent "${id}". Known are ${known}.`);
   }
 
+  /** The variables of the environment that agents get their credentials from. */
+  get credentialVariables(): readonly string[] {
+    return [...new Set(this.entries.flatMap(({ credentials }) => credentials.variables))];
+  }
+
   /** How the tools of all agents carry out what the scripted model means to do. */
   get wordings(): readonly Wordings[] {
     return this.entries.map(({ wordings }) => wordings);

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { type Clock, policyFiles, systemClock } from "@reins/supervisor";
-import { read, SharedFile } from "../mail/shared-file.ts";
+import { read, SharedFile, stampOf } from "../mail/shared-file.ts";
 import { SharedFileError } from "../mail/shared-file-error.ts";
 import { shown } from "../turn/shown.ts";
 
@@ -26,6 +26,8 @@ const MAX_LINES = 500;
 export class Board {
   readonly #file: SharedFile;
   readonly #clock: Pick<Clock, "now">;
+  /** The end of the file as it was last read. */
+  #seen: { readonly stamp: string; readonly written: readonly string[] } | undefined;
 
   constructor({ home, tenant, clock = systemClock }: BoardOptions) {
     const path = join(dirname(policyFiles(home, tenant).rules), "board.md");
@@ -36,17 +38,30 @@ export class Board {
 
   /** The last lines that are not empty, oldest first, each of bounded length. */
   async read(lines = DEFAULT_LINES): Promise<string[]> {
+    const stamp = this.#file.stamp();
+    if (stamp === undefined) return [];
+    const written = this.#seen?.stamp === stamp ? this.#seen.written : await this.#written();
+    const wanted = Math.min(Math.max(0, Math.trunc(lines)), MAX_LINES);
+    return written.slice(Math.max(0, written.length - wanted)).map(shortened);
+  }
+
+  /** The last lines, as they are now. */
+  async #written(): Promise<readonly string[]> {
     const file = await this.#file.openToRead();
     if (!file) return [];
     try {
-      const { size } = await file.stat();
+      const stat = await file.stat({ bigint: true });
+      const size = Number(stat.size);
       const start = Math.max(0, size - EXCERPT_BYTES);
       const text = (await read(file, start, size)).toString();
       // Where the excerpt begins, a line most likely does not.
       const whole = start > 0 ? text.slice(text.indexOf("\n") + 1) : text;
-      const written = whole.split(/\r?\n/).filter((line) => line.trim() !== "");
-      const wanted = Math.min(Math.max(0, Math.trunc(lines)), MAX_LINES);
-      return written.slice(Math.max(0, written.length - wanted)).map(shortened);
+      const written = whole
+        .split(/\r?\n/)
+        .filter((line) => line.trim() !== "")
+        .slice(-MAX_LINES);
+      this.#seen = { stamp: stampOf(stat), written };
+      return written;
     } finally {
       await file.close();
     }

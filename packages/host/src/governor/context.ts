@@ -1,11 +1,21 @@
 import type { Draft } from "@reins/ledger";
-import type { Enforcement, Harness, Principal, Redactor, Subject } from "@reins/supervisor";
+import type {
+  ControlEvent,
+  Enforcement,
+  Harness,
+  Principal,
+  Redact,
+  Setting,
+  Subject,
+  Workplace,
+} from "@reins/supervisor";
 import type { JsonObject } from "../acp/message.ts";
 import type { Peer } from "../acp/peer.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { AgentLaunch } from "../agents/agent-launch.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
 import type { Clients } from "./clients.ts";
+import { beyondDescent } from "./descent.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { Judge } from "./judge.ts";
 
@@ -42,9 +52,7 @@ export interface GovernorContext {
   readonly servers: Pick<McpGateway, "wrap"> | undefined;
   readonly preparation: TurnPreparation | undefined;
   /** Takes secrets out of what is kept or shown. */
-  readonly redact: (value: unknown) => unknown;
-  /** The same for what comes in pieces. */
-  readonly redactor: Redactor | undefined;
+  readonly redact: Redact;
   readonly now: () => Date;
   readonly newId: () => string;
   /** Told of what an agent did that it should not have. */
@@ -62,15 +70,24 @@ export function subjectIn(
   session: GovernedSession,
   enforcement: Enforcement,
 ): Subject {
-  return harness.identity.subjectFor({
+  const { id, descent, mode, record } = session;
+  const subject = harness.identity.subjectFor({
     principal,
     agent: agentOf(entry, session),
-    session: session.id,
-    sessionKey: session.record.key,
-    mode: session.mode,
+    session: id,
+    sessionKey: record.key,
+    mode,
     enforcement,
     roster: harness.policies.roster,
+    ...(descent && { childToken: descent.token, depth: descent.depth }),
   });
+  return descent ? { ...subject, session: id, session_key: record.key } : subject;
+}
+
+/** Where and when something happens in a session, and how far whoever began it lets it go. */
+export function settingIn(session: GovernedSession, workplace: Workplace): Setting {
+  const bounds = (event: ControlEvent, tool: string) => beyondDescent(session, event, tool);
+  return { workplace, turn: session.turn?.id, ...(session.descent && { bounds }) };
 }
 
 /**
@@ -83,7 +100,7 @@ export function recordIn(
   drafts: readonly Draft[],
 ): void {
   const { turn } = session;
-  const recording = harness.ledger.record(drafts, { durable: false }).then(
+  const recording = harness.record(drafts, { durable: false }).then(
     ({ entries }) => void turn?.entries.push(...entries.map(({ cid }) => cid)),
     (error: unknown) => onFault(`an entry could not be written: ${String(error)}`),
   );

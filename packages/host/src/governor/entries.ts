@@ -7,15 +7,7 @@ import type { Turn } from "./turn.ts";
 export function toolCallDraft(
   subject: Subject,
   call: Pick<ToolCall, "id" | "told">,
-  {
-    tool,
-    verdict,
-    redact,
-  }: {
-    readonly tool: string;
-    readonly verdict: string | undefined;
-    readonly redact: (value: unknown) => unknown;
-  },
+  { tool, verdict }: { readonly tool: string; readonly verdict: string | undefined },
 ): Draft {
   const { title, kind, rawInput } = call.told;
   return {
@@ -28,8 +20,8 @@ export function toolCallDraft(
       tool,
       call: call.id,
       verdict: verdict ?? null,
-      claims: redact({ title: title ?? null, kind: kind ?? null }),
-      arguments: redact(rawInput ?? null),
+      claims: { title: title ?? null, kind: kind ?? null },
+      arguments: rawInput ?? null,
     },
   };
 }

@@ -2,7 +2,7 @@ import { resultDraft } from "@reins/supervisor";
 import type { JsonObject } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { readText, writeText } from "../files/text-file.ts";
-import { agentOf, type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { offerAsPermission } from "./offer.ts";
 import { refusal } from "./refusal.ts";
@@ -55,11 +55,11 @@ async function decideFile(
       event_type: "pre_action",
       session_id: session.id,
       agent_id: agentOf(context.entry, session),
-      depth: 0,
+      depth: session.depth,
       payload: { tool_name: method, arguments: { path, ...(content !== undefined && { content }) } },
     },
     subject: subjectIn(context, session, "performed"),
-    setting: { workplace: session.served, turn: session.turn?.id },
+    setting: settingIn(session, session.served),
     signal: session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal,
     offer: offerAsPermission(context, session, method, { path, content }),
   });

@@ -1,5 +1,6 @@
 import type { UpdateRedactor, Workplace } from "@reins/supervisor";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import type { Descent } from "./descent.ts";
 import { FilePermits } from "./file-permits.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import type { Turn } from "./turn.ts";
@@ -32,8 +33,16 @@ export class GovernedSession {
   /** What whoever began it knows it by before it has a name. */
   readonly mark: string | undefined;
 
-  constructor(record: SessionRecord, workplace: Workplace, mark?: string) {
+  /** What it stands under, where another session began it. */
+  readonly descent: Descent | undefined;
+
+  constructor(
+    record: SessionRecord,
+    workplace: Workplace,
+    { mark, descent }: { readonly mark?: string | undefined; readonly descent?: Descent | undefined } = {},
+  ) {
     this.mark = mark;
+    this.descent = descent;
     this.record = record;
     this.workplace = workplace;
     this.served = { ...workplace, tools: "acp" };
@@ -41,6 +50,11 @@ export class GovernedSession {
 
   get id(): string {
     return this.record.id;
+  }
+
+  /** How far below the user's own agent it stands. */
+  get depth(): number {
+    return this.descent?.depth ?? 0;
   }
 
   /** What the agent itself calls it. */

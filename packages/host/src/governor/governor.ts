@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Decided, Enforcement, Harness, Principal, Redactor } from "@reins/supervisor";
+import type { Decided, Enforcement, Harness, Principal } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
 import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
 import { Peer, type RequestCall } from "../acp/peer.ts";
@@ -12,6 +12,7 @@ import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import type { Clients } from "./clients.ts";
 import { type GovernorContext, subjectIn, type TurnPreparation } from "./context.ts";
+import type { Descent } from "./descent.ts";
 import { FILE_METHODS, serveFile } from "./file-system.ts";
 import { GovernedSession } from "./governed-session.ts";
 import { Judge } from "./judge.ts";
@@ -39,10 +40,6 @@ export interface GovernorOptions {
   readonly from: string;
   /** The clients of a session. */
   readonly clients: (session: GovernedSession) => Clients;
-  /** Takes secrets out of what is kept or shown. */
-  readonly redact: (value: unknown) => unknown;
-  /** The same for what comes in pieces; without it, each piece is looked at by itself. */
-  readonly redactor?: Redactor | undefined;
   readonly servers?: Pick<McpGateway, "wrap"> | undefined;
   readonly preparation?: TurnPreparation | undefined;
   readonly now?: () => Date;
@@ -56,6 +53,8 @@ export interface GovernorOptions {
 export interface GovernedCall extends Pick<RequestCall, "signal"> {
   /** For one that begins a session: what whoever begins it knows it by before it has a name. */
   readonly mark?: string | undefined;
+  /** What it stands under, where another session begins it. */
+  readonly descent?: Descent | undefined;
 }
 
 /** Methods of a session that change nothing and need no verdict. */
@@ -100,8 +99,7 @@ export class Governor {
       clients: options.clients,
       servers: options.servers,
       preparation: options.preparation,
-      redact: options.redact,
-      redactor: options.redactor,
+      redact: harness.redact,
       now,
       newId,
       onFault,
@@ -160,10 +158,10 @@ export class Governor {
   }
 
   /** Answers a client. */
-  async request(method: string, given: unknown, { signal, mark }: GovernedCall): Promise<unknown> {
+  async request(method: string, given: unknown, { signal, mark, descent }: GovernedCall): Promise<unknown> {
     const params = membersOf(given);
     if (method === "initialize") return this.initialize(params);
-    if (SESSION_CALLS.has(method)) return this.#begin(method, params, { signal, mark });
+    if (SESSION_CALLS.has(method)) return this.#begin(method, params, { signal, mark, descent });
     if (params.sessionId === undefined) return this.#control(method, params, signal);
     const session = this.#expect(params.sessionId);
     switch (method) {
@@ -197,7 +195,11 @@ export class Governor {
     await Promise.allSettled([...this.#sessions.values()].map((session) => this.#forget(session, reason)));
   }
 
-  async #begin(method: string, params: JsonObject, { signal, mark }: GovernedCall): Promise<unknown> {
+  async #begin(
+    method: string,
+    params: JsonObject,
+    { signal, mark, descent }: GovernedCall,
+  ): Promise<unknown> {
     const earlier = params.sessionId === undefined ? undefined : await this.#kept(params.sessionId);
     const { session, result } = await beginSession(this.#context, {
       method,
@@ -206,6 +208,7 @@ export class Governor {
       channel: this.#from,
       signal,
       mark,
+      descent,
       known: (begun) => this.#know(begun),
     });
     this.#know(session);

@@ -3,10 +3,11 @@ import { membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { fill } from "../agents/template.ts";
 import type { McpCall, McpDecision, McpGate, McpOutcome, McpTool } from "../mcp/gate.ts";
-import { agentOf, type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { offerAsPermission } from "./offer.ts";
+import { showUpdate } from "./shown-updates.ts";
 
 /** The name of an MCP tool in rules and records: server and tool. */
 function mcpToolName(server: string, tool: string): string {
@@ -58,11 +59,11 @@ async function decideCall(
       event_type: "pre_action",
       session_id: session.id,
       agent_id: agentOf(context.entry, session),
-      depth: 0,
+      depth: session.depth,
       payload: { tool_name: tool, arguments: call.arguments ?? {} },
     },
     subject,
-    setting: { workplace: session.served, turn: session.turn?.id },
+    setting: settingIn(session, session.served),
     signal: session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal,
     offer: offerAsPermission(context, session, tool, call.arguments ?? {}),
   });
@@ -70,8 +71,7 @@ async function decideCall(
   if (decided.entry !== undefined) session.turn?.entries.push(decided.entry);
   entries.set(call.id, decided.entry);
   const told = { title: tool, rawInput: call.arguments };
-  const { redact } = context;
-  const began = toolCallDraft(subject, { id: call.id, told }, { tool, verdict: decided.entry, redact });
+  const began = toolCallDraft(subject, { id: call.id, told }, { tool, verdict: decided.entry });
   recordIn(context, session, [began]);
   const modified = decided.verdict === "modify" ? decided.modified_arguments : call.arguments;
   return { allowed: true, arguments: modified };
@@ -122,5 +122,5 @@ async function noteChanged(
   recordIn(context, session, [{ ...draft, target: tool, payload }]);
   const text = `The MCP tool ${tool} is described differently than before.`;
   const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text } };
-  await context.clients(session).notify("session/update", { sessionId: session.id, update });
+  await showUpdate(context, session, update);
 }

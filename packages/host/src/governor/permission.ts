@@ -2,7 +2,7 @@ import type { Decided } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
-import { agentOf, type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { offerRequest } from "./offer.ts";
@@ -71,11 +71,11 @@ function decide(
       event_type: "pre_action",
       session_id: session.id,
       agent_id: agentOf(context.entry, session),
-      depth: 0,
+      depth: session.depth,
       payload: payloadOf(call, context.entry),
     },
     subject,
-    setting: { workplace: session.workplace, turn: session.turn?.id },
+    setting: settingIn(session, session.workplace),
     signal,
     offer: offerRequest(context, session, params),
   });
@@ -117,7 +117,9 @@ async function answer(
   const subject = subjectIn(context, session, context.enforcement);
   if (!allowed) {
     session.toolCalls.permit(call.id, { kind: "refused" });
-    await tellRefusal(context, session, call, final);
+    const text = `Not allowed: ${final.reason}`;
+    const content = [{ type: "content", content: { type: "text", text } }];
+    await tellVerdict(context, session, call, final, { status: "failed", content });
     return {
       ...(outcomeOf(options, "reject_once", "reject_always") ?? CANCELLED),
       _meta: verdictMeta(final),
@@ -127,8 +129,10 @@ async function answer(
   if (entry !== undefined) session.turn?.entries.push(entry);
   session.toolCalls.permit(call.id, { kind: "given", entry, tool });
   permitFiles(session, call, entry);
-  const { redact } = context;
-  recordIn(context, session, [toolCallDraft(subject, call, { tool, verdict: entry, redact })]);
+  recordIn(context, session, [toolCallDraft(subject, call, { tool, verdict: entry })]);
+  const told = tellVerdict(context, session, call, decided, {});
+  if (session.turn) session.turn.awaits(told);
+  else await told;
   return { ...allowed, _meta: verdictMeta(decided) };
 }
 
@@ -141,20 +145,23 @@ function inexpressible(decided: Decided): Decided {
   return { ...decided, verdict: "blocked", reason: `${decided.reason}; ${why}` };
 }
 
-/** The people in front of a session see why something did not happen. */
-async function tellRefusal(
+/** The people in front of a session see what was decided about a call, and why. */
+async function tellVerdict(
   context: GovernorContext,
   session: GovernedSession,
-  { id }: ToolCall,
+  { id, told }: ToolCall,
   decided: Decided,
+  changes: JsonObject,
 ): Promise<void> {
   const update = {
     sessionUpdate: "tool_call_update",
     toolCallId: id,
-    content: [{ type: "content", content: { type: "text", text: `Not allowed: ${decided.reason}` } }],
+    ...(typeof told.title === "string" && { title: told.title }),
+    ...changes,
     _meta: verdictMeta(decided),
   };
-  await context.clients(session).notify("session/update", { sessionId: session.id, update });
+  const shown = Object(context.redact(update));
+  await context.clients(session).notify("session/update", { sessionId: session.id, update: shown });
 }
 
 /** A call that was let through may ask the harness to read or write its files. */

@@ -1,12 +1,12 @@
 import { type Decided, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
-import { agentOf, type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
 import { turnDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { offerAsPermission } from "./offer.ts";
 import { verdictMeta } from "./refusal.ts";
-import { showRest } from "./shown-updates.ts";
+import { showRest, showUpdate } from "./shown-updates.ts";
 import { Turn } from "./turn.ts";
 
 /** Runs one turn: decides about the prompt, passes it on with what belongs before it, and records how it ended. */
@@ -115,11 +115,11 @@ export function decidePrompt(
       event_type,
       session_id: session.id,
       agent_id: agentOf(context.entry, session),
-      depth: 0,
+      depth: session.depth,
       payload,
     },
     subject: subjectIn(context, session, context.enforcement),
-    setting: { workplace: session.served, turn: session.turn?.id },
+    setting: settingIn(session, session.served),
     signal,
     offer: offerAsPermission(context, session, "session/prompt", payload),
   });
@@ -134,7 +134,7 @@ async function refuse(
   const text = `The prompt was not passed on: ${decided.reason}`;
   const _meta = verdictMeta(decided);
   const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text }, _meta };
-  await context.clients(session).notify("session/update", { sessionId: session.id, update });
+  await showUpdate(context, session, update);
   return { stopReason: "refusal", _meta };
 }
 
@@ -175,7 +175,7 @@ async function finish(
   await turn.written();
   const completed_at = context.now().toISOString();
   const end = { stop_reason, completed_at, usage: { ...usage } };
-  const { entries } = await context.harness.ledger.record([turnDraft(subject, turn, end)]);
+  const { entries } = await context.harness.record([turnDraft(subject, turn, end)]);
   session.lastTurn = entries[0]?.cid;
 }
 

@@ -10,7 +10,8 @@ import { namingFault, namingIn } from "../sessions/naming.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
-import { agentOf, type GovernorContext, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, settingIn, subjectIn } from "./context.ts";
+import type { Descent } from "./descent.ts";
 import { GovernedSession } from "./governed-session.ts";
 import { mcpGate } from "./mcp-gate.ts";
 import { offerAsPermission } from "./offer.ts";
@@ -44,6 +45,8 @@ export interface BeginOptions {
   readonly signal: AbortSignal;
   /** What whoever begins it knows it by before it has a name. */
   readonly mark?: string | undefined;
+  /** What it stands under, where another session begins it. */
+  readonly descent?: Descent | undefined;
   /** Told of the session before the agent is, so that its updates find it. */
   readonly known: (session: GovernedSession) => void;
 }
@@ -53,19 +56,29 @@ export interface BeginOptions {
  * MCP server behind the harness; then put into the mode in which the agent asks.
  */
 export async function beginSession(context: GovernorContext, options: BeginOptions): Promise<Begun> {
-  const { method, params, earlier, signal } = options;
+  const { method, params, earlier, signal, mark, descent } = options;
+  expectOwn(earlier);
   const place = await placeOf(context, params, earlier);
   const { meta, stripped } = sessionMeta(context.launch, membersOf(params._meta));
   const declared = serversIn(params, earlier);
   const record = recordFor(context, options, { ...place, meta, declared });
   if (!earlier) await expectFreeKey(context, record, params);
-  const session = new GovernedSession(record, workplaceOf(context, place), options.mark);
+  const session = new GovernedSession(record, workplaceOf(context, place), { mark, descent });
   await decideBegin(context, session, { method, stripped, signal });
   const servers = await wrapServers(context, session, declared, signal);
   const result = await callAgent(context, session, options, { meta, servers: servers.wrapped });
   await enforceProfile(context, session, result);
   await keep(context, session, method, { stripped, refused: servers.refused });
   return { session, result: shown(session, result) };
+}
+
+/** What another session began had its bounds from it, and is not to be had without them. */
+function expectOwn(earlier: SessionRecord | undefined): void {
+  if (earlier?.parent === undefined) return;
+  throw new RpcError(
+    CODE.invalidRequest,
+    "it was the session of a subagent, which ended with the turn that began it; begin a new one",
+  );
 }
 
 /** Ends a session: its servers, its questions, its place among the living. */
@@ -81,7 +94,7 @@ export async function endSession(
   const unfinished = harness.supervisor.abandon(subject);
   const record = { ...session.record, state: "closed" as const, last_activity: context.now().toISOString() };
   session.record = record;
-  await harness.ledger.record([lifecycleDraft(subject, "session_end", unfinished)], {
+  await harness.record([lifecycleDraft(subject, "session_end", unfinished)], {
     with: [change(sessionTables, "put", record)],
     durable: false,
   });
@@ -139,7 +152,7 @@ function serversIn({ mcpServers }: JsonObject, earlier: SessionRecord | undefine
 
 function recordFor(
   { entry, principal, now, newId }: GovernorContext,
-  { method, params, earlier, channel }: BeginOptions,
+  { method, params, earlier, channel, descent }: BeginOptions,
   {
     cwd,
     additional,
@@ -152,6 +165,7 @@ function recordFor(
   const kept = earlier && method !== "session/fork" ? earlier : fresh;
   return {
     ...kept,
+    ...(descent && { parent: descent.parent, depth: descent.depth }),
     agent_session_id: earlier?.agent_session_id ?? String(params.sessionId ?? ""),
     cwd,
     additional_directories: additional,
@@ -223,11 +237,11 @@ export function decideAs(
       event_type,
       session_id: session.id,
       agent_id: agentOf(context.entry, session),
-      depth: 0,
+      depth: session.depth,
       payload,
     },
     subject: subjectIn(context, session, "performed"),
-    setting: { workplace: session.served, turn: session.turn?.id },
+    setting: settingIn(session, session.served),
     signal,
     offer: offerAsPermission(context, session, tool, args),
   });
@@ -338,17 +352,18 @@ async function keep(
 ): Promise<void> {
   const subject = subjectIn(context, session, context.enforcement);
   const draft = lifecycleDraft(subject, method === "session/new" ? "session_start" : method);
-  const { cwd, additional_directories, agent_session_id } = session.record;
+  const { cwd, additional_directories, agent_session_id, parent, depth } = session.record;
   const payload = {
     ...membersOf(draft.payload),
     session_id: session.id,
     agent_session_id,
     cwd,
     additional_directories,
+    ...(parent !== undefined && { parent, depth }),
     ...(stripped.length > 0 && { stripped }),
     ...(refused.length > 0 && { refused_servers: refused }),
   };
-  await context.harness.ledger.record([{ ...draft, payload }], {
+  await context.harness.record([{ ...draft, payload }], {
     with: [change(sessionTables, "put", session.record)],
     durable: false,
   });

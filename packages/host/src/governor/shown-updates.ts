@@ -12,9 +12,7 @@ export function showUpdate(
   session: GovernedSession,
   update: JsonObject,
 ): void | Promise<void> {
-  const redactor = redactorOf(context, session);
-  if (!redactor) return tell(context, session, { ...update, ...Object(context.redact(update)) });
-  return tellAll(context, session, redactor.push(update));
+  return tellAll(context, session, redactorOf(context, session).push(update));
 }
 
 /** Shows what was held back, when a turn has ended. */
@@ -22,10 +20,8 @@ export async function showRest(context: GovernorContext, session: GovernedSessio
   await tellAll(context, session, session.updates?.end() ?? []);
 }
 
-function redactorOf(context: GovernorContext, session: GovernedSession): UpdateRedactor | undefined {
-  const { redactor } = context;
-  if (!redactor) return undefined;
-  session.updates ??= new UpdateRedactor(redactor, {
+function redactorOf(context: GovernorContext, session: GovernedSession): UpdateRedactor {
+  session.updates ??= new UpdateRedactor(context.harness.redactor, {
     clock: systemClock,
     onLate: (updates) => void tellAll(context, session, updates),
   });
@@ -46,5 +42,6 @@ function tell(
   session: GovernedSession,
   update: JsonObject,
 ): void | Promise<void> {
+  session.turn?.saw(update);
   return clients(session).notify("session/update", { sessionId: session.id, update });
 }

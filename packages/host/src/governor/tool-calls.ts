@@ -36,6 +36,11 @@ export function isFinal({ told }: Pick<ToolCall, "told">): boolean {
 export class ToolCalls {
   readonly #calls = new Map<string, ToolCall>();
 
+  /** How many are remembered. */
+  get size(): number {
+    return this.#calls.size;
+  }
+
   /** A call, if it is known. */
   get(id: string): ToolCall | undefined {
     return this.#calls.get(id);

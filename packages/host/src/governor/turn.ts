@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from "../acp/message.ts";
 
 /** How much of what an agent says in one turn is kept for its hash. */
 const MAX_OUTPUT = 32 * 1024 * 1024;
+const OVER = new Error("the turn is over");
 
 /** What an agent says it used. */
 export interface TurnUsage {
@@ -25,6 +26,7 @@ export class Turn {
   #outputSize = 0;
   readonly #costBefore: number;
   #cost: number | undefined;
+  #tokens = 0;
   #cancelled = false;
 
   /** `costBefore` is what the session had cost when the turn began, as far as its agent tells. */
@@ -49,7 +51,7 @@ export class Turn {
 
   /** Ends it after its answer has come. */
   finish(): void {
-    this.#end.abort(new Error("the turn is over"));
+    this.#end.abort(OVER);
   }
 
   /** Notes something that has to be written before the turn is. */
@@ -65,7 +67,7 @@ export class Turn {
   /** Takes in what was shown of an update. */
   saw(update: JsonObject): void {
     const { sessionUpdate, content } = update;
-    if (sessionUpdate === "usage_update") this.#noteCost(update.cost);
+    if (sessionUpdate === "usage_update") this.#noteUsage(update);
     if (sessionUpdate !== "agent_message_chunk" || !isObject(content)) return;
     if (typeof content.text !== "string" || this.#outputSize >= MAX_OUTPUT) return;
     this.#output.push(content.text);
@@ -83,6 +85,11 @@ export class Turn {
     };
   }
 
+  /** The most tokens that its context held: no more than it has used. */
+  get tokens(): number {
+    return this.#tokens;
+  }
+
   /** What the session has cost now; agents tell the cost of the whole session. */
   get costAfter(): number {
     return this.#cost ?? this.#costBefore;
@@ -93,7 +100,8 @@ export class Turn {
     return { inputs_hash: this.#input, outputs_hash: blake3Hex(this.#output.join("")) };
   }
 
-  #noteCost(cost: unknown): void {
+  #noteUsage({ cost, used }: JsonObject): void {
+    if (typeof used === "number") this.#tokens = Math.max(this.#tokens, used);
     if (isObject(cost) && typeof cost.amount === "number") this.#cost = cost.amount;
   }
 }

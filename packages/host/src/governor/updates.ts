@@ -1,10 +1,11 @@
 import { type Decided, resultDraft, UNGATED } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
-import { agentOf, type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { payloadOf } from "./permission.ts";
 import { verdictMeta } from "./refusal.ts";
+import { showUpdate } from "./shown-updates.ts";
 import { isFinal, type ToolCall } from "./tool-calls.ts";
 import { namesOf, toolNameOf } from "./tool-name.ts";
 
@@ -17,11 +18,11 @@ export function takeUpdate(
   update: JsonObject,
 ): JsonObject | Promise<JsonObject> {
   if (session.replaying) return update;
-  session.turn?.saw(update);
   const kind = String(update.sessionUpdate);
   if (kind === "current_mode_update" && typeof update.currentModeId === "string")
     session.mode = update.currentModeId;
-  if (kind === "plan") session.turn?.awaits(notePlan(context, session, update));
+  // An agent that asks of its prompts tells of its tasks itself.
+  if (kind === "plan" && !context.asksOfPrompts) session.turn?.awaits(notePlan(context, session, update));
   if (!TOOL_UPDATES.has(kind)) return update;
   const call = session.toolCalls.tell(update);
   if (!call || !isFinal(call) || !session.toolCalls.conclude(call.id)) return update;
@@ -63,10 +64,10 @@ function decideAfterwards(
     event_type: "post_action",
     session_id: session.id,
     agent_id: agentOf(context.entry, session),
-    depth: 0,
+    depth: session.depth,
     payload: payloadOf(call, context.entry),
   };
-  const setting = { workplace: session.workplace, turn: session.turn?.id };
+  const setting = settingIn(session, session.workplace);
   return context.harness.supervisor.decide(event, subjectIn(context, session, "observed"), setting);
 }
 
@@ -76,13 +77,12 @@ async function recordUngated(
   { call, tool, outcome, decided }: { call: ToolCall; tool: string; outcome: string; decided: Decided },
 ): Promise<void> {
   const subject = subjectIn(context, session, "observed");
-  const { redact } = context;
   const { entry } = decided;
   if (entry !== undefined) {
     session.turn?.entries.push(entry);
     await context.harness.supervisor.settle(subject, { event_type: "post_action", entry });
   }
-  const began = toolCallDraft(subject, call, { tool, verdict: undefined, redact });
+  const began = toolCallDraft(subject, call, { tool, verdict: undefined });
   recordIn(context, session, [
     { ...began, tags: [...(began.tags ?? []), UNGATED] },
     resultDraft(subject, { tool, outcome }, undefined),
@@ -106,20 +106,21 @@ async function endTurn(
     content: { type: "text", text },
     _meta: ungatedMeta(decided),
   };
-  await context.clients(session).notify("session/update", { sessionId: session.id, update });
+  await showUpdate(context, session, update);
   session.turn?.cancel(decided.reason);
   await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
 }
 
 /** A plan is a list of tasks of the turn's run. */
 async function notePlan(
-  { harness, principal, now, onFault }: GovernorContext,
+  { harness, principal, now, redact, onFault }: GovernorContext,
   session: GovernedSession,
   update: JsonObject,
 ): Promise<void> {
   const { turn } = session;
-  if (!turn || !Array.isArray(update.entries)) return;
-  const tasks = update.entries.map(membersOf).map((entry, index) => ({
+  const entries = redact(update.entries);
+  if (!turn || !Array.isArray(entries)) return;
+  const tasks = entries.map(membersOf).map((entry, index) => ({
     id: String(index + 1),
     title: String(entry.content ?? ""),
     status: TASK_STATUS[String(entry.status)] ?? "pending",

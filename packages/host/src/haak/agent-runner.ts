@@ -35,9 +35,11 @@ export class AgentRunner {
   readonly haak: Haak;
   readonly eviction: Eviction;
   readonly heartbeat: Heartbeat;
+  readonly #options: AgentRunnerOptions;
   readonly #repeating: readonly Repeating[];
 
   private constructor(options: AgentRunnerOptions) {
+    this.#options = options;
     const { harness, hosting, heartbeatMs = HEARTBEAT_MS, ttlMs = TTL_MS } = options;
     const { clock = systemClock, onError = () => undefined } = options;
     const { home, store, identity } = harness;
@@ -70,10 +72,14 @@ export class AgentRunner {
   /** Opens it. Standing agents have their sessions when this settles, if they are to. */
   static async open(options: AgentRunnerOptions): Promise<AgentRunner> {
     const runner = new AgentRunner(options);
-    const { harness, onError = () => undefined } = options;
-    if (options.preloadStanding)
-      await preloadStanding({ harness, haak: runner.haak, principal: harness.identity.local(), onError });
+    if (options.preloadStanding) await runner.preload();
     return runner;
+  }
+
+  /** Gives standing agents their sessions. What goes wrong is told in the background. */
+  async preload(): Promise<void> {
+    const { harness, onError = () => undefined } = this.#options;
+    await preloadStanding({ harness, haak: this.haak, principal: harness.identity.local(), onError });
   }
 
   /** Ends what it does by itself. Sessions stay as they are. */

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { blake3Hex } from "@reins/ledger";
-import type { Harness, Principal, Redactor } from "@reins/supervisor";
+import type { Harness, Principal } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { type AgentLaunch, launchOf } from "../agents/agent-launch.ts";
@@ -13,6 +13,7 @@ import { Governor } from "../governor/governor.ts";
 import type { TurnOffers } from "../haak/turn-offers.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
 import type { ModelEndpoint } from "../model/model-endpoint.ts";
+import type { Subagents } from "../native/subagents.ts";
 import { AgentProcess, type StopReport } from "../process/agent-process.ts";
 import { PrivateHome } from "../process/home/private-home.ts";
 import type { Owner } from "../process/owner.ts";
@@ -36,12 +37,10 @@ export interface AgentHostOptions {
   readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
   /** Throws for an install that may not run, such as one of which nobody has verified that it asks. */
   readonly admit?: ((entry: AgentEntry, installed: InstalledAgent) => Promise<void>) | undefined;
-  /** Takes secrets out of what is kept or shown. */
-  readonly redact: (value: unknown) => unknown;
-  /** The same for what comes in pieces. */
-  readonly redactor?: Redactor | undefined;
   /** The tools of turns, where clients have a say in them. */
   readonly offers?: TurnOffers | undefined;
+  /** Where agents that are a part of Reins have children started; none can be where it is absent. */
+  readonly subagents?: Subagents | undefined;
   /** Puts mail and constitution before the prompts of a tenant. */
   readonly preparationFor?: ((tenant: string) => TurnPreparation) | undefined;
   /** The user's home, from which credentials come. */
@@ -114,18 +113,21 @@ export class AgentHost {
 
   /** Starts an agent. */
   async start(id: string, start: StartOptions): Promise<HostedAgent> {
-    const { catalogue, install, owner, onFault } = this.#options;
+    const { harness, catalogue, install, owner, onFault } = this.#options;
     const entry = catalogue.entry(id);
     if (entry.builtIn) return this.#startBuiltIn(entry, start);
     const installed = await install(entry);
     await this.#options.admit?.(entry, installed);
     const { launch, home } = await this.#prepare(entry, installed, start);
     const confinement = start.confine && this.#confinement(start.confine, home, installed);
+    const noise = harness.redactor.stream();
+    // Lines may belong together: those of a key have nothing but their neighbours to tell them by.
+    const withoutSecrets = (line: string) => `${noise.push(`${line}\n`)}${noise.flush()}`.trimEnd();
     const process = await AgentProcess.start(
       { ...launch, cwd: home.home, label: entry.name, ...(confinement && { confinement }) },
       {
         owner,
-        onFault: ({ kind, excerpt }) => onFault?.(id, `${kind}: ${excerpt}`),
+        onFault: ({ kind, excerpt }) => onFault?.(id, `${kind}: ${withoutSecrets(excerpt)}`),
         ...(this.#options.sandbox && { sandbox: this.#options.sandbox }),
       },
     );
@@ -145,11 +147,11 @@ export class AgentHost {
   }
 
   async #startBuiltIn(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
-    const { harness, environment, offers } = this.#options;
+    const { harness, environment, offers, subagents } = this.#options;
     const { startNative } = await import("../native/start-native.ts");
     const governor = this.#governing(entry, start);
     const native = startNative({
-      ...{ harness, entry, principal: start.principal, environment, offers },
+      ...{ harness, entry, principal: start.principal, environment, offers, subagents },
       governor,
     });
     const stop = async (reason: string) => {
@@ -224,7 +226,7 @@ export class AgentHost {
       harness: this.#options.harness,
       entry,
       launch,
-      channel: processChannel(process),
+      channel: processChannel(process, this.#options.harness.redactor),
       principal: start.principal,
       enforcement: start.confine ? "confined" : entry.enforcement.level,
     });
@@ -232,12 +234,10 @@ export class AgentHost {
 
   /** What governing has in common for all agents. */
   #governing(entry: AgentEntry, start: StartOptions) {
-    const { gateway, redact, redactor, preparationFor, onFault } = this.#options;
+    const { gateway, preparationFor, onFault } = this.#options;
     return {
       from: start.from,
       clients: start.clients,
-      redact,
-      redactor,
       servers: gateway,
       preparation: preparationFor?.(start.principal.tenant),
       showReplays: start.showReplays ?? true,

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { memoryTables } from "@reins/bridge";
 import type { Operations, Tables } from "@reins/store";
-import { type Harness, Redactor } from "@reins/supervisor";
+import type { Harness } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { Catalogue } from "../agents/catalogue.ts";
 import { Board } from "../board/board.ts";
@@ -14,11 +14,12 @@ import { logTables } from "../log/tables.ts";
 import { Mailbox } from "../mail/mailbox.ts";
 import { mailTables } from "../mail/tables.ts";
 import { McpGateway } from "../mcp/gateway.ts";
+import { Subagents } from "../native/subagents.ts";
 import { Owner } from "../process/owner.ts";
 import type { Network } from "../sandbox/confinement.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import { ConstitutionalPreparation } from "../turn/turn-preparation.ts";
-import { AgentHost, type InstalledAgent } from "./agent-host.ts";
+import { AgentHost, type AgentHostOptions, type InstalledAgent } from "./agent-host.ts";
 
 /** The tables that hosting keeps, beside the harness's own. */
 export const hostTables: readonly Tables<Operations, Operations>[] = [
@@ -37,11 +38,11 @@ export interface HostingOptions {
   readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
   /** Throws for an install that may not run, such as one of which nobody has verified that it asks. */
   readonly admit?: (entry: AgentEntry, installed: InstalledAgent) => Promise<void>;
-  /** Takes secrets out of what is kept or shown; by default those that are known by their form, and agents' credentials. */
-  readonly redactor?: Redactor;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** What an agent that the operating system confines reaches over the network; one that it names nothing for is not confined. */
   readonly networkFor?: (agent: string) => Network | undefined;
+  /** The model that the operator gives an agent in place of its own. */
+  readonly modelFor?: AgentHostOptions["modelFor"];
   /** The user's home, from which credentials come. */
   readonly userHome?: string;
   /** Told what went wrong in the background. */
@@ -77,10 +78,10 @@ export class Hosting {
     const owner = new Owner(harness.home);
     await owner.sweepStrays();
     const catalogue = Catalogue.load(options.agents);
-    const redactor = options.redactor ?? Redactor.create({ values: credentialsIn(catalogue, environment) });
-    const redact = (value: unknown) => redactor.value(value);
-    const gateway = await McpGateway.open();
+    const { redact } = harness;
+    const gateway = await McpGateway.open({ owner, redactor: harness.redactor });
     const offers = new TurnOffers();
+    const late = Promise.withResolvers<Hub>();
     try {
       const host = new AgentHost({
         harness,
@@ -89,17 +90,18 @@ export class Hosting {
         gateway,
         install,
         admit: options.admit,
-        redact,
-        redactor,
         environment,
         userHome,
         networkFor: options.networkFor,
+        modelFor: options.modelFor,
         offers,
+        subagents: new Subagents({ harness, hub: late.promise, onError }),
         preparationFor: preparations({ harness, offers, redact, onError }),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });
       const log = await EventLog.open({ store: harness.store, now: Date.now });
-      const hub = await Hub.open({ harness, host, log, redact, onError });
+      const hub = await Hub.open({ harness, host, log, onError });
+      late.resolve(hub);
       return new Hosting({ catalogue, host, hub, offers, redact }, gateway);
     } catch (error) {
       await gateway.close();
@@ -112,15 +114,6 @@ export class Hosting {
     await this.hub.close();
     await this.#gateway.close();
   }
-}
-
-/** The values of the variables that agents get their credentials from. */
-function credentialsIn(
-  { entries }: Catalogue,
-  environment: Readonly<Record<string, string | undefined>>,
-): readonly string[] {
-  const names = new Set(entries.flatMap(({ credentials }) => credentials.variables));
-  return [...names].flatMap((name) => environment[name] || []);
 }
 
 /** Gated tools, mail, mandate and constitution before the prompts of each tenant. */

@@ -1,19 +1,29 @@
+import { Redactor } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentProcess, Exit } from "../process/agent-process.ts";
+import type { KeptText } from "../process/kept-output.ts";
 
 /** The way to an agent's process. When it ends, whatever waits for it learns how, and what it complained of. */
-export function processChannel(process: AgentProcess): Channel {
+export function processChannel(process: AgentProcess, redactor = Redactor.create()): Channel {
   return {
     send: (message) => process.send(message),
     onMessage: (listener) => process.onMessage(listener),
-    closed: process.exited.then((exit) => endOf(process.label, exit)),
+    closed: process.exited.then((exit) => endOf(process.label, exit, redactor)),
   };
 }
 
-function endOf(label: string, { code, signal, stderr }: Exit): RpcError {
+function endOf(label: string, { code, signal, stderr: written }: Exit, redactor: Redactor): RpcError {
+  const stderr = shownOf(written, redactor);
   const how = signal ? `was ended by ${signal}` : `ended with code ${code}`;
   const said = (stderr.tail || stderr.head).trim().split("\n").at(-1);
   const message = `${label} ${how}${said ? `: ${said}` : ""}`;
   return new RpcError(CODE.internal, message, { exit_code: code, signal, stderr });
+}
+
+/** What is kept of an output, without its secrets. Where something was left out, either side may be half of one. */
+function shownOf({ head, tail, omitted }: KeptText, redactor: Redactor): KeptText {
+  if (omitted === 0) return { head: redactor.text(head + tail), tail: "", omitted };
+  const whole = tail.slice(tail.search(/\s|$/));
+  return { head: redactor.text(head, "cut"), tail: redactor.text(whole), omitted };
 }

@@ -1,6 +1,7 @@
 import type { Principal } from "@reins/supervisor";
 import { type JsonObject, membersOf, type RequestId } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
+import type { Descent } from "../governor/descent.ts";
 import type { Cursor } from "../log/logged-event.ts";
 import { Feed, type Outlet } from "./feed.ts";
 import type { Hub } from "./hub.ts";
@@ -14,6 +15,8 @@ export interface ConnectionOptions {
   readonly principal: Principal;
   /** The agent of new sessions that name none. */
   readonly agent?: string | undefined;
+  /** What new sessions stand under, where it is another session that begins them. */
+  readonly descent?: Descent | undefined;
   /** Told when it follows a session more, or less. */
   readonly onFollow?: (() => void) | undefined;
 }
@@ -28,6 +31,8 @@ const PATIENCE_MS = 10_000;
 export class Connection {
   readonly id: string;
   agent: string | undefined;
+  /** What new sessions stand under, where it is another session that begins them. */
+  readonly descent: Descent | undefined;
   readonly #hub: Hub;
   readonly #onFollow: () => void;
   readonly #feeds = new Set<Feed>();
@@ -37,9 +42,10 @@ export class Connection {
   #principal: Principal;
   #closed = false;
 
-  constructor(hub: Hub, { id, principal, agent, onFollow = () => undefined }: ConnectionOptions) {
+  constructor(hub: Hub, { id, principal, agent, descent, onFollow = () => undefined }: ConnectionOptions) {
     this.id = id;
     this.agent = agent;
+    this.descent = descent;
     this.#principal = principal;
     this.#hub = hub;
     this.#onFollow = onFollow;
@@ -162,10 +168,10 @@ export class Connection {
     return this.#write({ message: membersOf(this.#hub.redact(message)), request }, session);
   }
 
-  /** Settles when everything that was written by now has been sent. */
-  async caughtUp(): Promise<void> {
+  /** Settles when everything that was said by now, or until `said` settles, has been sent. */
+  async caughtUp(said?: Promise<void>): Promise<void> {
     const { log } = this.#hub;
-    await log.written();
+    await (said ?? log.written());
     const last = await log.last(this.principal.tenant);
     await Promise.all([...this.#feeds].map((feed) => feed.reached(last)));
   }

@@ -8,39 +8,44 @@ const MOST_UNDER_WAY = 256;
 /** The requests of one client: each is answered with the id it came with, and may be taken back. */
 export class Conversation {
   readonly #connection: Connection;
-  readonly #gone: AbortSignal;
   readonly #answering = new Map<RequestId, AbortController>();
-  #underWay = 0;
+  readonly #underWay = new Set<AbortController>();
+  #gone: { readonly reason: unknown } | undefined;
 
   /** `gone` aborts when nobody waits for anything any more. */
   constructor(connection: Connection, gone: AbortSignal) {
     this.#connection = connection;
-    this.#gone = gone;
+    const end = () => {
+      this.#gone = gone;
+      for (const controller of this.#underWay) controller.abort(gone.reason);
+    };
+    if (gone.aborted) end();
+    else gone.addEventListener("abort", end, { once: true });
   }
 
   /** How many requests have no answer yet. */
   get underWay(): number {
-    return this.#underWay;
+    return this.#underWay.size;
   }
 
   /** Answers a request. Never rejects: what goes wrong is the answer. */
   async ask(id: RequestId, method: string, params: unknown): Promise<JsonObject> {
-    if (this.#underWay >= MOST_UNDER_WAY)
+    if (this.#underWay.size >= MOST_UNDER_WAY)
       return failure(
         id,
         new RpcError(CODE.invalidRequest, `${MOST_UNDER_WAY} requests are under way already`),
       );
     const controller = new AbortController();
     this.#answering.set(id, controller);
-    this.#underWay += 1;
+    this.#underWay.add(controller);
+    if (this.#gone) controller.abort(this.#gone.reason);
     try {
-      const signal = AbortSignal.any([controller.signal, this.#gone]);
-      const result = await this.#connection.request(method, params, signal);
+      const result = await this.#connection.request(method, params, controller.signal);
       return { jsonrpc: "2.0", id, result: result ?? null };
     } catch (error) {
       return failure(id, error);
     } finally {
-      this.#underWay -= 1;
+      this.#underWay.delete(controller);
       if (this.#answering.get(id) === controller) this.#answering.delete(id);
     }
   }

@@ -8,8 +8,11 @@ import type { OpenQuestion } from "./session-clients.ts";
 
 /** Where the messages for a client go. */
 export interface Outlet {
-  /** Sends a message; `order` is its place in the log, if it has one. A promise says that there is no room for more. */
-  send(message: JsonObject, order: number | undefined): void | Promise<void>;
+  /**
+   * Sends a message; `order` is its place in the log, if it has one, and `text` the message as JSON, if that is known. A
+   * promise says that there is no room for more.
+   */
+  send(message: JsonObject, order: number | undefined, text?: string): void | Promise<void>;
   /** Told when nothing more will come, because the log cannot be followed. */
   failed(error: unknown): void;
 }
@@ -39,8 +42,14 @@ const CANCEL = "$/cancel_request";
 /** How many questions are remembered, so that none is put twice. */
 const MOST_ASKED = 1_000;
 
+/** A message as it goes over the wire. */
+interface Wired {
+  readonly message: JsonObject;
+  readonly text: string | undefined;
+}
+
 /** Messages as they go over the wire, made once for everybody who gets them. */
-const wired = new WeakMap<JsonObject, JsonObject>();
+const wired = new WeakMap<JsonObject, Wired>();
 
 /** The messages of sessions on their way to one reader, in the order of the log and at the reader's own pace. */
 export class Feed {
@@ -104,11 +113,15 @@ export class Feed {
     this.#subscription.close();
   }
 
-  #deliver({ message, request, except }: LoggedEvent, order: number | undefined): void | Promise<void> {
+  #deliver(event: LoggedEvent, order: number | undefined): void | Promise<void> {
+    const { request, except } = event;
     const { reader, outlet } = this.#options;
     // What came from here is told again only to who wants to hear everything.
     if (except === reader.id && order !== undefined) return;
-    if (request === undefined) return outlet.send(wire(message), order);
+    if (request === undefined) {
+      const { message, text } = wire(event);
+      return outlet.send(message, order, text);
+    }
     const asked = this.#question(request);
     if (asked) return outlet.send(asked, order);
   }
@@ -126,10 +139,13 @@ export class Feed {
   }
 }
 
-function wire(message: JsonObject): JsonObject {
+function wire({ message, text }: LoggedEvent): Wired {
   const known = wired.get(message);
   if (known) return known;
-  const made = { jsonrpc: "2.0", ...message };
+  const made = {
+    message: { jsonrpc: "2.0", ...message },
+    text: text === undefined ? undefined : `{"jsonrpc":"2.0",${text.slice(1)}`,
+  };
   wired.set(message, made);
   return made;
 }

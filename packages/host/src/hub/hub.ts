@@ -29,8 +29,6 @@ export interface HubOptions {
   readonly harness: Harness;
   readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor">>;
   readonly log: EventLog;
-  /** Takes secrets out of what is kept or shown. */
-  readonly redact: (value: unknown) => unknown;
   readonly clock?: Clock;
   readonly newId?: () => string;
   /** How long an agent that nobody uses runs on. */
@@ -85,7 +83,7 @@ export class Hub implements ExtensionHub {
     this.#newId = options.newId ?? randomUUID;
     this.#idleMs = options.idleMs ?? IDLE_MS;
     this.#onError = options.onError ?? (() => undefined);
-    this.redact = options.redact;
+    this.redact = options.harness.redact;
     this.#pool = new AgentPool({
       host: options.host,
       clients: (session) => this.#admit(session).clients,
@@ -296,10 +294,11 @@ export class Hub implements ExtensionHub {
     { method, params, signal }: SessionCall,
   ): Promise<unknown> {
     const mark = this.#newId();
+    const { descent } = connection;
     const beginning: { readonly connection: Connection; session?: LiveSession } = { connection };
     this.#beginning.set(mark, beginning);
     try {
-      const result = membersOf(await agent.governor.request(method, params, { signal, mark }));
+      const result = membersOf(await agent.governor.request(method, params, { signal, mark, descent }));
       const governed = agent.governor.session(String(result.sessionId));
       if (!governed) throw new RpcError(CODE.internal, "the agent began no session");
       const session = this.#admit(governed);
@@ -416,7 +415,7 @@ export class Hub implements ExtensionHub {
   async #prompt(connection: Connection, session: LiveSession, params: JsonObject, signal: AbortSignal) {
     const result = await session.queue.run(() => this.#turn(connection, session, params, signal), signal);
     // The answer comes after everything that was said before it.
-    await connection.caughtUp();
+    await connection.caughtUp(session.said);
     if (session.record.mode === "oneshot")
       await this.#closeAndEnd(session, { reason: "completed", terminated_by: "daemon", message: "oneshot" });
     return result;
@@ -439,8 +438,12 @@ export class Hub implements ExtensionHub {
       throw error;
     } finally {
       session.used = this.#now();
-      if (governed && governed.lastTurn !== before) await this.#noteTurn(session.record, governed.lastTurn);
-      await this.#keep(session, { state: "idle", turn_after: undefined });
+      session.said = this.log.written();
+      // Neither is waited for: a turn whose entry is in the ledger is over, whatever else is known of it.
+      const ended = governed && governed.lastTurn !== before ? governed.lastTurn : undefined;
+      const noted = ended === undefined ? undefined : this.#noteTurn(session.record, ended);
+      const kept = this.#keep(session, { state: "idle", turn_after: undefined });
+      Promise.all([noted, kept]).catch(this.#onError);
     }
   }
 
@@ -453,12 +456,19 @@ export class Hub implements ExtensionHub {
     });
   }
 
-  /** The other clients see what was asked. */
-  async #tellPrompt(connection: Connection, session: LiveSession, { prompt }: JsonObject): Promise<void> {
+  /** The other clients see what was asked. Whoever gave it a name sees it too, and so that its turn has come. */
+  async #tellPrompt(connection: Connection, session: LiveSession, params: JsonObject): Promise<void> {
+    const { prompt, _meta } = params;
+    const name = membersOf(membersOf(_meta).reins).prompt;
+    const isNamed = typeof name === "string";
     for (const content of Array.isArray(prompt) ? prompt : []) {
-      const update = { sessionUpdate: "user_message_chunk", content: this.redact(content) };
+      const update = {
+        sessionUpdate: "user_message_chunk",
+        content: this.redact(content),
+        ...(isNamed && { _meta: { reins: { prompt: name } } }),
+      };
       const message = { method: UPDATE, params: { sessionId: session.id, update } };
-      await this.#append(session.record, { message, except: connection.id });
+      await this.#append(session.record, { message, except: isNamed ? undefined : connection.id });
     }
   }
 
@@ -613,9 +623,10 @@ export class Hub implements ExtensionHub {
   async #interrupted(record: SessionRecord): Promise<void> {
     const left = await leftQuestions(this.log, record);
     const principal = await this.#harness.identity.current({ id: record.principal });
-    if (principal) await recordInterruption(this.#harness, record, principal);
+    const isCut = !principal || (await recordInterruption(this.#harness, record, principal));
     const session = this.#serve({ ...record, state: "idle", turn_after: undefined });
-    await this.#keep(session, {});
+    await this.#keepAgain(session);
+    if (!isCut) return;
     for (const { key } of left) await this.#append(record, { message: cancelOf(key) });
     await this.#tellInterrupted(record, "Reins was restarted.");
     const { approvals } = this.#harness;

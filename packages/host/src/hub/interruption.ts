@@ -12,12 +12,15 @@ import type { SessionRecord } from "../sessions/session-record.ts";
 
 const PAGE = 500;
 
-/** Records that a turn was cut off, and that of what it was let do without telling an end nobody knows the outcome. */
+/**
+ * Records that a turn was cut off, and that of what it was let do without telling an end nobody knows the outcome. Says
+ * whether it was: one whose entry is there had come to its end.
+ */
 export async function recordInterruption(
   harness: Harness,
   record: SessionRecord,
   principal: Principal,
-): Promise<void> {
+): Promise<boolean> {
   const { identity, ledger, policies } = harness;
   const subject = identity.subjectFor({
     principal,
@@ -27,6 +30,9 @@ export async function recordInterruption(
     enforcement: "asked",
     roster: policies.roster,
   });
+  const [newest] = await ledger.read({ entity_id: sessionKey(subject), order: "newest", limit: 1 });
+  const { completed_at } = membersOf(newest?.entry.quality === "turn" ? newest.entry.payload : undefined);
+  if (typeof completed_at === "string" && completed_at >= record.last_activity) return false;
   const open = await withoutEnd(harness, subject);
   const drafts: Draft[] = open.map(({ tool, verdict }) => {
     const draft = resultDraft(subject, { tool, outcome: "unknown" }, undefined);
@@ -36,7 +42,8 @@ export async function recordInterruption(
       payload: { ...membersOf(draft.payload), verdict, enforcement: "asked" },
     };
   });
-  await ledger.record([...drafts, lifecycleDraft(subject, "interrupted")]);
+  await harness.record([...drafts, lifecycleDraft(subject, "interrupted")]);
+  return true;
 }
 
 /** What was let through since the last turn ended, and has no result. */

@@ -17,6 +17,8 @@ export class LiveSession {
   settings: JsonObject = {};
   /** What a new agent has to be told before its first prompt, because it cannot take the session up by itself. */
   preface: string | undefined;
+  /** Settles when what was said in its last turn is written. */
+  said: Promise<void> = Promise.resolve();
   /** When it was last used, in milliseconds since 1970. */
   used: number;
   readonly #lastOrder: () => number;

@@ -12,6 +12,8 @@ export interface EventLogOptions {
 }
 
 const MAX_WAITING = 2_000;
+/** How many commits may be under way at once, so that the next messages gather while some are written. */
+const MOST_WRITING = 4;
 const PAGE = 200;
 const PAGE_SIZE = 512 * 1024;
 
@@ -26,7 +28,9 @@ export class EventLog {
   readonly #last = new Map<string, number>();
   readonly #lastOfSession = new Map<string, number>();
   #waiting: NewEvent[] = [];
-  #writing: Promise<void> | undefined;
+  /** How many commits are under way. */
+  #writing = 0;
+  #soon = false;
   /** Settles when the newest message is written and on its way. */
   #newest = unheeded();
   #failure: unknown;
@@ -47,13 +51,15 @@ export class EventLog {
   append(event: NewEvent): void | Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     if (this.#waiting.push(event) === 1) this.#newest = unheeded();
-    this.#writing ??= this.#begin();
-    return this.#waiting.length > (this.#options.maxWaiting ?? MAX_WAITING) ? this.#writing : undefined;
+    this.#writeSoon();
+    return this.#waiting.length > (this.#options.maxWaiting ?? MAX_WAITING)
+      ? this.#newest.promise
+      : undefined;
   }
 
   /** Settles when everything that was appended is written and on its way; rejects when it cannot be. */
   async flush(): Promise<void> {
-    while (this.#writing) await this.#writing;
+    while (this.#writing > 0 || this.#waiting.length > 0) await this.written();
     if (this.#failure !== undefined) throw this.#failure;
   }
 
@@ -109,53 +115,71 @@ export class EventLog {
   }
 
   /** Some messages of sessions after a place, oldest first; none when there are no more. */
-  page(tenant: string, sessions: readonly string[], after: number): Promise<LoggedEvent[]> {
+  async page(tenant: string, sessions: readonly string[], after: number): Promise<LoggedEvent[]> {
     const range = { tenant, sessions, after, limit: PAGE, size: PAGE_SIZE };
-    return this.#options.store.query(logTables, "after", range);
+    const page = await this.#options.store.query(logTables, "written", range);
+    return page.map((event) => ({ ...event, message: JSON.parse(event.text) }));
   }
 
-  #begin(): Promise<void> {
-    const writing = this.#write();
-    // Whoever appends next is told.
-    writing.catch(() => undefined);
-    return writing;
+  /** Whatever is appended in the same turn of the event loop belongs to one commit. */
+  #writeSoon(): void {
+    if (this.#soon || this.#writing >= MOST_WRITING || this.#waiting.length === 0) return;
+    this.#soon = true;
+    setImmediate(() => {
+      this.#soon = false;
+      void this.#write(this.#waiting, this.#newest);
+    });
   }
 
-  async #write(): Promise<void> {
-    // Whatever is appended in the same turn of the event loop belongs to one commit.
-    await new Promise(setImmediate);
-    let { resolve, reject } = this.#newest;
+  /** Writes some messages and hands them on. Commits are kept in the order in which they are asked for. */
+  async #write(
+    batch: readonly NewEvent[],
+    { resolve, reject }: Pick<PromiseWithResolvers<void>, "resolve" | "reject">,
+  ): Promise<void> {
+    this.#waiting = [];
+    this.#writing += 1;
     try {
-      while (this.#waiting.length > 0) {
-        const batch = this.#waiting;
-        ({ resolve, reject } = this.#newest);
-        this.#waiting = [];
-        await this.#commit(batch);
-        resolve();
-      }
+      await this.#commit(batch);
+      resolve();
     } catch (error) {
-      this.#failure = error;
+      this.#fail(error);
       reject(error);
-      this.#newest.reject(error);
-      for (const subscription of new Set([...this.#subscriptions.values()].flatMap((all) => [...all])))
-        subscription.fail(error);
-      throw error;
     } finally {
-      this.#writing = undefined;
+      this.#writing -= 1;
+      this.#writeSoon();
     }
+  }
+
+  /** Whoever appends, waits or reads is told; nothing more is written. */
+  #fail(error: unknown): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = error;
+    this.#waiting = [];
+    this.#newest.reject(error);
+    for (const subscription of new Set([...this.#subscriptions.values()].flatMap((all) => [...all])))
+      subscription.fail(error);
   }
 
   async #commit(batch: readonly NewEvent[]): Promise<void> {
     const { store, now } = this.#options;
     const at = now();
-    const events = batch.map((event) => ({ ...event, epoch: this.epoch, at }));
+    const { epoch } = this;
+    const events = batch.map(({ message, ...event }) => ({
+      ...event,
+      text: JSON.stringify(message),
+      epoch,
+      at,
+    }));
     const [orders] = await store.commit([change(logTables, "append", { events })], { durable: false });
     for (const [index, event] of events.entries()) {
-      const placed: LoggedEvent = { ...event, order: orders[index] ?? 0 };
-      this.#last.set(placed.tenant, placed.order);
-      const key = keyOf(placed.tenant, placed.session);
-      this.#lastOfSession.set(key, placed.order);
-      for (const subscription of this.#subscriptions.get(key) ?? []) subscription.push(placed);
+      const order = orders[index] ?? 0;
+      this.#last.set(event.tenant, order);
+      const key = keyOf(event.tenant, event.session);
+      this.#lastOfSession.set(key, order);
+      const subscriptions = this.#subscriptions.get(key);
+      if (!subscriptions) continue;
+      const placed: LoggedEvent = { ...event, message: batch[index]?.message ?? {}, order };
+      for (const subscription of subscriptions) subscription.push(placed);
     }
   }
 

@@ -14,6 +14,8 @@ export interface NewEvent {
 
 /** A message at its place. */
 export interface LoggedEvent extends NewEvent {
+  /** The message as JSON, written once for all who get it. */
+  readonly text?: string | undefined;
   /** Grows with every message of the tenant, across restarts. */
   readonly order: number;
   /** Grows with every start of whoever writes the log. */

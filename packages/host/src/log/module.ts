@@ -1,6 +1,6 @@
 import type { Database, TablesModule } from "@reins/store";
 import type { LoggedEvent } from "./logged-event.ts";
-import type { LogRange, UnplacedEvent } from "./tables.ts";
+import type { LogRange, UnplacedEvent, WrittenEvent } from "./tables.ts";
 
 const module: TablesModule = {
   migrations: [
@@ -44,9 +44,8 @@ const module: TablesModule = {
       undone: () => last.clear(),
       changes: {
         append({ events }: { events: readonly UnplacedEvent[] }): number[] {
-          return events.map(({ tenant, session, epoch, at, request, except, message }) => {
+          return events.map(({ tenant, session, epoch, at, request, except, text }) => {
             const order = lastOrderOf(tenant) + 1;
-            const text = JSON.stringify(message);
             add.run(tenant, order, session, epoch, at, request ?? null, except ?? null, text);
             last.set(tenant, order);
             return order;
@@ -56,7 +55,8 @@ const module: TablesModule = {
         prune,
       },
       queries: {
-        after: (range: LogRange) => eventsAfter(database, range),
+        after: (range: LogRange) => eventsAfter(database, range).map(parsed),
+        written: (range: LogRange) => eventsAfter(database, range),
         lastOf: ({ tenant, epoch }: { tenant: string; epoch: number }) => orderIn(lastOf.get(tenant, epoch)),
         prunedUntil: ({ tenant, session }: { tenant: string; session: string }) =>
           orderIn(prunedUntil.get(tenant, session)),
@@ -90,13 +90,17 @@ function pruner(database: Database): (args: { before: number; keep: number }) =>
   };
 }
 
-function eventsAfter(database: Database, { tenant, sessions, after, limit, size }: LogRange): LoggedEvent[] {
+function parsed({ text, ...event }: WrittenEvent): LoggedEvent {
+  return { ...event, message: JSON.parse(text) };
+}
+
+function eventsAfter(database: Database, { tenant, sessions, after, limit, size }: LogRange): WrittenEvent[] {
   const marks = sessions.map(() => "?").join(", ");
   const query = database.prepare(
     `SELECT ord, session, epoch, at, request, except_for, message FROM log_events
      WHERE session IN (${marks}) AND ord > ? AND tenant = ? ORDER BY ord LIMIT ?`,
   );
-  const events: LoggedEvent[] = [];
+  const events: WrittenEvent[] = [];
   let total = 0;
   for (const row of query.all(...sessions, after, tenant, limit)) {
     const { ord, session, epoch, at, request, except_for, message } = membersOf(row);
@@ -109,7 +113,7 @@ function eventsAfter(database: Database, { tenant, sessions, after, limit, size 
       order: Number(ord),
       epoch: Number(epoch),
       at: Number(at),
-      message: JSON.parse(text),
+      text,
       ...(typeof request === "string" && { request }),
       ...(typeof except_for === "string" && { except: except_for }),
     });

@@ -1,11 +1,15 @@
 import type { Tables } from "@reins/store";
 import type { LoggedEvent, NewEvent } from "./logged-event.ts";
 
-/** A message that is not yet at its place. */
-export interface UnplacedEvent extends NewEvent {
+/** A message that is not yet at its place, as JSON: one text crosses a thread faster than an object. */
+export interface UnplacedEvent extends Omit<NewEvent, "message"> {
+  readonly text: string;
   readonly epoch: number;
   readonly at: number;
 }
+
+/** A message at its place, as JSON. */
+export type WrittenEvent = Omit<LoggedEvent, "message"> & { readonly text: string };
 
 /** What is changed about the log. */
 export type LogChanges = {
@@ -31,6 +35,8 @@ export interface LogRange {
 export type LogQueries = {
   /** Messages of sessions after a place, oldest first, as many as fit. */
   after(args: LogRange): LoggedEvent[];
+  /** The same, each as JSON. */
+  written(args: LogRange): WrittenEvent[];
   /** The last place of a tenant in an epoch or an earlier one; 0 when there is none. */
   lastOf(args: { tenant: string; epoch: number }): number;
   /** The place up to which messages of a session have been forgotten; 0 when none were. */

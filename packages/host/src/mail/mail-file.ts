@@ -3,7 +3,7 @@ import { visible } from "@reins/supervisor/visible";
 import { Lines } from "../mcp/wire/lines.ts";
 import type { MailLimits } from "./limits.ts";
 import { type Message, readMessage } from "./message.ts";
-import { SharedFile } from "./shared-file.ts";
+import { SharedFile, stampOf } from "./shared-file.ts";
 import { SharedFileError } from "./shared-file-error.ts";
 
 /** What a mailbox holds. */
@@ -41,11 +41,13 @@ export class MailFile {
 
   /** What is in it now. */
   async read(): Promise<Mail> {
+    const now = this.#file.stamp();
+    if (now === undefined) return NO_MAIL;
+    if (this.#seen?.stamp === now) return this.#seen.mail;
     const file = await this.#file.openToRead();
     if (!file) return NO_MAIL;
     try {
-      const { ino, size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
-      const stamp = [ino, size, mtimeNs, ctimeNs].join();
+      const stamp = stampOf(await file.stat({ bigint: true }));
       if (this.#seen?.stamp !== stamp) this.#seen = { stamp, mail: this.#readAll(file) };
       return await this.#seen.mail;
     } catch (error) {

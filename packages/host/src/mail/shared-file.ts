@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import { type BigIntStats, constants, statSync } from "node:fs";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -58,6 +58,12 @@ export class SharedFile {
     throw new SharedFileError("not_written", `others rewrite ${this.path} all the time; try again`);
   }
 
+  /** What tells the file as it is now from any other; `undefined` when it is not there. Looks at it without waiting. */
+  stamp(): string | undefined {
+    const stat = statSync(this.path, { bigint: true, throwIfNoEntry: false });
+    return stat && stampOf(stat);
+  }
+
   /** Opens it to read; `undefined` when it is not there. */
   async openToRead(): Promise<FileHandle | undefined> {
     try {
@@ -115,6 +121,11 @@ export class SharedFile {
       await file.close();
     }
   }
+}
+
+/** What tells a file from another, and from what it was before. */
+export function stampOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join();
 }
 
 /** Opens what must be a plain file. */

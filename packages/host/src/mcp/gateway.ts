@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
-import { type Clock, systemClock } from "@reins/supervisor";
+import { type Clock, type Redactor, systemClock } from "@reins/supervisor";
+import { Owner } from "../process/owner.ts";
 import { HttpDoor } from "./agent/http/http-door.ts";
 import { SocketDoor } from "./agent/socket-door.ts";
 import { minimalEnvironment } from "./environment.ts";
@@ -16,7 +17,7 @@ import { sseLink } from "./server/http/sse-link.ts";
 import { processLink } from "./server/process-link.ts";
 import { Secrets } from "./server/secrets.ts";
 import type { OpenLink } from "./server/server-link.ts";
-import { type SpawnServer, spawnChild } from "./server/spawn.ts";
+import { type SpawnServer, spawnOwned } from "./server/spawn.ts";
 import { isHttpServer, type McpServer, otherMembers, readServer } from "./server-entry.ts";
 import type { KnownTool } from "./tools/catalog.ts";
 
@@ -26,6 +27,10 @@ export interface McpGatewayOptions {
   readonly folder?: string;
   readonly limits?: Partial<McpLimits>;
   readonly clock?: Clock;
+  /** In whose name servers are started; by default of the folder. */
+  readonly owner?: Owner;
+  /** Takes secrets out of what agents are told of a server; by default those that are known by their form. */
+  readonly redactor?: Redactor;
   /** How servers are started. */
   readonly spawn?: SpawnServer;
   /** How servers are reached over HTTP. */
@@ -66,6 +71,7 @@ const SHIM = fileURLToPath(
 export class McpGateway {
   readonly #options: McpGatewayOptions;
   readonly #limits: McpLimits;
+  readonly #spawn: SpawnServer;
   readonly #clock: Clock;
   readonly #socket: SocketDoor;
   readonly #wrapped = new Set<WrappedServer>();
@@ -76,13 +82,14 @@ export class McpGateway {
     this.#options = options;
     this.#limits = { ...MCP_LIMITS, ...options.limits };
     this.#clock = clock;
+    this.#spawn = options.spawn ?? spawnOwned(options.owner ?? new Owner(folderOf(options)), clock);
     this.#socket = socket;
   }
 
   /** Opens a gateway. */
   static async open(options: McpGatewayOptions = {}): Promise<McpGateway> {
     const clock = options.clock ?? systemClock;
-    return new McpGateway(options, await SocketDoor.open(options.folder ?? tmpdir(), clock), clock);
+    return new McpGateway(options, await SocketDoor.open(folderOf(options), clock), clock);
   }
 
   /** The socket that agents with a stdio entry have to reach; a sandbox binds it in at the same path. */
@@ -129,9 +136,12 @@ export class McpGateway {
   }
 
   #govern(server: McpServer, gate: McpGate, place: SessionPlace): GovernedServer {
-    const { sampling, onFault } = this.#options;
+    const { sampling, onFault, redactor } = this.#options;
     const credentials = isHttpServer(server) ? server.headers : server.env;
-    const secrets = new Secrets(credentials.map(({ value }) => value));
+    const secrets = new Secrets(
+      credentials.map(({ value }) => value),
+      redactor,
+    );
     return new GovernedServer({
       name: server.name,
       gate,
@@ -145,13 +155,9 @@ export class McpGateway {
   }
 
   #linkTo(server: McpServer, secrets: Secrets, { cwd }: SessionPlace): OpenLink {
-    const {
-      environment = minimalEnvironment(),
-      spawn = spawnChild(this.#clock),
-      fetch = globalThis.fetch,
-    } = this.#options;
+    const { environment = minimalEnvironment(), fetch = globalThis.fetch } = this.#options;
     const parts = { secrets, limits: this.#limits, clock: this.#clock };
-    if (!isHttpServer(server)) return processLink({ ...parts, server, cwd, environment, spawn });
+    if (!isHttpServer(server)) return processLink({ ...parts, server, cwd, environment, spawn: this.#spawn });
     const link = server.type === "sse" ? sseLink : httpLink;
     return link({ ...parts, server, fetch });
   }
@@ -181,6 +187,10 @@ export class McpGateway {
     const headers = [{ name: "Authorization", value: `Bearer ${token}` }];
     return { entry: { ...otherMembers(server), type: "http", name: server.name, url, headers }, remove };
   }
+}
+
+function folderOf({ folder = tmpdir() }: McpGatewayOptions): string {
+  return folder;
 }
 
 interface Admitted {

@@ -20,8 +20,6 @@ export interface GovernedControlOptions {
   readonly onFault: (reason: string) => void;
 }
 
-const CONTRACTS: ReadonlySet<string> = new Set(["run_lifecycle", "task_list", "verification"]);
-
 /**
  * The supervisor, for what only the native agent itself can see. Every request to a model is decided like any other
  * step; the contracts of its runs are kept; the rest has defaults that an operator can replace.
@@ -41,10 +39,12 @@ export class GovernedControl implements ControlPort {
     const { governor, defaults } = this.#options;
     if (type !== "pre_prompt" || call.sessionId === undefined) return defaults.ask(type, payload, call);
     const decided = await governor().decideFor(call.sessionId, type, payload, call.signal);
-    if (decided.verdict === "allowed" || decided.verdict === "modify")
-      return defaults.ask(type, payload, call);
-    const blocked: AskedEvents["pre_prompt"]["decision"] = { decision: "block", reason: decided.reason };
-    return blocked;
+    if (decided.verdict === "allowed") return defaults.ask(type, payload, call);
+    const refused: AskedEvents["pre_prompt"]["decision"] =
+      decided.verdict === "modify"
+        ? { decision: "modify", modified_payload: decided.modified_arguments }
+        : { decision: "block", reason: decided.reason };
+    return refused;
   }
 
   tell<Type extends ToldEventType>(
@@ -56,8 +56,12 @@ export class GovernedControl implements ControlPort {
     defaults.tell(type, payload, call);
     if (type !== "run_lifecycle" && type !== "task_list" && type !== "verification") return;
     const session = call?.sessionId === undefined ? undefined : governor().sessionOf(call.sessionId);
-    const noted = session ? { ...payload, session_id: session.id } : payload;
-    if (!CONTRACTS.has(type)) return;
-    harness.runs.note(tenant, type, noted).catch((error: unknown) => onFault(`${type}: ${String(error)}`));
+    // A run of the agent is a turn of the governor's, and is known by that.
+    const noted = session
+      ? { ...payload, session_id: session.id, ...(session.turn && { run_id: session.turn.id }) }
+      : payload;
+    harness.runs
+      .note(tenant, type, harness.redact(noted))
+      .catch((error: unknown) => onFault(`${type}: ${String(error)}`));
   }
 }

@@ -1,4 +1,4 @@
-import type { HostServices } from "@reins/agent";
+import type { HostServices, SubagentService } from "@reins/agent";
 import type { Harness, Subject } from "@reins/supervisor";
 import { Board } from "../board/board.ts";
 import type { TurnOffers } from "../haak/turn-offers.ts";
@@ -16,11 +16,13 @@ export interface NativeServicesOptions {
   readonly offers?: TurnOffers | undefined;
   /** The id of the native agent. */
   readonly native: string;
+  /** Has a child of a session do something; none can where it is absent. */
+  readonly spawn?: SubagentService["run"] | undefined;
 }
 
-/** Mail and board, each session in the name of the agent that it acts as, and the tools of its client. */
+/** Mail, board and subagents, each session in the name of the agent that it acts as, and the tools of its client. */
 export function nativeServices(options: NativeServicesOptions): HostServices {
-  const { harness, tenant, redact, subjectOf, offers, native } = options;
+  const { harness, tenant, redact, subjectOf, offers, native, spawn } = options;
   const { home, store } = harness;
   const mailbox = new Mailbox({ home, tenant, store, redact });
   const board = new Board({ home, tenant });
@@ -31,6 +33,8 @@ export function nativeServices(options: NativeServicesOptions): HostServices {
   };
   const agentIn = (sessionId: string) => subjectIn(sessionId).agent;
   return {
+    nameOf: (id) => subjectIn(id).session,
+    ...(spawn && { subagents: { run: spawn } }),
     mail: {
       send: async (id, message) => {
         await mailbox.send({ from: agentIn(id), ...message });

@@ -6,17 +6,19 @@ import {
   modelConfigFrom,
   modelsFrom,
   NativeAgent,
+  type SubagentService,
 } from "@reins/agent";
 import { StoredMemory } from "@reins/bridge";
 import type { Harness, Principal } from "@reins/supervisor";
 import { channelPair } from "../acp/channel.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
-import { subjectIn } from "../governor/context.ts";
+import { agentOf, subjectIn } from "../governor/context.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import type { TurnOffers } from "../haak/turn-offers.ts";
 import { GovernedControl } from "./governed-control.ts";
 import { memoryOwner } from "./memory-owner.ts";
 import { nativeServices } from "./native-services.ts";
+import type { Subagents } from "./subagents.ts";
 
 /** What the native agent is started with. */
 export interface NativeOptions {
@@ -27,9 +29,11 @@ export interface NativeOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The tools of turns, where clients have a say in them. */
   readonly offers?: TurnOffers | undefined;
+  /** Where children are started; none can be where it is absent. */
+  readonly subagents?: Subagents | undefined;
   readonly governor: Pick<
     GovernorOptions,
-    "from" | "clients" | "redact" | "redactor" | "servers" | "preparation" | "showReplays" | "onFault"
+    "from" | "clients" | "servers" | "preparation" | "showReplays" | "onFault"
   >;
 }
 
@@ -38,7 +42,7 @@ export function startNative(options: NativeOptions): {
   readonly governor: Governor;
   stop(reason: string): Promise<void>;
 } {
-  const { harness, entry, principal, environment, offers, governor: rest } = options;
+  const { harness, entry, principal, environment, offers, subagents, governor: rest } = options;
   const { home } = harness;
   const { tenant, user } = principal;
   const onFault = rest.onFault ?? (() => undefined);
@@ -57,8 +61,9 @@ export function startNative(options: NativeOptions): {
     const session = governor.sessionOf(id);
     return session && subjectIn({ harness, principal, entry }, session, "performed");
   };
-  const { redact } = rest;
-  const services = nativeServices({ harness, tenant, redact, subjectOf, offers, native: entry.id });
+  const { redact } = harness;
+  const spawn = subagents && spawner(subagents, governor, { principal, entry });
+  const services = nativeServices({ harness, tenant, redact, subjectOf, offers, native: entry.id, spawn });
   const memory = new StoredMemory({ store: harness.store, owner: memoryOwner(principal) });
   offers?.declare(entry.id, allTools(services, memory));
   const agent = new NativeAgent(theirs, {
@@ -75,7 +80,7 @@ export function startNative(options: NativeOptions): {
     memory,
     mayUse: (tool, id) => {
       const subject = subjectOf(id);
-      if (!subject) return false;
+      if (!subject || governor.sessionOf(id)?.descent?.tools?.includes(tool) === false) return false;
       return offers?.mayUse(subject.session, tool) ?? harness.supervisor.mayUse(tool, subject);
     },
     onFault: (fault) => onFault(String(fault)),
@@ -86,4 +91,18 @@ export function startNative(options: NativeOptions): {
     close(new Error(reason));
   };
   return { governor, stop };
+}
+
+/** Starts children of the sessions that a governor knows. */
+function spawner(
+  subagents: Subagents,
+  governor: Governor,
+  { principal, entry }: Pick<NativeOptions, "principal" | "entry">,
+): SubagentService["run"] {
+  return (task, signal) => {
+    const session = governor.sessionOf(task.sessionId);
+    if (!session) throw new Error("the session that wants it is not open");
+    const agent = agentOf(entry, session);
+    return subagents.run({ session, principal, agent, fallback: entry.id }, task, signal);
+  };
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import type { Harness, Subject } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { Board } from "../board/board.ts";
@@ -59,7 +59,7 @@ export class TurnContext {
     const preamble = await this.#preamble(circumstances, faults);
     // Mail comes last, because from then on it counts as read.
     const mail = await this.#mail(circumstances.subject, faults);
-    const said = createHash("sha256").update(preamble).digest("hex");
+    const said = hash("sha256", preamble);
     const before = [
       ...(mail.messages.length > 0 ? [text(this.#mailText(mail))] : []),
       ...(said === this.#said ? [] : [text(preamble)]),

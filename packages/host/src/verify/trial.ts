@@ -1,7 +1,6 @@
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { redact } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
@@ -57,7 +56,11 @@ export class Trial implements AsyncDisposable {
 
   private constructor(
     options: TrialOptions,
-    parts: Pick<Trial, "home" | "model" | "places" | "hostile"> & { base: string; gateway: McpGateway },
+    parts: Pick<Trial, "home" | "model" | "places" | "hostile"> & {
+      base: string;
+      owner: Owner;
+      gateway: McpGateway;
+    },
   ) {
     this.#options = options;
     this.#base = parts.base;
@@ -70,10 +73,9 @@ export class Trial implements AsyncDisposable {
     this.#host = new AgentHost({
       harness: parts.home.harness,
       catalogue: Catalogue.load([entry]),
-      owner: new Owner(parts.home.harness.home),
+      owner: parts.owner,
       gateway: parts.gateway,
       install: async () => installed,
-      redact,
       environment: { ...environment, ...hostileEnvironment(parts.places) },
       userHome: parts.places.userHome,
       modelFor: () => parts.model.endpoint,
@@ -94,8 +96,9 @@ export class Trial implements AsyncDisposable {
       const script = () => ({ kind: "reply" as const, parts: [], stop: "end" as const });
       const model = await ScriptedModel.listen({ script, wordings: [options.entry.wordings] });
       opened.unshift(() => model.close());
-      const gateway = await McpGateway.open();
-      return new Trial(options, { base, home, model, gateway, places, hostile });
+      const owner = new Owner(home.harness.home);
+      const gateway = await McpGateway.open({ owner });
+      return new Trial(options, { base, home, model, owner, gateway, places, hostile });
     } catch (error) {
       for (const close of opened) await close();
       throw error;

@@ -17,6 +17,17 @@ export async function call<
   B extends z.ZodType,
   A extends z.ZodType,
 >(operation: Operation<P, Q, B, A>, input: Input<P, Q, B> = {}): Promise<z.output<A>> {
+  const response = await request(operation, input);
+  return operation.answer.parse(response.status === 204 ? undefined : await response.json());
+}
+
+/** Asks the server for something and gives the answer as it comes, for what has to be looked at to the byte. */
+export async function request<
+  P extends z.ZodType,
+  Q extends z.ZodType,
+  B extends z.ZodType,
+  A extends z.ZodType,
+>(operation: Operation<P, Q, B, A>, input: Input<P, Q, B> = {}): Promise<Response> {
   const { body, signal } = input;
   const response = await fetch(addressOf(operation.path, input.params, input.query), {
     method: operation.method,
@@ -28,7 +39,7 @@ export async function call<
     }),
   });
   if (!response.ok) throw await problemOf(response);
-  return operation.answer.parse(response.status === 204 ? undefined : await response.json());
+  return response;
 }
 
 /** The address of an operation, with what stands in its path and after it. */

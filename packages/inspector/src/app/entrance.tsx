@@ -58,7 +58,7 @@ function Stranger() {
         The address that <code>reins up</code> prints lets a browser in, once. Get a fresh one in a terminal
         on the machine that runs Reins, and open it here:
       </p>
-      <Code text="reins token link" />
+      <Code text="reins open" />
     </main>
   );
 }

@@ -2,6 +2,8 @@ import { Link, Outlet } from "@tanstack/react-router";
 import { useState } from "react";
 import { classNames } from "../design/class-names.ts";
 import { Icon } from "../design/icons.tsx";
+import { useApprovalStream } from "./approvals/use-approval-stream.ts";
+import { usePendingApprovals } from "./approvals/use-pending-approvals.ts";
 import { useSelf } from "./entrance.tsx";
 import { DESTINATIONS } from "./navigation.ts";
 import { chooseTheme, chosenTheme, type Theme } from "./theme.ts";
@@ -12,6 +14,8 @@ const NEXT: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", d
 /** What is around every page: where one can go, and who one is. */
 export function Shell() {
   useGoKeys();
+  useApprovalStream();
+  const pending = usePendingApprovals().data?.length ?? 0;
   const [isOpen, setOpen] = useState(false);
   return (
     <div className="flex h-dvh flex-col md:flex-row">
@@ -32,6 +36,11 @@ export function Shell() {
           <Icon name="menu" /> Menu
         </button>
         <span className="font-semibold">Reins</span>
+        {pending > 0 && (
+          <Link to="/approvals" className="ml-auto flex items-center gap-1.5 text-sm">
+            Approvals <Pending count={pending} />
+          </Link>
+        )}
       </header>
       <nav
         id="navigation"
@@ -52,6 +61,11 @@ export function Shell() {
             className="flex h-8 items-center gap-2.5 rounded px-2 text-sm text-ink-soft hover:bg-sunken hover:text-ink data-[status=active]:bg-sunken data-[status=active]:font-medium data-[status=active]:text-ink"
           >
             <Icon name={icon} /> {label}
+            {to === "/approvals" && pending > 0 && (
+              <span className="ml-auto">
+                <Pending count={pending} />
+              </span>
+            )}
           </Link>
         ))}
         <div className="mt-auto pt-2">
@@ -62,6 +76,19 @@ export function Shell() {
         <Outlet />
       </main>
     </div>
+  );
+}
+
+/** How many approvals wait. */
+function Pending({ count }: { count: number }) {
+  return (
+    <span
+      role="status"
+      aria-label={`${count} waiting`}
+      className="rounded bg-warn-wash px-1.5 text-2xs font-semibold text-warn tabular-nums"
+    >
+      {count}
+    </span>
   );
 }
 

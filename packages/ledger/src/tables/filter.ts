@@ -5,6 +5,8 @@ export interface EntryRange {
   readonly order?: "oldest" | "newest" | undefined;
   readonly limit?: number | undefined;
   readonly entity_id?: string | undefined;
+  /** Of sessions whose names begin so. */
+  readonly entity_prefix?: string | undefined;
   readonly quality?: string | undefined;
   readonly actor?: string | undefined;
   readonly tag?: string | undefined;
@@ -24,6 +26,8 @@ export function rangeSql(range: EntryRange): { sql: string; parameters: unknown[
   const conditions: [string, unknown][] = [
     [newest ? "e.seq < ?" : "e.seq > ?", range.after],
     ["e.entity_id = ?", range.entity_id],
+    ["e.entity_id >= ?", range.entity_prefix],
+    ["e.entity_id < ?", range.entity_prefix && afterAll(range.entity_prefix)],
     ["e.quality = ?", range.quality],
     ["e.actor = ?", range.actor],
     ["t.tag = ?", range.tag],
@@ -37,4 +41,9 @@ export function rangeSql(range: EntryRange): { sql: string; parameters: unknown[
   const limit = Math.min(range.limit ?? DEFAULT_LIMIT, MAX_LIMIT);
   const sql = `SELECT e.seq, e.cid, e.body FROM ${from}${where} ORDER BY e.seq ${newest ? "DESC" : "ASC"} LIMIT ?`;
   return { sql, parameters: [...given.map(([, value]) => value), limit] };
+}
+
+/** What sorts after everything that begins so. */
+function afterAll(prefix: string): string {
+  return `${prefix}\u{10FFFF}`;
 }

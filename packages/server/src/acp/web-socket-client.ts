@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import type { Duplex } from "node:stream";
 import type { Connection, JsonObject, Outlet } from "@reins/host";
 import type { RawData, WebSocket } from "ws";
 import { deadlineOf } from "../connections/deadline.ts";
@@ -12,6 +13,8 @@ export interface WebSocketClientOptions extends WebSocketCaller {
   /** The agent that its address names. */
   readonly agent: string | undefined;
   readonly settings: AcpSettings;
+  /** The connection below the WebSocket. */
+  readonly line: Pick<Duplex, "cork" | "uncork">;
 }
 
 /** Why a WebSocket is closed by us. */
@@ -34,6 +37,9 @@ export class WebSocketClient {
   /** When the client last took something, and the room that somebody waits for. */
   #taken: number;
   #room: PromiseWithResolvers<void> | undefined;
+  /** What goes out together, once nothing more is said in this turn of the event loop. */
+  #gathered: string[] = [];
+  #gatheredLength = 0;
   #answered = true;
   #callOffBeat: () => void = () => undefined;
 
@@ -123,20 +129,38 @@ export class WebSocketClient {
   }
 
   readonly #outlet: Outlet = {
-    send: (message, order) => this.#send(message, order),
+    send: (message, order, text) => this.#send(message, order, text),
     failed: () => this.#close(CLOSE.internal, "the log cannot be followed"),
   };
 
   /** Sends a message; a promise says that there is no room for more. */
-  #send(message: JsonObject, order: number | undefined): undefined | Promise<void> {
+  #send(message: JsonObject, order: number | undefined, text?: string): undefined | Promise<void> {
     if (this.#gone.signal.aborted) return undefined;
-    this.#socket.send(frame(message, order), () => this.#took());
-    if (this.#socket.bufferedAmount <= this.#options.settings.limits.maxBufferedBytes) return undefined;
+    const { maxBufferedBytes } = this.#options.settings.limits;
+    const sent = frame(message, order, text);
+    if (this.#gathered.push(sent) === 1) process.nextTick(() => this.#flush());
+    this.#gatheredLength += sent.length;
+    if (this.#socket.bufferedAmount + this.#gatheredLength <= maxBufferedBytes) return undefined;
+    this.#flush();
+    if (this.#socket.bufferedAmount <= maxBufferedBytes) return undefined;
     this.#room ??= Promise.withResolvers();
     return this.#room.promise;
   }
 
-  /** The socket has taken a frame. */
+  #flush(): void {
+    const frames = this.#gathered;
+    const last = frames.pop();
+    if (last === undefined) return;
+    this.#gathered = [];
+    this.#gatheredLength = 0;
+    const { line } = this.#options;
+    line.cork();
+    for (const one of frames) this.#socket.send(one);
+    this.#socket.send(last, () => this.#took());
+    line.uncork();
+  }
+
+  /** The socket has taken what went out together. */
   #took(): void {
     this.#taken = this.#now();
     const { maxBufferedBytes } = this.#options.settings.limits;
@@ -175,6 +199,7 @@ export class WebSocketClient {
   }
 
   #close(code: number, reason: string): void {
+    this.#flush();
     this.#socket.close(code, reason);
     const callOff = this.#options.settings.clock.after(CLOSING_MS, () => this.#socket.terminate());
     this.#socket.once("close", callOff);

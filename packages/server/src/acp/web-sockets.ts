@@ -53,7 +53,10 @@ export class WebSockets {
     this.#ids.set(request, id);
     const agent = new URLSearchParams(request.url?.split("?", 2)[1] ?? "").get("agent") ?? undefined;
     this.#acceptor.handleUpgrade(request, socket, head, (webSocket) => {
-      const client = new WebSocketClient(webSocket, { ...caller, id, agent, settings: this.#settings });
+      const client = new WebSocketClient(webSocket, {
+        ...caller,
+        ...{ id, agent, settings: this.#settings, line: socket },
+      });
       this.#open.add(client);
       webSocket.once("close", () => this.#open.delete(client));
     });

@@ -35,7 +35,7 @@ export async function tellMessages(
     stream = opened;
     if (isOver) return;
     const outlet: Outlet = {
-      send: (message, order) => opened.push(frame(message, order)),
+      send: (message, order, text) => opened.push(frame(message, order, text)),
       failed: () => opened.end(),
     };
     const feed = kept.follow(outlet, beginning, session);

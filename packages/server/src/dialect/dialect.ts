@@ -29,6 +29,10 @@ export interface Place {
   ): void;
   /** Hands requests over as they came, body and all, with any method. */
   raw(path: string, handle: RawHandler): void;
+  /** Hands over requests to read something that is for anyone. What it throws before it answers is told as a problem. */
+  open(path: string, handle: OpenHandler): void;
+  /** Answers an operation with text that is written as it comes. What it throws before the first of it is told as a problem. */
+  text<Op extends Operation>(operation: Op, write: (call: GovernedCall<Op>) => AsyncIterable<string>): void;
   /** Refuses whatever comes to a path, with one method or any. */
   refuse(path: string, method: string | undefined, refusal: () => Error): void;
   /** Takes connections that turn into another protocol. */
@@ -47,6 +51,9 @@ export type RawHandler = (
   response: ServerResponse,
   caller: Caller,
 ) => Promise<void>;
+
+/** Answers a request to read something. */
+export type OpenHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** Takes over a connection. Never rejects. */
 export type UpgradeHandler = (

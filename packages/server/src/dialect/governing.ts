@@ -12,12 +12,16 @@ export interface Governing {
   readonly principal: Principal;
 }
 
+let supervisorCode: SupervisorCode | undefined;
+
 /** Waits for the harness, and finds whoever asks in it. */
 export async function governing(open: () => Promise<Harness>, id: string): Promise<Governing> {
   const harness = await open().catch((error: unknown) => {
     throw new Refusal("unavailable", textOf(error), { cause: error });
   });
-  const supervisor = await import("@reins/supervisor");
+  // To ask for what is loaded takes a while, too.
+  supervisorCode ??= await import("@reins/supervisor");
+  const supervisor = supervisorCode;
   const principal = await translated(supervisor, () => harness.identity.current({ id }));
   if (principal) return { harness, supervisor, principal };
   throw new Refusal("unauthenticated", "the token was revoked or has expired");

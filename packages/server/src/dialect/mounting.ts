@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import type { Clock } from "@reins/ahp";
 import type { Operation } from "@reins/api";
 import type { Harness } from "@reins/supervisor";
@@ -19,6 +20,8 @@ import { readCall } from "./read-call.ts";
 declare module "fastify" {
   interface FastifyContextConfig {
     operation?: Operation;
+    /** Whether anyone may read it. */
+    open?: boolean;
   }
 }
 
@@ -33,9 +36,6 @@ export interface MountingOptions {
   /** Everything that can be asked for, as it is mounted. */
   readonly operations: Operation[];
 }
-
-/** As long as a timer can be set for: 24 days. */
-const HELD_MS = 2 ** 31 - 1;
 
 /** Takes the paths of one dialect on a router of its own. */
 export class Mounting implements Place {
@@ -75,7 +75,7 @@ export class Mounting implements Place {
           ? reply.code(status).send()
           : reply.code(status).type("application/json").send(text);
       };
-      this.#route(operation, handler, router, { handlerTimeout: HELD_MS });
+      this.#route(operation, handler, { router, mayLast: true });
     });
   };
 
@@ -107,6 +107,38 @@ export class Mounting implements Place {
     });
   };
 
+  readonly open: Place["open"] = (path, handle) => {
+    this.#options.allowed.add(path, ["GET", "HEAD"]);
+    const handler: RouteHandlerMethod = async (request, reply) => {
+      const written = handle(request.raw, reply.raw);
+      try {
+        await written;
+      } catch (error) {
+        if (!reply.raw.headersSent) throw error;
+        this.#options.log.debug({ err: error, path }, "an answer broke off");
+      }
+      reply.hijack();
+      return reply;
+    };
+    const config = { open: true };
+    // It may take any time: who reads slowly is dropped by the listener, not in the middle of a file.
+    this.#router.route({ method: ["GET", "HEAD"], url: path, exposeHeadRoute: false, config, handler });
+  };
+
+  readonly text: Place["text"] = (operation, write) => {
+    const handler: RouteHandlerMethod = async (request, reply) => {
+      const call = await this.#governedCall(operation, request, reply);
+      const pieces = write(call)[Symbol.asyncIterator]();
+      const first = await translated(call.supervisor, () => pieces.next());
+      const rest = Readable.from(piecesFrom(first, pieces), { objectMode: false });
+      return reply
+        .code(operation.status)
+        .type(operation.media ?? "text/plain; charset=utf-8")
+        .send(rest);
+    };
+    this.#route(operation, handler, { mayLast: true });
+  };
+
   readonly refuse: Place["refuse"] = (path, method, refusal) => {
     this.#untouched(path, method, async () => {
       throw refusal();
@@ -117,13 +149,18 @@ export class Mounting implements Place {
     this.#options.upgrades.add(path, take, options);
   };
 
-  #route(operation: Operation, handler: RouteHandlerMethod, router = this.#router, more: object = {}): void {
+  #route(
+    operation: Operation,
+    handler: RouteHandlerMethod,
+    { router = this.#router, mayLast = false }: { router?: FastifyInstance; mayLast?: boolean } = {},
+  ): void {
     const { method, path, events } = operation;
     const url = path.replace(/\{(\w+)\}/g, ":$1");
     const exposeHeadRoute = method === "GET" && events === undefined;
     this.#options.allowed.add(url, exposeHeadRoute ? ["GET", "HEAD"] : [method]);
     this.#options.operations.push(operation);
-    router.route({ method, url, exposeHeadRoute, config: { operation }, handler, ...more });
+    const timeout = mayLast ? {} : this.#timeout;
+    router.route({ method, url, exposeHeadRoute, config: { operation }, handler, ...timeout });
   }
 
   /** A path whose requests keep their bodies. */
@@ -131,8 +168,14 @@ export class Mounting implements Place {
     this.#router.register(async (router) => {
       router.removeAllContentTypeParsers();
       router.addContentTypeParser("*", (_request, _payload, done) => done(null));
-      router.route({ method: method ?? router.supportedMethods, url: path, exposeHeadRoute: false, handler });
+      const methods = method ?? router.supportedMethods;
+      router.route({ method: methods, url: path, exposeHeadRoute: false, handler, ...this.#timeout });
     });
+  }
+
+  /** How long an answer may take. */
+  get #timeout(): { readonly handlerTimeout: number } {
+    return { handlerTimeout: this.#options.limits.answerTimeoutMs };
   }
 
   async #governedCall<Op extends Operation>(
@@ -171,6 +214,18 @@ function plainCall<Op extends Operation>(
     doorway: request.getDecorator<Doorway>("doorway"),
     header: (name, value) => void reply.header(name, value),
   };
+}
+
+/** What was read of something already, and the rest of it. */
+async function* piecesFrom(
+  first: IteratorResult<string>,
+  rest: AsyncIterator<string>,
+): AsyncGenerator<string> {
+  try {
+    for (let next = first; !next.done; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
 }
 
 /** Aborts when whoever waits for an answer hangs up before it is there. */

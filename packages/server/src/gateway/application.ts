@@ -29,7 +29,6 @@ export function newApplication(options: ApplicationOptions): FastifyInstance {
   const { limits, clock, log } = options;
   const application = fastify({
     logger: false,
-    handlerTimeout: limits.answerTimeoutMs,
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAMETER },
     // The API's own schemas check; to load a second validator and a serializer would take longer than all the rest.
@@ -67,7 +66,8 @@ async function enter(
   gatekeeper.checkOrigin(request.raw, doorway);
   const methods = () => allowed.of(pathOf(request.raw));
   if (doorway.rules && shareWith(request, reply, doorway.rules, methods)) return reply.code(204).send();
-  if (request.routeOptions.config.operation?.audience !== "anyone")
+  const { operation, open = false } = request.routeOptions.config;
+  if (!open && operation?.audience !== "anyone")
     request.setDecorator("caller", await gatekeeper.admit(request.raw, doorway));
   if (request.is404) throw absent(methods());
   return undefined;
@@ -85,6 +85,8 @@ function tellProblem(error: unknown, reply: FastifyReply, log: Log): FastifyRepl
   if (!told) log.error({ err: error, path: pathOf(reply.request.raw) }, "a request failed");
   const refusal = told ?? refusalOf("internal");
   protect(reply.raw);
+  // The framework hangs up on bodies that it does not read; over HTTP/2 that ends nothing but the answer.
+  if (reply.request.raw.httpVersionMajor > 1) reply.removeHeader("connection");
   return reply
     .code(refusal.problem.status)
     .headers({ ...refusal.headers, "content-type": PROBLEM_TYPE })

@@ -19,6 +19,7 @@ import { type GatewayLimits, settleLimits } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { removedDialect } from "../removed/removed-dialect.ts";
 import type { EventStream } from "../streams/event-stream.ts";
+import { uiDialect } from "../ui/ui-dialect.ts";
 import { descriptionDialect } from "../v1/description.ts";
 import { harnessDialects } from "../v1/harness-dialects.ts";
 import { healthDialect } from "../v1/health.ts";
@@ -27,7 +28,8 @@ import { AllowedMethods } from "./allowed-methods.ts";
 import { newApplication } from "./application.ts";
 import { JSON_TYPES } from "./body.ts";
 import { type Doorway, doorways, inside } from "./doorway.ts";
-import { Listener, type Tls } from "./listener.ts";
+import type { Tls } from "./http-server.ts";
+import { Listener } from "./listener.ts";
 import { Upgrades } from "./upgrades.ts";
 
 /** What a gateway stands on. */
@@ -40,6 +42,8 @@ export interface GatewayOptions {
   readonly log: Log;
   /** More ways of speaking with Reins, beside those that every gateway has. */
   readonly dialects?: readonly Dialect[];
+  /** The folder of the inspector, which is served at `/ui/`; where it was not built, a page says how. */
+  readonly ui?: string | undefined;
   readonly clock?: Clock;
   readonly limits?: Partial<GatewayLimits>;
 }
@@ -74,6 +78,8 @@ export class Gateway {
   readonly #application: FastifyInstance;
   readonly #dialects: readonly Dialect[];
   readonly #upgrades: Upgrades;
+  /** Where it listens on the network. */
+  readonly #addresses: string[];
   readonly #limits: GatewayLimits;
   readonly #clock: Clock;
   readonly #listeners = new Set<Listener>();
@@ -82,6 +88,7 @@ export class Gateway {
     this.#application = parts.application;
     this.#dialects = parts.dialects;
     this.#upgrades = parts.upgrades;
+    this.#addresses = parts.addresses;
     this.#limits = parts.limits;
     this.#clock = parts.clock;
   }
@@ -93,14 +100,16 @@ export class Gateway {
     const gatekeeper = new Gatekeeper({ access, harness, clock, limits, log });
     const allowed = new AllowedMethods();
     const operations: Operation[] = [];
+    const addresses: string[] = [];
     const upgrades = new Upgrades({ gatekeeper, clock, log, answerTimeoutMs: limits.answerTimeoutMs });
     const dialects: readonly Dialect[] = [
       healthDialect(harness, version),
-      loginDialect(access, gatekeeper),
+      loginDialect(access, gatekeeper, () => addresses),
       ...harnessDialects,
       descriptionDialect(operations, version),
       removedDialect,
       new AhpDialect(options.ahp),
+      ...(options.ui === undefined ? [] : [uiDialect(options.ui)]),
       ...(options.dialects ?? []),
     ];
     const application = newApplication({ gatekeeper, allowed, limits, clock, log });
@@ -110,7 +119,7 @@ export class Gateway {
       });
     }
     await application.ready();
-    return new Gateway({ application, dialects, upgrades, limits, clock });
+    return new Gateway({ application, dialects, upgrades, addresses, limits, clock });
   }
 
   /** Listens on a port. Everybody there shows who they are. */
@@ -129,7 +138,9 @@ export class Gateway {
     };
     const listener = this.#newListener(doorway, tls);
     await listening(listener.server, `${host}:${port}`, () => listener.server.listen(port, host));
-    return this.#serve(listener, `${tls ? "https" : "http"}://${name}:${listener.port}`);
+    const address = `${tls ? "https" : "http"}://${name}:${listener.port}`;
+    this.#addresses.push(address);
+    return this.#serve(listener, address);
   }
 
   /** Listens on a socket that only this user can open. Whoever comes by it is the operator. */
@@ -192,6 +203,7 @@ interface Parts {
   readonly application: FastifyInstance;
   readonly dialects: readonly Dialect[];
   readonly upgrades: Upgrades;
+  readonly addresses: string[];
   readonly limits: GatewayLimits;
   readonly clock: Clock;
 }

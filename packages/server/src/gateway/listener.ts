@@ -1,6 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo, Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock, Served } from "@reins/ahp";
 import type { GatewayLimits } from "../limits.ts";
@@ -8,12 +7,7 @@ import { refusalOf } from "../problems/framework-problem.ts";
 import { Refusal } from "../problems/refusal.ts";
 import { type Doorway, doorways } from "./doorway.ts";
 import { hangUpWith } from "./hang-up-with.ts";
-
-/** Certificate and key in PEM. */
-export interface Tls {
-  readonly cert: string | Buffer;
-  readonly key: string | Buffer;
-}
+import { closeIdleConnections, newHttpServer, type Tls } from "./http-server.ts";
 
 /** What a listener does with what arrives. */
 export interface ListenerOptions {
@@ -41,34 +35,24 @@ export class Listener {
   #closing: Promise<void> | undefined;
 
   constructor(options: ListenerOptions) {
-    const { tls, limits, doorway } = options;
+    const { limits, doorway } = options;
     this.#options = options;
-    const settings = {
-      headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
-      connectionsCheckingInterval: CHECK_MS,
-      // The gatekeeper asks for it, and says so in the form that all problems have.
-      requireHostHeader: false,
-      // Who offers anything else, such as HTTP/2 in the clear, is answered as if it had not.
-      shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",
-    };
-    this.server = tls
-      ? createTlsServer({ ...tls, ...settings, handshakeTimeout: limits.headersTimeoutMs })
-      : createServer(settings);
+    this.server = newHttpServer(options);
     this.server.maxConnections = limits.maxConnections;
     this.server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
-    this.server.on("request", (request, response) => this.#take(request, response));
-    this.server.on("checkExpectation", (request, response) => this.#take(request, response));
-    this.server.on("upgrade", (request, socket, head) => {
+    const take = (request: IncomingMessage, response: ServerResponse) => this.#take(request, response);
+    this.server.on("request", take);
+    this.server.on("checkExpectation", take);
+    this.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       void options.upgrade(request, socket, head, doorway);
     });
-    this.server.on("connect", (_request, socket) => {
-      hangUpWith(socket, new Refusal("method_not_allowed", "this is no proxy"));
+    this.server.on("connect", ({ httpVersionMajor }: IncomingMessage, socket: Duplex) => {
+      if (httpVersionMajor === 1) hangUpWith(socket, new Refusal("method_not_allowed", "this is no proxy"));
     });
-    this.server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    this.server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
       hangUpWith(socket, refusalOf(FAULTS[error.code ?? ""] ?? "invalid", error));
     });
     this.server.once("close", () => this.#closed.resolve());
@@ -92,14 +76,14 @@ export class Listener {
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#closing) response.setHeader("connection", "close");
+    if (this.#closing && request.httpVersionMajor === 1) response.setHeader("connection", "close");
     response.once("close", () => this.#answered());
     doorways.run(this.#options.doorway, () => this.#options.request(request, response));
   }
 
   /** A connection that was kept open for more is not, once nothing more is taken. */
   #answered(): void {
-    if (this.#closing) setImmediate(() => this.server.closeIdleConnections());
+    if (this.#closing) setImmediate(() => closeIdleConnections(this.server));
   }
 
   async #close(): Promise<void> {
@@ -111,14 +95,11 @@ export class Listener {
       for (const socket of this.#sockets) socket.destroy();
     });
     await closing();
-    this.server.closeIdleConnections();
+    closeIdleConnections(this.server);
     await this.#closed.promise;
     callOff();
   }
 }
-
-/** How often connections are looked at that take too long. */
-const CHECK_MS = 2_000;
 
 /** What went wrong with HTTP that cannot be read. */
 const FAULTS: Readonly<Record<string, "timeout" | "headers_too_large">> = {

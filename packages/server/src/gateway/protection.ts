@@ -10,7 +10,9 @@ export const PROTECTION: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
 };
 
+const HEADERS = Object.entries(PROTECTION);
+
 /** Sets them on an answer, whoever writes it. */
 export function protect(response: ServerResponse): void {
-  for (const [name, value] of Object.entries(PROTECTION)) response.setHeader(name, value);
+  for (const [name, value] of HEADERS) response.setHeader(name, value);
 }

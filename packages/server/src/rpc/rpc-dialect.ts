@@ -13,16 +13,15 @@ const frame = framed(
 
 /** ACP over HTTP: messages come by POST and are answered there, everything else goes out on one stream. */
 export function rpcDialect(door: ServingDoor, settings: RpcSettings): Dialect {
+  let code: typeof import("./take-message.ts") | undefined;
   return {
     name: "rpc",
     mount(place) {
       place.held(rpcOperations.postRpc, async (call) => {
         expectAccepted(call.request, "application/json");
-        const [serving, { takeMessage }] = await Promise.all([
-          door.open(call.harness),
-          import("./take-message.ts"),
-        ]);
-        return takeMessage(call, serving, settings);
+        const serving = await door.open(call.harness);
+        code ??= await import("./take-message.ts");
+        return code.takeMessage(call, serving, settings);
       });
       place.stream(rpcOperations.streamRpc, async (call, open) => {
         expectAccepted(call.request, "text/event-stream");

@@ -5,7 +5,11 @@ import type { Gatekeeper } from "../access/gatekeeper.ts";
 import type { Dialect } from "../dialect/dialect.ts";
 
 /** Lets browsers in with a code, and out again. */
-export function loginDialect(access: Access, gatekeeper: Gatekeeper): Dialect {
+export function loginDialect(
+  access: Access,
+  gatekeeper: Gatekeeper,
+  addresses: () => readonly string[],
+): Dialect {
   return {
     name: "login",
     mount(place) {
@@ -15,6 +19,10 @@ export function loginDialect(access: Access, gatekeeper: Gatekeeper): Dialect {
         const { id, expires } = login;
         header("set-cookie", setCookie(access.cookie, id, { expires, secure: doorway.secure }));
         return { expires_at: expires.toISOString() };
+      });
+      place.governed(accessOperations.createLoginCode, async ({ principal }) => {
+        const code = access.newCode(principal.id);
+        return { code, addresses: addresses().map((address) => `${address}/ui/#${code}`) };
       });
       place.plain(accessOperations.logout, async ({ request, doorway, header }) => {
         const id = cookieIn(request, access.cookie);

@@ -33,11 +33,11 @@ function loaded({ hashes, rules, file }: Loaded): object {
 }
 
 /** The files as they are now. A tenant without rules of its own lives under those of the harness. */
-async function filesOf({ harness, supervisor }: Call, tenant: string) {
-  const own = supervisor.policyFiles(harness.home, tenant);
+async function filesOf({ harness }: Call, tenant: string) {
+  const own = harness.policies.filesOf(tenant);
   const rules = await textOf(own.rules);
   const shared = harness.identity.local().tenant;
-  const files = rules === null ? supervisor.policyFiles(harness.home, shared) : own;
+  const files = rules === null ? harness.policies.filesOf(shared) : own;
   return {
     folder: dirname(files.rules) + sep,
     rules: rules ?? (await textOf(files.rules)),

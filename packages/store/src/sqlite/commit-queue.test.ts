@@ -42,7 +42,7 @@ describe("the queue of commits", () => {
     const { chunks, send, answer } = heldWriter();
     const queue = new CommitQueue(send, AMPLE);
     const all = Promise.all(Array.from({ length: 150 }, (_, index) => queue.add(commit(index))));
-    await Promise.resolve();
+    await new Promise<void>((resolve) => process.nextTick(resolve));
     expect(chunks.map(({ writes }) => writes.length)).toEqual([64]);
     await turn();
     await turn();

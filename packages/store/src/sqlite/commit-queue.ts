@@ -36,7 +36,10 @@ export class CommitQueue {
   readonly #underWay = new Load(WINDOW);
   readonly #settling = new Pace();
   #waiting: Waiting[] = [];
+  /** Whether chunks are on their way, one in each turn of the event loop. */
   #sending = false;
+  /** Whether what need not wait for the disk is handed over when this turn of the event loop is over. */
+  #sendingLater = false;
   #idle: PromiseWithResolvers<void> | undefined;
 
   constructor(send: Send, limit: LoadLimit, chunk = CHUNK) {
@@ -56,7 +59,7 @@ export class CommitQueue {
     this.#unsettled.add(bytes);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ write, caller: { resolve, reject, bytes } });
-      this.#sendSoon();
+      this.#sendSoon(write.durable);
     });
   }
 
@@ -67,10 +70,22 @@ export class CommitQueue {
     await this.#idle.promise;
   }
 
-  /** Commits asked for in the same turn of the event loop go together. */
-  #sendSoon(): void {
-    if (!this.#sending) queueMicrotask(() => this.#sendChunk());
-    this.#sending = true;
+  /**
+   * Commits asked for in the same turn of the event loop go together. One that somebody waits for on the disk goes as
+   * soon as no promise is left to settle, and takes along what was asked for before it.
+   */
+  #sendSoon(durable: boolean): void {
+    if (this.#sending) return;
+    if (durable) {
+      this.#sending = true;
+      process.nextTick(() => this.#sendChunk());
+    } else if (!this.#sendingLater) {
+      this.#sendingLater = true;
+      setImmediate(() => {
+        this.#sendingLater = false;
+        if (!this.#sending) this.#sendChunk();
+      });
+    }
   }
 
   #sendChunk(): void {
@@ -112,7 +127,7 @@ export class CommitQueue {
       this.#underWay.remove(caller.bytes);
       settleOne(caller, outcomes[index]);
     }
-    if (this.#waiting.length > 0) this.#sendSoon();
+    if (this.#waiting.length > 0) this.#sendSoon(true);
     if (this.#unsettled.commits === 0) this.#idle?.resolve();
   }
 }

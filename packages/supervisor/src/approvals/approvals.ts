@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Ledger } from "@reins/ledger";
 import { type Change, change, type Store } from "@reins/store";
 import { type Clock, systemClock } from "../clock.ts";
+import type { Redact } from "../redaction/redact.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { answered, isForAlways } from "./answered.ts";
 import { type Answerer, expectPerson } from "./answerer.ts";
@@ -47,6 +48,8 @@ export interface ApprovalsOptions {
   readonly post?: Post;
   /** How many approvals of one session may be open at once. */
   readonly maxOpen?: number;
+  /** Takes secrets out of what is recorded; by default those that are known by their form. */
+  readonly redact?: Redact;
   /** Told what went wrong in the background: a listener that threw, a sweep that could not be written. */
   readonly onError?: (error: unknown) => void;
 }
@@ -90,9 +93,9 @@ export class Approvals {
     this.#clock = clock;
     this.#randomId = options.randomId ?? (() => randomBytes(16).toString("base64url"));
     this.#maxOpen = options.maxOpen ?? 256;
-    this.grants = new Grants({ store, ledger, clock, randomId: this.#randomId });
+    this.grants = new Grants({ store, ledger, clock, randomId: this.#randomId, redact: options.redact });
     this.#feed = new Feed(store, onError);
-    this.#steps = new Steps({ store, ledger, clock, webhooks, feed: this.#feed });
+    this.#steps = new Steps({ store, ledger, clock, webhooks, feed: this.#feed, redact: options.redact });
     this.#expiry = new Expiry(clock, () => this.expire(), onError);
     this.#deliveries = new Deliveries({ store, clock, webhooks, post: options.post, onError });
     this.#feed.subscribe(() => this.#deliveries.wake());

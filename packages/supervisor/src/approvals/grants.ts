@@ -1,6 +1,8 @@
 import type { Ledger } from "@reins/ledger";
 import { type Change, change, type Store, StoreError } from "@reins/store";
 import type { Clock } from "../clock.ts";
+import { withoutSecrets } from "../record/redacted-draft.ts";
+import type { Redact } from "../redaction/redact.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { type Answerer, expectPerson } from "./answerer.ts";
 import type { Approval } from "./approval.ts";
@@ -16,6 +18,7 @@ interface GrantsOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly randomId: () => string;
+  readonly redact?: Redact | undefined;
 }
 
 /** What people have allowed for always: narrow, visible, revocable. */
@@ -49,14 +52,14 @@ export class Grants {
   async revoke(id: string, person: Answerer & { readonly reason?: string }): Promise<Grant> {
     const { by, tenant, reason = "revoked" } = person;
     expectPerson(person, undefined);
-    const { store, ledger } = this.#options;
+    const { store, ledger, redact } = this.#options;
     const grant = await store.query(approvalTables, "grant", { id, tenant });
     if (!grant) throw new SupervisorError("not_found", `there is no grant ${id}`);
     const at = this.#now().toISOString();
     if (grant.revoked_at !== undefined) throw revokedAlready(grant);
     try {
       const revoke = change(approvalTables, "revokeGrant", { id, at, by });
-      await ledger.record([revokedDraft(grant, by, reason)], { with: [revoke] });
+      await ledger.record([withoutSecrets(revokedDraft(grant, by, reason), redact)], { with: [revoke] });
       return { ...grant, revoked_at: at, revoked_by: by };
     } catch (error) {
       if (!(error instanceof StoreError && error.code === "conflict")) throw error;

@@ -1,6 +1,5 @@
 import { type Draft, SYSTEM } from "@reins/ledger";
 import { sessionKey } from "../record/session-key.ts";
-import { redact } from "../redaction/redact.ts";
 import type { Approval, ApprovalAnswer } from "./approval.ts";
 import { factsHash } from "./binding.ts";
 import type { Grant } from "./grant.ts";
@@ -20,7 +19,7 @@ export function askedDraft(approval: Omit<Approval, "entry">): Draft {
     tool,
     enforcement,
     ...(rule !== undefined && { rule }),
-    reason: redact(approval.reason),
+    reason: approval.reason,
     options: approval.options,
     quorum: approval.quorum,
     expires_at: approval.expires_at,
@@ -32,7 +31,7 @@ export function answeredDraft(approval: Approval, answer: ApprovalAnswer, grant:
   const { by, decision, note, at } = answer;
   const details = {
     facts_hash: factsHash(approval.facts),
-    answer: { by, decision, ...(note !== undefined && { note: redact(note) }), at },
+    answer: { by, decision, ...(note !== undefined && { note }), at },
     ...(grant && { grant: { id: grant.id, binding: grant.binding, expires_at: grant.expires_at ?? null } }),
   };
   const draft = draftOf(approval, by, details);
@@ -41,7 +40,7 @@ export function answeredDraft(approval: Approval, answer: ApprovalAnswer, grant:
 
 /** What is recorded when an approval ends without being used. */
 export function endedDraft(approval: Approval, reason: string): Draft {
-  return draftOf(approval, SYSTEM, { reason: redact(reason) });
+  return draftOf(approval, SYSTEM, { reason });
 }
 
 /** What is recorded, and signed by the person, when a grant is taken back. */
@@ -56,7 +55,7 @@ export function revokedDraft(grant: Grant, by: string, reason: string): Draft {
       state: "revoked",
       tenant: grant.tenant,
       binding: grant.binding,
-      reason: redact(reason),
+      reason,
     },
   };
 }

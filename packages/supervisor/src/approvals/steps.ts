@@ -1,6 +1,8 @@
 import type { Draft, Ledger } from "@reins/ledger";
 import { type Change, change, type Store, StoreError } from "@reins/store";
 import type { Clock } from "../clock.ts";
+import { withoutSecrets } from "../record/redacted-draft.ts";
+import type { Redact } from "../redaction/redact.ts";
 import { type Approval, isOpen } from "./approval.ts";
 import type { Feed } from "./feed.ts";
 import { endedDraft } from "./record.ts";
@@ -14,6 +16,7 @@ interface StepsOptions {
   readonly clock: Clock;
   readonly webhooks: readonly Webhook[];
   readonly feed: Feed;
+  readonly redact?: Redact | undefined;
 }
 
 /** Somebody else was first that often; each time they got further, so this is never reached. */
@@ -29,8 +32,10 @@ export class Steps {
 
   /** Commits entries together with the changes they record; then subscribers are told. */
   async commit<const Changes extends readonly Change<unknown>[]>(drafts: readonly Draft[], changes: Changes) {
-    const { results } = await this.#options.ledger.record(drafts, { with: changes });
-    void this.#options.feed.announce();
+    const { ledger, feed, redact } = this.#options;
+    const recorded = drafts.map((draft) => withoutSecrets(draft, redact));
+    const { results } = await ledger.record(recorded, { with: changes });
+    void feed.announce();
     return results;
   }
 

@@ -21,6 +21,7 @@ import { limitTables } from "../limits/tables.ts";
 import type { Usage } from "../limits/usage.ts";
 import type { Commitment } from "../record/commitment.ts";
 import { sessionKey } from "../record/session-key.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import { type Asked, Course } from "./course.ts";
 import type { Decided } from "./decided.ts";
 import type { Harnesses } from "./harnesses.ts";
@@ -49,6 +50,8 @@ export interface SupervisorOptions {
   readonly harnesses?: Harnesses;
   /** Commits to what an agent sent, which itself is not recorded. */
   readonly commitment?: Pick<Commitment, "to">;
+  /** Takes secrets out of what is recorded; by default those that are known by their form. */
+  readonly redactor?: Redactor;
   /** Told when a verdict could not be written. */
   readonly onRecordError?: (error: unknown) => void;
   readonly clock?: Clock;
@@ -97,6 +100,16 @@ export class Supervisor {
     } catch (error) {
       return this.#refuse(asked, `it could not be decided: ${textOf(error)}`);
     }
+  }
+
+  /** What an event would be decided by, under the policy in force. Nothing is decided or recorded by it. */
+  async preview(event: ControlEvent, subject: Subject, setting: Setting): Promise<DecisionInput | undefined> {
+    const policy = this.#options.policyFor(subject.tenant);
+    if (!policy) return undefined;
+    const asked = { event, subject, setting };
+    return this.#standings.under(subject.tenant, policy, (standing) =>
+      this.#inputFor(event, asked, standing),
+    );
   }
 
   /** What a subject has used of each limit that its policy sets. */
@@ -161,6 +174,7 @@ export class Supervisor {
   async #decideUnder(standing: Standing, asked: Asked): Promise<Decided | undefined> {
     const course = new Course(asked, standing, await this.#inputFor(asked.event, asked, standing));
     try {
+      this.#bound(course);
       await this.#modify(course);
       this.#reserve(course);
       await this.#askHarnesses(course);
@@ -186,6 +200,12 @@ export class Supervisor {
     const at = this.#clock.now().getTime();
     const counters = history.counters(subject, at);
     return { event_type: event.event_type, action, subject, counters, at };
+  }
+
+  #bound(course: Course): void {
+    const { asked, input } = course;
+    const beyond = asked.setting.bounds?.(asked.event, input.action.tool);
+    if (beyond !== undefined) course.settle("blocked", beyond, undefined);
   }
 
   /** A modified action is decided again as what it has become; one that would be modified further is blocked. */

@@ -9,7 +9,6 @@ import type {
 } from "@reins/policy";
 import { approvalTag } from "../approvals/tags.ts";
 import { sessionKey } from "../record/session-key.ts";
-import { redact } from "../redaction/redact.ts";
 import type { Decided } from "./decided.ts";
 
 /** What an action was before a rule modified it, and the verdict that did. */
@@ -57,7 +56,7 @@ export function verdictDraft(record: VerdictRecord): Draft {
       event_type,
       at,
       subject: { ...subject },
-      facts: redact(factsFor(action, argumentPaths)),
+      facts: factsFor(action, argumentPaths),
       counters: { ...counters },
       ...(policy &&
         overruled(policy, decided) && { policy: { verdict: policy.verdict, rule: policy.rule ?? null } }),
@@ -123,10 +122,10 @@ function toolIn(payload: unknown): string {
 
 function recordedFrom({ verdict, input }: ModifiedFrom, argumentPaths: readonly string[]): object {
   const { action, at, counters } = input;
-  const facts = redact(factsFor(action, argumentPaths));
+  const facts = factsFor(action, argumentPaths);
   return {
     rule: verdict.rule,
-    patch: redact(verdict.patch),
+    patch: verdict.patch,
     at,
     facts: JSON.stringify(facts).length <= MAX_FACTS_BEFORE ? facts : null,
     counters: { ...counters },

@@ -2,6 +2,9 @@ import type { Draft, Ledger } from "@reins/ledger";
 import { type ControlEvent, isModest, type Policy } from "@reins/policy";
 import type { Change } from "@reins/store";
 import type { Commitment } from "../record/commitment.ts";
+import { withoutSecrets } from "../record/redacted-draft.ts";
+import { knownRedactor } from "../redaction/redact.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import { BufferedRecords } from "./buffered-records.ts";
 import type { Asked } from "./course.ts";
 import type { Decided } from "./decided.ts";
@@ -14,6 +17,8 @@ export interface VerdictWriterOptions {
   readonly policyFor: (tenant: string) => Policy | undefined;
   /** Commits to what an agent sent, which itself is not recorded. */
   readonly commitment?: Pick<Commitment, "to">;
+  /** Takes secrets out of what is recorded; by default those that are known by their form. */
+  readonly redactor?: Redactor;
   /** Told when a verdict could not be written. */
   readonly onRecordError?: (error: unknown) => void;
   readonly now: () => number;
@@ -25,10 +30,12 @@ type Written = Omit<VerdictRecord, "commitment">;
 /** Writes verdicts down: those that let something through before they are told, the others a little later. */
 export class VerdictWriter {
   readonly #options: VerdictWriterOptions;
+  readonly #redactor: Redactor;
   readonly #buffered: BufferedRecords;
 
   constructor(options: VerdictWriterOptions) {
     this.#options = options;
+    this.#redactor = options.redactor ?? knownRedactor();
     this.#buffered = new BufferedRecords(options.ledger, (error) => this.tell(error));
   }
 
@@ -69,7 +76,8 @@ export class VerdictWriter {
   }
 
   #draft({ event }: Asked, record: Written): Draft {
-    return verdictDraft({ ...record, commitment: this.#commitTo(event) });
+    const draft = verdictDraft({ ...record, commitment: this.#commitTo(event) });
+    return withoutSecrets(draft, this.#redactor.knowing(event.payload));
   }
 
   #refusal({ event, subject }: Asked, decided: Omit<Decided, "entry">): () => Draft {
@@ -78,7 +86,8 @@ export class VerdictWriter {
       const at = this.#options.now();
       // What is too deep or too large to be judged is so to be committed to.
       const commitment = isModest(event.payload) ? this.#commitTo(event) : undefined;
-      return refusalDraft({ event, subject, at, decided, hashes, commitment });
+      const draft = refusalDraft({ event, subject, at, decided, hashes, commitment });
+      return withoutSecrets(draft, (value) => this.#redactor.value(value));
     };
   }
 

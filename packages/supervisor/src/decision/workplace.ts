@@ -1,3 +1,5 @@
+import type { ControlEvent } from "@reins/policy";
+
 /** Where an agent works, as far as the harness knows. Keep one object per session: what follows from it is found out once. */
 export interface Workplace {
   /** Where relative paths and commands start, absolute. */
@@ -19,4 +21,6 @@ export interface Setting {
   readonly turn?: string | undefined;
   /** Asked right before it is let through; rejects, with the reason, if whoever asked may no more. */
   readonly confirm?: (() => Promise<void>) | undefined;
+  /** Why an event is beyond what whoever began the session gave it; blocked then, whatever the policy says. */
+  readonly bounds?: ((event: ControlEvent, tool: string) => string | undefined) | undefined;
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Ledger } from "@reins/ledger";
-import type { Operations, Store, Tables } from "@reins/store";
+import type { Draft, Ledger, RecordOptions } from "@reins/ledger";
+import type { Change, Operations, Store, Tables } from "@reins/store";
 import { Approvals, type ApprovalsOptions } from "../approvals/approvals.ts";
 import { approvalTables } from "../approvals/tables.ts";
 import { type Clock, systemClock } from "../clock.ts";
@@ -9,8 +9,12 @@ import { Supervisor } from "../decision/supervisor.ts";
 import { Identity } from "../identity/identity.ts";
 import { identityTables } from "../identity/tables/tables.ts";
 import { limitTables } from "../limits/tables.ts";
+import type { NamedPolicyFiles } from "../policies/policy-home.ts";
 import { PolicyKeeper, type PolicyStatus } from "../policies/policy-keeper.ts";
 import { Commitment } from "../record/commitment.ts";
+import { withoutSecrets } from "../record/redacted-draft.ts";
+import type { Redact } from "../redaction/redact.ts";
+import { Redactor } from "../redaction/redactor.ts";
 import { Runs } from "../runs/runs.ts";
 import { runTables } from "../runs/tables.ts";
 import { Facts } from "./facts.ts";
@@ -27,12 +31,16 @@ export const harnessTables: readonly Tables<Operations, Operations>[] = [
 /** What a harness stands on. The store holds the ledger's tables and {@link harnessTables}; both stay the caller's. */
 export interface HarnessOptions {
   readonly home: string;
+  /** Where the constitution lies, as far as that is not in the home. */
+  readonly policyFiles?: NamedPolicyFiles;
   /** The user's home folder. */
   readonly userHome: string;
   readonly store: Store;
   readonly ledger: Ledger;
   readonly clock?: Clock;
   readonly webhooks?: ApprovalsOptions["webhooks"];
+  /** Takes secrets out of everything that is kept or shown; by default those that are known by their form. */
+  readonly redactor?: Redactor;
   /** Told of every change of a policy's status. */
   readonly onPolicy?: (status: PolicyStatus) => void;
   /** Told what went wrong in the background. */
@@ -49,6 +57,10 @@ export class Harness {
   readonly approvals: Approvals;
   readonly runs: Runs;
   readonly supervisor: Supervisor;
+  /** Takes secrets out of everything that is kept or shown. */
+  readonly redactor: Redactor;
+  /** The same, of a value. */
+  readonly redact: Redact;
   readonly #harnesses = new Harnesses();
 
   private constructor(
@@ -57,7 +69,8 @@ export class Harness {
       identity,
       policies,
       commitment,
-    }: { identity: Identity; policies: PolicyKeeper; commitment: Commitment },
+      redactor,
+    }: { identity: Identity; policies: PolicyKeeper; commitment: Commitment; redactor: Redactor },
   ) {
     const { home, userHome, store, ledger, clock = systemClock, webhooks, onError } = options;
     this.home = home;
@@ -65,10 +78,14 @@ export class Harness {
     this.ledger = ledger;
     this.identity = identity;
     this.policies = policies;
+    this.redactor = redactor;
+    this.redact = (value) => redactor.value(value);
+    const { redact } = this;
     this.approvals = new Approvals({
       store,
       ledger,
       clock,
+      redact,
       ...(webhooks && { webhooks }),
       ...(onError && { onError }),
     });
@@ -82,6 +99,7 @@ export class Harness {
       gatherFacts: new Facts({ harness: home, userHome }).gather,
       targetState,
       commitment,
+      redactor,
       harnesses: this.#harnesses,
       ...(onError && { onRecordError: onError }),
     });
@@ -89,16 +107,28 @@ export class Harness {
 
   /** Opens what decides in a home. */
   static async open(options: HarnessOptions): Promise<Harness> {
-    const { home, store, ledger, clock = systemClock, onPolicy, onError } = options;
-    const identity = await Identity.open({ store, ledger, clock });
+    const { home, policyFiles: files, store, ledger, clock = systemClock, onPolicy, onError } = options;
+    const { redactor = Redactor.create() } = options;
+    const redact = (value: unknown) => redactor.value(value);
+    const identity = await Identity.open({ store, ledger, clock, redact });
     const tenants = async () => (await identity.listTenants()).map(({ id }) => id);
     const policies = await PolicyKeeper.open({
       ...{ home, ledger, clock, tenants },
+      ...(files && { files }),
       ...(onPolicy && { onChange: onPolicy }),
       ...(onError && { onError }),
     });
     const commitment = await Commitment.open(join(home, "keys"));
-    return new Harness(options, { identity, policies, commitment });
+    return new Harness(options, { identity, policies, commitment, redactor });
+  }
+
+  /** Records entries without the secrets in them, and whatever changes belong with them, in one commit. */
+  record<const Changes extends readonly Change<unknown>[] = []>(
+    drafts: readonly Draft[],
+    options: RecordOptions<Changes> = {},
+  ): ReturnType<typeof this.ledger.record<Changes>> {
+    const recorded = drafts.map((draft) => withoutSecrets(draft, this.redact));
+    return this.ledger.record(recorded, options);
   }
 
   /** Ends what runs in the background. */

@@ -1,6 +1,5 @@
 import { change } from "@reins/store";
 import { z } from "zod";
-import { redact } from "../redaction/redact.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { agentFor } from "./agent-claim.ts";
 import { expectAdmin, tenantFor } from "./authority.ts";
@@ -72,7 +71,7 @@ export class Delegation {
     const child = this.#childOf(by, parent, {
       agent,
       scopes: intersect(parent.scopes, wanted.scopes),
-      task: String(redact(wanted.task)),
+      task: String(this.#registry.redact(wanted.task)),
       hash: this.#registry.hash.ofSession(session_token),
     });
     const { hash: _, task: __, tenant, created: ___, ...shown } = child;

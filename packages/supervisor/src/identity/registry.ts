@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Ledger } from "@reins/ledger";
 import { type Change, StoreError, type StoreReader } from "@reins/store";
 import { type Clock, systemClock } from "../clock.ts";
+import { type Redact, redact } from "../redaction/redact.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { Directory } from "./directory.ts";
 import { type IdentityChange, identityDraft } from "./identity-entry.ts";
@@ -18,6 +19,8 @@ export interface RegistryOptions {
   readonly randomBytes?: RandomBytes | undefined;
   /** After how many milliseconds at most a change made by another process counts here; by default 50. */
   readonly staleAfter?: number | undefined;
+  /** Takes secrets out of what is kept; by default those that are known by their form. */
+  readonly redact?: Redact | undefined;
 }
 
 const STALE_AFTER = 50;
@@ -27,6 +30,7 @@ export class Registry {
   readonly directory = new Directory();
   readonly hash: SecretHash;
   readonly randomBytes: RandomBytes;
+  readonly redact: Redact;
   readonly #options: RegistryOptions;
   readonly #clock: Clock;
   #checked = Number.NEGATIVE_INFINITY;
@@ -36,6 +40,7 @@ export class Registry {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.randomBytes = options.randomBytes ?? randomBytes;
+    this.redact = options.redact ?? redact;
     this.hash = hash;
   }
 

@@ -11,6 +11,9 @@ export interface PolicyFiles {
   readonly roster: string;
 }
 
+/** A constitution that does not lie in the home: its rules, its prose, or both. */
+export type NamedPolicyFiles = Partial<Pick<PolicyFiles, "rules" | "prose">>;
+
 /** The files of the harness itself, or of one of its tenants. */
 export function policyFiles(home: string, tenant: string): PolicyFiles {
   const folder = tenant === DEFAULT_TENANT ? home : join(home, "tenants", tenant);

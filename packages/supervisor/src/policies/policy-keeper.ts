@@ -5,7 +5,13 @@ import { type Clock, systemClock } from "../clock.ts";
 import { DEFAULT_TENANT } from "../identity/principal.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { lastInForce, policyDraft } from "./policy-entry.ts";
-import { type PolicyFiles, policyFiles, readIfThere, readPolicyFiles } from "./policy-home.ts";
+import {
+  type NamedPolicyFiles,
+  type PolicyFiles,
+  policyFiles,
+  readIfThere,
+  readPolicyFiles,
+} from "./policy-home.ts";
 
 /** How a tenant's policy stands. */
 export interface PolicyStatus {
@@ -21,6 +27,8 @@ export interface PolicyStatus {
 /** What a keeper needs. */
 export interface PolicyKeeperOptions {
   readonly home: string;
+  /** Where the harness's own constitution lies, as far as that is not in the home. */
+  readonly files?: NamedPolicyFiles;
   readonly ledger: Ledger;
   readonly clock?: Clock;
   /** The tenants there are now; each gets a policy. By default the one that is always there. */
@@ -82,6 +90,13 @@ export class PolicyKeeper {
     return this.#kept.get(tenant);
   }
 
+  /** Where the constitution of a tenant lies, or would lie if it had one of its own. */
+  filesOf(tenant: string): PolicyFiles {
+    const { home, files } = this.#options;
+    const inHome = policyFiles(home, tenant);
+    return tenant === DEFAULT_TENANT ? { ...inHome, ...files } : inHome;
+  }
+
   /** Looks at the files now. */
   refresh(): Promise<void> {
     // One after the other: two at once would record the same change twice.
@@ -123,7 +138,7 @@ export class PolicyKeeper {
   }
 
   async #look(tenant: string): Promise<void> {
-    const files = await ownOrShared(this.#options.home, tenant);
+    const files = await this.#ownOrShared(tenant);
     const seen = [files.rules, ...(await Promise.all([files.rules, files.prose].map(stampOf)))].join();
     const before = this.#kept.get(tenant);
     if (before?.seen === seen) return;
@@ -146,9 +161,15 @@ export class PolicyKeeper {
     this.#keep({ ...kept, waiting: loaded.policy });
   }
 
+  /** The files of a tenant; one without a constitution of its own lives under that of the harness. */
+  async #ownOrShared(tenant: string): Promise<PolicyFiles> {
+    const own = this.filesOf(tenant);
+    return (await stampOf(own.rules)) === ABSENT ? this.filesOf(DEFAULT_TENANT) : own;
+  }
+
   /** What a tenant that was not looked at yet lives under: what was in force for it, or for the harness whose files it shares. */
   async #firstFor(tenant: string, files: PolicyFiles): Promise<Policy | undefined> {
-    const shared = files.rules === policyFiles(this.#options.home, DEFAULT_TENANT).rules;
+    const shared = files.rules === this.filesOf(DEFAULT_TENANT).rules;
     const earlier = await lastInForce(this.#options.ledger, tenant);
     return earlier ?? (shared ? this.policyFor(DEFAULT_TENANT) : undefined);
   }
@@ -173,7 +194,7 @@ export class PolicyKeeper {
 
   /** A roster that cannot be read vouches for nobody. */
   async #lookAtRoster(): Promise<void> {
-    const { roster } = policyFiles(this.#options.home, DEFAULT_TENANT);
+    const { roster } = this.filesOf(DEFAULT_TENANT);
     const seen = await stampOf(roster);
     if (seen === this.#rosterSeen) return;
     try {
@@ -185,12 +206,6 @@ export class PolicyKeeper {
       this.#rosterSeen = UNREADABLE;
     }
   }
-}
-
-/** The files of a tenant; one without a constitution of its own lives under that of the harness. */
-async function ownOrShared(home: string, tenant: string): Promise<PolicyFiles> {
-  const own = policyFiles(home, tenant);
-  return (await stampOf(own.rules)) === ABSENT ? policyFiles(home, DEFAULT_TENANT) : own;
 }
 
 /** The policy in files, or what is wrong with them; what could not even be read is looked at again. */

@@ -1,7 +1,6 @@
 import type { Draft } from "@reins/ledger";
 import type { RosterEntry } from "@reins/policy";
 import { actorOf, type Principal } from "../identity/principal.ts";
-import { redact } from "../redaction/redact.ts";
 
 /** A change of the roster, for the record. */
 export interface RosterChange {
@@ -24,7 +23,7 @@ export function rosterDraft(by: Principal, { before, after, roster_hash }: Roste
     payload: {
       change: before ? "agent_changed" : "agent_added",
       agent: after.session_id,
-      members: redact(members),
+      members,
       before: before ? known(before) : null,
       after: known(after),
       roster_hash,
@@ -34,5 +33,5 @@ export function rosterDraft(by: Principal, { before, after, roster_hash }: Roste
 }
 
 function known({ kind = null, state = null, mandate = null }: Record<string, unknown>): unknown {
-  return redact({ kind, state, mandate });
+  return { kind, state, mandate };
 }

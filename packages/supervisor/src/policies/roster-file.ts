@@ -5,6 +5,8 @@ import { blake3Hex, RosterEntry } from "@reins/policy";
 import { z } from "zod";
 import { AgentName, read } from "../identity/names.ts";
 import { DEFAULT_TENANT, isAdmin, type Principal } from "../identity/principal.ts";
+import { withoutSecrets } from "../record/redacted-draft.ts";
+import type { Redact } from "../redaction/redact.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { policyFiles, readIfThere } from "./policy-home.ts";
 import type { PolicyKeeper } from "./policy-keeper.ts";
@@ -15,6 +17,8 @@ export interface RosterFileOptions {
   readonly home: string;
   readonly ledger: Pick<Ledger, "record">;
   readonly policies: Pick<PolicyKeeper, "refresh">;
+  /** Takes secrets out of what is recorded; by default those that are known by their form. */
+  readonly redact?: Redact;
 }
 
 const LONGEST_LINE = 65_536;
@@ -127,7 +131,8 @@ export class RosterFile {
       }
       const roster_hash = blake3Hex(rewritten.text);
       if (!(await isStill(path, text))) return false;
-      await this.#options.ledger.record([rosterDraft(by, { ...rewritten, roster_hash })]);
+      const { ledger, redact } = this.#options;
+      await ledger.record([withoutSecrets(rosterDraft(by, { ...rewritten, roster_hash }), redact)]);
       // Once more, so that somebody who wrote while it was recorded loses nothing.
       if (!(await isStill(path, text))) return false;
       await rename(fresh, path);

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { canonicalJson } from "@reins/ledger";
 import { readIfThere, writeIfMissing } from "../policies/policy-home.ts";
@@ -11,10 +11,11 @@ const KEY_BYTES = 32;
  * together, and nobody else can guess the text from what was recorded.
  */
 export class Commitment {
-  readonly #key: Buffer;
+  readonly #key: KeyObject;
 
   private constructor(key: Buffer) {
-    this.#key = key;
+    // Prepared once: that takes longer than to commit to something.
+    this.#key = createSecretKey(key);
   }
 
   /** The commitments of a home, whose key lies among its others; made on first use. */

@@ -18,6 +18,7 @@ interface Candidate {
  */
 export class RedactingStream {
   readonly #triggers: Triggers;
+  readonly #onHidden: ((secret: string, goesOn: boolean) => void) | undefined;
   readonly #spans = new Spans();
   /** What has been shown and may still be looked back at, then what is held. */
   #text = "";
@@ -31,9 +32,10 @@ export class RedactingStream {
   readonly #ends = new Set<number>();
   #effort = 0;
 
-  /** Made by a `Redactor`. */
-  constructor(triggers: Triggers) {
+  /** Made by a `Redactor`; `onHidden` is told what is hidden, and whether it goes on from what was hidden last. */
+  constructor(triggers: Triggers, onHidden?: (secret: string, goesOn: boolean) => void) {
     this.#triggers = triggers;
+    this.#onHidden = onHidden;
   }
 
   /** How many characters are held back. */
@@ -151,6 +153,7 @@ export class RedactingStream {
     for (const { from, to } of this.#spans.between(this.#shown, limit)) {
       shown += this.#text.slice(this.#shown, from);
       if (from !== this.#marked) shown += MARK;
+      this.#onHidden?.(this.#text.slice(from, to), from === this.#marked);
       this.#shown = to;
       this.#marked = to;
     }

@@ -4,6 +4,7 @@ import { KNOWN_FORMATS } from "./formats/known.ts";
 import { patternFormat } from "./formats/pattern-format.ts";
 import { MARK } from "./mark.ts";
 import { RedactingStream } from "./redacting-stream.ts";
+import { hiddenIn, SecretWords } from "./secret-words.ts";
 import { Triggers } from "./triggers.ts";
 
 /** What a redactor looks for besides the formats that everybody knows. */
@@ -51,6 +52,32 @@ export class Redactor {
   /** A value of JSON, its strings and names well-formed and without secrets. The same value if there are none. */
   value(value: unknown, ending: Ending = "end"): unknown {
     return this.#value(value, ending, 0);
+  }
+
+  /**
+   * For what was made out of a value, such as the words of a command: a secret there is one also where nothing around it
+   * tells so any more.
+   */
+  knowing(source: unknown): (value: unknown) => unknown {
+    const secrets = hiddenIn(source, this.value(source), (text) => this.#secretsIn(text));
+    if (secrets.length === 0) return (value) => this.value(value);
+    return this.also(secrets);
+  }
+
+  /** The same, for a while in which more secrets are known to the letter. */
+  also(secrets: readonly string[]): (value: unknown) => unknown {
+    const words = new SecretWords(secrets);
+    return (value) => words.hideIn(this.value(value));
+  }
+
+  #secretsIn(text: string): readonly string[] {
+    const secrets: string[] = [];
+    const stream = new RedactingStream(this.#triggers, (secret, goesOn) => {
+      secrets.push(goesOn ? `${secrets.pop() ?? ""}${secret}` : secret);
+    });
+    stream.push(text);
+    stream.end();
+    return secrets;
   }
 
   #value(value: unknown, ending: Ending, depth: number): unknown {

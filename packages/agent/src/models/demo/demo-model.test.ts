@@ -71,6 +71,11 @@ describe("the demo model", () => {
     ["what is on the board?", "read_board", {}],
     ['post "we are live" on the board', "post_board", { content: "we are live" }],
     ["spawn a subagent to list the files", "spawn_subagent", { prompt: "list the files" }],
+    [
+      "spawn a claude subagent to list the files",
+      "spawn_subagent",
+      { prompt: "list the files", agent: "claude" },
+    ],
   ])("for %s calls %s", async (prompt, name, given) => {
     expect(await answer(prompt)).toMatchObject({
       call: { name, given },
@@ -89,10 +94,21 @@ describe("the demo model", () => {
     expect(said).toContain("5 passed");
   });
 
-  it("looks before it deletes everything, and stays in the folder", async () => {
+  it("looks before it deletes everything in the folder", async () => {
+    expect((await answer("delete everything in this folder")).call?.name).toBe("list_files");
+    const { call } = await answer("delete everything in this folder", [result("a\nb")]);
+    expect(call).toEqual({ name: "run_command", given: { command: "rm -rf -- ./*" } });
+  });
+
+  it("takes everything for everything, by a command that cannot remove anything, and says what to try instead", async () => {
     expect((await answer("delete everything")).call?.name).toBe("list_files");
     const { call } = await answer("delete everything", [result("a\nb")]);
-    expect(call).toEqual({ name: "run_command", given: { command: "rm -rf -- ./*" } });
+    expect(call).toEqual({ name: "run_command", given: { command: "rm -rf -- ~/." } });
+    const refusal = "Not allowed: it would destroy. It was not done. Do not try to get there another way.";
+    const { said } = await answer("delete everything", [result("a\nb"), result(refusal, true)]);
+    expect(said).toContain("I was not allowed to do that: it would destroy.");
+    expect(said).toContain('say "delete everything in this folder"');
+    expect(said).not.toContain("another way");
   });
 
   it("says what came back, and what did not happen", async () => {

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from "../../ports/clock.ts";
 import type { Model, ModelEvent, ModelInfo, ModelRequest } from "../model.ts";
 import { tokensIn } from "../tokens.ts";
 import { explore, read, search } from "./reading-scenes.ts";
-import { type Scene, saying } from "./step.ts";
+import { type Scene, saying, WHO } from "./step.ts";
 import { board, count, delegate, introduce, mail, remember } from "./talking-scenes.ts";
 import { create, edit, remove, run, test } from "./working-scenes.ts";
 
@@ -48,12 +48,16 @@ export class DemoModel implements Model {
   }
 
   async *stream({ system, messages, tools }: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
-    const { words, results } = situationOf(messages);
+    const { words, results, isFirst } = situationOf(messages);
     const step = sceneFor(words)(words, results);
     const isOffered = step.call === undefined || tools.some(({ name }) => name === step.call?.name);
-    const { say, call, pace } = isOffered
-      ? step
-      : saying(`For that I would need ${step.call?.name}, which I may not use here.`);
+    const {
+      say: said,
+      call,
+      pace,
+    } = isOffered ? step : saying(`For that I would need ${step.call?.name}, which I may not use here.`);
+    const isLesson = isFirst && results.length > 0 && call === undefined;
+    const say = isLesson ? `${said}\n\n${WHO}` : said;
     for (const piece of pace === undefined ? (say.match(PIECE) ?? []) : say.split(/(?<=\s)/)) {
       signal.throwIfAborted();
       yield { type: "text", text: piece };
@@ -79,11 +83,10 @@ function sceneFor(words: string): Scene {
 function situationOf(messages: readonly Message[]): {
   readonly words: string;
   readonly results: readonly ToolResult[];
+  /** Whether nothing was asked before. */
+  readonly isFirst: boolean;
 } {
-  const last = messages.findLastIndex(
-    (message) =>
-      message.role === "user" && message.parts.some((part) => part.type === "text" && !part.context),
-  );
+  const last = messages.findLastIndex(isPrompt);
   const prompt = messages[last];
   const parts = prompt?.role === "user" ? prompt.parts : [];
   const words = parts
@@ -92,5 +95,9 @@ function situationOf(messages: readonly Message[]): {
   const results = messages
     .slice(last + 1)
     .flatMap((message) => (message.role === "tool" ? message.results : []));
-  return { words, results };
+  return { words, results, isFirst: messages.findIndex(isPrompt) === last };
+}
+
+function isPrompt(message: Message): boolean {
+  return message.role === "user" && message.parts.some((part) => part.type === "text" && !part.context);
 }

@@ -1,5 +1,5 @@
 import { quotedIn } from "../../control/defaults/intent/target.ts";
-import { calling, refused, type Scene, saying } from "./step.ts";
+import { calling, refused, type Scene, saying, WHO } from "./step.ts";
 
 const MOST = 10_000;
 /** A short count is a test of patience for nobody. */
@@ -67,6 +67,8 @@ export const delegate: Scene = (words, [result]) => {
   const prompt = quotedIn(words)[0] ?? /\b(?:to|that)\s+(.+)$/is.exec(words)?.[1]?.trim();
   if (prompt === undefined)
     return saying('What is it to do? Say, for example, "spawn a subagent to list the files".');
-  if (!result) return calling("I will have somebody look into that.\n", "spawn_subagent", { prompt });
-  return result.isError ? refused(result) : saying(`It reports:\n${result.text}`);
+  const [, agent] = /\b(?:an?|the) ([a-z][a-z0-9-]*) sub-?agent\b/i.exec(words) ?? [];
+  const given = { prompt, ...(agent !== undefined && { agent }) };
+  if (!result) return calling("I will have somebody look into that.\n", "spawn_subagent", given);
+  return result.isError ? refused(result) : saying(`It reports:\n${result.text.replace(WHO, "").trim()}`);
 };

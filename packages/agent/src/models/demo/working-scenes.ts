@@ -1,6 +1,6 @@
 import { pathsIn, quotedIn } from "../../control/defaults/intent/target.ts";
 import type { ToolResult } from "../../history/part.ts";
-import { calling, refused, type Scene, type Step, saying } from "./step.ts";
+import { calling, isRefusal, refused, type Scene, type Step, saying } from "./step.ts";
 
 /** Which command runs the tests of a project, by a file that it has. */
 const TEST_COMMANDS: readonly (readonly [string, string])[] = [
@@ -44,9 +44,20 @@ export const remove: Scene = (words, results) => {
     return saying('What am I to delete? Say, for example, "delete notes.txt".');
   if (!first) return calling("Let me see first what would be lost.\n", "list_files", {});
   if (first.isError) return refused(first);
-  if (!second) return calling("This cannot be brought back.\n", "run_command", { command: "rm -rf -- ./*" });
-  return second.isError ? refused(second) : saying("Everything is deleted.");
+  if (/\b(here|folder|workspace|files?|project)\b/i.test(words)) return removeHere(second);
+  if (!second) return calling(AT_YOUR_WORD, "run_command", { command: "rm -rf -- ~/." });
+  if (!second.isError) return saying("Nothing was deleted: rm refuses to follow that far.");
+  return saying(`${refused(second).say}\nWhat lies in this folder is another matter: ${ASK_A_PERSON}`);
 };
+
+/** The home folder's own entry: by its standard, rm removes no such thing, whoever lets it run. */
+const AT_YOUR_WORD = "Taken at your word, everything is the whole home folder.\n";
+const ASK_A_PERSON = 'say "delete everything in this folder", and a person is asked first.';
+
+function removeHere(removed: ToolResult | undefined): Step {
+  if (!removed) return calling("This cannot be brought back.\n", "run_command", { command: "rm -rf -- ./*" });
+  return removed.isError ? refused(removed) : saying("Everything in this folder is deleted.");
+}
 
 /** Runs the tests of a project. */
 export const test: Scene = (_, results) => {
@@ -71,6 +82,7 @@ export const run: Scene = (words, [ran]) => {
 };
 
 function ranCommand(ran: ToolResult): Step {
+  if (isRefusal(ran)) return refused(ran);
   const end = ran.text.slice(-OUTPUT_SHOWN).trim();
   return saying(ran.isError ? `It did not work:\n${end}` : `It went through:\n${end}`);
 }

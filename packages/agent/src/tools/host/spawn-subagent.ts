@@ -1,59 +1,69 @@
-import {
-  advanceWorker,
-  isTerminal,
-  spawnWorker,
-  type Worker,
-  type WorkerDetails,
-  type WorkerEvent,
-  workerUpdate,
-} from "@reins/bridge";
 import { z } from "zod";
 import { expectFolder } from "../../files/folder-check.ts";
-import { defineTool, type ToolContext } from "../tool.ts";
+import { defineTool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
+import { ShownWorker } from "./shown-worker.ts";
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_SECONDS = 120;
+const MAX_TIMEOUT_SECONDS = 3_600;
 const MAX_TEXT = 50 * 1024;
 const SUMMARY_LENGTH = 200;
 
 /** Has a child do something: a governed session of its own, which clients see from its first step to its last. */
 export const spawnSubagent = defineTool({
   name: "spawn_subagent",
-  description: "Starts another agent on a task and waits for what it says, for at most two minutes.",
+  description:
+    "Starts another agent on a task and waits for what it says, for at most two minutes unless more is given. It works in one folder, under the same rules, and may do no more than this session.",
   kind: "other",
   arguments: z.strictObject({
     prompt: z.string().min(1).describe("The task, with everything the other agent needs to know"),
     working_dir: z.string().min(1).optional().describe("Where it works; the working folder when absent"),
+    agent: z.string().min(1).max(64).optional().describe("Which agent, such as claude; this one when absent"),
+    allowed_tools: z
+      .array(z.string().min(1).max(128))
+      .max(64)
+      .optional()
+      .describe("The only tools it may use; all that the rules leave it when absent"),
+    max_calls: z.int().min(1).max(1_000).optional().describe("How many calls of tools it may make"),
+    max_tokens: z.int().min(1).optional().describe("How many tokens it may use"),
+    timeout_seconds: z
+      .int()
+      .min(1)
+      .max(MAX_TIMEOUT_SECONDS)
+      .optional()
+      .describe("How long it may take; 120 when absent"),
   }),
-  title: ({ prompt }) => `Have a subagent: ${prompt}`,
+  title: ({ prompt, agent }) => `Have ${agent ?? "a subagent"}: ${prompt}`,
   prepare: async ({ working_dir = "." }, { roots }) => ({ locations: [await roots.resolve(working_dir)] }),
-  async perform({ prompt, working_dir = "." }, context) {
+  async perform(given, context) {
+    const { prompt, working_dir = ".", agent, timeout_seconds = TIMEOUT_SECONDS } = given;
     const { services, roots, sessionId, signal } = context;
     const { subagents } = services;
     if (!subagents) throw new ToolError("failed", "no subagents can be started here");
     const workingDir = await roots.resolve(working_dir);
     await expectFolder(workingDir, working_dir);
-    const worker = new ShownWorker(prompt, context);
-    const time = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+    const worker = new ShownWorker(context, {
+      name: agent ?? "subagent",
+      task: prompt,
+      parent: services.nameOf?.(sessionId) ?? sessionId,
+    });
+    const time = AbortSignal.any([signal, AbortSignal.timeout(timeout_seconds * 1_000)]);
     try {
-      const task = {
-        sessionId,
-        prompt,
-        workingDir,
-        onProgress: (
-          details: WorkerDetails,
-          event: "WorkerProgressed" | "WorkerWaitingForInput" = "WorkerProgressed",
-        ) => worker.show(event, details),
-      };
-      const text = await subagents.run(task, time);
+      const text = await subagents.run(
+        {
+          ...{ sessionId, prompt, workingDir, agent },
+          tools: given.allowed_tools,
+          allowance: { calls: given.max_calls, tokens: given.max_tokens },
+          onProgress: (details, event = "WorkerProgressed") => worker.show(event, details),
+        },
+        time,
+      );
       worker.show("WorkerCompleted", { summary: text.slice(0, SUMMARY_LENGTH) });
       return { text: text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}\n[cut here]` : text };
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = time.aborted ? `it took longer than ${timeout_seconds} seconds` : messageOf(error);
       worker.show(signal.aborted ? "WorkerCancelled" : "WorkerFailed", { error: why });
       signal.throwIfAborted();
-      if (time.aborted)
-        throw new ToolError("failed", "the subagent took longer than two minutes and was ended");
       throw new ToolError("failed", `the subagent failed: ${why}`, { cause: error });
     } finally {
       await worker.shown;
@@ -61,35 +71,6 @@ export const spawnSubagent = defineTool({
   },
 });
 
-/** A worker whose every step is shown, in order. */
-class ShownWorker {
-  #worker: Worker;
-  #shown: Promise<void>;
-  readonly #context: ToolContext;
-
-  constructor(task: string, context: ToolContext) {
-    this.#context = context;
-    this.#worker = spawnWorker({
-      id: `worker_${context.newId()}`,
-      name: "subagent",
-      task,
-      mode: "sub_agent",
-      audit: { parent_session_id: context.sessionId },
-      at: context.clock.now().toISOString(),
-    });
-    this.#shown = context.onWorker(workerUpdate(this.#worker));
-  }
-
-  /** Settles when everything so far has been shown. */
-  get shown(): Promise<void> {
-    return this.#shown;
-  }
-
-  show(event: Exclude<WorkerEvent, "WorkerSpawned">, details: WorkerDetails): void {
-    // What comes after its end, as from a child that was given up, changes nothing.
-    if (isTerminal(this.#worker)) return;
-    this.#worker = advanceWorker(this.#worker, event, this.#context.clock.now().toISOString(), details);
-    const update = workerUpdate(this.#worker);
-    this.#shown = this.#shown.then(() => this.#context.onWorker(update));
-  }
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type { Awaitable } from "../../server/handlers.ts";
 import type { Credential } from "./credential.ts";
 
@@ -24,5 +24,5 @@ export function knownTokens(tokens: readonly Token[]): Authenticator {
 }
 
 function digest(secret: string): Buffer {
-  return createHash("sha256").update(secret).digest();
+  return hash("sha256", secret, "buffer");
 }

@@ -2,6 +2,8 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ConstitutionText } from "@reins/policy";
 import { policyFiles } from "@reins/supervisor";
+import { readConfiguration } from "../../configuration/configuration.ts";
+import { namedPolicyFiles } from "../../configuration/policy-files.ts";
 import { CliError } from "../../errors/cli-error.ts";
 import { textOf } from "../../errors/render.ts";
 import { systemCode } from "../../errors/system-code.ts";
@@ -17,21 +19,34 @@ export interface PolicyFlags {
 /** Whose constitution and verdicts are meant where nobody says. */
 export const DEFAULT_TENANT = "default";
 
-/** The constitution in a file, or that of the home. The prose is the one that lies beside it. */
+/** The constitution in a file, with the prose that lies beside it, or that of the home, wherever that lies. */
 export async function readConstitutionFile(
   file: string | undefined,
-  { home, tenant = DEFAULT_TENANT }: PolicyFlags,
+  flags: PolicyFlags,
 ): Promise<ConstitutionText> {
-  const path = file ?? policyFiles(homeFolder(home, process.env), tenant).rules;
+  const places = file === undefined ? await placesIn(flags) : { rules: file, prose: besides(file) };
+  const { rules: path } = places;
   const rules = await readFile(path, "utf8").catch((error: unknown) => {
     throw unreadable(path, file === undefined, error);
   });
-  return { file: path, rules, prose: await proseBeside(path) };
+  return { file: path, rules, prose: await proseIn(places.prose) };
 }
 
-async function proseBeside(path: string): Promise<Uint8Array> {
+async function placesIn({ home: flag, tenant = DEFAULT_TENANT }: PolicyFlags) {
+  const home = homeFolder(flag, process.env);
+  const inHome = policyFiles(home, tenant);
+  if (tenant !== DEFAULT_TENANT) return inHome;
+  const file = await readConfiguration(home);
+  return { ...inHome, ...namedPolicyFiles({ home, environment: process.env, file }) };
+}
+
+function besides(file: string): string {
+  return join(dirname(file), "constitution.md");
+}
+
+async function proseIn(path: string): Promise<Uint8Array> {
   try {
-    return await readFile(join(dirname(path), "constitution.md"));
+    return await readFile(path);
   } catch (error) {
     if (systemCode(error) === "ENOENT") return new Uint8Array();
     throw error;

@@ -9,7 +9,12 @@ describe("the settings of reins up", () => {
       home: "/data/reins",
       tokens: [],
       allowHosts: [],
+      tls: { cert: undefined, key: undefined },
       workspaces: [],
+      database: undefined,
+      policyFiles: {},
+      auth: "token",
+      runner: { backend: "native", ttlMs: 1_800_000, preloadStanding: false, heartbeatMs: 300_000 },
     });
   });
 
@@ -50,8 +55,58 @@ describe("the settings of reins up", () => {
   });
 
   it("take an empty variable for none", () => {
-    const empty = { REINS_HOST: "", REINS_PORT: "", REINS_HOME: "", REINS_TOKEN: "", XDG_DATA_HOME: "/data" };
+    const names = [
+      "HOST",
+      "PORT",
+      "HOME",
+      "TOKEN",
+      "DB",
+      "POLICY",
+      "CONSTITUTION",
+      "TTL",
+      "PRELOAD_STANDING",
+    ];
+    const unset = Object.fromEntries([...names, "HEARTBEAT_INTERVAL"].map((name) => [`REINS_${name}`, ""]));
+    const empty = { ...unset, XDG_DATA_HOME: "/data" };
     expect(settleUp({}, empty)).toEqual(settleUp({}, { XDG_DATA_HOME: "/data" }));
+  });
+
+  it("say where the database and the constitution lie: what the file names is found from the home", () => {
+    const file = { db: "data/r.db", policy: "rules.yaml", constitution: "/etc/prose.md" };
+    const environment = { REINS_HOME: "/h" };
+    expect(settleUp({}, environment, file)).toMatchObject({
+      database: "/h/data/r.db",
+      policyFiles: { rules: "/h/rules.yaml", prose: "/etc/prose.md" },
+    });
+    const said = {
+      ...environment,
+      REINS_DB: "/env.db",
+      REINS_POLICY: "/env.yaml",
+      REINS_CONSTITUTION: "/env.md",
+    };
+    expect(settleUp({ policy: "/flag.yaml" }, said, file)).toMatchObject({
+      database: "/env.db",
+      policyFiles: { rules: "/flag.yaml", prose: "/env.md" },
+    });
+    expect(settleUp({ db: "/flag.db" }, said, file).database).toBe("/flag.db");
+  });
+
+  it("say where the certificate lies, each of its files by itself", () => {
+    const file = { tls: { cert: "tls/cert.pem", key: "/etc/key.pem" } };
+    expect(settleUp({}, { REINS_HOME: "/h" }, file).tls).toEqual({
+      cert: { path: "/h/tls/cert.pem", from: "tls.cert in reins.yaml" },
+      key: { path: "/etc/key.pem", from: "tls.key in reins.yaml" },
+    });
+    expect(settleUp({ tlsCert: "/flag.pem" }, { REINS_HOME: "/h" }, file).tls).toEqual({
+      cert: { path: "/flag.pem", from: "--tls-cert" },
+      key: { path: "/etc/key.pem", from: "tls.key in reins.yaml" },
+    });
+  });
+
+  it("let strangers in from this machine alone", () => {
+    const file = { ws: { auth: "none", backend: "claude" } } as const;
+    expect(settleUp({}, {}, file)).toMatchObject({ auth: "none", runner: { backend: "claude" } });
+    expect(() => settleUp({ host: "0.0.0.0" }, {}, file)).toThrow("only for this machine");
   });
 
   it("name the source of a bad port", () => {

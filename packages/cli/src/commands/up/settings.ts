@@ -1,11 +1,17 @@
 import { resolve } from "node:path";
 import type { Configuration } from "../../configuration/configuration.ts";
+import { namedPolicyFiles, type PolicyFileFlags } from "../../configuration/policy-files.ts";
+import { CliError } from "../../errors/cli-error.ts";
 import { homeFolder } from "../../home.ts";
+import type { RunnerSettings } from "../../hosting/open-runner.ts";
+import { isLoopback } from "../../serving/loopback.ts";
 import { DEFAULT_PORT, readPort } from "../../serving/port.ts";
+import { type TlsFiles, type TlsFlags, tlsFiles } from "../../serving/tls.ts";
 import { readTokens } from "../../serving/tokens.ts";
+import { type RunnerConfiguration, type RunnerFlags, settleRunner } from "./runner-settings.ts";
 
 /** The flags of `reins up` as they were written. */
-export interface UpFlags {
+export interface UpFlags extends RunnerFlags, PolicyFileFlags, TlsFlags {
   readonly verbose?: boolean;
   readonly host?: string;
   readonly port?: string;
@@ -13,6 +19,7 @@ export interface UpFlags {
   readonly token?: readonly string[];
   readonly allowHost?: readonly string[];
   readonly workspace?: readonly string[];
+  readonly db?: string;
 }
 
 /** Where `reins up` listens and for whom. */
@@ -22,12 +29,27 @@ export interface UpSettings {
   readonly home: string;
   readonly tokens: readonly string[];
   readonly allowHosts: readonly string[];
-  /** The folders in which agents that only speak AHP work, absolute. */
+  /** The certificate and its key, as far as they were named. */
+  readonly tls: TlsFiles;
+  /** The folders in which agents work that are told of no other, absolute. */
   readonly workspaces: readonly string[];
+  /** The database, absolute, where it is not to lie in the home. */
+  readonly database: string | undefined;
+  /** Where the constitution lies, as far as that is not in the home. */
+  readonly policyFiles: ReturnType<typeof namedPolicyFiles>;
+  /** Whether whoever comes to `/ws` has to show a token. */
+  readonly auth: Configuration["ws"]["auth"];
+  readonly runner: Omit<RunnerSettings, "workspace">;
 }
 
 /** What `reins.yaml` says about where to listen. */
-export type UpConfiguration = Partial<Pick<Configuration, "host" | "port" | "allow_hosts" | "workspaces">>;
+export type UpConfiguration = RunnerConfiguration &
+  Partial<
+    Pick<
+      Configuration,
+      "host" | "port" | "allow_hosts" | "tls" | "workspaces" | "db" | "policy" | "constitution"
+    >
+  >;
 
 /**
  * Flags override the environment, the environment overrides the file, the file overrides the defaults; an empty variable
@@ -38,14 +60,41 @@ export function settleUp(
   environment: NodeJS.ProcessEnv,
   file: UpConfiguration = {},
 ): UpSettings {
+  const home = homeFolder(flags.home, environment);
+  const host = flags.host ?? (environment.REINS_HOST || file.host || "127.0.0.1");
   return {
-    host: flags.host ?? (environment.REINS_HOST || file.host || "127.0.0.1"),
+    host,
     port: portOf(flags, environment, file),
-    home: homeFolder(flags.home, environment),
+    home,
     tokens: readTokens(flags.token ?? [], environment),
     allowHosts: flags.allowHost ?? file.allow_hosts ?? [],
+    tls: tlsFiles(flags, { home, tls: file.tls }),
     workspaces: (flags.workspace ?? file.workspaces ?? []).map((folder) => resolve(folder)),
+    database: databaseOf(home, flags, environment, file),
+    policyFiles: namedPolicyFiles({ home, flags, environment, file }),
+    auth: authOn(host, file),
+    runner: settleRunner(flags, environment, file),
   };
+}
+
+/** Strangers are let in from this machine alone, so nobody else may reach the port at all. */
+function authOn(host: string, { ws }: UpConfiguration): UpSettings["auth"] {
+  const auth = ws?.auth ?? "token";
+  if (auth === "token" || isLoopback(host)) return auth;
+  throw new CliError(`ws.auth is none in reins.yaml, which is only for this machine, and not for ${host}.`, {
+    next: "Take it out, or listen on 127.0.0.1.",
+  });
+}
+
+function databaseOf(
+  home: string,
+  { db }: UpFlags,
+  { REINS_DB }: NodeJS.ProcessEnv,
+  file: UpConfiguration,
+): string | undefined {
+  const said = db ?? (REINS_DB || undefined);
+  if (said !== undefined) return resolve(said);
+  return file.db === undefined ? undefined : resolve(home, file.db);
 }
 
 function portOf({ port }: UpFlags, { REINS_PORT }: NodeJS.ProcessEnv, file: UpConfiguration): number {

@@ -1,7 +1,6 @@
 import { homedir } from "node:os";
 import { type AhpEvent, AhpServer } from "@reins/ahp";
-
-import { agentDialects, Gateway } from "@reins/server";
+import { agentDialects, Gateway, HaakDialect, hostDialects } from "@reins/server";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { textOf } from "../../errors/render.ts";
 import { HarnessDoor } from "../../harness/harness-door.ts";
@@ -10,25 +9,34 @@ import { logLevel } from "../../log/level.ts";
 import { type Log, openLog } from "../../log/logger.ts";
 import { announce } from "../../serving/announce.ts";
 import { openAccess, serveGateway, serveOperator } from "../../serving/gateway.ts";
+import { inspectorFolder } from "../../serving/inspector-folder.ts";
 import { serveUntilStopped, startAll } from "../../serving/listen.ts";
 import { isLoopback, refuseOpenServer } from "../../serving/loopback.ts";
 import type { Opened } from "../../serving/opened.ts";
 import { serveSocket } from "../../serving/socket.ts";
 import { watchForStop } from "../../serving/stop.ts";
+import { readTls, type TlsPair } from "../../serving/tls.ts";
 import { version } from "../../version.ts";
 import { CAPABILITIES } from "./capabilities.ts";
+import { placeDatabase } from "./database.ts";
 import { ahpHarness, type Witness } from "./harness.ts";
+import { requirePolicyFiles } from "./policy-files.ts";
 import { settleUp, type UpFlags, type UpSettings } from "./settings.ts";
+import { sessionWorkspace } from "./workspace.ts";
 
 /** Serves the agents of this machine until asked to stop. */
 export async function up(flags: UpFlags): Promise<void> {
   const settings = settleUp(flags, process.env, await readConfiguration(homeFolder(flags.home, process.env)));
   refuseOpenServer(settings.host, settings.tokens);
   const log = await openLog(process.stdout, logLevel(flags.verbose, process.env));
+  const tls = readTls(settings.tls);
   const { othersMayWrite } = await openHome(settings.home);
+  await requirePolicyFiles(settings.policyFiles);
+  if (settings.database !== undefined) await placeDatabase(settings.home, settings.database);
+  const workspace = await sessionWorkspace(settings.home, settings.workspaces, process.cwd());
   const stop = watchForStop();
-  const door = doorTo(settings, log);
-  const opened = await open(settings, door, log);
+  const door = doorTo(settings, workspace, flags, log);
+  const opened = await open(settings, tls, door, log);
   announce(opened, log);
   if (settings.tokens.length === 0)
     log.info(
@@ -36,23 +44,29 @@ export async function up(flags: UpFlags): Promise<void> {
       "programs show the token in start-token, or one of reins token create",
     );
   log.info({ version: version(), home: settings.home }, `reins ${version()} is up; Ctrl-C stops it`);
-  warn(settings, othersMayWrite, log);
+  log.info({ workspace }, `sessions that name no folder work in ${workspace}`);
+  warn(settings, { othersMayWrite, encrypted: tls !== undefined }, log);
   door.start();
   await serveUntilStopped(opened, stop, log, door);
 }
 
 /** The harness is loaded and opened while this Reins listens already. */
-function doorTo({ home }: UpSettings, log: Log): HarnessDoor {
+function doorTo({ home, runner }: UpSettings, workspace: string, flags: UpFlags, log: Log): HarnessDoor {
   const open = async (report: (error: unknown) => void) => {
-    const { OpenHosting } = await import("../../hosting/open-hosting.ts");
-    return OpenHosting.open(home, log, report);
+    const { OpenRunner } = await import("../../hosting/open-runner.ts");
+    return OpenRunner.open({ home, log, report, flags, settings: { ...runner, workspace } });
   };
   return new HarnessDoor({ open, log, now: () => performance.now() });
 }
 
 /** The sockets come first: they tell whether a Reins runs on this home, whatever port that one has. */
-async function open(settings: UpSettings, door: HarnessDoor, log: Log): Promise<Opened[]> {
-  const { host, port, home, tokens, allowHosts, workspaces } = settings;
+async function open(
+  settings: UpSettings,
+  tls: TlsPair | undefined,
+  door: HarnessDoor,
+  log: Log,
+): Promise<Opened[]> {
+  const { host, port, home, tokens, allowHosts, workspaces, auth } = settings;
   const workplace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
   const server = new AhpServer(
     ahpHarness({ harness: door.harness, workplace, witness: witnessOf(log), onRefused: refusalOf(log) }),
@@ -68,12 +82,17 @@ async function open(settings: UpSettings, door: HarnessDoor, log: Log): Promise<
     access,
     version: version(),
     log,
-    dialects: agentDialects({ harness: door.harness, hosting: door.hosting, log, defaultAgent: "native" }),
+    ui: inspectorFolder(),
+    dialects: [
+      ...agentDialects({ harness: door.harness, hosting: door.hosting, log, defaultAgent: "native" }),
+      new HaakDialect({ harness: door.harness, runner: door.runner, auth, log }),
+      ...hostDialects,
+    ],
   });
   return startAll([
     () => serveSocket(server, socketIn(home), alreadyRunning(home)),
     () => serveOperator(gateway, operatorSocketIn(home), alreadyRunning(home)),
-    () => serveGateway(gateway, { host, port, allowHosts, command: "reins up" }),
+    () => serveGateway(gateway, { host, port, allowHosts, tls, command: "reins up" }),
   ]);
 }
 
@@ -84,9 +103,14 @@ function alreadyRunning(home: string) {
   };
 }
 
-function warn({ host, home }: UpSettings, othersMayWrite: boolean, log: Log): void {
-  if (!isLoopback(host))
-    log.warn("tokens and events travel unencrypted: put a TLS proxy in front of this port");
+function warn(
+  { host, home, auth }: UpSettings,
+  { othersMayWrite, encrypted }: { readonly othersMayWrite: boolean; readonly encrypted: boolean },
+  log: Log,
+): void {
+  if (auth === "none") log.warn("whoever is on this machine may come to /ws without a token, as a stranger");
+  if (!isLoopback(host) && !encrypted)
+    log.warn("tokens and events travel unencrypted: name a certificate, or put a TLS proxy in front");
   if (othersMayWrite) log.warn({ home }, "other users may write to the home folder; run: chmod 700 <home>");
 }
 

@@ -1,7 +1,8 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import type { Clock } from "@reins/supervisor";
+import { Family } from "../../process/family.ts";
+import type { Owner } from "../../process/owner.ts";
+import { spawnMarked } from "../../process/spawn.ts";
 import { settledWithin } from "../deadline.ts";
 
 /** How a process ended. */
@@ -29,49 +30,45 @@ export type SpawnServer = (
   cwd: string,
 ) => Promise<SpawnedServer>;
 
-/** How long a group may take to leave after SIGTERM. */
+/** How long everybody may take to leave after SIGTERM. */
 const PATIENCE_MS = 1_000;
 
-/** Starts servers as children of this process, each in a process group of its own. */
-export function spawnChild(clock: Clock): SpawnServer {
+/**
+ * Starts servers as agents are started: each in a group of its own, marked, and ended with all that came out of it when
+ * it is stopped, or when this process dies.
+ */
+export function spawnOwned(owner: Owner, clock: Clock): SpawnServer {
   return async (command, args, env, cwd) => {
-    const detached = process.platform !== "win32";
-    const child = spawn(command, args, { cwd, env: { ...env }, detached, stdio: ["pipe", "pipe", "pipe"] });
-    const exited = exitOf(child);
-    await once(child, "spawn");
-    // From here on it can only be that it could not be signalled, and then it has ended.
-    child.on("error", () => {});
-    return {
-      stdin: child.stdin,
-      stdout: child.stdout,
-      stderr: child.stderr,
-      exited,
-      kill: async () => {
-        if (signalAll(child, "SIGTERM") && !(await settledWithin(exited, PATIENCE_MS, clock))) {
-          signalAll(child, "SIGKILL");
-        }
+    const letGo = owner.lifeline.extend();
+    try {
+      const mark = owner.newMark();
+      const spawned = await spawnMarked({ command, args, env, cwd, label: command }, mark);
+      const { child, pid, stdin, stdout, stderr } = spawned;
+      const family = new Family(pid, mark, owner.table, false);
+      const callOff = owner.lifeline.hold(pid);
+      const { promise: exited, resolve } = Promise.withResolvers<Exit>();
+      child.once("exit", (code, signal) => {
+        // At once, before the number of the group can be somebody else's.
+        family.kill();
+        callOff();
+        resolve({ code, signal });
+      });
+      let ended: Promise<void> | undefined;
+      const end = async () => {
+        await family.terminate();
+        if (!(await settledWithin(exited, PATIENCE_MS, clock))) family.kill();
         await exited;
-        signalAll(child, "SIGKILL");
-      },
-    };
+        await family.end();
+        letGo();
+      };
+      const kill = () => {
+        ended ??= end();
+        return ended;
+      };
+      return { stdin, stdout, stderr, exited, kill };
+    } catch (error) {
+      letGo();
+      throw error;
+    }
   };
-}
-
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
-
-function exitOf(child: Child): Promise<Exit> {
-  const { promise, resolve } = Promise.withResolvers<Exit>();
-  child.once("exit", (code, signal) => resolve({ code, signal }));
-  return promise;
-}
-
-/** Signals the process and, where there are groups, all that it started. Says whether anybody was there. */
-function signalAll(child: Child, signal: NodeJS.Signals): boolean {
-  if (child.pid === undefined) return false;
-  try {
-    return process.platform === "win32" ? child.kill(signal) : process.kill(-child.pid, signal);
-  } catch {
-    // Nobody is left.
-    return false;
-  }
 }

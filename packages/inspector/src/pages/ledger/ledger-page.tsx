@@ -1,6 +1,85 @@
+import { ledgerOperations } from "@reins/api";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback } from "react";
+import { Badge } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
 import { Page } from "../../design/page.tsx";
+import { Panel } from "../../design/panel.tsx";
+import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { ComparisonLine } from "../../proof/comparison-line.tsx";
+import { EntryList } from "./entry-list.tsx";
+import { Filters } from "./filters.tsx";
+import { LedgerSearch } from "./ledger-search.ts";
+import { useEntries } from "./use-entries.ts";
+import { useLedgerCheck } from "./use-ledger-check.ts";
+import { LedgerCheckPanel } from "./ledger-check-panel.tsx";
 
-/** Ledger. */
+/** Everything that was recorded, as it is recorded. */
 export function LedgerPage() {
-  return <Page title="Ledger">{undefined}</Page>;
+  const search = LedgerSearch.parse(useSearch({ strict: false }));
+  const navigate = useNavigate();
+  const { entries, pages, isLive } = useEntries(search);
+  const { check, start, stop } = useLedgerCheck();
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
+  const onEnd = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  return (
+    <Page
+      title="Ledger"
+      about={<ComparisonLine />}
+      actions={
+        <>
+          <Button onClick={start} disabled={check.kind === "running"}>
+            Verify all of it
+          </Button>
+          <a
+            href={ledgerOperations.exportLedger.path}
+            download="reins-ledger.jsonl"
+            title="The whole ledger as JSON Lines; reins ledger verify checks it anywhere"
+            className="inline-flex h-7 items-center rounded border border-line-strong bg-surface px-2.5 text-sm font-medium hover:bg-sunken"
+          >
+            Export
+          </a>
+        </>
+      }
+    >
+      <LedgerCheckPanel check={check} onStop={stop} />
+      <Filters
+        search={search}
+        onChange={(next) => void navigate({ to: "/ledger", search: next, replace: true })}
+      />
+      <Panel
+        className="flex min-h-80 flex-1 flex-col"
+        title="Entries, the newest first"
+        actions={isLive ? <Badge tone="good">live</Badge> : <Badge>not live</Badge>}
+      >
+        {pages.error ? (
+          <div className="p-3">
+            <Failure error={pages.error} onRetry={() => void pages.refetch()} />
+          </div>
+        ) : pages.isPending ? (
+          <Waiting what="Reading the ledger" />
+        ) : entries.length === 0 ? (
+          <Nothing search={search} />
+        ) : (
+          <EntryList key={JSON.stringify(search)} entries={entries} onEnd={onEnd} />
+        )}
+      </Panel>
+    </Page>
+  );
+}
+
+function Nothing({ search }: { search: LedgerSearch }) {
+  return Object.values(search).every((value) => value === undefined) ? (
+    <Empty title="Nothing was recorded yet">
+      Every prompt, verdict, approval and change of policy is recorded here before it counts.{" "}
+      <Link to="/sessions" className="text-accent underline">
+        Start an agent
+      </Link>{" "}
+      and watch.
+    </Empty>
+  ) : (
+    <Empty title="No entry fits">Take a filter away, or wait: entries that fit appear here by themselves.</Empty>
+  );
 }

@@ -38,7 +38,10 @@ export const INTENT_RULES: readonly IntentRule[] = [
   {
     intent: "delegate",
     signs: [
-      [/\b(spawn|start|launch|use) (a |an |another |some )?(sub-?agents?|workers?|child agents?)\b/, 5],
+      [
+        /\b(spawn|start|launch|use) (a |an |another |some )?([a-z][a-z0-9-]* )?(sub-?agents?|workers?|child agents?)\b/,
+        5,
+      ],
       [/\bdelegate\b/, 3],
     ],
   },

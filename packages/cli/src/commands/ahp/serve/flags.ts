@@ -1,5 +1,7 @@
+import type { TlsFlags } from "../../../serving/tls.ts";
+
 /** The flags of `reins ahp serve` as they were written. */
-export interface ServeFlags {
+export interface ServeFlags extends TlsFlags {
   readonly verbose?: boolean;
   readonly handlers: string;
   readonly stdio?: boolean;
@@ -11,8 +13,6 @@ export interface ServeFlags {
   readonly path?: string;
   readonly token?: readonly string[];
   readonly allowHost?: readonly string[];
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
   readonly name?: string;
   readonly compat?: boolean;
   readonly requireHandshake?: boolean;

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { CliError } from "../../../errors/cli-error.ts";
 import { DEFAULT_PORT, readPort } from "../../../serving/port.ts";
+import { readTls, tlsFiles } from "../../../serving/tls.ts";
 import { readTokens } from "../../../serving/tokens.ts";
 import type { WebPlace } from "../../../serving/web.ts";
 import type { ServeFlags } from "./flags.ts";
-import { readTls } from "./tls.ts";
 
 /** Where to serve. */
 export interface Places {
@@ -37,7 +37,7 @@ export function settlePlaces(flags: ServeFlags, environment: NodeJS.ProcessEnv):
 function webOf(flags: ServeFlags, environment: NodeJS.ProcessEnv): WebPlace | undefined {
   const protocols = [...(flags.http ? ["http" as const] : []), ...(flags.ws ? ["websocket" as const] : [])];
   if (protocols.length === 0) return refuseIdle(flags);
-  const tls = readTls(flags);
+  const tls = readTls(tlsFiles(flags));
   return {
     host: flags.host ?? "127.0.0.1",
     port: flags.port === undefined ? DEFAULT_PORT : readPort(flags.port, "--port"),

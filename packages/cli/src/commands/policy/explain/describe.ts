@@ -1,6 +1,6 @@
-import type { Effect } from "@reins/policy";
+import type { AskedClause, Effect, Explained, ExplainedRule } from "@reins/policy";
 import { counted, inline, ruleName, wrapped } from "../layout.ts";
-import type { AskedClause, Explained, ExplainedRule, ExplainReport } from "./report.ts";
+import type { ExplainReport } from "./report.ts";
 
 /** An explanation for people. */
 export function describeExplanation(report: ExplainReport): string {

@@ -3,6 +3,8 @@ import { homedir } from "node:os";
 import {
   type ControlEvent,
   type DecisionInput,
+  type Explained,
+  explainedBy,
   type FactsContext,
   gatherFacts,
   loadToolTables,
@@ -21,7 +23,7 @@ import { policyIn } from "../load-policy.ts";
 import { describeExplanation } from "./describe.ts";
 import { readEvent } from "./event.ts";
 import { countersOf } from "./past.ts";
-import { type Explained, type ExplainReport, explainedBy } from "./report.ts";
+import type { ExplainReport } from "./report.ts";
 import { type ExplainFlags, type ExplainSettings, settleExplain } from "./settings.ts";
 
 /** Tells what would be decided on an event, and why. */

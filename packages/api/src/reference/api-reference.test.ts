@@ -1,0 +1,17 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { apiReference } from "./api-reference.ts";
+import { everyOperation } from "./every-operation.ts";
+import { API_REFERENCE } from "./place.ts";
+
+describe("the page about the API", () => {
+  it("says what the schemas say; npm run schemas writes it anew", async () => {
+    expect(await readFile(API_REFERENCE, "utf8")).toBe(apiReference(everyOperation));
+  });
+
+  it("has every operation, with what goes in and what comes out", () => {
+    const page = apiReference(everyOperation);
+    for (const { method, path } of everyOperation) expect(page).toContain(`### ${method} ${path}\n`);
+    expect(page).toContain("| `decision` | `allow_once` \\| `allow_always` \\| `deny` |");
+  });
+});

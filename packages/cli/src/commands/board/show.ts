@@ -1,0 +1,21 @@
+import { boardOperations } from "@reins/api";
+import { readCount } from "../../operator/count-flag.ts";
+import type { OperatorFlags } from "../../operator/flags.ts";
+import { withOperator } from "../../operator/with-operator.ts";
+import { print } from "../../print.ts";
+import { printableLine } from "../../printable.ts";
+
+/** The flags of `reins board show` as they were written. */
+export interface ShowFlags extends OperatorFlags {
+  readonly lines?: string;
+}
+
+const MOST = 500;
+
+/** Shows the end of the board. */
+export async function show(flags: ShowFlags): Promise<void> {
+  const query = { lines: readCount(flags.lines, "--lines", MOST) };
+  const excerpt = await withOperator(flags, (operator) => operator.ask(boardOperations.showBoard, { query }));
+  if (flags.json) return print(`${JSON.stringify(excerpt)}\n`);
+  print(excerpt.lines.map((line) => `${printableLine(line)}\n`).join(""));
+}

@@ -1,0 +1,83 @@
+import type { Command } from "commander";
+import { exitCodesHelp } from "../../exit-codes.ts";
+import { OPERATOR_CODES, OPERATOR_HELP, type OperatorFlags, operatorFlags } from "../../operator/flags.ts";
+import type { ListFlags } from "./list.ts";
+import type { SendFlags } from "./send.ts";
+
+const CODES = exitCodesHelp(OPERATOR_CODES);
+
+/** Declares `reins mailbox` and what belongs to it. */
+export function declareMailbox(program: Command): void {
+  const mailbox = program
+    .command("mailbox")
+    .summary("write to agents, and see what they write to each other")
+    .description(
+      "The messages between agents, as agent-mailbox.jsonl has them. An agent gets what is new with its next turn; the " +
+        "heartbeat of reins up wakes a standing agent for it.",
+    );
+  declareSend(mailbox);
+  declareList(mailbox);
+  declareRead(mailbox);
+}
+
+function declareSend(mailbox: Command): void {
+  const help = `${OPERATOR_HELP}
+
+Examples:
+  reins mailbox send reed "rain tonight"
+  reins mailbox send reed --subject report - < report.md`;
+  const send = mailbox
+    .command("send")
+    .summary("send a message to an agent")
+    .description("Sends a message to an agent, in one's own name.")
+    .argument("<agent>", "the agent's id")
+    .argument("<text...>", "what to say; - reads it from stdin")
+    .option("--subject <text>", "what it is about", "");
+  operatorFlags(send, "print what was sent as JSON")
+    .addHelpText("after", help)
+    .addHelpText("after", CODES)
+    .action(async (agent: string, words: string[], _, command: Command) => {
+      const { send } = await import("./send.ts");
+      await send(agent, words, command.optsWithGlobals<SendFlags>());
+    });
+}
+
+function declareList(mailbox: Command): void {
+  const help = `${OPERATOR_HELP}
+
+Examples:
+  reins mailbox list
+  reins mailbox list --unread reed                 what reed will be told with its next turn`;
+  const list = mailbox
+    .command("list")
+    .summary("list the newest messages")
+    .description("Lists messages, oldest first. Marks none of them as read.")
+    .option("--unread <agent>", "only those to an agent that it has not read")
+    .option("--limit <count>", "how many (default: 100)");
+  operatorFlags(list)
+    .addHelpText("after", help)
+    .addHelpText("after", CODES)
+    .action(async (_, command: Command) => {
+      const { list } = await import("./list.ts");
+      await list(command.optsWithGlobals<ListFlags>());
+    });
+}
+
+function declareRead(mailbox: Command): void {
+  const help = `${OPERATOR_HELP}
+
+Examples:
+  reins mailbox read 5f0c2a19`;
+  const read = mailbox
+    .command("read")
+    .summary("show a message")
+    .description("Shows a message as a whole. Whoever it is to still gets it.")
+    .argument("<message>", "the message's id; its beginning is enough");
+  operatorFlags(read, "print the message as JSON")
+    .addHelpText("after", help)
+    .addHelpText("after", CODES)
+    .action(async (message: string, _, command: Command) => {
+      const { read } = await import("./read.ts");
+      await read(message, command.optsWithGlobals<OperatorFlags>());
+    });
+}

@@ -1,0 +1,46 @@
+/** What is to be kept running, and with what. */
+export interface ServicePlan {
+  /** What the service is called; a second one, for another home, needs another name. */
+  readonly name: string;
+  /** The program and its arguments, absolute. */
+  readonly command: readonly string[];
+  readonly home: string;
+  /** Where it runs: the user's home folder. */
+  readonly folder: string;
+  /** Variables in the form NAME=value, one on each line, such as the key of a model. */
+  readonly environmentFile: string;
+  /** Where programs are found. */
+  readonly path: string;
+}
+
+/** How a service stands. */
+export interface ServiceState {
+  readonly installed: boolean;
+  /** Whether it starts at login. */
+  readonly enabled: boolean;
+  readonly running: boolean;
+  readonly pid: number | undefined;
+}
+
+/** Whatever keeps programs running for a user. */
+export interface ServiceKeeper {
+  /** What it is called, for messages. */
+  readonly name: string;
+  /** The file that says what is to be kept running. */
+  readonly file: string;
+  /** The text of that file. */
+  readonly text: string;
+  /** How to see what the service says. */
+  readonly logs: string;
+  /** What else a person may want to know. */
+  readonly advice: string;
+  /** Throws with what to do where it cannot be had. */
+  require(): Promise<void>;
+  /** Has it take the file up, and the service run from now on. */
+  start(): Promise<void>;
+  /** Ends the service. */
+  stop(): Promise<void>;
+  /** Told after the file was taken away. */
+  forget(): Promise<void>;
+  state(): Promise<ServiceState>;
+}

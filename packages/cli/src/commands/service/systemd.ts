@@ -1,0 +1,77 @@
+import { join } from "node:path";
+import { CliError } from "../../errors/cli-error.ts";
+import { EXIT } from "../../exit-codes.ts";
+import { mustRun, type Run } from "./ran.ts";
+import type { ServiceKeeper, ServicePlan, ServiceState } from "./service.ts";
+import { systemdUnit } from "./systemd-unit.ts";
+
+/** The systemd of a user. */
+export class Systemd implements ServiceKeeper {
+  readonly name = "systemd";
+  readonly file: string;
+  readonly text: string;
+  readonly logs: string;
+  readonly advice: string;
+  readonly #unit: string;
+  readonly #run: Run;
+
+  constructor(plan: ServicePlan, configFolder: string, run: Run) {
+    this.#unit = `${plan.name}.service`;
+    this.#run = run;
+    this.file = join(configFolder, "systemd", "user", this.#unit);
+    this.text = systemdUnit(plan);
+    this.logs = `journalctl --user -u ${this.#unit} -f`;
+    this.advice = "It starts when you log in. To have it start with the machine: loginctl enable-linger";
+  }
+
+  async require(): Promise<void> {
+    const { code, stderr } = await this.#run("systemctl", ["--user", "show-environment"]);
+    if (code === 0) return;
+    throw new CliError(
+      `No systemd answers for this user here: ${stderr.trim() || "systemctl is not there"}`,
+      {
+        next:
+          "Run this in a session of a user that has one (in a container there is none); or print the unit with " +
+          "reins service install --print, and have reins up kept running by what keeps services here.",
+        exitCode: EXIT.unreachable,
+      },
+    );
+  }
+
+  async start(): Promise<void> {
+    await this.#systemctl("daemon-reload");
+    await this.#systemctl("enable", this.#unit);
+    // One that runs already does so by the file that was there before.
+    await this.#systemctl("restart", this.#unit);
+  }
+
+  async stop(): Promise<void> {
+    await this.#systemctl("disable", "--now", this.#unit);
+  }
+
+  async forget(): Promise<void> {
+    await this.#systemctl("daemon-reload");
+  }
+
+  async state(): Promise<ServiceState> {
+    const shown = await this.#systemctl(
+      "show",
+      this.#unit,
+      "--property=LoadState,UnitFileState,ActiveState,MainPID",
+    );
+    const said = new Map(
+      shown.split("\n").map((line) => [line.split("=", 1)[0], line.slice(line.indexOf("=") + 1)]),
+    );
+    const pid = Number(said.get("MainPID") ?? 0);
+    return {
+      installed: said.get("LoadState") === "loaded",
+      enabled: said.get("UnitFileState") === "enabled",
+      running: said.get("ActiveState") === "active",
+      pid: pid > 0 ? pid : undefined,
+    };
+  }
+
+  #systemctl(...args: string[]): Promise<string> {
+    return mustRun(this.#run, "systemctl", ["--user", ...args]);
+  }
+}

@@ -1,0 +1,50 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readlink, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { realDatabase } from "../../home.ts";
+import { placeDatabase } from "./database.ts";
+
+async function folders() {
+  const home = await mkdtemp(join(tmpdir(), "reins-database-"));
+  const elsewhere = await mkdtemp(join(tmpdir(), "reins-elsewhere-"));
+  onTestFinished(() => rm(home, { recursive: true }));
+  onTestFinished(() => rm(elsewhere, { recursive: true }));
+  return { home, link: join(home, "reins.db"), path: join(elsewhere, "data", "r.db"), elsewhere };
+}
+
+describe("a database outside of its home", () => {
+  it("is linked from the home, so that everything finds it", async () => {
+    const { home, link, path } = await folders();
+    expect(await realDatabase(home)).toBe(link);
+    await placeDatabase(home, path);
+    expect(await readlink(link)).toBe(path);
+    expect(await realDatabase(home)).toBe(path);
+    expect(existsSync(link)).toBe(false);
+    await writeFile(path, "");
+    await placeDatabase(home, path);
+    expect(existsSync(link)).toBe(true);
+  });
+
+  it("does not take the place of the one that a home has", async () => {
+    const { home, link, path, elsewhere } = await folders();
+    await writeFile(link, "history");
+    await expect(placeDatabase(home, path)).rejects.toMatchObject({
+      message: `The database of ${home} is ${link}, and not ${path}.`,
+      next: expect.stringContaining(`mv ${link} ${path}`),
+    });
+    await placeDatabase(home, link);
+    await rm(link);
+    await symlink(join(elsewhere, "other.db"), link);
+    await expect(placeDatabase(home, path)).rejects.toMatchObject({
+      next: expect.stringContaining(`rm ${link}`),
+    });
+  });
+
+  it("lies where a folder can be made", async () => {
+    const { home, elsewhere } = await folders();
+    await writeFile(join(elsewhere, "file"), "");
+    await expect(placeDatabase(home, join(elsewhere, "file", "r.db"))).rejects.toThrow("cannot lie at");
+  });
+});

@@ -1,0 +1,39 @@
+import { join, resolve } from "node:path";
+import { Redactor } from "@reins/supervisor";
+import { readAgentsFile } from "../hosting/agents-file.ts";
+import { loadCatalogue } from "../hosting/home-agents.ts";
+import { CONFIGURATION_FILE, type Configuration } from "./configuration.ts";
+import { readIfThere, unusable } from "./yaml-file.ts";
+
+/** What the secrets of a home are found in. */
+export interface SecretSources {
+  readonly home: string;
+  readonly environment: NodeJS.ProcessEnv;
+  readonly file: Pick<Configuration, "redact" | "webhooks">;
+}
+
+/**
+ * Takes secrets out of what a home keeps and shows: those that are known by their form, the credentials of its agents,
+ * the secrets of its webhooks, and what `reins.yaml` names.
+ */
+export async function homeRedactor({ home, environment, file }: SecretSources): Promise<Redactor> {
+  const { redact, webhooks } = file;
+  const { credentialVariables } = loadCatalogue(home, await readAgentsFile(home));
+  const values = [
+    ...[...credentialVariables, ...redact.variables].flatMap((name) => environment[name] || []),
+    ...webhooks.map(({ secret }) => secret),
+    ...(await Promise.all(redact.files.map((path) => linesOf(home, path)))).flat(),
+  ];
+  try {
+    return Redactor.create({ values, extra: redact.formats });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw unusable(join(home, CONFIGURATION_FILE), `redact.formats: ${why}`, error);
+  }
+}
+
+async function linesOf(home: string, path: string): Promise<readonly string[]> {
+  const text = await readIfThere(resolve(home, path));
+  if (text === undefined) throw unusable(resolve(home, path), "it is to hold secrets, and is not there");
+  return text.split(/\r?\n/).filter((line) => line !== "");
+}

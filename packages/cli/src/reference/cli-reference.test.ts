@@ -1,0 +1,18 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { newInvocation } from "../invocation.ts";
+import { makeProgram } from "../program.ts";
+import { cliReference } from "./cli-reference.ts";
+import { CLI_REFERENCE } from "./place.ts";
+
+describe("the page about the command line", () => {
+  it("says what the commands say; npm run schemas writes it anew", async () => {
+    expect(await readFile(CLI_REFERENCE, "utf8")).toBe(cliReference(makeProgram(newInvocation())));
+  });
+
+  it("has every command that does something", () => {
+    const page = cliReference(makeProgram(newInvocation()));
+    for (const name of ["reins up", "reins run", "reins policy backtest", "reins approvals approve"])
+      expect(page).toContain(`## ${name}\n`);
+  });
+});

@@ -1,0 +1,74 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { createSecureContext } from "node:tls";
+import { CliError } from "../errors/cli-error.ts";
+import { textOf } from "../errors/render.ts";
+
+/** The flags that name a certificate and its key, as they were written. */
+export interface TlsFlags {
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+}
+
+/** What `reins.yaml` in a home says of them. */
+export interface TlsConfiguration {
+  readonly home: string;
+  readonly tls: Readonly<Record<"cert" | "key", string>> | undefined;
+}
+
+/** A file that somebody named, and where they did: a flag, or a setting. */
+interface NamedFile {
+  readonly path: string;
+  readonly from: string;
+}
+
+/** The files that hold a certificate and its key in PEM, as far as they were named. */
+export interface TlsFiles {
+  readonly cert: NamedFile | undefined;
+  readonly key: NamedFile | undefined;
+}
+
+/** A certificate and the key that belongs to it. */
+export interface TlsPair {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** Which files to read: flags are found from where the command runs, what `reins.yaml` names from the home. */
+export function tlsFiles({ tlsCert, tlsKey }: TlsFlags, file?: TlsConfiguration): TlsFiles {
+  const placeOf = (flag: string, said: string | undefined, name: "cert" | "key"): NamedFile | undefined => {
+    if (said !== undefined) return { path: resolve(said), from: flag };
+    return file?.tls && { path: resolve(file.home, file.tls[name]), from: `tls.${name} in reins.yaml` };
+  };
+  return { cert: placeOf("--tls-cert", tlsCert, "cert"), key: placeOf("--tls-key", tlsKey, "key") };
+}
+
+/** Reads a certificate and its key, and sees that they belong together; absent when neither was named. */
+export function readTls({ cert, key }: TlsFiles): TlsPair | undefined {
+  if (cert && key) return usable({ cert: read(cert), key: read(key) });
+  const alone = cert ?? key;
+  if (!alone) return undefined;
+  throw new CliError(`TLS needs a certificate and its key, and there is only ${alone.from}.`, {
+    next: "Give both: --tls-cert and --tls-key, or cert and key under tls in reins.yaml.",
+  });
+}
+
+function usable(pair: TlsPair): TlsPair {
+  try {
+    createSecureContext({ ...pair });
+    return pair;
+  } catch (error) {
+    throw new CliError(`The certificate or its key cannot be used: ${textOf(error)}`, {
+      next: "Give both in PEM, and the key that belongs to the certificate.",
+      cause: error,
+    });
+  }
+}
+
+function read({ path, from }: NamedFile): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new CliError(`${from} cannot be read: ${textOf(error)}`, { next: "Check the path.", cause: error });
+  }
+}

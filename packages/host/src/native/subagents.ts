@@ -1,0 +1,87 @@
+import type { SubagentTask } from "@reins/agent";
+import type { Harness, Principal } from "@reins/supervisor";
+import type { Allowance, Descent } from "../governor/descent.ts";
+import type { GovernedSession } from "../governor/governed-session.ts";
+import type { Hub } from "../hub/hub.ts";
+import { ChildRun } from "./child-run.ts";
+
+/** What starting subagents stands on. */
+export interface SubagentsOptions {
+  readonly harness: Pick<Harness, "identity">;
+  /** Where sessions live, once that is open. */
+  readonly hub: Promise<Hub>;
+  /** Told what went wrong in the background. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** A session that has something done, as the harness knows it. */
+export interface Parent {
+  readonly session: GovernedSession;
+  readonly principal: Principal;
+  /** The agent it acts as. */
+  readonly agent: string;
+  /** The agent that does it unless another is asked for. */
+  readonly fallback: string;
+}
+
+/** As much as a task may use that says nothing else. */
+const ALLOWANCE: Allowance = { calls: 100, tokens: 1_000_000 };
+/** As much of a task as goes on the record. */
+const MAX_TASK = 16 * 1024;
+
+/**
+ * Starts governed children: sessions of their own, with any agent that there is, below the session that wants them. A
+ * child has no more than its user, its parent and its task have in common, counts against its parent's limits, and is
+ * gone when its task is done.
+ */
+export class Subagents {
+  readonly #options: SubagentsOptions;
+
+  constructor(options: SubagentsOptions) {
+    this.#options = options;
+  }
+
+  /** Has a child do a task; gives what it said. When the signal aborts, so does the child. */
+  async run(parent: Parent, task: SubagentTask, signal: AbortSignal): Promise<string> {
+    signal.throwIfAborted();
+    const { harness, hub, onError } = this.#options;
+    const { session, principal } = parent;
+    const agent = task.agent ?? parent.fallback;
+    const { session_token, session_id } = await harness.identity.delegate({
+      principal,
+      ...(session.descent && { childToken: session.descent.token }),
+      parentSession: session.id,
+      parentAgent: parent.agent,
+      childAgent: agent,
+      task: task.prompt.slice(0, MAX_TASK).toWellFormed(),
+      scopes: ["*"],
+    });
+    try {
+      const descent = descentOf(session, session_token, task);
+      const run = new ChildRun({ hub: await hub, principal, agent, descent, task, onError });
+      return await run.run(signal);
+    } finally {
+      await harness.identity.revokeSession(session_id, principal).catch(onError);
+    }
+  }
+}
+
+/** What a child stands under: no more tools, and no larger an allowance, than its parent. */
+function descentOf(
+  { id, depth, descent }: GovernedSession,
+  token: string,
+  { tools, allowance }: SubagentTask,
+): Descent {
+  const above = descent?.allowance ?? ALLOWANCE;
+  const inherited = descent?.tools;
+  return {
+    parent: id,
+    token,
+    depth: depth + 1,
+    tools: tools && inherited ? tools.filter((tool) => inherited.includes(tool)) : (tools ?? inherited),
+    allowance: {
+      calls: Math.min(allowance?.calls ?? ALLOWANCE.calls, above.calls),
+      tokens: Math.min(allowance?.tokens ?? ALLOWANCE.tokens, above.tokens),
+    },
+  };
+}

@@ -1,0 +1,184 @@
+import { realpathSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { exportLines } from "@reins/ledger";
+import { Redactor } from "@reins/supervisor";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { JsonObject } from "../src/acp/message.ts";
+import { RpcError } from "../src/acp/rpc-error.ts";
+import { Hosting } from "../src/hosting/hosting.ts";
+import { CANARIES, CONFIGURED, leaksIn } from "./fixtures/canaries.ts";
+import { openTestHome } from "./fixtures/home.ts";
+import { TestClient } from "./fixtures/hub.ts";
+
+const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
+
+const puppet = {
+  id: "puppet",
+  name: "The puppet",
+  support: { level: "supported" },
+  start: { with: "file", file: process.execPath, args: [fixture("puppet-agent.mjs")] },
+  tools: "claude-code",
+  enforcement: { level: "asked" },
+};
+
+const RULES = `
+tool_rules:
+  - { name: smaller, condition: { tool_name_matches: [Big], arguments: { size: '9' } }, verdict: modify, patch: { size: 1 } }
+  - { name: people, condition: { tool_name_matches: [Bash], arguments: { command: '*ask*' } }, verdict: ask }
+  - { name: never, condition: { tool_name_matches: [Bash], arguments: { command: '*never*' } }, verdict: blocked }
+  - { name: rest, condition: {}, verdict: allowed }
+`;
+
+/** An approval shows exactly what it binds, and a session is taken up with exactly the servers it was begun with. */
+const EXACT = /^(?:approval\w*|sessions)$/;
+
+type Step = Readonly<Record<string, unknown>>;
+
+const all = CANARIES.map(({ text }) => text).join("\n");
+const text = (said: string) => ({ type: "text", text: said });
+const chunk = (said: string, sessionUpdate = "agent_message_chunk", messageId = "m"): Step => ({
+  update: { sessionUpdate, messageId, content: text(said) },
+});
+const call = (toolCallId: string, more: JsonObject): Step => ({
+  update: { sessionUpdate: "tool_call_update", toolCallId, ...more },
+});
+const content = (said: string) => [{ type: "content", content: text(said) }];
+
+async function openStage() {
+  const redactor = Redactor.create({ values: [CONFIGURED] });
+  const home = await openTestHome({ rules: RULES, redactor });
+  const faults: string[] = [];
+  const { harness } = home;
+  const hosting = await Hosting.open({
+    harness,
+    agents: [puppet],
+    install: async () => ({ version: "0", folder: home.home }),
+    environment: { PATH: process.env.PATH },
+    userHome: home.home,
+    onError: (error) => faults.push(error instanceof Error ? (error.stack ?? "") : String(error)),
+  });
+  onTestFinished(() => hosting.close());
+  const client = new TestClient();
+  client.connection = await hosting.hub.connect({
+    principal: harness.identity.local(),
+    agent: "puppet",
+    outlet: {
+      send: (message, order) => {
+        client.got.push({ message, order });
+        // A person in front of it says yes to everything.
+        const { id, method } = message;
+        if (method === "session/request_permission" && typeof id === "string")
+          client.connection.answer(id, { outcome: { outcome: "selected", optionId: "yes" } });
+      },
+      failed: (error) => {
+        throw error;
+      },
+    },
+  });
+  const begin = async (mcpServers: readonly JsonObject[] = []) =>
+    String((await client.request("session/new", { cwd: home.workspace, mcpServers })).sessionId);
+  const play = (sessionId: string, steps: readonly Step[]) =>
+    client.request("session/prompt", { sessionId, prompt: [text(JSON.stringify(steps))] });
+  return { ...home, hosting, client, begin, play, faults };
+}
+
+/** Everything that is on disk, but for what has to be exact. */
+function kept(home: string): string {
+  const database = new DatabaseSync(join(realpathSync(home), "reins.db"), { readOnly: true });
+  const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+  const rows = tables
+    .map(({ name }) => String(name))
+    .filter((name) => !EXACT.test(name))
+    .flatMap((name) => database.prepare(`SELECT * FROM "${name}"`).all());
+  database.close();
+  return rows
+    .flatMap((row) => Object.values(row))
+    .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString("utf8") : String(value)))
+    .join("\n");
+}
+
+async function recordsOf({ harness, hosting, client, ledger, home }: Awaited<ReturnType<typeof openStage>>) {
+  await harness.supervisor.close();
+  await hosting.hub.log.flush();
+  const lines: string[] = [];
+  for await (const line of exportLines(ledger)) lines.push(line);
+  const told = client.got.map(({ message }) => message).filter(({ id }) => id === undefined);
+  return { disk: kept(home), exported: lines.join("\n"), told: JSON.stringify(told) };
+}
+
+describe("secrets that pass through", () => {
+  test("are in no record, and what was asked for is done exactly", async () => {
+    const stage = await openStage();
+    const { client, workspace, begin, play } = stage;
+    const [file, prompt, got] = ["asked-for.txt", "prompt.txt", "got.txt"].map((name) =>
+      join(workspace, name),
+    );
+    const env = [{ name: "CONFIDANT_TOKEN", value: CANARIES[0]!.text }];
+    const args = [fixture("mcp/confidant.mjs"), got!, "--token", CANARIES[1]!.text];
+    const id = await begin([{ name: "confidant", command: process.execPath, args, env }]);
+    const steps: Step[] = [
+      { keep: prompt },
+      chunk(all, "agent_message_chunk", "whole"),
+      chunk(all, "agent_thought_chunk", "thought"),
+      ...[1, 7, 40].map((size) => ({ say: all, in: size })),
+      ...CANARIES.map(({ text: said }) =>
+        call(`call ${said}`, { kind: "read", title: said, rawInput: { said }, status: "pending" }),
+      ),
+      call("output", { content: content(all), rawOutput: { output: all }, status: "in_progress" }),
+      call("diff", { content: [{ type: "diff", path: file, oldText: all, newText: all }] }),
+      call("terminal", { _meta: { terminal_output: { terminal_id: "1", data: all } } }),
+      call("error", { kind: "read", status: "failed", content: content(all), rawOutput: { error: all } }),
+      { update: { sessionUpdate: "plan", entries: [{ content: all, priority: "low", status: "pending" }] } },
+      { update: { sessionUpdate: "session_info_update", title: all } },
+      {
+        update: {
+          sessionUpdate: "available_commands_update",
+          availableCommands: [{ name: "tell", description: all }],
+        },
+      },
+      { update: { sessionUpdate: "nobody_knows_this", anything: { at: { all: [all] } } } },
+      { ask: { toolCallId: "a", name: "Bash", title: all, rawInput: { command: `ask ${all}` } } },
+      { ask: { toolCallId: "n", name: "Bash", title: all, rawInput: { command: `never ${all}` } } },
+      { ask: { toolCallId: "b", name: "Big", title: "big", rawInput: { size: 9, all } } },
+      { request: ["fs/write_text_file", { path: file, content: all }] },
+      { request: ["fs/read_text_file", { path: join(workspace, CANARIES[0]!.text) }] },
+      ...["tell", "fail", "die"].map((tool) => ({ call: [tool, { text: all }] })),
+      { stdout: `no message: ${all}` },
+    ];
+    expect(await play(id, steps)).toMatchObject({ stopReason: "end_turn" });
+
+    expect(await readFile(file!, "utf8")).toBe(all);
+    expect(await readFile(prompt!, "utf8")).toBe(JSON.stringify(steps));
+    expect(await readFile(got!, "utf8")).toBe(all.repeat(3));
+    expect(leaksIn(JSON.stringify(client.asked))).not.toEqual([]);
+
+    const { disk, exported, told } = await recordsOf(stage);
+    for (const [where, records] of Object.entries({ disk, exported, told })) {
+      expect({ where, leaks: leaksIn(records) }).toEqual({ where, leaks: [] });
+      expect(records).toContain("[redacted]");
+    }
+    expect(leaksIn(stage.faults.join("\n"))).toEqual([]);
+    expect(stage.faults.join("\n")).toContain("no message");
+    const verdicts = await stage.entries("policy_verdict");
+    const commitments = verdicts.map(({ payload }) => (payload as JsonObject).payload_commitment);
+    expect(commitments).toEqual(commitments.map(() => expect.stringMatching(/^hmac-sha256:/)));
+  });
+
+  test("are not in what is told of an agent that dies, or of what it wrote before", async () => {
+    const stage = await openStage();
+    const id = await stage.begin();
+    const filler = Array.from({ length: 3_000 }, (_, line) => `line ${line} of a long complaint`).join("\n");
+    const dying = stage.play(id, [{ stderr: `${all}\n${filler}\n${all}` }, { exit: 3 }]);
+    const error = await dying.catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ message: expect.stringContaining("The puppet ended with code 3") });
+    expect(error).toBeInstanceOf(RpcError);
+    const said = JSON.stringify((error as RpcError).toWire());
+    expect(said).toContain("[redacted]");
+    expect(leaksIn(said)).toEqual([]);
+    const { disk, told } = await recordsOf(stage);
+    expect(leaksIn(disk + told)).toEqual([]);
+  });
+});

@@ -1,0 +1,164 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type JsonObject, membersOf } from "../src/acp/message.ts";
+import { type Scene, scene, scenes } from "../src/model/script.ts";
+import { ScriptedModel } from "../src/model/scripted-model.ts";
+import { call, hold, reply, say } from "../src/model/step.ts";
+import { stubEntry } from "./fixtures/hub.ts";
+import { type NativeTest, openNative, verdictsOf } from "./fixtures/native.ts";
+
+type Native = Awaited<ReturnType<typeof openNative>>;
+
+/** A native agent whose model plays scenes; a child has the same model, and the stub is installed beside it. */
+async function scripted(parts: readonly Scene[], options: NativeTest = {}): Promise<Native> {
+  const model = await ScriptedModel.listen({ script: scenes(...parts) });
+  onTestFinished(() => model.close());
+  const { url, key } = model.endpoint;
+  return openNative({
+    agents: [stubEntry("stub")],
+    environment: { PATH: process.env.PATH, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key },
+    ...options,
+  });
+}
+
+const spawn = (given: JsonObject) => scene("delegate", reply(call("spawn_subagent", given)));
+
+const workers = ({ client }: Native): JsonObject[] =>
+  client.got
+    .map(({ message }) => membersOf(membersOf(message.params).update))
+    .filter(({ sessionUpdate }) => sessionUpdate === "worker_update");
+
+/** What the model of the parent was told of its child. */
+const reported = ({ client }: Native): string =>
+  client.got
+    .map(({ message }) => membersOf(membersOf(message.params).update))
+    .flatMap(({ rawOutput }) => String(membersOf(rawOutput).text ?? ""))
+    .join("\n");
+
+describe("a subagent", () => {
+  test("is a governed session of its own, one deeper, whose steps the parent's client sees", async () => {
+    const agent = await scripted([
+      spawn({ prompt: "look around", working_dir: "inner" }),
+      scene("look around", reply(call("list_files", {})), reply(say("There is a seed."))),
+    ]);
+    await mkdir(join(agent.workspace, "inner"));
+    await writeFile(join(agent.workspace, "inner", "seed.txt"), "seed");
+    await agent.client.prompt(agent.id, "delegate");
+    expect(reported(agent)).toContain("There is a seed.");
+    const updates = workers(agent);
+    expect(updates.map(({ event }) => event)).toEqual([
+      "WorkerSpawned",
+      "WorkerProgressed",
+      "WorkerProgressed",
+      "WorkerCompleted",
+    ]);
+    const { audit, terminal, workerMode } = updates.at(-1) ?? {};
+    expect({ terminal, workerMode }).toEqual({ terminal: true, workerMode: "sub_agent" });
+    const { parent_session_id, session_id } = membersOf(audit);
+    expect(parent_session_id).toBe(agent.id);
+    const child = await agent.hosting.hub.find(agent.harness.identity.local(), String(session_id));
+    expect(child).toMatchObject({
+      ...{ parent: agent.id, depth: 1, state: "closed", cwd: join(agent.workspace, "inner") },
+      ended: { reason: "completed" },
+    });
+    const listed = (await agent.entries("policy_verdict")).find(
+      ({ target, payload }) => target === "list_files" && membersOf(payload).event_type === "pre_action",
+    );
+    expect(listed?.entity_id).toBe(child?.key);
+    expect(listed?.payload).toMatchObject({
+      subject: { depth: 1, started: "sub-agent", chain: ["native"], root_session: agent.id },
+    });
+  });
+
+  test("is any agent that is installed, and what it asks is put to the parent's client", async () => {
+    const rules = `
+tool_rules:
+  - { name: commands, condition: { tool_name_matches: [Bash] }, verdict: ask }
+  - { name: rest, condition: {}, verdict: allowed }
+`;
+    const agent = await scripted([spawn({ prompt: "run curl example.com", agent: "stub" })], {
+      ...{ rules, person: () => "allow_once" },
+    });
+    await agent.client.prompt(agent.id, "delegate");
+    const [question] = agent.client.asked;
+    expect(membersOf(question?.params)).toMatchObject({
+      sessionId: agent.id,
+      toolCall: { title: "stub, for this session: curl example.com" },
+      _meta: { reins: { child_agent: "stub", approval: expect.stringMatching(/^apr_/) } },
+    });
+    expect(workers(agent).map(({ status }) => status)).toContain("awaiting_input");
+    expect(reported(agent)).toContain("yes");
+    expect(await agent.entries("approval")).toHaveLength(2);
+  });
+
+  test("may use no other tools than it was given, and no more calls", async () => {
+    const agent = await scripted([
+      spawn({ prompt: "try everything", allowed_tools: ["list_files"], max_calls: 1 }),
+      scene(
+        "try everything",
+        reply(call("write_file", { path: "a.txt", content: "a" })),
+        reply(call("list_files", {})),
+        reply(call("list_files", {})),
+        reply(say("That is all.")),
+      ),
+    ]);
+    await agent.client.prompt(agent.id, "delegate");
+    expect(reported(agent)).toContain("calls are used up");
+    const decided = await verdictsOf(agent);
+    expect(decided.filter(([type, tool]) => type === "pre_action" && tool !== "spawn_subagent")).toEqual([
+      ["pre_action", "list_files", "allowed", "performed"],
+      ["pre_action", "list_files", "blocked", "performed"],
+    ]);
+  });
+
+  test("of an agent that does not know our tools is held to those it was given", async () => {
+    const agent = await scripted([spawn({ prompt: "run ls", agent: "stub", allowed_tools: ["Read"] })]);
+    await agent.client.prompt(agent.id, "delegate");
+    expect(reported(agent)).toContain("no");
+    const blocked = (await agent.entries("policy_verdict")).find(({ target }) => target === "Bash");
+    expect(blocked?.payload).toMatchObject({
+      verdict: "blocked",
+      reason: "the task was given Read, and not Bash",
+    });
+  });
+
+  test("counts against the limits of the session that wants it", async () => {
+    const rules = `
+tool_rules:
+  - { name: all, condition: {}, verdict: allowed }
+limits:
+  - { name: few, condition: { tool_name_matches: [list_files] }, per: session, calls: 1, within: 1h, exceeded: blocked }
+`;
+    const agent = await scripted(
+      [
+        scene("delegate", reply(call("list_files", {})), reply(call("spawn_subagent", { prompt: "look" }))),
+        scene("look", reply(call("list_files", {})), reply(say("Seen."))),
+      ],
+      { rules },
+    );
+    await agent.client.prompt(agent.id, "delegate");
+    const lists = (await verdictsOf(agent)).filter(([, tool]) => tool === "list_files");
+    expect(lists.filter(([type]) => type === "pre_action").map(([, , verdict]) => verdict)).toEqual([
+      "allowed",
+      "blocked",
+    ]);
+  });
+
+  test("ends when its time is over, and with the turn of its parent", async () => {
+    const never = new Promise<never>(() => undefined);
+    const agent = await scripted([
+      spawn({ prompt: "sleep", timeout_seconds: 1 }),
+      scene("again", reply(call("spawn_subagent", { prompt: "sleep" }))),
+      scene("sleep", reply(say("Zzz"), hold(never))),
+    ]);
+    await agent.client.prompt(agent.id, "delegate");
+    expect(reported(agent)).toContain("it took longer than 1 seconds");
+    expect(workers(agent).at(-1)).toMatchObject({ status: "failed", terminal: true });
+    const turn = agent.client.prompt(agent.id, "again");
+    await expect.poll(() => workers(agent).at(-1)?.status).toBe("progressed");
+    await agent.client.connection.notification("session/cancel", { sessionId: agent.id });
+    expect(await turn).toMatchObject({ stopReason: "cancelled" });
+    await expect.poll(() => workers(agent).at(-1)?.status).toBe("cancelled");
+  });
+});

@@ -1,0 +1,234 @@
+import { z } from "zod";
+import { waitAfter } from "./backoff.ts";
+import { FollowedSession, type FollowedSessionParts } from "./followed-session.ts";
+import type { Link, LinkEar } from "./link.ts";
+import { Observable } from "./observable.ts";
+
+/** How the line to the server stands. */
+export type Line =
+  | { readonly state: "closed" | "opening" | "open" }
+  | { readonly state: "lost"; readonly retryAt: number; readonly error: unknown };
+
+/** What a client stands on. */
+export interface AcpClientParts extends FollowedSessionParts {
+  readonly open: (ear: LinkEar) => Promise<Link>;
+  readonly newId: () => string;
+  readonly random: () => number;
+}
+
+/** How a session is to begin. */
+export interface Beginning {
+  readonly agent: string;
+  readonly cwd: string;
+  /** How it lives on: until it is ended, or for one prompt. */
+  readonly life?: string | undefined;
+}
+
+/** More sessions than this are not followed at once; the one that was looked at longest ago is let go of. */
+const MOST_FOLLOWED = 8;
+
+const Begun = z.looseObject({ sessionId: z.string() });
+const Answered = z.looseObject({ stopReason: z.string() });
+const OUTCOMES: Readonly<Record<string, string>> = {
+  cancelled: "The turn was stopped.",
+  max_tokens: "The turn ended because the model may say no more at once.",
+  max_turn_requests: "The turn ended because it took too many steps.",
+};
+
+/**
+ * The page's one line to the server, over which every session is followed. A line that is lost is opened again, and
+ * every session taken up where it stands by then.
+ */
+export class AcpClient {
+  readonly line = new Observable<Line>({ state: "closed" });
+  readonly #parts: AcpClientParts;
+  readonly #sessions = new Map<string, FollowedSession>();
+  /** Prompts that can be taken back. */
+  readonly #prompts = new Map<string, AbortController>();
+  #link: Promise<Link> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #failures = 0;
+  /** How many sessions begin now: they may speak before their names are known. */
+  #beginning = 0;
+
+  constructor(parts: AcpClientParts) {
+    this.#parts = parts;
+  }
+
+  /** A session, followed from its beginning. */
+  follow(id: string): FollowedSession {
+    const known = this.#sessions.get(id);
+    if (known) {
+      // The one that was looked at last is the last to go.
+      this.#sessions.delete(id);
+      this.#sessions.set(id, known);
+      if (known.view.current().phase === "failed") void this.#takeUp(known);
+      return known;
+    }
+    const session = this.#add(id);
+    void this.#takeUp(session);
+    return session;
+  }
+
+  /** Begins a session; answers with its id. */
+  async begin({ agent, cwd, life }: Beginning): Promise<string> {
+    const _meta = { reins: { agent, ...(life !== undefined && { mode: life }) } };
+    return this.#begin("session/new", { cwd, mcpServers: [], _meta });
+  }
+
+  /** Begins a session that goes on from what was said in another; answers with its id. */
+  async fork(sessionId: string, cwd: string): Promise<string> {
+    return this.#begin("session/fork", { sessionId, cwd, mcpServers: [] });
+  }
+
+  /** Says something in a session. Its turn comes when the turns before it are over. */
+  async prompt(sessionId: string, text: string): Promise<void> {
+    const session = this.follow(sessionId);
+    const id = this.#parts.newId();
+    const controller = new AbortController();
+    this.#prompts.set(id, controller);
+    session.sent(id, text);
+    let link: Link | undefined;
+    try {
+      link = await this.#opened();
+      const prompt = [{ type: "text", text }];
+      const params = { sessionId, prompt, _meta: { reins: { prompt: id } } };
+      const answer = Answered.safeParse(await link.request("session/prompt", params, controller.signal));
+      session.answered(id);
+      const outcome = answer.success ? OUTCOMES[answer.data.stopReason] : undefined;
+      if (outcome !== undefined) session.note("note", outcome);
+    } catch (error) {
+      // A line that was lost says nothing about the prompt; taking the session up tells what became of it.
+      if (!link || link.signal.aborted) return;
+      session.answered(id);
+      if (!controller.signal.aborted) session.note("bad", textOf(error));
+    } finally {
+      this.#prompts.delete(id);
+    }
+  }
+
+  /** Takes back something whose turn has not come. */
+  takeBack(sessionId: string, prompt: string): void {
+    this.#prompts.get(prompt)?.abort();
+    this.#sessions.get(sessionId)?.answered(prompt);
+  }
+
+  /** Stops the turn that runs. */
+  async stop(sessionId: string): Promise<void> {
+    await (await this.#opened()).notify("session/cancel", { sessionId });
+  }
+
+  /** Chooses a mode, a model or another setting. */
+  async choose(sessionId: string, setting: { readonly id: string; readonly isMode: boolean }, value: string) {
+    const link = await this.#opened();
+    const answer = setting.isMode
+      ? await link.request("session/set_mode", { sessionId, modeId: value })
+      : await link.request("session/set_config_option", { sessionId, configId: setting.id, value });
+    const session = this.#sessions.get(sessionId);
+    if (setting.isMode) session?.hear({ sessionUpdate: "current_mode_update", currentModeId: value });
+    else session?.chosen(answer);
+  }
+
+  /** Ends a session for good. */
+  async terminate(sessionId: string): Promise<void> {
+    await (await this.#opened()).request("_sandboxagent/session/terminate", { sessionId });
+    this.#sessions.get(sessionId)?.end("terminated");
+  }
+
+  /** Tries now what would be tried later. */
+  retry(): void {
+    clearTimeout(this.#timer);
+    // What goes wrong is told by the line itself.
+    this.#opened().catch(() => undefined);
+  }
+
+  async #begin(method: string, params: unknown): Promise<string> {
+    const link = await this.#opened();
+    this.#beginning += 1;
+    try {
+      const answer = await link.request(method, params);
+      const { sessionId } = Begun.parse(answer);
+      (this.#sessions.get(sessionId) ?? this.#add(sessionId)).begun(answer);
+      return sessionId;
+    } finally {
+      this.#beginning -= 1;
+    }
+  }
+
+  #add(id: string): FollowedSession {
+    const session = new FollowedSession(id, this.#parts);
+    this.#sessions.set(id, session);
+    const [oldest] = this.#sessions.keys();
+    if (this.#sessions.size > MOST_FOLLOWED && oldest !== undefined) this.#letGo(oldest);
+    return session;
+  }
+
+  #letGo(sessionId: string): void {
+    this.#sessions.delete(sessionId);
+    this.#link
+      ?.then((link) => link.request("_sandboxagent/session/detach", { sessionId }))
+      .catch(() => undefined);
+  }
+
+  async #takeUp(session: FollowedSession): Promise<void> {
+    session.takeUp();
+    let link: Link | undefined;
+    try {
+      link = await this.#opened();
+      session.takenUp(await link.request("session/load", { sessionId: session.id }));
+    } catch (error) {
+      // What is lost with the line is taken up with the next one.
+      if (link && !link.signal.aborted) session.failed(error);
+    }
+  }
+
+  #opened(): Promise<Link> {
+    this.#link ??= this.#open();
+    return this.#link;
+  }
+
+  async #open(): Promise<Link> {
+    clearTimeout(this.#timer);
+    if (this.line.current().state !== "lost") this.line.set({ state: "opening" });
+    try {
+      const link = await this.#parts.open(this.#ear);
+      link.signal.throwIfAborted();
+      this.#failures = 0;
+      this.line.set({ state: "open" });
+      link.signal.addEventListener("abort", () => this.#lost(link.signal.reason), { once: true });
+      for (const session of this.#sessions.values())
+        if (session.view.current().phase === "cut") void this.#takeUp(session);
+      return link;
+    } catch (error) {
+      this.#lost(error);
+      throw error;
+    }
+  }
+
+  #lost(error: unknown): void {
+    this.#link = undefined;
+    this.#failures += 1;
+    const wait = waitAfter(this.#failures, this.#parts.random);
+    this.line.set({ state: "lost", retryAt: Date.now() + wait, error });
+    for (const session of this.#sessions.values()) session.cut();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.retry(), wait);
+  }
+
+  readonly #ear: LinkEar = {
+    onUpdate: (session, update) => {
+      const known = this.#sessions.get(session);
+      if (known) known.hear(update);
+      else if (this.#beginning > 0) this.#add(session).hear(update);
+    },
+    onQuestion: (session, question) => this.#sessions.get(session)?.ask(question),
+    onWithdrawn: (session, id) => this.#sessions.get(session)?.withdraw(id),
+    onGap: (session) =>
+      this.#sessions.get(session)?.note("warn", "Some of what was said here is kept no longer."),
+    onEnded: (session, reason) => this.#sessions.get(session)?.end(reason),
+  };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

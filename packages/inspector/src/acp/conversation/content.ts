@@ -1,0 +1,43 @@
+import { z } from "zod";
+
+/** A piece of what is said: text, or something that is shown by its name. */
+export type Content =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "link"; readonly name: string; readonly uri: string }
+  | { readonly kind: "other"; readonly what: string };
+
+const Block = z.discriminatedUnion("type", [
+  z.looseObject({ type: z.literal("text"), text: z.string() }),
+  z.looseObject({ type: z.literal("resource_link"), uri: z.string(), name: z.string().optional() }),
+  z.looseObject({
+    type: z.literal("resource"),
+    resource: z.looseObject({ uri: z.string(), text: z.string().optional() }),
+  }),
+  z.looseObject({ type: z.literal("image"), mimeType: z.string().optional() }),
+  z.looseObject({ type: z.literal("audio"), mimeType: z.string().optional() }),
+]);
+
+/** A content block as it is shown. Nothing is loaded for it: a picture is told of, not drawn. */
+export function contentOf(block: unknown): Content {
+  const read = Block.safeParse(block);
+  if (!read.success) return { kind: "other", what: "something that this page does not know" };
+  const { data } = read;
+  switch (data.type) {
+    case "text":
+      return { kind: "text", text: data.text };
+    case "resource_link":
+      return { kind: "link", name: data.name ?? data.uri, uri: data.uri };
+    case "resource":
+      return data.resource.text === undefined
+        ? { kind: "link", name: data.resource.uri, uri: data.resource.uri }
+        : { kind: "text", text: data.resource.text };
+    default:
+      return { kind: "other", what: `${data.type} (${data.mimeType ?? "of unknown kind"})` };
+  }
+}
+
+/** A piece as words. */
+export function wordsOf(content: Content): string {
+  if (content.kind === "text") return content.text;
+  return content.kind === "link" ? `[${content.name}]` : `[${content.what}]`;
+}

@@ -1,0 +1,74 @@
+import { z } from "zod";
+
+/** A choice among some: of a mode, a model or another setting. */
+export interface Choosable {
+  readonly value: string;
+  readonly name: string;
+  readonly about: string | undefined;
+}
+
+/** A setting of a session that can be changed. */
+export interface Setting {
+  /** `mode`, or the id of a config option. */
+  readonly id: string;
+  readonly name: string;
+  readonly isMode: boolean;
+  readonly category: string | undefined;
+  readonly current: string;
+  readonly choices: readonly Choosable[];
+}
+
+const text = z.string().nullish();
+const Modes = z.looseObject({
+  currentModeId: z.string(),
+  availableModes: z.array(z.looseObject({ id: z.string(), name: z.string(), description: text })),
+});
+const Option = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  category: text,
+  type: z.literal("select"),
+  currentValue: z.string(),
+  options: z.array(z.unknown()),
+});
+const Choice = z.looseObject({ value: z.string(), name: z.string(), description: text });
+const Group = z.looseObject({ options: z.array(z.unknown()) });
+const Told = z.looseObject({ modes: z.unknown(), configOptions: z.array(z.unknown()).nullish() });
+
+/** What of a session can be chosen, in what an agent answered or told. A mode that is also a config option is told once. */
+export function settingsIn(answer: unknown): readonly Setting[] {
+  const told = Told.safeParse(answer);
+  if (!told.success) return [];
+  const options = (told.data.configOptions ?? []).flatMap(optionOf);
+  if (options.some(({ category }) => category === "mode")) return options;
+  return [...modeOf(told.data.modes), ...options];
+}
+
+function modeOf(modes: unknown): Setting[] {
+  const read = Modes.safeParse(modes);
+  if (!read.success) return [];
+  const { currentModeId: current, availableModes } = read.data;
+  const choices = availableModes.map(({ id, name, description }) => ({
+    value: id,
+    name,
+    about: description ?? undefined,
+  }));
+  return [{ id: "mode", name: "Mode", isMode: true, category: "mode", current, choices }];
+}
+
+function optionOf(option: unknown): Setting[] {
+  const read = Option.safeParse(option);
+  if (!read.success) return [];
+  const { id, name, category, currentValue: current, options } = read.data;
+  const choices = options.flatMap(choicesOf);
+  return [{ id, name, isMode: false, category: category ?? undefined, current, choices }];
+}
+
+function choicesOf(option: unknown): Choosable[] {
+  const group = Group.safeParse(option);
+  if (group.success) return group.data.options.flatMap(choicesOf);
+  const read = Choice.safeParse(option);
+  if (!read.success) return [];
+  const { value, name, description } = read.data;
+  return [{ value, name, about: description ?? undefined }];
+}

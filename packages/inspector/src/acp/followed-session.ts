@@ -1,0 +1,164 @@
+import { NOTHING_SAID } from "./conversation/conversation.ts";
+import { type HeardUpdate, withNote, withUpdates } from "./conversation/reduce.ts";
+import { settingsIn } from "./conversation/settings.ts";
+import { saidIn } from "./conversation/verdict.ts";
+import type { Schedule } from "./frames.ts";
+import { Observable } from "./observable.ts";
+import type { Question } from "./question.ts";
+import { type SessionView, UNKNOWN } from "./session-view.ts";
+
+/** What a followed session needs of the browser. */
+export interface FollowedSessionParts {
+  readonly schedule: Schedule;
+  /** Milliseconds. */
+  readonly now: () => number;
+}
+
+/**
+ * A session that this page follows. What comes is gathered and taken in with the next picture. While what was before is
+ * told again, the page goes on showing what it had; then the one replaces the other, so that nothing is missing or there
+ * twice.
+ */
+export class FollowedSession {
+  readonly id: string;
+  readonly view = new Observable<SessionView>(UNKNOWN);
+  readonly #parts: FollowedSessionParts;
+  #heard: HeardUpdate[] = [];
+  /** What is told again, while it is. */
+  #retold: HeardUpdate[] | undefined;
+  #isScheduled = false;
+
+  constructor(id: string, parts: FollowedSessionParts) {
+    this.id = id;
+    this.#parts = parts;
+  }
+
+  /** Everything is about to be told again, from the beginning. */
+  takeUp(): void {
+    this.#retold = [];
+    this.#heard = [];
+    this.#change({ phase: "taking_up", error: undefined, questions: [] });
+  }
+
+  /** It was told again, up to now; `answer` says what can be chosen in it. */
+  takenUp(answer: unknown): void {
+    const heard = this.#retold ?? [];
+    this.#retold = undefined;
+    const conversation = withUpdates({ ...NOTHING_SAID, settings: settingsIn(answer) }, heard);
+    const begun = promptsIn(heard);
+    const waiting = this.#view.waiting
+      .filter(({ id }) => !begun.has(id))
+      .map((prompt) => ({ ...prompt, state: "unsure" as const }));
+    this.#change({ conversation, phase: "live", waiting, running: [] });
+  }
+
+  /** It begins here: there is nothing to be told again. */
+  begun(answer: unknown): void {
+    this.#flush();
+    const { conversation } = this.#view;
+    this.#change({ phase: "live", conversation: { ...conversation, settings: settingsIn(answer) } });
+  }
+
+  /** It cannot be taken up. */
+  failed(error: unknown): void {
+    this.#retold = undefined;
+    this.#change({ phase: "failed", error });
+  }
+
+  /** The line is lost. */
+  cut(): void {
+    this.#retold = undefined;
+    this.#flush();
+    this.#change({ phase: "cut", questions: [] });
+  }
+
+  /** Takes an update. */
+  hear(update: HeardUpdate["update"]): void {
+    if (this.#retold) {
+      this.#retold.push({ update, at: undefined });
+      return;
+    }
+    this.#heard.push({ update, at: this.#parts.now() });
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#parts.schedule(() => this.#flush());
+  }
+
+  /** What can be chosen in it has changed. */
+  chosen(answer: unknown): void {
+    const settings = settingsIn(answer);
+    const { conversation } = this.#view;
+    const kept = conversation.settings.filter(({ isMode }) => isMode);
+    if (settings.length > 0) this.#change({ conversation: { ...conversation, settings: [...kept, ...settings] } });
+  }
+
+  /** A word of the page's own at the end of what was said. */
+  note(tone: "note" | "warn" | "bad", text: string): void {
+    this.#flush();
+    this.#change({ conversation: withNote(this.#view.conversation, tone, text) });
+  }
+
+  /** It has ended for good. */
+  end(reason: string): void {
+    this.#flush();
+    const { conversation } = this.#view;
+    this.#change({ conversation: { ...conversation, ended: reason }, questions: [], waiting: [], running: [] });
+  }
+
+  /** A question to the person. */
+  ask(question: Question): void {
+    this.#change({ questions: [...this.#view.questions, question] });
+  }
+
+  /** A question that waits for nobody any more. */
+  withdraw(id: string): void {
+    this.#change({ questions: this.#view.questions.filter((question) => question.id !== id) });
+  }
+
+  /** Something was sent. */
+  sent(id: string, text: string): void {
+    this.#change({ waiting: [...this.#view.waiting, { id, text, state: "sent" }] });
+  }
+
+  /** What was sent is answered, or taken back. */
+  answered(id: string): void {
+    this.#flush();
+    this.#change({
+      waiting: this.#view.waiting.filter((prompt) => prompt.id !== id),
+      running: this.#view.running.filter((prompt) => prompt !== id),
+    });
+  }
+
+  get #view(): SessionView {
+    return this.view.current();
+  }
+
+  #change(changed: Partial<SessionView>): void {
+    this.view.set({ ...this.#view, ...changed });
+  }
+
+  #flush(): void {
+    this.#isScheduled = false;
+    if (this.#heard.length === 0) return;
+    const heard = this.#heard;
+    this.#heard = [];
+    const { conversation, waiting, running } = this.#view;
+    const begun = promptsIn(heard);
+    const mine = waiting.filter(({ id }) => begun.has(id)).map(({ id }) => id);
+    this.#change({
+      conversation: withUpdates(conversation, heard),
+      ...(mine.length > 0 && {
+        waiting: waiting.filter(({ id }) => !begun.has(id)),
+        running: [...running, ...mine],
+      }),
+    });
+  }
+}
+
+/** The names of the prompts whose turn some updates show to have come. */
+function promptsIn(heard: readonly HeardUpdate[]): ReadonlySet<string> {
+  const named = heard.flatMap(({ update }) =>
+    update.sessionUpdate === "user_message_chunk" ? (saidIn(update)?.prompt ?? []) : [],
+  );
+  return new Set(named);
+}

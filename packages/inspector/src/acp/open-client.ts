@@ -1,0 +1,17 @@
+import { createWebSocketStream } from "@agentclientprotocol/sdk/experimental/ws-client";
+import { AcpClient } from "./acp-client.ts";
+import { byFrame } from "./frames.ts";
+import { Link } from "./link.ts";
+
+/** The client of this page. It opens its line when something is first asked of it. */
+export const acpClient = new AcpClient({
+  open: (ear) => Link.open(createWebSocketStream(addressOf(window.location)), ear),
+  schedule: byFrame,
+  now: () => performance.now(),
+  newId: () => crypto.randomUUID(),
+  random: Math.random,
+});
+
+function addressOf({ protocol, host }: Location): string {
+  return `${protocol === "https:" ? "wss" : "ws"}://${host}/acp`;
+}

@@ -1,0 +1,32 @@
+import { type Conversation, NOTHING_SAID } from "./conversation/conversation.ts";
+import type { Question } from "./question.ts";
+
+/** Something that was sent and whose turn has not come, or that got lost on the way. */
+export interface WaitingPrompt {
+  readonly id: string;
+  readonly text: string;
+  /** `unsure`: the line was cut before its turn came, and nobody knows whether the server still has it. */
+  readonly state: "sent" | "unsure";
+}
+
+/** How a session stands in this page. */
+export interface SessionView {
+  readonly conversation: Conversation;
+  readonly questions: readonly Question[];
+  readonly waiting: readonly WaitingPrompt[];
+  /** The prompts of this page whose turn runs. */
+  readonly running: readonly string[];
+  /** `taking_up`: what was said before is on its way; `cut`: the line is lost and will be taken up again. */
+  readonly phase: "taking_up" | "live" | "cut" | "failed";
+  readonly error: unknown;
+}
+
+/** A session before anything is known of it. */
+export const UNKNOWN: SessionView = {
+  conversation: NOTHING_SAID,
+  questions: [],
+  waiting: [],
+  running: [],
+  phase: "taking_up",
+  error: undefined,
+};

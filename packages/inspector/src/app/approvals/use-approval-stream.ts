@@ -1,0 +1,36 @@
+import { type Approval, approvalOperations } from "@reins/api";
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { follow } from "../../api/stream.ts";
+import { notify } from "./notice.ts";
+import { PENDING, pendingWith } from "./use-pending-approvals.ts";
+
+/** Follows every change of an approval, once for the whole page. */
+export function useApprovalStream(): void {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  useEffect(() => {
+    let wasOpen = false;
+    return follow(
+      approvalOperations.streamApprovals,
+      {},
+      {
+        onEvent: ({ approval }) => {
+          const known = queries.getQueryData<readonly Approval[]>(PENDING);
+          if (approval.state === "pending" && !known?.some(({ id }) => id === approval.id))
+            notify(approval, () => void navigate({ to: "/approvals", search: { approval: approval.id } }));
+          queries.setQueryData<readonly Approval[]>(PENDING, (now) => now && pendingWith(now, approval));
+          void queries.invalidateQueries({ queryKey: ["approval", approval.id] });
+          void queries.invalidateQueries({ queryKey: ["approvals", "answered"] });
+          if (approval.state !== "pending") void queries.invalidateQueries({ queryKey: ["grants"] });
+        },
+        onState: (isOpen) => {
+          // What changed while nobody listened is not told again to a stream that begins anew.
+          if (isOpen && wasOpen) void queries.invalidateQueries({ queryKey: PENDING });
+          wasOpen ||= isOpen;
+        },
+      },
+    );
+  }, [queries, navigate]);
+}

@@ -1,0 +1,26 @@
+import { type Approval, approvalOperations } from "@reins/api";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { call } from "../../api/call.ts";
+
+/** Under which name the approvals that wait are kept. */
+export const PENDING = ["approvals", "pending"] as const;
+const MOST = 500;
+
+/** The approvals that wait for a person, the oldest first; kept up to date by the stream that the shell follows. */
+export function usePendingApprovals(): UseQueryResult<readonly Approval[]> {
+  return useQuery({ queryKey: PENDING, queryFn: ({ signal }) => pending(signal), staleTime: Infinity });
+}
+
+async function pending(signal: AbortSignal): Promise<readonly Approval[]> {
+  const query = { state: "pending" as const, limit: MOST };
+  const { approvals } = await call(approvalOperations.listApprovals, { query, signal });
+  return approvals;
+}
+
+/** The approvals that wait, after one of them, or a new one, has changed. */
+export function pendingWith(known: readonly Approval[], changed: Approval): readonly Approval[] {
+  const others = known.filter(({ id }) => id !== changed.id);
+  if (changed.state !== "pending") return others.length === known.length ? known : others;
+  const place = known.findIndex(({ id }) => id === changed.id);
+  return place < 0 ? [...known, changed] : known.with(place, changed);
+}

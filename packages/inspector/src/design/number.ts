@@ -1,0 +1,41 @@
+const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+const money = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
+const smallMoney = new Intl.NumberFormat("en-US", {
+  style: "currency",
+  currency: "USD",
+  maximumSignificantDigits: 2,
+});
+const UNITS = ["B", "KB", "MB", "GB", "TB"] as const;
+
+/** How many, to the last one. */
+export function count(number: number): string {
+  return whole.format(number);
+}
+
+/** How many, about: 1.2K. */
+export function about(number: number): string {
+  return short.format(number);
+}
+
+/** Dollars and cents, and parts of a cent where there is nothing else. */
+export function dollars(number: number): string {
+  return number > 0 && number < 0.01 ? smallMoney.format(number) : money.format(number);
+}
+
+/** An amount of memory or disk. */
+export function bytes(number: number): string {
+  const power = number < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log(number) / Math.log(1_024)));
+  const value = number / 1_024 ** power;
+  return `${value >= 100 || power === 0 ? value.toFixed(0) : value.toFixed(1)} ${UNITS[power]}`;
+}
+
+/** A length of time as it is measured: 0.42 ms, 12 ms, 3.4 s. */
+export function duration(milliseconds: number): string {
+  if (milliseconds < 10) return `${milliseconds.toFixed(2)} ms`;
+  if (milliseconds < 1_000) return `${milliseconds.toFixed(0)} ms`;
+  if (milliseconds < 60_000) return `${(milliseconds / 1_000).toFixed(1)} s`;
+  return milliseconds < 3_600_000
+    ? `${(milliseconds / 60_000).toFixed(1)} min`
+    : `${(milliseconds / 3_600_000).toFixed(1)} h`;
+}

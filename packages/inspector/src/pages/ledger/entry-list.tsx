@@ -1,0 +1,101 @@
+import type { PlacedEntry } from "@reins/api";
+import { useNavigate } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { Button } from "../../design/button.tsx";
+import { useListKeys } from "../../design/use-list-keys.ts";
+import { useNarrow } from "../../design/use-narrow.ts";
+import { EntryRow } from "./entry-row.tsx";
+
+const NEAR_END = 40;
+
+/** The log: as long as it is, only what is in view is drawn. New entries do not move what somebody reads. */
+export function EntryList({
+  entries,
+  onEnd,
+}: {
+  entries: readonly PlacedEntry[];
+  /** Called when the end of what is loaded comes near. */
+  onEnd: () => void;
+}) {
+  const narrow = useNarrow();
+  const navigate = useNavigate();
+  const box = useRef<HTMLElement>(null);
+  const { shown, waiting, release, onScroll } = useStillness(entries, box);
+  const rows = useVirtualizer({
+    count: shown.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => (narrow ? 52 : 30),
+    getItemKey: (place) => shown[place]?.seq ?? place,
+    overscan: 20,
+  });
+  const open = useCallback(
+    (place: number) => {
+      const cid = shown[place]?.entry.cid;
+      if (cid !== undefined) void navigate({ to: "/ledger/$cid", params: { cid } });
+    },
+    [navigate, shown],
+  );
+  const chosen = useListKeys(shown.length, open);
+  useEffect(() => {
+    if (chosen >= 0) rows.scrollToIndex(chosen);
+  }, [chosen, rows]);
+  const items = rows.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (last > shown.length - NEAR_END) onEnd();
+  }, [last, shown.length, onEnd]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows are measured anew when their height changes
+  useEffect(() => rows.measure(), [narrow]);
+  return (
+    <div className="relative flex min-h-72 flex-1 flex-col">
+      {waiting > 0 && (
+        <div className="absolute inset-x-0 top-2 z-10 flex justify-center">
+          <Button kind="primary" className="shadow-float" onClick={release}>
+            {waiting} new {waiting === 1 ? "entry" : "entries"}
+          </Button>
+        </div>
+      )}
+      <section
+        ref={box}
+        onScroll={onScroll}
+        aria-label="Entries"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="min-h-0 flex-1 overflow-auto"
+      >
+        <ol className="relative" style={{ height: rows.getTotalSize() }}>
+          {items.map(({ key, index, start, size }) => {
+            const placed = shown[index];
+            return (
+              placed && (
+                <li
+                  key={key}
+                  className="absolute inset-x-0 top-0"
+                  style={{ height: size, transform: `translateY(${start}px)` }}
+                >
+                  <EntryRow placed={placed} isChosen={index === chosen} />
+                </li>
+              )
+            );
+          })}
+        </ol>
+      </section>
+    </div>
+  );
+}
+
+/** Holds new entries back while somebody has scrolled away from the top. */
+function useStillness(entries: readonly PlacedEntry[], box: React.RefObject<HTMLElement | null>) {
+  const [still, setStill] = useState<number>();
+  const waiting = still === undefined ? 0 : entries.findIndex(({ seq }) => seq <= still);
+  const onScroll = () => {
+    const isAway = (box.current?.scrollTop ?? 0) > 8;
+    setStill((before) => (isAway ? (before ?? entries[0]?.seq) : undefined));
+  };
+  const release = () => {
+    setStill(undefined);
+    box.current?.scrollTo({ top: 0 });
+  };
+  return { shown: waiting > 0 ? entries.slice(waiting) : entries, waiting, release, onScroll };
+}

@@ -1,0 +1,81 @@
+import { type LedgerCheckpoint, ledgerOperations } from "@reins/api";
+import type { z } from "zod";
+import { call } from "../api/call.ts";
+import { ProblemError } from "../api/problem.ts";
+import { type KeptCheckpoint, keepCheckpoint, keptCheckpoint } from "./kept-checkpoint.ts";
+import { sizeOf } from "./note.ts";
+import { verify } from "./verify.ts";
+
+/** How the ledger of today stands to the one that this browser saw before. */
+export type Comparison =
+  | { readonly kind: "first"; readonly now: KeptCheckpoint }
+  | { readonly kind: "extends"; readonly before: KeptCheckpoint; readonly now: KeptCheckpoint }
+  | {
+      readonly kind: "broken";
+      readonly before: KeptCheckpoint | undefined;
+      readonly now: KeptCheckpoint;
+      readonly why: string;
+    };
+
+/** Compares the ledger with what this browser keeps, and keeps the newer checkpoint if it follows from the older one. */
+export async function compareWithKept(signal?: AbortSignal): Promise<Comparison> {
+  const before = keptCheckpoint();
+  const now = keptOf(await call(ledgerOperations.getCheckpoint, { signal }));
+  if (!before) return firstLook(now);
+  if (before.logKey !== now.logKey) {
+    const why = `It is signed with another key: ${now.logKey} in place of ${before.logKey}.`;
+    return { kind: "broken", before, now, why };
+  }
+  if (now.size < before.size) {
+    const why = `It had ${before.size} entries and now shows ${now.size}: some were taken away.`;
+    return { kind: "broken", before, now, why };
+  }
+  return follow(before, now, signal);
+}
+
+/** Trusts what the server shows now, whatever this browser saw before. */
+export function trustFromNow(now: KeptCheckpoint): void {
+  keepCheckpoint(now);
+}
+
+async function firstLook(now: KeptCheckpoint): Promise<Comparison> {
+  const claim = { logKey: now.logKey, earlier: now.note, later: now.note, hashes: [] };
+  const { ok, faults } = await verify({ kind: "consistency", claim });
+  if (!ok) return { kind: "broken", before: undefined, now, why: reasonOf(faults) };
+  keepCheckpoint(now);
+  return { kind: "first", now };
+}
+
+async function follow(
+  before: KeptCheckpoint,
+  now: KeptCheckpoint,
+  signal: AbortSignal | undefined,
+): Promise<Comparison> {
+  const joined = await join(before, signal);
+  if (typeof joined === "string") return { kind: "broken", before, now, why: joined };
+  const { later, hashes } = joined;
+  const claim = { logKey: before.logKey, earlier: before.note, later, hashes };
+  const { ok, faults } = await verify({ kind: "consistency", claim });
+  if (!ok) return { kind: "broken", before, now, why: reasonOf(faults) };
+  const newest = { ...now, size: sizeOf(later), note: later };
+  keepCheckpoint(newest);
+  return { kind: "extends", before, now: newest };
+}
+
+/** What the server says joins the two, or why it says that nothing does. */
+async function join(before: KeptCheckpoint, signal: AbortSignal | undefined) {
+  try {
+    return await call(ledgerOperations.proveConsistency, { query: { from: before.size }, signal });
+  } catch (error) {
+    if (error instanceof ProblemError && error.status === 409) return error.message;
+    throw error;
+  }
+}
+
+function reasonOf(faults: readonly { readonly message: string }[]): string {
+  return faults.map(({ message }) => `${message[0]?.toUpperCase()}${message.slice(1)}.`).join(" ");
+}
+
+function keptOf({ log_key, note }: z.infer<typeof LedgerCheckpoint>): KeptCheckpoint {
+  return { logKey: log_key, size: sizeOf(note), note, at: new Date().toISOString() };
+}

@@ -1,0 +1,40 @@
+import { type Progress, verifyConsistency, verifyFile, verifyProof } from "@reins/verify";
+import type { VerifyJob, VerifyNews, VerifyReport } from "./verify-job.ts";
+
+/**
+ * Checks one thing and tells what it found. It works in a thread of its own: a long ledger would hold up the page, and on a
+ * page the hash function tries to compile WebAssembly, which the content security policy refuses, loudly.
+ */
+self.onmessage = async ({ data }: MessageEvent<VerifyJob>) => {
+  try {
+    tell({ kind: "done", report: await verify(data) });
+  } catch (error) {
+    tell({ kind: "failed", message: error instanceof Error ? error.message : String(error) });
+  }
+};
+
+function verify(job: VerifyJob): Promise<VerifyReport> {
+  if (job.kind === "proof") return verifyProof(job.file, { logKey: job.logKey });
+  if (job.kind === "consistency") return verifyConsistency(job.claim);
+  return verifyLedger(job);
+}
+
+async function verifyLedger({ address, logKey, seen }: VerifyJob & { kind: "ledger" }): Promise<VerifyReport> {
+  const { ok, status, body } = await fetch(address, { credentials: "same-origin" });
+  if (!ok || body === null) throw new Error(`The server did not give the ledger: it answered ${status}.`);
+  const onProgress = (progress: Progress) => tell({ kind: "progress", progress });
+  return verifyFile(chunksOf(body), { logKey, seen, onProgress });
+}
+
+async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    yield value;
+  }
+}
+
+function tell(news: VerifyNews): void {
+  self.postMessage(news);
+}

@@ -1,0 +1,60 @@
+import { once } from "node:events";
+import { WebSocket } from "ws";
+import type { ServerProcess } from "../../system/fixtures/server-process/server-process.ts";
+import { Arrivals, UpdateCounter } from "./arrivals.ts";
+import type { Prompter } from "./prompter.ts";
+import { RpcLine } from "./rpc-line.ts";
+
+/** Reins over HTTP: messages by POST, updates on the stream. */
+export async function rpcPrompter(server: ServerProcess, name: string): Promise<Prompter> {
+  const line = new RpcLine(server);
+  const named = await line.hello();
+  const id = await line.begin(named);
+  const arrivals = new Arrivals();
+  const counter = new UpdateCounter(arrivals);
+  await line.stream(named, (piece) => counter.take(piece));
+  return {
+    name,
+    prompt: (text) => line.prompt(named, id, text),
+    updates: () => arrivals.count,
+    arrived: (count) => arrivals.reach(count),
+    close: async () => line.close(),
+  };
+}
+
+const MARK = Buffer.from('"session/update"');
+
+/** Reins over WebSocket: everything on one connection. */
+export async function webSocketPrompter(server: ServerProcess, name: string): Promise<Prompter> {
+  const url = `${server.address.replace("http", "ws")}/acp?agent=stub`;
+  const socket = new WebSocket(url, { headers: { authorization: `Bearer ${server.token}` } });
+  await once(socket, "open");
+  const arrivals = new Arrivals();
+  const waiting = new Map<number, (result: unknown) => void>();
+  let next = 1;
+  socket.on("message", (data: Buffer) => {
+    if (data.includes(MARK)) {
+      arrivals.add(1);
+      return;
+    }
+    const { id, result, error } = JSON.parse(data.toString());
+    if (error) throw new Error(error.message);
+    waiting.get(id)?.(result);
+  });
+  const ask = (method: string, params: object) =>
+    new Promise<unknown>((resolve) => {
+      const id = next++;
+      waiting.set(id, resolve);
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    });
+  await ask("initialize", { protocolVersion: 1 });
+  const { sessionId } = Object(await ask("session/new", { cwd: server.workspace, mcpServers: [] }));
+  return {
+    name,
+    prompt: async (text) =>
+      void (await ask("session/prompt", { sessionId, prompt: [{ type: "text", text }] })),
+    updates: () => arrivals.count,
+    arrived: (count) => arrivals.reach(count),
+    close: async () => socket.terminate(),
+  };
+}

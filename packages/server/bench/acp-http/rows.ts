@@ -1,0 +1,92 @@
+import type { BenchRow } from "../../../../scripts/bench/bench.ts";
+import { BURST, type Measured } from "./measured.ts";
+
+/** Everything that was measured in one run. */
+export interface Figures {
+  readonly stdio: Measured;
+  readonly http: Measured;
+  readonly webSocket: Measured;
+  readonly fastHttp: Measured;
+  readonly fastWebSocket: Measured;
+  /** Sandbox Agent, where it could be had. */
+  readonly other: Measured | undefined;
+  readonly syncs: number;
+  readonly deliveries: number;
+}
+
+/** The figures beside what they are compared with. */
+export function rowsOf(figures: Figures): BenchRow[] {
+  const { stdio, http, webSocket, fastHttp, fastWebSocket, other, syncs, deliveries } = figures;
+  const ours = [http, fastHttp, webSocket, fastWebSocket];
+  const beside = [...ours, ...(other ? [other] : [])];
+  return [
+    ...beside.map((one) => tripRow(one, stdio, 0.5)),
+    ...(other ? against(figures, other) : []),
+    {
+      what: "waits for the disk in a turn",
+      value: syncs,
+      unit: "fsyncs",
+      baseline: { what: "wanted", value: 2 },
+      bar: { ratio: 1, sense: "at most" },
+    },
+    ...[http, webSocket].map((one) => ({ ...arrivalRow(one), bar: AT_LEAST_ALL })),
+    ...(other ? [arrivalRow(other)] : []),
+    ...beside.map((one) => burstRow(one, stdio)),
+    {
+      what: "deliveries to 100 readers",
+      value: deliveries,
+      unit: "/s",
+      baseline: { what: "wanted", value: 150_000 },
+      bar: { ratio: 1, sense: "at least" },
+    },
+  ];
+}
+
+const AT_LEAST_ALL = { ratio: 1, sense: "at least" } as const;
+
+function against({ http, webSocket, fastHttp, fastWebSocket }: Figures, other: Measured): BenchRow[] {
+  const bars = [
+    [http, 1.2],
+    [fastHttp, 0.9],
+    [webSocket, 1],
+    [fastWebSocket, 0.7],
+  ] as const;
+  return [
+    ...bars.map(([one, ratio]) => ({
+      ...tripRow(one, other, 0.5),
+      bar: { ratio, sense: "at most" } as const,
+    })),
+    ...bars.map(([one]) => ({ ...tripRow(one, other, 0.99), bar: { ratio: 1, sense: "at most" } as const })),
+    ...[http, webSocket].map((one) => ({
+      ...burstRow(one, other),
+      bar: { ratio: 1.5, sense: "at least" } as const,
+    })),
+  ];
+}
+
+function tripRow(one: Measured, base: Measured, share: number): BenchRow {
+  return {
+    what: `prompt round trip p${share * 100}, ${one.way.name}`,
+    value: one.tripAt(share),
+    unit: "ms",
+    baseline: { what: base.way.name, value: base.tripAt(share) },
+  };
+}
+
+function arrivalRow(one: Measured): BenchRow {
+  return {
+    what: `updates of ${BURST} that arrive, ${one.way.name}`,
+    value: one.fewest,
+    unit: "updates",
+    baseline: { what: "sent", value: BURST },
+  };
+}
+
+function burstRow(one: Measured, base: Measured): BenchRow {
+  return {
+    what: `burst of ${BURST} updates, ${one.way.name}`,
+    value: one.rate,
+    unit: "updates/s",
+    baseline: { what: base.way.name, value: base.rate },
+  };
+}

@@ -1,0 +1,122 @@
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import { studyOperations } from "@reins/api";
+import type { PolicyStudy, Subject } from "@reins/supervisor";
+import type { GovernedCall } from "../../dialect/call.ts";
+import type { Dialect } from "../../dialect/dialect.ts";
+import { Refusal } from "../../problems/refusal.ts";
+
+const { validatePolicy, testPolicy, explainPolicy, backtestPolicy, coverPolicy } = studyOperations;
+const NATIVE = "native";
+const SOME_SESSION = "supposed";
+
+type Outcome = ReturnType<PolicyStudy["check"]>["tests"][number];
+type Fault = ReturnType<PolicyStudy["check"]>["faults"][number];
+
+/** A constitution before it is used, and after it was. */
+export const studyDialect: Dialect = {
+  name: "study",
+  mount(place) {
+    place.governed(validatePolicy, async (call) => {
+      const { policy, faults, remarks, tests, noLooser } = studyOf(call).check(call.body);
+      return {
+        fine: policy !== undefined && faults.length === 0,
+        constitution_hash: policy?.hashes.constitution_hash ?? null,
+        rules_hash: policy?.hashes.rules_hash ?? null,
+        rules: policy?.rules.length ?? 0,
+        limits: policy?.limits.length ?? 0,
+        faults: faults.map(shownFault),
+        remarks: remarks.map(shownFault),
+        tests: tests.map(shownOutcome),
+        no_looser: noLooser ?? null,
+      };
+    });
+    place.governed(testPolicy, async (call) => {
+      const { policy, faults, tests } = studyOf(call).check(call.body);
+      if (!policy) throw new Refusal("conflict", `the draft cannot be read: ${faults[0]?.message}`);
+      const outcomes = tests.map(shownOutcome);
+      const passed = outcomes.filter((outcome) => outcome.passed).length;
+      return { passed, failed: outcomes.length - passed, tests: outcomes };
+    });
+    place.governed(explainPolicy, explained);
+    place.governed(backtestPolicy, (call) => {
+      const { body } = call;
+      return studyOf(call).backtest(body, past(body), body.examples);
+    });
+    place.governed(coverPolicy, (call) => studyOf(call).coverage(call.body, past(call.body)));
+  },
+};
+
+function studyOf({ harness, supervisor, principal, body }: GovernedCall): PolicyStudy {
+  const asked = typeof body === "object" && body !== null && "tenant" in body ? body.tenant : undefined;
+  const tenant = supervisor.tenantFor(principal, typeof asked === "string" ? asked : undefined);
+  return new supervisor.PolicyStudy(harness, tenant);
+}
+
+/** Times are kept in one form, by which they also sort. */
+function past({ since, limit }: { since?: string | undefined; limit?: number | undefined }) {
+  return { since: since === undefined ? undefined : new Date(since).toISOString(), limit };
+}
+
+async function explained(call: GovernedCall<typeof explainPolicy>): Promise<object> {
+  const { body, principal, supervisor, harness } = call;
+  const study = studyOf(call);
+  const isAdmin = supervisor.isAdmin(principal);
+  if (body.entry !== undefined)
+    return study.explainEntry(body.entry, ({ user }) => isAdmin || user === principal.user);
+  if (!isAdmin) throw new Refusal("forbidden", 'to suppose an action takes the role "admin"');
+  const event = body.event ?? {};
+  const cwd = resolve(homedir(), body.cwd ?? ".");
+  const roots = (body.roots ?? [cwd]).map((root) => resolve(cwd, root));
+  const subject = subjectOf(call);
+  const payload = event.payload ?? { tool_name: event.tool ?? "", arguments: event.arguments ?? {} };
+  const explanation = await study.explainEvent(
+    {
+      event: {
+        event_type: event.event_type ?? "pre_action",
+        session_id: subject.session,
+        agent_id: subject.agent,
+        depth: subject.depth,
+        payload,
+      },
+      subject,
+      setting: { workplace: { cwd, roots, tools: body.tools } },
+    },
+    body,
+  );
+  return Object(harness.redact(explanation));
+}
+
+/** Whoever is supposed to act: what is not said is as whoever asks, or as is usual. */
+function subjectOf({ body, principal, harness, supervisor }: GovernedCall<typeof explainPolicy>): Subject {
+  const given = body.subject ?? {};
+  const agent = given.agent ?? NATIVE;
+  return {
+    user: given.user ?? principal.user,
+    tenant: supervisor.tenantFor(principal, body.tenant),
+    roles: given.roles ?? principal.roles,
+    scopes: given.scopes ?? principal.scopes,
+    agent,
+    trust: given.trust ?? harness.policies.roster.trustOf(agent),
+    session: given.session ?? SOME_SESSION,
+    started: given.started ?? "interactive",
+    chain: given.chain ?? [],
+    depth: given.depth ?? 0,
+    mode: given.mode ?? "default",
+    enforcement: given.enforcement ?? "asked",
+  };
+}
+
+function shownFault({ message, place }: Fault) {
+  return { message, line: place?.line ?? null, column: place?.column ?? null };
+}
+
+function shownOutcome({ test, got, fault }: Outcome) {
+  return {
+    name: test.name,
+    passed: fault === undefined,
+    expected: { verdict: test.expect, rule: test.rule ?? null },
+    got: { verdict: got.verdict, rule: got.rule ?? null },
+    fault: fault ?? null,
+  };
+}

@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import { Events } from "./fixtures/events.ts";
+import { harnessForAll, Served } from "./fixtures/home.ts";
+
+const harness = harnessForAll();
+
+async function entriesOf(served: Served, query: string, as?: string) {
+  const { status, body } = await served.ask("GET", `/v1/ledger${query}`, { as });
+  return { status, next: Object(body).next, entries: Object(body).entries ?? [] };
+}
+
+describe("the ledger", () => {
+  test("is read page by page, and nothing slips between pages", async () => {
+    const served = await Served.open(harness());
+    for (const session of ["a", "b", "c"]) await served.question(session);
+    const all = await entriesOf(served, "?order=oldest&limit=500");
+    expect(all.next).toBeUndefined();
+    const seen: unknown[] = [];
+    for (let after = ""; ; ) {
+      const page = await entriesOf(served, `?order=oldest&limit=3${after}`);
+      seen.push(...page.entries);
+      if (page.next === undefined) break;
+      after = `&after=${page.next}`;
+    }
+    expect(seen).toEqual(all.entries);
+    expect((await entriesOf(served, "?limit=1")).entries).toEqual([all.entries.at(-1)]);
+  });
+
+  test("is filtered by session, quality, agent, tag and time", async () => {
+    const served = await Served.open(harness());
+    await served.question("filtered");
+    const verdicts = await entriesOf(
+      served,
+      "?session=coder:ahp:filtered&quality=policy_verdict&agent=coder&tag=ask",
+    );
+    expect(verdicts.entries).toHaveLength(1);
+    expect(verdicts.entries[0].entry).toMatchObject({ entity_id: "coder:ahp:filtered", actor: "coder" });
+    expect((await entriesOf(served, "?since=2999-01-01T00:00:00%2B02:00")).entries).toEqual([]);
+    expect((await entriesOf(served, "?since=soon")).status).toBe(400);
+    expect((await entriesOf(served, "?quality=none")).status).toBe(400);
+  });
+
+  test("tells of every entry as it is written, and where to go on", async () => {
+    const served = await Served.open(harness());
+    const path = "/v1/ledger/stream?quality=approval";
+    const events = await Events.open(served, {}, undefined, path);
+    await events.next();
+    await served.question("live");
+    const first = await events.next();
+    expect(first).toMatchObject({ event: "entry", data: { entry: { quality: "approval" } } });
+    await served.question("later");
+    const again = await Events.open(served, { "last-event-id": String(first?.id) }, undefined, path);
+    await again.next();
+    expect(await again.next()).toMatchObject({ data: { entry: { entity_id: "coder:ahp:later" } } });
+  });
+
+  test("shows people of a tenant what is theirs, and nobody who is no admin anything", async () => {
+    const served = await Served.open(harness());
+    const acme = await served.person({ tenant: "acme", roles: ["admin"] });
+    const own = await served.person({ roles: ["admin"] });
+    const plain = await served.person();
+    await harness().policies.refresh();
+    await served.question("ours");
+    await served.question("theirs", "acme");
+    const entities = async (as: string | undefined) => {
+      const { entries } = await entriesOf(served, "?limit=500", as);
+      return new Set<string>(
+        entries.map((placed: { entry: { entity_id: string } }) => placed.entry.entity_id),
+      );
+    };
+    expect([...(await entities(acme.secret))]).toEqual(["acme/coder:ahp:theirs"]);
+    const seen = await entities(own.secret);
+    expect([seen.has("coder:ahp:ours"), seen.has("acme/coder:ahp:theirs")]).toEqual([true, false]);
+    expect((await entities(undefined)).has("acme/coder:ahp:theirs")).toBe(true);
+    expect((await entriesOf(served, "", plain.secret)).status).toBe(403);
+
+    const { entries } = await entriesOf(served, "?session=coder:ahp:ours&limit=1");
+    const { cid } = entries[0].entry;
+    for (const path of [`/v1/ledger/entries/${cid}`, `/v1/ledger/entries/${cid}/proof`])
+      expect((await served.ask("GET", path, { as: acme.secret })).status).toBe(404);
+    expect((await served.ask("GET", "/v1/ledger/export", { as: acme.secret })).status).toBe(403);
+    expect((await served.ask("GET", "/v1/ledger/checkpoint", { as: plain.secret })).status).toBe(200);
+  });
+
+  test("says that it is another one to who saw more of it", async () => {
+    const served = await Served.open(harness());
+    expect(await served.ask("GET", "/v1/ledger/consistency?from=999999")).toMatchObject({ status: 409 });
+  });
+
+  test("is exported whole, line by line", async () => {
+    const served = await Served.open(harness());
+    const { status, text, headers } = await served.ask("GET", "/v1/ledger/export");
+    expect([status, headers["content-type"]]).toEqual([200, "application/x-ndjson"]);
+    const lines = text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines[0]).toMatchObject({ kind: "header", format: "reins-ledger/1" });
+    expect(lines.at(-1)).toEqual({ kind: "end", size: lines[0].size });
+  });
+});

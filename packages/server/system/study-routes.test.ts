@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { harnessForAll, RULES, Served } from "./fixtures/home.ts";
+
+const harness = harnessForAll();
+const STRICTER = RULES.replace("verdict: ask", "verdict: blocked");
+
+async function study(served: Served, what: string, body: object, as?: string) {
+  const { status, body: answer } = await served.ask("POST", `/v1/policy/${what}`, { body, as });
+  return { status, ...Object(answer) };
+}
+
+/** The newest verdict on a session. */
+async function verdictOf(served: Served, session: string): Promise<string> {
+  await served.question(session);
+  await harness().supervisor.close();
+  const path = `/v1/ledger?session=coder:ahp:${session}&quality=policy_verdict&limit=1`;
+  const { body } = await served.ask("GET", path);
+  return Object(body).entries[0].entry.cid;
+}
+
+describe("a draft of a constitution", () => {
+  test("is read, compiled and tested before it is used", async () => {
+    const served = await Served.open(harness());
+    expect(await study(served, "validate", { rules: STRICTER })).toMatchObject({
+      fine: true,
+      rules: 3,
+      faults: [],
+      tests: [{ name: "a deletion", passed: true }],
+    });
+    const bad = await study(served, "validate", { rules: "tool_rules:\n  - { name: x, verdict: maybe }\n" });
+    expect(bad).toMatchObject({ fine: false, rules_hash: null, faults: [{ line: 2 }] });
+    const failing = RULES.replace("expect: blocked", "expect: allowed");
+    expect(await study(served, "test", { rules: failing })).toMatchObject({
+      passed: 0,
+      failed: 1,
+      tests: [
+        { passed: false, expected: { verdict: "allowed" }, got: { verdict: "blocked", rule: "never" } },
+      ],
+    });
+    expect(await study(served, "test", { rules: "nonsense: [" })).toMatchObject({ status: 409 });
+  });
+
+  test("is tried on what was decided", async () => {
+    const served = await Served.open(harness());
+    await verdictOf(served, "past");
+    const report = await study(served, "backtest", { rules: STRICTER });
+    expect(report).toMatchObject({ status: 200, looser: 0, after: { ask: 0 } });
+    expect(report.stricter).toBeGreaterThan(0);
+    expect(report.changes[0]).toMatchObject({
+      direction: "stricter",
+      from: { verdict: "ask", rule: "question" },
+      to: { verdict: "blocked", rule: "question" },
+      tool: "deploy",
+    });
+    expect(await study(served, "backtest", { rules: STRICTER, limit: 1 })).toMatchObject({ total: 1 });
+    expect(await study(served, "coverage", {})).toMatchObject({ never_matched: ["never", "rest"] });
+  });
+});
+
+describe("why", () => {
+  test("a verdict was given: the rules before the one that matched, identity and outcome", async () => {
+    const served = await Served.open(harness());
+    const entry = await verdictOf(served, "why");
+    expect(await study(served, "explain", { entry })).toMatchObject({
+      status: 200,
+      entry,
+      event_type: "pre_action",
+      subject: { user: "ann", agent: "coder", trust: "registered" },
+      policy: { current: true },
+      rules: [
+        { rule: "never", matched: false, failed: [{ clause: "tool_name_matches", asked: ["rm"] }] },
+        { rule: "question", matched: true, verdict: "ask" },
+      ],
+      said: { verdict: "ask", rule: "question", reason: "careful" },
+      recorded: { verdict: "ask", enforcement: "asked", approval: expect.any(String) },
+    });
+    const stranger = await served.person();
+    expect(await study(served, "explain", { entry }, stranger.secret)).toMatchObject({ status: 404 });
+  });
+
+  test("one would be given, by the rules in force or by a draft", async () => {
+    const served = await Served.open(harness());
+    const event = { tool: "deploy", arguments: { to: "production" } };
+    expect(await study(served, "explain", { event })).toMatchObject({
+      entry: null,
+      recorded: null,
+      said: { verdict: "ask" },
+      policy: { current: true },
+    });
+    expect(await study(served, "explain", { event, rules: STRICTER })).toMatchObject({
+      said: { verdict: "blocked" },
+      policy: { current: false },
+    });
+    const person = await served.person();
+    expect(await study(served, "explain", { event }, person.secret)).toMatchObject({ status: 403 });
+    expect(await study(served, "explain", { event, entry: "0".repeat(64) })).toMatchObject({ status: 400 });
+    expect(await study(served, "explain", { entry: "0".repeat(64) })).toMatchObject({ status: 404 });
+  });
+});

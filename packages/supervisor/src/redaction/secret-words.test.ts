@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { Redactor } from "./redactor.ts";
+
+const SECRET = "Zq8vT3kLw9XbR2mNc7Yd";
+
+describe("what is made out of a value with secrets", () => {
+  const redactor = Redactor.create();
+
+  it.each([
+    [`echo Authorization: Bearer ${SECRET}`, ["Bearer", SECRET]],
+    [`psql postgres://ann:${SECRET}@db.example.com/app`, [`postgres:/ann:${SECRET}@db.example.com/app`]],
+    [`Cookie: session=${SECRET}`, [`session=${SECRET}`]],
+  ])("hides them where nothing tells them any more: %s", (command, words) => {
+    const hide = redactor.knowing({ tool_name: "Bash", arguments: { command } });
+    const facts = {
+      effects: [{ kind: "exec", arguments: words, [`${SECRET}`]: 1 }],
+      doubts: [`what is ${SECRET}?`],
+    };
+    expect(JSON.stringify(redactor.value(facts))).toContain(SECRET);
+    expect(JSON.stringify(hide(facts))).not.toContain(SECRET);
+  });
+
+  it("hides each word of a secret of several lines, and what a member's name tells", () => {
+    const lines = [SECRET, SECRET.toLowerCase(), SECRET.toUpperCase()];
+    const key = ["-----BEGIN PRIVATE KEY-----", ...lines, "-----END PRIVATE KEY-----"].join("\n");
+    const hide = redactor.knowing({ content: key, client_secret: "open-sesame-9" });
+    const shown = JSON.stringify(hide({ words: [...lines, "open-sesame-9"], other: "words" }));
+    expect(shown).toBe(`{"words":["[redacted]","[redacted]","[redacted]","[redacted]"],"other":"words"}`);
+  });
+
+  it("is left as it is where there are none", () => {
+    const facts = { tool: "Bash", effects: [] };
+    expect(redactor.knowing({ command: "ls" })(facts)).toBe(facts);
+  });
+});

@@ -1,0 +1,49 @@
+import { MARK } from "./mark.ts";
+
+/** Shorter words occur anyway, and hiding them would garble every text. */
+const SHORTEST = 6;
+
+/** Secrets that are hidden to the letter, each word of them too: a program takes what it is told apart. */
+export class SecretWords {
+  readonly #words: readonly string[];
+
+  constructor(secrets: readonly string[]) {
+    const words = secrets.flatMap((secret) => [secret, ...secret.split(/\s+/)]);
+    this.#words = [...new Set(words)]
+      .filter((word) => word.length >= SHORTEST)
+      .sort((left, right) => right.length - left.length);
+  }
+
+  /** A value of JSON without them. */
+  hideIn(value: unknown): unknown {
+    if (typeof value === "string") return this.#hide(value);
+    if (Array.isArray(value)) return value.map((item) => this.hideIn(item));
+    if (typeof value !== "object" || value === null) return value;
+    const members = Object.entries(value).map(([name, member]) => [this.#hide(name), this.hideIn(member)]);
+    return Object.fromEntries(members);
+  }
+
+  #hide(text: string): string {
+    return this.#words.reduce((rest, word) => rest.replaceAll(word, MARK), text);
+  }
+}
+
+/** The secrets that were taken out of a value, told from what is shown of it; `inText` finds those of one text. */
+export function hiddenIn(
+  value: unknown,
+  shown: unknown,
+  inText: (text: string) => readonly string[],
+): readonly string[] {
+  if (value === shown) return [];
+  if (typeof value === "string") return shown === MARK ? [value] : inText(value);
+  if (!isStructure(value) || !isStructure(shown)) return [];
+  const after = Object.entries(shown);
+  return Object.entries(value).flatMap(([name, member], index) => {
+    const [newName = "", newMember] = after[index] ?? [];
+    return [...(name === newName ? [] : inText(name)), ...hiddenIn(member, newMember, inText)];
+  });
+}
+
+function isStructure(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}

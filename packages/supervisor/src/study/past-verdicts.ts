@@ -1,0 +1,74 @@
+import type { LedgerReader, PlacedEntry } from "@reins/ledger";
+import { checkConstitution, type Policy } from "@reins/policy";
+
+/** Which verdicts of the past. */
+export interface VerdictRange {
+  /** Not before, RFC 3339. */
+  readonly since?: string | undefined;
+  /** At most so many, the newest of them. */
+  readonly limit: number;
+}
+
+const PAGE = 500;
+
+/** The verdicts in a ledger, the oldest first, page by page, so that many take no more memory than few. */
+export async function* pastVerdicts(
+  ledger: Pick<LedgerReader, "read">,
+  { since, limit }: VerdictRange,
+): AsyncGenerator<PlacedEntry> {
+  const filter = { quality: "policy_verdict", since };
+  let after = (await firstPlace(ledger, filter, limit)) - 1;
+  for (let left = limit; left > 0; ) {
+    const page = await ledger.read({ ...filter, after, limit: Math.min(PAGE, left) });
+    yield* page;
+    after = page.at(-1)?.seq ?? after;
+    left -= page.length;
+    if (page.length < PAGE) return;
+  }
+}
+
+/** The place of the first of the newest so many. */
+async function firstPlace(
+  ledger: Pick<LedgerReader, "read">,
+  filter: { readonly quality: string; readonly since: string | undefined },
+  limit: number,
+): Promise<number> {
+  let place: number | undefined;
+  for (let left = limit; left > 0; ) {
+    const size = Math.min(PAGE, left);
+    const page = await ledger.read({ ...filter, order: "newest", after: place, limit: size });
+    place = page.at(-1)?.seq ?? place;
+    left -= page.length;
+    if (page.length < size) break;
+  }
+  return place ?? 0;
+}
+
+/** The policies of a tenant that the ledger says were in force. Those that cannot be read any more are left out. */
+export async function policiesInForce(
+  ledger: Pick<LedgerReader, "read">,
+  tenant: string,
+): Promise<readonly Policy[]> {
+  const policies: Policy[] = [];
+  for (let after = -1; ; ) {
+    const page = await ledger.read({
+      quality: "policy_change",
+      tag: `constitution:${tenant}`,
+      after,
+      limit: PAGE,
+    });
+    for (const { seq, entry } of page) {
+      after = seq;
+      const rules = rulesTextIn(entry.payload);
+      if (rules === undefined) continue;
+      const { policy } = checkConstitution({ file: entry.cid, rules, prose: new Uint8Array() });
+      if (policy) policies.push(policy);
+    }
+    if (page.length < PAGE) return policies;
+  }
+}
+
+function rulesTextIn(payload: unknown): string | undefined {
+  if (typeof payload !== "object" || payload === null || !("rules_text" in payload)) return undefined;
+  return typeof payload.rules_text === "string" ? payload.rules_text : undefined;
+}

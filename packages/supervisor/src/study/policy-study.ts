@@ -1,0 +1,168 @@
+import {
+  Backtest,
+  type BacktestReport,
+  type ConstitutionCheck,
+  type ControlEvent,
+  type Counters,
+  Coverage,
+  type CoverageReport,
+  checkConstitution,
+  History,
+  isNoLooser,
+  letsThrough,
+  type Policy,
+  RecordReader,
+  type Subject,
+} from "@reins/policy";
+import type { Setting } from "../decision/workplace.ts";
+import type { Harness } from "../harness/harness.ts";
+import type { Usage } from "../limits/usage.ts";
+import { SupervisorError } from "../supervisor-error.ts";
+import { type Explanation, explanationOf, pastDecision } from "./explanation.ts";
+import { pastVerdicts, policiesInForce } from "./past-verdicts.ts";
+
+/** A constitution that is tried: what it leaves out is as it is in force. */
+export interface PolicyDraft {
+  readonly rules?: string | undefined;
+  readonly prose?: string | undefined;
+}
+
+/** Which verdicts of the past a draft is held against. */
+export interface PastVerdicts {
+  readonly since?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** An action that might come. */
+export interface Supposed {
+  readonly event: ControlEvent;
+  readonly subject: Subject;
+  readonly setting: Setting;
+}
+
+const DEFAULT_LIMIT = 20_000;
+const NAME = "constitution.yaml";
+
+/** Studies the policy of a tenant: what a draft is worth, and why a verdict was what it was. Changes nothing. */
+export class PolicyStudy {
+  readonly #harness: Pick<Harness, "policies" | "ledger" | "supervisor">;
+  readonly #tenant: string;
+
+  constructor(harness: Pick<Harness, "policies" | "ledger" | "supervisor">, tenant: string) {
+    this.#harness = harness;
+    this.#tenant = tenant;
+  }
+
+  /** What there is to say about a draft, and whether it can be seen to let nothing more through than what is in force. */
+  check(draft: PolicyDraft): ConstitutionCheck & { readonly noLooser: boolean | undefined } {
+    const checked = checkConstitution(this.#textOf(draft));
+    const { policy } = this.#harness.policies.status(this.#tenant) ?? {};
+    const noLooser = policy && checked.policy && isNoLooser(checked.policy.file, policy.file);
+    return { ...checked, noLooser };
+  }
+
+  /** Why a verdict of the record is what it is; only what `mayRead` lets whoever asks see. */
+  async explainEntry(cid: string, mayRead: (subject: Subject) => boolean): Promise<Explanation> {
+    const placed = await this.#harness.ledger.get(cid);
+    const absent = new SupervisorError("not_found", `there is no verdict ${cid}`);
+    if (placed?.entry.quality !== "policy_verdict") throw absent;
+    const past = pastDecision(placed.entry.payload);
+    if (typeof past === "string")
+      throw new SupervisorError("conflict", `this verdict cannot be decided again: ${past}`);
+    const { input, rules_hash, recorded } = past;
+    if (input.subject.tenant !== this.#tenant || !mayRead(input.subject)) throw absent;
+    const inForce = this.#harness.policies.policyFor(this.#tenant);
+    const current = inForce?.hashes.rules_hash === rules_hash;
+    const policy = current ? inForce : await this.#formerPolicy(rules_hash);
+    if (!policy)
+      throw new SupervisorError(
+        "conflict",
+        "the rules that made it are not in this ledger, or cannot be read",
+      );
+    const used = current ? await this.#used(input.subject) : new Map();
+    return explanationOf({ input, policy, current, used, entry: cid, recorded });
+  }
+
+  /** What would be decided on an action that might come, and why. */
+  async explainEvent({ event, subject, setting }: Supposed, draft: PolicyDraft = {}): Promise<Explanation> {
+    const input = await this.#harness.supervisor.preview(event, subject, setting);
+    if (!input) throw new SupervisorError("not_found", `the tenant ${this.#tenant} has no policy yet`);
+    const isDraft = draft.rules !== undefined || draft.prose !== undefined;
+    if (!isDraft) {
+      const policy = this.#policyFrom({});
+      return explanationOf({ input, policy, current: true, used: await this.#used(subject) });
+    }
+    const policy = this.#policyFrom(draft);
+    const counters = await this.#countersUnder(policy, subject, input.at);
+    return explanationOf({ input: { ...input, counters }, policy, current: false, used: new Map() });
+  }
+
+  /** What a draft would have changed. */
+  async backtest(
+    draft: PolicyDraft,
+    past: PastVerdicts,
+    examples: number | undefined,
+  ): Promise<BacktestReport> {
+    const policy = this.#policyFrom(draft);
+    const tenant = this.#tenant;
+    const known = await policiesInForce(this.#harness.ledger, tenant);
+    const trial = new Backtest(policy, { tenant, known, ...(examples !== undefined && { examples }) });
+    for await (const { entry } of this.#past(past)) trial.add(entry.cid, entry.payload);
+    return trial.report();
+  }
+
+  /** Which actions of the past no rule names, and which rules nothing was about. */
+  async coverage(draft: PolicyDraft, past: PastVerdicts): Promise<CoverageReport> {
+    const found = new Coverage(this.#policyFrom(draft), { tenant: this.#tenant });
+    for await (const { entry } of this.#past(past)) found.add(entry.cid, entry.payload);
+    return found.report();
+  }
+
+  #past({ since, limit = DEFAULT_LIMIT }: PastVerdicts) {
+    return pastVerdicts(this.#harness.ledger, { since, limit });
+  }
+
+  #textOf({ rules, prose }: PolicyDraft) {
+    const { policy, waiting } = this.#harness.policies.status(this.#tenant) ?? {};
+    const text = (policy ?? waiting)?.text;
+    if (!text && rules === undefined)
+      throw new SupervisorError("not_found", `the tenant ${this.#tenant} has no policy yet`);
+    return {
+      file: NAME,
+      rules: rules ?? text?.rules ?? "",
+      prose: prose === undefined ? (text?.prose ?? new Uint8Array()) : Buffer.from(prose),
+    };
+  }
+
+  /** The policy that a draft makes; one that fails its own tests can still be studied. */
+  #policyFrom(draft: PolicyDraft): Policy {
+    const { policy, faults } = checkConstitution(this.#textOf(draft));
+    if (policy) return policy;
+    const [first] = faults;
+    const where = first?.place ? ` (line ${first.place.line})` : "";
+    throw new SupervisorError("invalid", `the draft has ${faults.length} faults: ${first?.message}${where}`);
+  }
+
+  async #formerPolicy(rules_hash: string): Promise<Policy | undefined> {
+    const policies = await policiesInForce(this.#harness.ledger, this.#tenant);
+    return policies.findLast(({ hashes }) => hashes.rules_hash === rules_hash);
+  }
+
+  async #used(subject: Subject): Promise<ReadonlyMap<string, Usage>> {
+    const report = await this.#harness.supervisor.budget(subject);
+    return new Map(report.map(({ limit, used }) => [limit.name, used]));
+  }
+
+  /** What a subject did before, as far as other rules than those in force ask. */
+  async #countersUnder(policy: Policy, subject: Subject, at: number): Promise<Counters> {
+    if (policy.sequences.length === 0) return {};
+    const history = new History(policy.sequences);
+    const reader = new RecordReader();
+    for await (const { entry } of this.#past({})) {
+      const recorded = reader.read(entry.payload);
+      if (typeof recorded === "string" || recorded.subject.tenant !== subject.tenant) continue;
+      if (letsThrough(recorded.outcome)) history.note(recorded);
+    }
+    return history.counters(subject, at);
+  }
+}

@@ -96,18 +96,27 @@ describe("statuses", () => {
     expect(await rawHttp(address, event("1"))).toMatchObject({ status: 200 });
   });
 
-  test("503 when too many requests are under way", async () => {
+  test("503 when too many requests of a peer are under way, and not for another's", async () => {
     let release = () => {};
     const held: Handlers = {
-      event: () => new Promise((resolve) => (release = () => resolve({ decision: "allow" }))),
+      event: (_, { peer: { principal } }) =>
+        principal === "bob"
+          ? { decision: "allow" }
+          : new Promise((resolve) => (release = () => resolve({ decision: "allow" }))),
     };
-    const { address } = await serve({ limits: { maxInFlight: 1 } }, {}, held);
-    const first = rawHttp(address, event("1"));
+    const authenticate = knownTokens([
+      { principal: "ann", secret: "sesame" },
+      { principal: "bob", secret: "acorn" },
+    ]);
+    const { address } = await serve({ authenticate, limits: { maxInFlight: 1 } }, {}, held);
+    const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+    const first = rawHttp(address, event("1"), as("sesame"));
     const second = await until(
-      () => rawHttp(address, event("2")),
+      () => rawHttp(address, event("2"), as("sesame")),
       ({ status }) => status === 503,
     );
     expect(second.headers["retry-after"]).toBe("1");
+    expect(await rawHttp(address, event("3"), as("acorn"))).toMatchObject({ status: 200 });
     release();
     expect(await first).toMatchObject({ status: 200 });
   });

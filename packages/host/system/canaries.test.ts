@@ -5,24 +5,13 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { exportLines } from "@reins/ledger";
 import { Redactor } from "@reins/supervisor";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../src/acp/message.ts";
 import { RpcError } from "../src/acp/rpc-error.ts";
-import { Hosting } from "../src/hosting/hosting.ts";
 import { CANARIES, CONFIGURED, leaksIn } from "./fixtures/canaries.ts";
-import { openTestHome } from "./fixtures/home.ts";
-import { TestClient } from "./fixtures/hub.ts";
+import { openPuppet, type Step } from "./fixtures/puppet.ts";
 
 const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
-
-const puppet = {
-  id: "puppet",
-  name: "The puppet",
-  support: { level: "supported" },
-  start: { with: "file", file: process.execPath, args: [fixture("puppet-agent.mjs")] },
-  tools: "claude-code",
-  enforcement: { level: "asked" },
-};
 
 const RULES = `
 tool_rules:
@@ -35,8 +24,6 @@ tool_rules:
 /** An approval shows exactly what it binds, and a session is taken up with exactly the servers it was begun with. */
 const EXACT = /^(?:approval\w*|sessions)$/;
 
-type Step = Readonly<Record<string, unknown>>;
-
 const all = CANARIES.map(({ text }) => text).join("\n");
 const text = (said: string) => ({ type: "text", text: said });
 const chunk = (said: string, sessionUpdate = "agent_message_chunk", messageId = "m"): Step => ({
@@ -47,43 +34,7 @@ const call = (toolCallId: string, more: JsonObject): Step => ({
 });
 const content = (said: string) => [{ type: "content", content: text(said) }];
 
-async function openStage() {
-  const redactor = Redactor.create({ values: [CONFIGURED] });
-  const home = await openTestHome({ rules: RULES, redactor });
-  const faults: string[] = [];
-  const { harness } = home;
-  const hosting = await Hosting.open({
-    harness,
-    agents: [puppet],
-    install: async () => ({ version: "0", folder: home.home }),
-    environment: { PATH: process.env.PATH },
-    userHome: home.home,
-    onError: (error) => faults.push(error instanceof Error ? (error.stack ?? "") : String(error)),
-  });
-  onTestFinished(() => hosting.close());
-  const client = new TestClient();
-  client.connection = await hosting.hub.connect({
-    principal: harness.identity.local(),
-    agent: "puppet",
-    outlet: {
-      send: (message, order) => {
-        client.got.push({ message, order });
-        // A person in front of it says yes to everything.
-        const { id, method } = message;
-        if (method === "session/request_permission" && typeof id === "string")
-          client.connection.answer(id, { outcome: { outcome: "selected", optionId: "yes" } });
-      },
-      failed: (error) => {
-        throw error;
-      },
-    },
-  });
-  const begin = async (mcpServers: readonly JsonObject[] = []) =>
-    String((await client.request("session/new", { cwd: home.workspace, mcpServers })).sessionId);
-  const play = (sessionId: string, steps: readonly Step[]) =>
-    client.request("session/prompt", { sessionId, prompt: [text(JSON.stringify(steps))] });
-  return { ...home, hosting, client, begin, play, faults };
-}
+const openStage = () => openPuppet({ rules: RULES, redactor: Redactor.create({ values: [CONFIGURED] }) });
 
 /** Everything that is on disk, but for what has to be exact. */
 function kept(home: string): string {

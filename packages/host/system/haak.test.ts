@@ -174,6 +174,22 @@ describe("a session", () => {
     await haak.close(local, session_key);
   });
 
+  test("does not have an agent installed that a client names, and uses it once somebody has", async () => {
+    const there = new Set(["stub"]);
+    const { haak, local, run } = await openRunner({ isInstalled: async (agent) => there.has(agent) });
+    there.delete("stub");
+    const { session_key } = await haak.init(local, { agent_id: "coder", backend: "stub" });
+    expect(await run(session_key, { message: "say hi" })).toMatchObject([
+      {
+        type: "error",
+        code: "backend_unavailable",
+        message: expect.stringContaining("reins agents install stub"),
+      },
+    ]);
+    there.add("stub");
+    expect(textIn(await run(session_key, { message: "say hi" }))).toBe("hi");
+  });
+
   test("tells of an agent that dies in the middle, and goes on with the next turn", async () => {
     const { haak, local, run } = await openRunner();
     const { session_key } = await haak.init(local, { agent_id: "coder" });

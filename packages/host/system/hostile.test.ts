@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { AgentEntry } from "../src/agents/agent-entry.ts";
 import { Catalogue } from "../src/agents/catalogue.ts";
+import { Trial } from "../src/verify/trial.ts";
 import { type VerifyReport, verifyAgent } from "../src/verify/verify-agent.ts";
 import { installedAgent } from "./fixtures/installed-agent.ts";
 import { REAL_AGENTS } from "./fixtures/real-agents.ts";
@@ -51,8 +52,9 @@ describe.each(REAL_AGENTS)(
       );
     });
 
-    test("runs nothing of what lies there", () => {
+    test("runs nothing of what lies there, and its model hears nothing of it", () => {
       expect(report.sprung).toEqual([]);
+      expect(report.heard).toEqual([]);
     });
 
     test("has what a client sent to weaken its asking taken out, on the record, whenever a session begins", () => {
@@ -70,8 +72,28 @@ describe.each(REAL_AGENTS)(
   },
 );
 
+describe.each(REAL_AGENTS)("%s as it comes", (agent) => {
+  test(
+    "is led astray in the same repository",
+    async () => {
+      await using trial = await Trial.open({
+        entry: withoutProfile(catalogue.entry(agent)),
+        installed: await installedAgent(agent),
+        environment: { PATH: process.env.PATH },
+      });
+      await trial.start();
+      const { hostile, places } = trial;
+      const begin = { cwd: places.workspace, mcpServers: [], _meta: hostile.meta };
+      const { sessionId } = await trial.request("session/new", begin);
+      await trial.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "GREET me" }] });
+      await expect.poll(() => hostile.sprung()).not.toEqual([]);
+    },
+    LIMIT_MS,
+  );
+});
+
 test(
-  "the same repository has its way with an agent that is started without its profile",
+  "a verification says so of an agent that was led astray",
   async () => {
     const { start, profile, ...codex } = catalogue.entry("codex");
     const bare = { ...codex, start: start && { ...start, imports: [] }, profile: { ...profile, files: [] } };
@@ -81,3 +103,15 @@ test(
   },
   LIMIT_MS,
 );
+
+/** An agent as it comes, but for where its home is. */
+function withoutProfile(entry: AgentEntry): AgentEntry {
+  const homes = Object.entries(entry.profile.env).filter(([, value]) => value.includes("{home}"));
+  const { GIT_DIR: _, ...env } = Object.fromEntries(homes);
+  return {
+    ...entry,
+    ...(entry.start && { start: { ...entry.start, imports: [] } }),
+    profile: { env, args: [], files: [], clears: [], mode: undefined, configOptions: {}, meta: {} },
+    strip: [],
+  };
+}

@@ -1,12 +1,16 @@
 import { existsSync, statSync } from "node:fs";
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { requirement } from "../../../scripts/test/requirement.ts";
 import { McpGateway } from "../src/mcp/gateway.ts";
 import type { McpLimits } from "../src/mcp/limits.ts";
-import { spawnChild } from "../src/mcp/server/spawn.ts";
+import { spawnOwned } from "../src/mcp/server/spawn.ts";
+import { Owner } from "../src/process/owner.ts";
+import { lifelinesOf } from "../torture/trees/residents.ts";
 import { connect, textIn } from "./fixtures/mcp/client.ts";
 import { RecordingGate } from "./fixtures/mcp/gate.ts";
 import { stdioServer, wrapped } from "./fixtures/mcp/home.ts";
@@ -106,7 +110,7 @@ describe("a server that cannot be started", () => {
     const server = { name: "ghost", command: join(tmpdir(), "no-such-program"), args: [], env: [] };
     const { wrapped: ghost } = await wrapped(server, "stdio", { limits });
     await expect(connect(ghost.server)).rejects.toThrow(
-      /the MCP server ghost could not be started: .*ENOENT/,
+      /the MCP server ghost could not be started: .*no-such-program is not a command/,
     );
   });
 
@@ -187,17 +191,45 @@ describe("what a server gets to see", () => {
     delete process.env.REINS_TEST_SECRET;
     expect(seen).toMatchObject({ PATH: process.env.PATH, LAB_KEY: KEY });
     expect(seen).not.toHaveProperty("REINS_TEST_SECRET");
-    expect(Object.keys(seen).filter((name) => name.startsWith("REINS"))).toEqual([]);
+    expect(Object.keys(seen).filter((name) => name.startsWith("REINS"))).toEqual(["REINS_PROCESS"]);
     expect(JSON.stringify(server.server)).not.toContain(KEY);
   });
 
   test("is the folder of the session, and its own process group", async () => {
-    const spawn = spawnChild({ now: () => new Date(), after: () => () => {} });
+    const spawn = spawnOwned(new Owner(tmpdir()), { now: () => new Date(), after: () => () => {} });
     const child = await spawn(process.execPath, ["-e", "console.log(process.cwd())"], {}, tmpdir());
     const [line] = await child.stdout.take(1).toArray();
     expect(String(line).trim()).toBe(tmpdir());
     expect(await child.exited).toEqual({ code: 0, signal: null });
     await child.kill();
+  });
+});
+
+/** Two that leave its group, one of them without its environment, and do not end when they are asked to. */
+const STRAYS = `trap '' TERM HUP
+(setsid sh -c 'trap "" TERM; echo $$ > stray; sleep 100; sleep 100' &)
+(env -i setsid sh -c 'trap "" TERM; echo $$ > scrubbed; sleep 100; sleep 100' > /dev/null 2>&1 < /dev/null &)
+while :; do sleep 1; done`;
+
+requirement(
+  "Linux",
+  process.platform === "linux",
+  "marks are found in /proc",
+)("whatever a server starts", () => {
+  test("ends with it, and would end with us", async () => {
+    const home = await realpath(await mkdtemp(join(tmpdir(), "reins-mcp-")));
+    onTestFinished(() => rm(home, { recursive: true }));
+    const spawn = spawnOwned(new Owner(home), systemClock);
+    const server = await spawn("/bin/sh", ["-c", STRAYS], { PATH: process.env.PATH ?? "" }, home);
+    const pidIn = async (name: string) => Number(await readFile(join(home, name), "utf8").catch(() => "0"));
+    await expect.poll(async () => (await pidIn("stray")) * (await pidIn("scrubbed"))).toBeGreaterThan(0);
+    const strays = [await pidIn("stray"), await pidIn("scrubbed")];
+    expect(strays.filter(isRunning)).toEqual(strays);
+    expect(lifelinesOf(home)).toHaveLength(1);
+    await server.kill();
+    expect(await server.exited).toMatchObject({ signal: "SIGKILL" });
+    await expect.poll(() => strays.filter(isRunning)).toEqual([]);
+    await expect.poll(() => lifelinesOf(home)).toEqual([]);
   });
 });
 

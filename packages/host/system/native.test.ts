@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { membersOf } from "../src/acp/message.ts";
 import { textIn } from "./fixtures/home.ts";
 import { openNative, verdictsOf } from "./fixtures/native.ts";
 
@@ -27,6 +28,22 @@ describe("the native agent with no key", () => {
     const written = await openNative({ person: () => "allow_once" });
     await written.client.prompt(written.id, "write a file named hello.txt");
     expect(await textIn(join(written.workspace, "hello.txt"))).toBeDefined();
+  });
+});
+
+describe("a model that was asked for by name and cannot run", () => {
+  test("is one clear error, on record, after which the session can be used with another", async () => {
+    const agent = await openNative({ environment: { REINS_MODEL: "openai:gpt-6-sol" } });
+    await expect(agent.client.prompt(agent.id, "hello")).rejects.toThrow(
+      "openai:gpt-6-sol needs a key or an address; set OPENAI_API_KEY or OPENAI_BASE_URL",
+    );
+    const set = { sessionId: agent.id, configId: "model", value: "demo" };
+    await agent.client.request("session/set_config_option", set);
+    expect(await agent.client.prompt(agent.id, "hello")).toMatchObject({ stopReason: "end_turn" });
+    expect((await agent.entries("turn")).map(({ payload }) => membersOf(payload).stop_reason)).toEqual([
+      "error",
+      "end_turn",
+    ]);
   });
 });
 

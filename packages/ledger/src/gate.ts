@@ -13,6 +13,11 @@ export class Gate {
     return running;
   }
 
+  /** Settles when everybody who is inside now has left. */
+  async left(): Promise<void> {
+    if (this.#inside.size > 0) await Promise.all(this.#inside);
+  }
+
   /** Runs alone: waits for those inside, and keeps others out meanwhile. */
   async alone<Result>(run: () => Promise<Result>): Promise<Result> {
     while (this.#closed) await this.#closed;

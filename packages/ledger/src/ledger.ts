@@ -15,13 +15,14 @@ import { LedgerReader } from "./ledger-reader.ts";
 import type { Audiences } from "./seal/audiences.ts";
 import type { LedgerSigner, Signers } from "./signers.ts";
 import type { Appended } from "./tables/append.ts";
+import type { EntryRange } from "./tables/filter.ts";
 import {
   type AttestationOrder,
   type ParentlessContent,
   type PreparedEntry,
   prepare,
 } from "./tables/prepared-entry.ts";
-import { ledgerTables, type StoredCheckpoint } from "./tables/tables.ts";
+import { ledgerTables, type StoredCheckpoint, type StoredEntry } from "./tables/tables.ts";
 
 /** What a ledger stands on. */
 export interface LedgerOptions {
@@ -100,6 +101,12 @@ export class Ledger extends LedgerReader {
   subscribe(listener: (entries: number) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  /** Entries of a range, with those that were being recorded when it was asked for. */
+  override async readStored(range: EntryRange): Promise<StoredEntry[]> {
+    await this.#gate.left();
+    return super.readStored(range);
   }
 
   /** Gives an actor a new key; what the old one signed stays valid, and the ledger says when it stopped. */

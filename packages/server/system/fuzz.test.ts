@@ -1,24 +1,41 @@
 import { Agent } from "node:http";
-import { operations } from "@reins/api";
+import { agentOperations, hostOperations, operations } from "@reins/api";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
+import { hostDialects } from "../src/index.ts";
+import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import type { Resolve } from "./fixtures/arbitraries.ts";
-import { harnessForAll, Served } from "./fixtures/home.ts";
 import { Description, expectSane, questions } from "./fixtures/questions.ts";
+import { RpcClient } from "./fixtures/rpc-client.ts";
 
-const harness = harnessForAll();
+const home = agentsForAll({ rules: "tool_rules: [{ name: all, condition: {}, verdict: allowed }]\n" });
 const agent = new Agent({ keepAlive: true, maxSockets: 4 });
 afterAll(() => agent.destroy());
 
 /** How often each operation is asked in each way; a failure is repeated by its seed. */
 const RUNS = 40;
 const SEED = 20_261_115;
+const limits = { failures: 1_000_000, requestMs: 2_000, silenceMs: 2_000 };
+const serve = (more: object = {}) =>
+  serveAgents(home(), { more: hostDialects, limits: { ...limits, ...more }, agents: { limits } });
+
+const everyOperation = [...operations, ...agentOperations, ...hostOperations];
 
 describe("every operation", () => {
-  test.each(operations.map(({ id, method, path }) => [id, method.toLowerCase(), path] as const))(
+  test("is described, and nothing else is", async () => {
+    const { body } = await (await serve()).ask("GET", "/openapi.json");
+    const { paths } = Description.parse(body);
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    );
+    const listed = everyOperation.map(({ method, path }) => `${method.toLowerCase()} ${path}`);
+    expect(described.toSorted()).toEqual(listed.toSorted());
+  });
+
+  test.each(everyOperation.map(({ id, method, path }) => [id, method.toLowerCase(), path] as const))(
     "%s answers whatever it is asked",
     async (_, method, path) => {
-      const served = await Served.open(harness(), { limits: { failures: 1_000_000 } });
+      const served = await serve();
       const { body } = await served.ask("GET", "/openapi.json");
       const { paths, components } = Description.parse(body);
       const resolve: Resolve = (reference) => components.schemas[reference.split("/").at(-1) ?? ""] ?? {};
@@ -49,9 +66,9 @@ describe("every operation", () => {
 
 describe("every path", () => {
   test("answers any method, header and body", async () => {
-    const served = await Served.open(harness(), { limits: { maxBodyBytes: 10_000 } });
+    const served = await serve({ maxBodyBytes: 10_000, maxMessageBytes: 10_000 });
     const paths = [
-      ...operations.map(({ path }) => path),
+      ...everyOperation.map(({ path }) => path),
       ...[
         "/ahp",
         "/",
@@ -110,5 +127,79 @@ describe("every path", () => {
       },
     );
     await fc.assert(property, { numRuns: 400, seed: SEED });
+  });
+});
+
+describe("a connection", () => {
+  test("answers any message, known methods with any parameters included", async () => {
+    const served = await serve();
+    const client = await RpcClient.open(served);
+    const session = await client.begin(home().workspace);
+    const names = [
+      ...[
+        "initialize",
+        "authenticate",
+        "session/new",
+        "session/load",
+        "session/list",
+        "session/resume",
+        "session/fork",
+      ],
+      ...[
+        "session/prompt",
+        "session/cancel",
+        "session/set_mode",
+        "session/set_model",
+        "session/set_config_option",
+      ],
+      ...["get", "list", "detach", "set_metadata", "list_models"].map(
+        (name) => `_sandboxagent/session/${name}`,
+      ),
+      ...["$/cancel_request", "session/update", "toString", "__proto__", "constructor", ""],
+    ];
+    const params = fc.oneof(
+      fc.constantFrom(undefined, null, [], 7, "x"),
+      fc.dictionary(
+        fc.constantFrom(
+          "sessionId",
+          "prompt",
+          "cwd",
+          "modeId",
+          "_meta",
+          "mcpServers",
+          "metadata",
+          "requestId",
+          "cursor",
+        ),
+        fc.oneof(fc.constant(session), fc.constant("/"), fc.jsonValue({ maxDepth: 2 })),
+      ),
+    );
+    const message = fc.record(
+      {
+        jsonrpc: fc.constantFrom("2.0", "2.0", "2.0", "1.0"),
+        id: fc.oneof(fc.integer(), fc.string(), fc.constant(null)),
+        method: fc.constantFrom(...names),
+        params,
+        result: fc.jsonValue({ maxDepth: 1 }),
+        error: fc.jsonValue({ maxDepth: 1 }),
+      },
+      { requiredKeys: ["jsonrpc"] },
+    );
+    const property = fc.asyncProperty(message, fc.boolean(), async (body, later) => {
+      const headers = {
+        authorization: `Bearer ${served.access.token}`,
+        "content-type": "application/json",
+        ...client.named,
+        ...(later && { prefer: "respond-async" }),
+      };
+      const status = await expectSane(
+        served,
+        { method: "POST", path: "/v1/rpc", headers, body: JSON.stringify(body) },
+        agent,
+      );
+      expect([200, 202, 400, 403, 409, 504]).toContain(status);
+    });
+    await fc.assert(property, { numRuns: 300, seed: SEED });
+    expect((await client.request("session/list")).status).toBe(200);
   });
 });

@@ -45,8 +45,10 @@ describe("HAAK's integration tests", () => {
     const numbers = turn.events.map(({ seq }) => seq);
     expect(numbers).toEqual([...new Set(numbers)].toSorted((left, right) => left - right));
     expect(turn.result).toEqual({ status: "complete" });
-    const { turns } = Object((await served.ask("GET", `/v1/haak/sessions/${result?.session_id}/turns`)).body);
-    expect(turns).toMatchObject([{ seq: 0, stop_reason: "end_turn" }]);
+    const path = `/v1/haak/sessions/${result?.session_id}`;
+    expect((await served.ask("GET", path)).body).toMatchObject({ session_key, state: "idle" });
+    const { turns } = Object((await served.ask("GET", `${path}/turns`)).body);
+    expect(turns).toMatchObject([{ seq: 0, prev_cid: null, stop_reason: "end_turn" }]);
   });
 
   test("constitutional bind", async () => {
@@ -142,15 +144,23 @@ describe("HAAK's integration tests", () => {
   });
 
   test("cancellation", async () => {
-    const pieces = Array.from({ length: 5 }, (_, n) => `word ${n} `);
+    const heard = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const forever = new Promise(() => undefined);
-    const script = scenes(scene("long", reply(say(...pieces), hold(forever), say("never said"))));
+    const words = heard.flatMap(({ promise }, n) => [say(`word ${n} `), hold(promise)]);
+    const script = scenes(
+      scene("long", reply(...words, say("word 2 "), hold(forever), say(..."never said".split("")))),
+    );
     const { connect } = await serve(script);
     const [client, other] = [await connect(), await connect()];
     const { result } = await client.ask("session.init", { agent_id: "coder" });
     const session_key = String(result?.session_key);
     const running = client.ask("turn.run", { session_key, message: "a long story" }, "long");
-    await client.until(() => client.frames.filter(({ event }) => event?.type === "text_delta").length >= 1);
+    const deltas = () => client.frames.filter(({ event }) => event?.type === "text_delta").length;
+    for (const [n, { resolve }] of heard.entries()) {
+      await client.until(() => deltas() > n);
+      resolve();
+    }
+    await client.until(() => deltas() >= 3);
     expect((await other.ask("session.cancel", { session_key })).result).toEqual({ ok: true });
     const turn = await running;
     expect(turn.events.at(-1)).toMatchObject({ type: "done", stop_reason: "cancelled" });

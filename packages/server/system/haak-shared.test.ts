@@ -64,10 +64,10 @@ describe("what agents share", () => {
     const facts = async (query: string, as?: string) =>
       Object((await ask("GET", `/v1/memory${query}`, { as })).body).facts;
     expect(await facts("?limit=1")).toMatchObject([{ content: "the mill is closed" }]);
-    expect(await facts("?query=release")).toMatchObject([
+    expect(await facts("?query=releases")).toMatchObject([
       { content: expect.stringContaining("Thursdays"), score: expect.any(Number) },
     ]);
-    expect(await facts("?query=release&workspace=/elsewhere")).toEqual([]);
+    expect(await facts("?query=releases&workspace=/elsewhere")).toEqual([]);
     const { secret } = await serving.served.person();
     expect(await facts("", secret)).toEqual([]);
     const { id } = Object(body);

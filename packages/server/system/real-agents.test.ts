@@ -34,7 +34,7 @@ test.each([
     status: 200,
     body: { result: { stopReason: "end_turn" } },
   });
-  expect(stream.said.join("")).toContain("Good morning.");
+  await expect.poll(() => stream.said.join("")).toContain("Good morning.");
 
   await client.prompt(id, "SECRET please");
   expect(await textIn(secret)).toBeUndefined();
@@ -48,11 +48,11 @@ test.each([
   };
   await client.prompt(id, "MAKE it");
   expect(await textIn(canary)).toBe("yes");
-  expect([stream.asked.length, other.asked.length]).toEqual([1, 1]);
+  await expect.poll(() => [stream.asked.length, other.asked.length]).toEqual([1, 1]);
   const settled = { method: "$/cancel_request", params: { requestId: stream.asked[0]?.id } };
-  expect(stream.messages).toContainEqual(expect.objectContaining(settled));
+  await expect.poll(() => stream.messages).toContainEqual(expect.objectContaining(settled));
 
   const before = other.said.length;
   expect(await other.prompt(id, "GREET me again")).toMatchObject({ stopReason: "end_turn" });
-  expect(other.said.slice(before).join("")).toContain("Good morning.");
+  await expect.poll(() => other.said.slice(before).join("")).toContain("Good morning.");
 });

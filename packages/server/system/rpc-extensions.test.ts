@@ -107,7 +107,7 @@ describe("the extensions", () => {
       title: "Renamed",
       _meta: {
         reins: { metadata: { ...metadata, model: "huge" } },
-        "sandboxagent.dev": { agent: "stub", ended: false, model: "huge" },
+        "sandboxagent.dev": { agent: "stub", ended: false, eventCount: 0, model: "huge" },
       },
     });
     const huge = await client.request("_sandboxagent/session/set_metadata", {

@@ -124,6 +124,32 @@ describe("a question of an agent", () => {
     await turn;
   });
 
+  test("may be one of the older form, and is answered in its words", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    const id = await client.begin(home().workspace);
+    const stream = await client.stream();
+    const turn = client.prompt(id, "question which one");
+    await expect
+      .poll(() => stream.asked)
+      .toMatchObject([
+        {
+          method: "_sandboxagent/session/request_question",
+          params: {
+            sessionId: id,
+            prompt: "which one",
+            options: [
+              ["a", "One"],
+              ["b", "Other"],
+            ],
+          },
+        },
+      ]);
+    const result = { status: "answered", answers: [["b"]] };
+    await client.post({ jsonrpc: "2.0", id: stream.asked[0]?.id, result });
+    await turn;
+    await expect.poll(() => stream.said).toEqual([JSON.stringify(result)]);
+  });
+
   test("that one client does not understand is left to the other", async () => {
     const { one, other, id, streams } = await two();
     const turn = one.prompt(id, "elicit your name");

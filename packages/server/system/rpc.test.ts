@@ -280,7 +280,7 @@ describe("an agent that dies", () => {
     });
     await expect.poll(() => watched.said.at(-1)).toContain("The turn was cut off");
     expect((await client.prompt(id, "say two")).status).toBe(200);
-    expect(stream.said).toEqual(["one", "two"]);
+    await expect.poll(() => stream.said).toEqual(["one", "two"]);
   });
 });
 

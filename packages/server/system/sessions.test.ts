@@ -1,4 +1,5 @@
 import { Connection, ConnectionPage, Session, SessionPage } from "@reins/api";
+import { blake3Hex } from "@reins/ledger";
 import { describe, expect, test } from "vitest";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import { ManualClock } from "./fixtures/manual-clock.ts";
@@ -28,8 +29,19 @@ describe("sessions", () => {
       agent_runs: true,
       settings: { modes: { currentModeId: "ask" } },
     });
+    expect(id).toBe(blake3Hex(`stub:${session.key}:${session.created_at}`));
     expect(Object.keys(session)).not.toContain("mcp_servers");
     expect((await client.served.ask("GET", "/v1/sessions/none")).status).toBe(404);
+  });
+
+  test("live on as whoever began them said", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    const _meta = { "sandboxagent.dev": { agent: "stub" }, reins: { mode: "domain" } };
+    const params = { cwd: home().workspace, mcpServers: [], _meta };
+    const { sessionId } = await client.result("session/new", params);
+    await client.prompt(String(sessionId), "say one");
+    const { body } = await client.served.ask("GET", `/v1/sessions/${sessionId}`);
+    expect(body).toMatchObject({ mode: "domain", state: "idle" });
   });
 
   test("are told a page at a time, the most recently used first, to who may see them", async () => {

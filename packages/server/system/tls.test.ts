@@ -76,7 +76,7 @@ describe("HTTP/2", () => {
     const result = { outcome: { outcome: "selected", optionId: "yes" } };
     expect((await post({ jsonrpc: "2.0", id: question().id, result })).status).toBe(202);
     expect(await turn).toMatchObject({ status: 200, body: { id: 3, result: { stopReason: "end_turn" } } });
-    expect(JSON.stringify(messages())).toContain("before");
+    await expect.poll(() => JSON.stringify(messages())).toContain("before");
   });
 
   test("tells whatever goes wrong as a problem", async () => {

@@ -7,6 +7,8 @@ export interface CommitOptions {
    * disk. By default it must.
    */
   readonly durable?: boolean;
+  /** Whether nobody waits for it: it goes along with the next commit, or by itself within a few milliseconds. */
+  readonly relaxed?: boolean;
   /** The lease under which the writer acts; a commit of an older owner is refused. */
   readonly lease?: Lease;
 }

@@ -24,10 +24,22 @@ export type PerceptionDomain =
   | "security"
   | "general";
 
-/** What the context is to be about; the agent asks about places, and is told of others. */
+interface TimeRange {
+  from?: number | null | undefined;
+  to?: number | null | undefined;
+  relative?: string | null | undefined;
+}
+
+/** What the context is to be about; the agent asks about places, and may be told to ask about something else. */
 export type PerceptionTarget =
-  | { readonly location: { readonly path: string; readonly location_type: string } }
-  | { readonly [kind: string]: unknown };
+  | { location: { path: string; location_type: string } }
+  | { entity: { name: string; entity_type: string; identifier?: string | null | undefined } }
+  | { event: { description: string; event_type: string; time_range?: TimeRange | null | undefined } }
+  | { relation: { entities: string[]; relation_type: string } }
+  | { rule: { name: string; rule_type: string; scope?: string | null | undefined } }
+  | { state: { target: string; aspect: string; include_history: boolean } }
+  | { resource: { name: string; resource_type: string; constraints?: unknown } }
+  | { pattern: { pattern: string; pattern_type: string } };
 
 /** Payload of `context_perception`. */
 export interface ContextPerceptionPayload {

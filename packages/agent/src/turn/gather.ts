@@ -1,6 +1,7 @@
 import type { IntentDetectionDecision, PlanningStrategy } from "../control/events.ts";
 import type { Fact } from "../control/facts.ts";
 import type {
+  ContextPerceptionDecision,
   InjectedContext,
   PerceptionDomain,
   PerceptionIntent,
@@ -145,7 +146,7 @@ async function perceive(
     location: { path: pathIn(target_type, target_name), location_type: target_type ?? "folder" },
   };
   for (let attempt = 0; attempt <= REFINEMENTS; attempt += 1) {
-    const decision = await turn.ask("context_perception", {
+    const decision: ContextPerceptionDecision = await turn.ask("context_perception", {
       session_id: sessionId,
       intent,
       target,

@@ -2,7 +2,7 @@
 export interface Limits {
   /** The largest message, in bytes. */
   readonly maxMessageBytes: number;
-  /** How many requests of one connection are worked on at once; more are left unread. */
+  /** How many requests of one connection are worked on at once; more are left unread. Over HTTP: of one peer; more are refused. */
   readonly maxInFlight: number;
   /** How many bytes of replies may wait for a peer that does not read; then its requests are left unread. */
   readonly maxBufferedBytes: number;

@@ -31,6 +31,8 @@ export const AgentInstall = named(
   }),
 );
 
+export type AgentInstall = z.infer<typeof AgentInstall>;
+
 /** What a verification found, and whether that is still what would run. */
 export const AgentVerification = named(
   "AgentVerification",
@@ -47,6 +49,8 @@ export const AgentVerification = named(
     at: Moment.optional(),
   }),
 );
+
+export type AgentVerification = z.infer<typeof AgentVerification>;
 
 /** An agent of the catalogue, and how it stands here. */
 export const Agent = named(

@@ -25,8 +25,8 @@ export const AgentProcess = named(
     memory_bytes: z
       .int()
       .nullable()
-      .describe("of all processes that came out of it; null where the system does not tell"),
-    processes: z.int().nullable().describe("how many processes came out of it, itself included"),
+      .describe("of its process group and their children; null where the system does not tell"),
+    processes: z.int().nullable().describe("how many these are, itself included"),
     confined: z.boolean().describe("whether the operating system keeps it to its folders"),
     sessions: z.array(z.string()).describe("the sessions it holds"),
     stderr: KeptStderr.nullable().describe("what it complained of, without secrets; for admins"),

@@ -37,6 +37,8 @@ const Configuration = z.strictObject({
   policy: z.string().min(1).optional(),
   /** The prose of the constitution, where it does not lie in the home. */
   constitution: z.string().min(1).optional(),
+  /** How many minutes an agent runs on that nobody uses; its sessions stay, and the next prompt starts it. */
+  agent_idle: z.number().positive().max(MAX_TTL_MINUTES).optional(),
   /** How many minutes a session of the mode `domain` stays open that nobody uses. */
   ttl: z.number().positive().max(MAX_TTL_MINUTES).optional(),
   /** Whether standing agents have their sessions from the beginning. */
@@ -61,6 +63,19 @@ const Configuration = z.strictObject({
       files: z.array(z.string().min(1)).default([]),
       /** Forms of secrets, written as a pattern. */
       formats: z.array(z.strictObject({ name: z.string().min(1), pattern: z.string().min(1) })).default([]),
+    })
+    .prefault({}),
+  /** What the native agent does otherwise than by default. */
+  native: z
+    .strictObject({
+      /** Hours of the day, in local time, in which nothing is done in the background. */
+      quiet_hours: z.strictObject({ from: z.int().min(0).max(23), to: z.int().min(0).max(24) }).optional(),
+      /** How busy the machine may be, as load for each processor, while something is done in the background. */
+      most_load: z.number().positive().optional(),
+      /** How many seconds a model that is at its limit is waited for. */
+      patience: z.number().min(0).max(86_400).optional(),
+      /** Whether a long turn goes on without anybody being asked. */
+      may_spend: z.boolean().optional(),
     })
     .prefault({}),
   /** Agents that the operating system is to confine to their folders, by id; `*` is all. */

@@ -3,15 +3,19 @@ import {
   type AgentEntry,
   AgentError,
   Catalogue,
+  type HostingOptions,
   type InstalledAgent,
   Installer,
   type Network,
   ProbeCache,
   Stamps,
 } from "@reins/host";
-import { readConfiguration } from "../configuration/configuration.ts";
+import { type Configuration, readConfiguration } from "../configuration/configuration.ts";
+import { nativeSettings } from "../configuration/native-settings.ts";
 import { unusable } from "../configuration/yaml-file.ts";
 import { type AgentsFile, agentsFileIn, readAgentsFile } from "./agents-file.ts";
+
+const MINUTE_MS = 60_000;
 
 /** The agents of a home: which there are, what of them is installed, and what is known of them. Needs no server. */
 export class HomeAgents {
@@ -21,6 +25,10 @@ export class HomeAgents {
   readonly probes: ProbeCache;
   /** Agents that the operator has added. */
   readonly added: readonly unknown[];
+  /** How long an agent that nobody uses runs on, where the operator says so. */
+  readonly idleMs: number | undefined;
+  /** What the operator wants of the native agent otherwise than by default. */
+  readonly native: HostingOptions["native"];
   readonly #requireVerified: boolean;
   readonly #confine: Readonly<Record<string, { readonly network: Network }>>;
 
@@ -28,7 +36,7 @@ export class HomeAgents {
     home: string,
     file: AgentsFile,
     catalogue: Catalogue,
-    confine: Readonly<Record<string, { readonly network: Network }>>,
+    { confine, native, agent_idle }: Pick<Configuration, "confine" | "native" | "agent_idle">,
   ) {
     const folder = join(home, "agents");
     this.catalogue = catalogue;
@@ -38,12 +46,21 @@ export class HomeAgents {
     this.added = file.agents;
     this.#requireVerified = file.require_verified;
     this.#confine = confine;
+    this.native = nativeSettings(native);
+    this.idleMs = agent_idle === undefined ? undefined : agent_idle * MINUTE_MS;
   }
 
   /** Reads what a home says of its agents. */
   static async open(home: string): Promise<HomeAgents> {
-    const [file, { confine }] = await Promise.all([readAgentsFile(home), readConfiguration(home)]);
-    return new HomeAgents(home, file, loadCatalogue(home, file), confine);
+    const [file, configuration] = await Promise.all([readAgentsFile(home), readConfiguration(home)]);
+    return new HomeAgents(home, file, loadCatalogue(home, file), configuration);
+  }
+
+  /** Whether an agent is there to be run. Whoever starts one that nobody knows says so. */
+  async isInstalled(agent: string): Promise<boolean> {
+    const entry = this.catalogue.entries.find(({ id }) => id === agent);
+    if (!entry || entry.builtIn) return true;
+    return (await this.installer.installed(agent)) !== undefined;
   }
 
   /** What an agent reaches over the network if the operating system is to confine it; nothing for one that it is not. */

@@ -9,10 +9,12 @@ import { installOnFirstUse } from "./installer.ts";
 /** Agents and what decides about them, of one home, in this process. */
 export class OpenHosting {
   readonly hosting: Hosting;
+  readonly agents: HomeAgents;
   readonly #opened: OpenHarness;
 
-  private constructor(hosting: Hosting, opened: OpenHarness) {
+  private constructor(hosting: Hosting, agents: HomeAgents, opened: OpenHarness) {
     this.hosting = hosting;
+    this.agents = agents;
     this.#opened = opened;
   }
 
@@ -41,9 +43,12 @@ export class OpenHosting {
         environment: process.env,
         userHome: homedir(),
         networkFor: (agent) => agents.networkFor(agent),
+        native: agents.native,
+        idleMs: agents.idleMs,
+        killSocket: true,
         onError,
       });
-      return new OpenHosting(hosting, opened);
+      return new OpenHosting(hosting, agents, opened);
     } catch (error) {
       await opened.close();
       throw error;

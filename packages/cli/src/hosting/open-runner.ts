@@ -44,8 +44,9 @@ export class OpenRunner {
     const { home, log, report, flags, settings } = options;
     const { preloadStanding, ...rest } = settings;
     const opened = await OpenHosting.open(home, log, report, flags);
-    const { harness, hosting } = opened;
-    const runner = await AgentRunner.open({ harness, hosting, onError: report, ...rest });
+    const { harness, hosting, agents } = opened;
+    const isInstalled = (agent: string) => agents.isInstalled(agent);
+    const runner = await AgentRunner.open({ harness, hosting, isInstalled, onError: report, ...rest });
     if (preloadStanding) void runner.preload().catch(report);
     return new OpenRunner(runner, opened);
   }

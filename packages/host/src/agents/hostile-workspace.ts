@@ -8,6 +8,9 @@ import { fill, fillDeep } from "./template.ts";
 
 const run = promisify(execFile);
 
+/** Begins whatever a hostile workspace or home tells an agent to do. */
+export const HOSTILE_INSTRUCTION = "HOSTILE-INSTRUCTION";
+
 const HostileFile = z.strictObject({
   /** Where the same content is put. */
   paths: z.array(z.string()).min(1),

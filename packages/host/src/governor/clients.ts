@@ -1,3 +1,4 @@
+import type { Draft } from "@reins/ledger";
 import type { Principal } from "@reins/supervisor";
 import type { JsonObject } from "../acp/message.ts";
 
@@ -16,4 +17,9 @@ export interface Clients {
    * Aborting takes it back from all and rejects.
    */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<ClientAnswer>;
+  /**
+   * Keeps how a turn ended until that is in the ledger, whatever becomes of this process. Where nobody can, the turn ends
+   * only when it is in the ledger.
+   */
+  concluded?(turn: Draft): void | Promise<void>;
 }

@@ -42,6 +42,8 @@ export interface GovernorContext {
     Partial<Pick<AgentLaunch, "env">>;
   /** What holds an action that was not allowed from happening, for what the agent does by itself. */
   readonly enforcement: Enforcement;
+  /** The same for tools of which another thing holds. */
+  readonly enforcementOf: ((tool: string) => Enforcement | undefined) | undefined;
   /** Whether the agent has each request to its model decided by itself. */
   readonly asksOfPrompts: boolean;
   readonly principal: Principal;

@@ -23,10 +23,14 @@ export class GovernedSession {
   turn: Turn | undefined;
   /** The content id of the last turn's entry. */
   lastTurn: string | undefined;
+  /** Settles when the last turn's entry is in the ledger, or cannot be. */
+  recorded: Promise<void> = Promise.resolve();
   /** Whether the agent is telling what was before, of which nothing is decided or charged again. */
   replaying = false;
   /** What it has cost so far, as its agent tells. */
   cost = 0;
+  /** The commands that the agent has announced, which it knows only at the beginning of a prompt. */
+  commands: readonly string[] = [];
   /** The mode the agent is in. */
   mode = "default";
 

@@ -20,9 +20,9 @@ import { answerPermission } from "./permission.ts";
 import { cancelTurn, decidePrompt, runTurn } from "./prompts.ts";
 import { refusal } from "./refusal.ts";
 import { beginSession, decideAs, endSession, SESSION_CALLS } from "./session-calls.ts";
-import { settingsOf } from "./settings.ts";
+import { settingsOf, typedOption } from "./settings.ts";
 import { showUpdate } from "./shown-updates.ts";
-import { takeUpdate } from "./updates.ts";
+import { takeUpdate, tellsState } from "./updates.ts";
 
 /** What a governor is made from. */
 export interface GovernorOptions {
@@ -34,6 +34,8 @@ export interface GovernorOptions {
   readonly channel: Channel;
   readonly principal: Principal;
   readonly enforcement: Enforcement;
+  /** The same for tools of which another thing holds. */
+  readonly enforcementOf?: ((tool: string) => Enforcement | undefined) | undefined;
   /** Whether the agent has each request to its model decided by itself, so that a prompt needs no verdict of its own. */
   readonly asksOfPrompts?: boolean;
   /** Where sessions are begun from: the middle of their keys. */
@@ -45,6 +47,8 @@ export interface GovernorOptions {
   readonly now?: () => Date;
   readonly newId?: () => string;
   readonly onFault?: (reason: string) => void;
+  /** Told which sessions it governs, whenever they are others. */
+  readonly onSessions?: ((ids: readonly string[]) => void) | undefined;
   /** Whether what an agent tells again when it takes up a session is shown; not where a log has it already. */
   readonly showReplays?: boolean;
 }
@@ -59,6 +63,8 @@ export interface GovernedCall extends Pick<RequestCall, "signal"> {
 
 /** Methods of a session that change nothing and need no verdict. */
 const PASSED = new Set(["session/list"]);
+/** What an agent may ask of the clients of a session beside leave: terminals, forms, and questions in the older form. */
+const FOR_CLIENTS = /^(terminal\/|elicitation\/|_sandboxagent\/session\/request_question$)/;
 
 /**
  * Stands between clients and an agent. ACP goes in and comes out as it is; every step that matters becomes a control
@@ -70,6 +76,7 @@ export class Governor {
   readonly #showReplays: boolean;
   readonly #sessions = new Map<string, GovernedSession>();
   readonly #byAgentId = new Map<string, GovernedSession>();
+  readonly #onSessions: GovernorOptions["onSessions"];
   #initialized: JsonObject = {};
 
   constructor(options: GovernorOptions) {
@@ -81,6 +88,7 @@ export class Governor {
       onFault = () => undefined,
     } = options;
     this.#from = options.from;
+    this.#onSessions = options.onSessions;
     this.#showReplays = options.showReplays ?? true;
     const agent = new Peer(channel, {
       request: (method, params, call) => this.#fromAgent(method, membersOf(params), call),
@@ -93,6 +101,7 @@ export class Governor {
       entry: options.entry,
       launch: options.launch,
       enforcement: options.enforcement,
+      enforcementOf: options.enforcementOf,
       asksOfPrompts: options.asksOfPrompts ?? false,
       principal: options.principal,
       agent,
@@ -249,7 +258,8 @@ export class Governor {
       signal,
     });
     if (decided.verdict !== "allowed") throw refusal(method, decided);
-    const result = await agent.request(method, this.#forAgent(session, params), { signal });
+    const wanted = method === "session/set_config_option" ? typedOption(params) : params;
+    const result = await agent.request(method, this.#forAgent(session, wanted), { signal });
     if (method === "session/set_mode" && typeof params.modeId === "string") session.mode = params.modeId;
     return result;
   }
@@ -275,8 +285,7 @@ export class Governor {
     if (method === "session/request_permission")
       return answerPermission(this.#context, session, params, signal);
     if (FILE_METHODS.has(method)) return serveFile(this.#context, session, method, params, signal);
-    if (!method.startsWith("terminal/") && !method.startsWith("elicitation/"))
-      throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+    if (!FOR_CLIENTS.test(method)) throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
     const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
     const asked = { ...params, sessionId: session.id };
     return (await this.#context.clients(session).request(method, asked, waiting)).value;
@@ -284,7 +293,8 @@ export class Governor {
 
   #toldByAgent(method: string, params: JsonObject): void | Promise<void> {
     const session = this.#byAgentId.get(String(params.sessionId));
-    if (!session || (session.replaying && !this.#showReplays)) return;
+    if (!session || (session.replaying && !this.#showReplays && !tellsState(membersOf(params.update))))
+      return;
     const { clients, redact } = this.#context;
     const renamed = { ...params, sessionId: session.id };
     if (method !== "session/update" || !isObject(params.update))
@@ -298,11 +308,13 @@ export class Governor {
   #know(session: GovernedSession): void {
     this.#sessions.set(session.id, session);
     if (session.agentSessionId !== "") this.#byAgentId.set(session.agentSessionId, session);
+    this.#onSessions?.([...this.#sessions.keys()]);
   }
 
   async #forget(session: GovernedSession, reason: string): Promise<void> {
     this.#sessions.delete(session.id);
     this.#byAgentId.delete(session.agentSessionId);
+    this.#onSessions?.([...this.#sessions.keys()]);
     await endSession(this.#context, session, reason);
   }
 

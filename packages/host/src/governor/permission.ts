@@ -63,9 +63,9 @@ function passOn(session: GovernedSession, { id }: ToolCall, options: readonly Pe
 function decide(
   context: GovernorContext,
   session: GovernedSession,
-  { call, params, signal }: Asked & { readonly params: JsonObject; readonly signal: AbortSignal },
+  { call, tool, params, signal }: Asked & { readonly params: JsonObject; readonly signal: AbortSignal },
 ): Promise<Decided> {
-  const subject = subjectIn(context, session, context.enforcement);
+  const subject = subjectIn(context, session, context.enforcementOf?.(tool) ?? context.enforcement);
   return context.judge.decide({
     event: {
       event_type: "pre_action",

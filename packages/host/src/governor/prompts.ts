@@ -1,3 +1,4 @@
+import type { Draft } from "@reins/ledger";
 import { type Decided, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
@@ -24,6 +25,8 @@ export async function runTurn(
   const cancel = () => void cancelTurn(context, session, "the prompt was taken back").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
   try {
+    // Turns stand in the ledger one after the other.
+    await session.recorded;
     const answer = membersOf(await answerTo(context, session, { turn, params, prompt }));
     await finish(context, session, turn, { stop_reason: String(answer.stopReason ?? "unknown"), answer });
     return answer;
@@ -175,7 +178,24 @@ async function finish(
   await turn.written();
   const completed_at = context.now().toISOString();
   const end = { stop_reason, completed_at, usage: { ...usage } };
-  const { entries } = await context.harness.record([turnDraft(subject, turn, end)]);
+  const draft = turnDraft(subject, turn, end);
+  const clients = context.clients(session);
+  const kept = clients.concluded !== undefined;
+  await clients.concluded?.(draft);
+  const recording = recordTurn(context, session, draft, { durable: !kept });
+  session.recorded = recording.catch((error: unknown) => {
+    context.onFault(`a turn could not be recorded: ${String(error)}`);
+  });
+  if (!kept) await recording;
+}
+
+async function recordTurn(
+  { harness }: GovernorContext,
+  session: GovernedSession,
+  draft: Draft,
+  { durable }: { readonly durable: boolean },
+): Promise<void> {
+  const { entries } = await harness.record([draft], { durable });
   session.lastTurn = entries[0]?.cid;
 }
 

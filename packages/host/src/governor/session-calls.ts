@@ -16,6 +16,7 @@ import { GovernedSession } from "./governed-session.ts";
 import { mcpGate } from "./mcp-gate.ts";
 import { offerAsPermission } from "./offer.ts";
 import { refusal } from "./refusal.ts";
+import { typedOption } from "./settings.ts";
 
 /** The calls that begin a session or take one up again. */
 export const SESSION_CALLS: ReadonlySet<string> = new Set([
@@ -334,7 +335,7 @@ async function enforceProfile(
       session.mode = launch.mode;
     }
     for (const [configId, value] of Object.entries(launch.configOptions))
-      await agent.request("session/set_config_option", { sessionId, configId, value });
+      await agent.request("session/set_config_option", typedOption({ sessionId, configId, value }));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new RpcError(

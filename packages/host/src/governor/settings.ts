@@ -29,6 +29,11 @@ export function settingsOf(
   }
 }
 
+/** The choice of a setting as the protocol wants it: a yes or no says that it is one. */
+export function typedOption(choice: JsonObject): JsonObject {
+  return typeof choice.value === "boolean" ? { ...choice, type: "boolean" } : choice;
+}
+
 function asksIn({ modes, profile }: Pick<AgentEntry, "modes" | "profile">, mode: unknown): boolean {
   return typeof mode === "string" && (mode === profile.mode || modes.includes(mode));
 }

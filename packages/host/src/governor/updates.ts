@@ -17,6 +17,7 @@ export function takeUpdate(
   session: GovernedSession,
   update: JsonObject,
 ): JsonObject | Promise<JsonObject> {
+  if (update.sessionUpdate === "available_commands_update") session.commands = commandsIn(update);
   if (session.replaying) return update;
   const kind = String(update.sessionUpdate);
   if (kind === "current_mode_update" && typeof update.currentModeId === "string")
@@ -27,6 +28,18 @@ export function takeUpdate(
   const call = session.toolCalls.tell(update);
   if (!call || !isFinal(call) || !session.toolCalls.conclude(call.id)) return update;
   return conclude(context, session, call, update);
+}
+
+/** Whether an update tells how things are, not what was. */
+export function tellsState({ sessionUpdate }: JsonObject): boolean {
+  return STATES.has(String(sessionUpdate));
+}
+
+const STATES = new Set(["available_commands_update", "config_option_update", "current_mode_update"]);
+
+function commandsIn({ availableCommands }: JsonObject): readonly string[] {
+  const commands: unknown[] = Array.isArray(availableCommands) ? availableCommands : [];
+  return commands.map((command) => membersOf(command).name).filter((name) => typeof name === "string");
 }
 
 /** Records what came of a call; one that nobody decided about is decided now, and ends the turn if that is a block. */

@@ -15,6 +15,8 @@ export interface AgentRunnerOptions {
   readonly workspace: string;
   /** The agent behind sessions that name none; by default `native`. */
   readonly backend?: string | undefined;
+  /** Whether an agent is there to be run: what a client names is not installed for it. By default all are. */
+  readonly isInstalled?: ((agent: string) => Promise<boolean>) | undefined;
   /** How long a session of the mode `domain` stays open that nobody uses; by default 30 minutes. */
   readonly ttlMs?: number | undefined;
   /** Whether standing agents have their sessions from the beginning. */
@@ -51,6 +53,7 @@ export class AgentRunner {
       harness,
       workspace: options.workspace,
       backend: options.backend,
+      isInstalled: options.isInstalled,
       clock,
       onTurnOver: (session) => void this.eviction.turnOver(session).catch(onError),
     });

@@ -60,7 +60,8 @@ export class HaakSessions {
     const known = this.#known.get(id);
     if (known) return known;
     const { hub, harness } = this.#options;
-    const [messages, entries] = await Promise.all([hub.log.last(tenant), harness.ledger.size()]);
+    const entries = await harness.ledger.size();
+    const messages = hub.log.last(tenant);
     const session: HaakSession = this.#known.get(id) ?? {
       id,
       sequence: new Sequence({ messages, entries }),

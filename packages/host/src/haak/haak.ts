@@ -29,6 +29,8 @@ export interface HaakOptions {
   readonly workspace: string;
   /** The agent behind sessions that name none; by default `native`. */
   readonly backend?: string | undefined;
+  /** Whether an agent is there to be run. By default all are. */
+  readonly isInstalled?: ((agent: string) => Promise<boolean>) | undefined;
   /** Told when a turn of a session is over. */
   readonly onTurnOver?: ((session: string) => void) | undefined;
   readonly clock?: Clock;

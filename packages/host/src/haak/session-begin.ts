@@ -15,6 +15,8 @@ export interface BeginParts {
   readonly harness: Harness;
   /** The folder that sessions work in which name none. */
   readonly workspace: string;
+  /** Whether an agent is there to be run. By default all are. */
+  readonly isInstalled?: ((agent: string) => Promise<boolean>) | undefined;
 }
 
 /** A session to be begun. */
@@ -37,8 +39,13 @@ export async function beginSession(
   principal: Principal,
   wish: SessionWish,
 ): Promise<SessionRecord> {
-  const { hub } = parts;
+  const { hub, isInstalled = async () => true } = parts;
   const { backend: agent, mode, session_key: key, agent_id: acts_as } = wish;
+  if (!(await isInstalled(agent)))
+    throw new HaakError(
+      "backend_unavailable",
+      `${agent} is not installed; see reins agents install ${agent}`,
+    );
   const cwd = await folderFor(parts, principal, wish.cwd);
   const { signal } = new AbortController();
   const connection = await hub.connect({ principal, agent });
@@ -66,7 +73,7 @@ export async function chooseModel(
   model: string | undefined,
 ): Promise<string | undefined> {
   const current = () => modelsOf(hub.settingsOf(record.id))?.currentModelId ?? undefined;
-  if (model === undefined || current() === model) return current() ?? keptModel(record);
+  if (model === undefined || current() === model) return keepModel(hub, record, current());
   const connection = await hub.connect({ principal });
   try {
     const asked = { sessionId: record.id, modelId: model };
@@ -80,6 +87,17 @@ export async function chooseModel(
   } finally {
     hub.disconnect(connection);
   }
+}
+
+/** Keeps the model that a session uses with it, where the agent tells; gives the one that is kept. */
+async function keepModel(
+  hub: Hub,
+  record: SessionRecord,
+  model: string | undefined,
+): Promise<string | undefined> {
+  const kept = keptModel(record);
+  if (model !== undefined && model !== kept) await hub.annotate(record, { model });
+  return model ?? kept;
 }
 
 /** The model that is kept with a session. */

@@ -75,7 +75,7 @@ export class TurnStream {
   async drained(): Promise<void> {
     const { log, session } = this.#options;
     await log.written();
-    const last = await log.last(session.tenant);
+    const last = log.last(session.tenant);
     await Promise.race([this.#subscription?.reached(last), this.#failure.promise]);
     if (this.hasBegun) await this.#readLedger(true);
   }

@@ -9,10 +9,14 @@ import type { Catalogue } from "../agents/catalogue.ts";
 import type { Clients } from "../governor/clients.ts";
 import type { TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
-import { Governor } from "../governor/governor.ts";
+import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import type { TurnOffers } from "../haak/turn-offers.ts";
+import type { ProcessRoot } from "../kill/live-process.ts";
+import type { ProcessRegister } from "../kill/process-register.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
 import type { ModelEndpoint } from "../model/model-endpoint.ts";
+import { OwnedCommands, type OwnedCommandsOptions } from "../native/owned-commands.ts";
+import type { NativeSettings } from "../native/start-native.ts";
 import type { Subagents } from "../native/subagents.ts";
 import { AgentProcess, type StopReport } from "../process/agent-process.ts";
 import { PrivateHome } from "../process/home/private-home.ts";
@@ -39,6 +43,10 @@ export interface AgentHostOptions {
   readonly admit?: ((entry: AgentEntry, installed: InstalledAgent) => Promise<void>) | undefined;
   /** The tools of turns, where clients have a say in them. */
   readonly offers?: TurnOffers | undefined;
+  /** Where agents that run are entered, for those who look at them and those who end them. */
+  readonly register?: ProcessRegister | undefined;
+  /** What the operator wants of the native agent otherwise than by default. */
+  readonly native?: NativeSettings | undefined;
   /** Where agents that are a part of Reins have children started; none can be where it is absent. */
   readonly subagents?: Subagents | undefined;
   /** Puts mail and constitution before the prompts of a tenant. */
@@ -85,6 +93,8 @@ function takesUpBy({ agentCapabilities }: JsonObject): HostedAgent["takesUp"] {
 
 /** An agent that runs, and the governor in front of it. */
 export interface HostedAgent {
+  /** Its name in the register of those that run; absent where there is none. */
+  readonly id?: string | undefined;
   readonly entry: AgentEntry;
   readonly version: string;
   readonly governor: Governor;
@@ -119,7 +129,7 @@ export class AgentHost {
     const installed = await install(entry);
     await this.#options.admit?.(entry, installed);
     const { launch, home } = await this.#prepare(entry, installed, start);
-    const confinement = start.confine && this.#confinement(start.confine, home, installed);
+    const confinement = start.confine && this.#confinement(start.confine, home, installed.folder);
     const noise = harness.redactor.stream();
     // Lines may belong together: those of a key have nothing but their neighbours to tell them by.
     const withoutSecrets = (line: string) => `${noise.push(`${line}\n`)}${noise.flush()}`.trimEnd();
@@ -131,7 +141,9 @@ export class AgentHost {
         ...(this.#options.sandbox && { sandbox: this.#options.sandbox }),
       },
     );
-    const governor = this.#govern(entry, launch, process, start);
+    const { id: entered, hold, remove } = this.#enter(entry, start, process);
+    void process.exited.then(remove);
+    const governor = this.#govern(entry, launch, process, { ...start, onSessions: hold });
     const stop = async (reason: string) => {
       await governor.close(reason);
       const report = await process.stop();
@@ -143,24 +155,32 @@ export class AgentHost {
       throw error;
     });
     const takesUp = takesUpBy(initialized);
-    return { entry, version: installed.version, governor, process, initialized, takesUp, stop };
+    const { version } = installed;
+    return { id: entered, entry, version, governor, process, initialized, takesUp, stop };
   }
 
   async #startBuiltIn(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
     const { harness, environment, offers, subagents } = this.#options;
     const { startNative } = await import("../native/start-native.ts");
-    const governor = this.#governing(entry, start);
+    const { principal, confine } = start;
+    const home = confine && (await this.#commandHome(entry, start));
+    const entered = this.#enter(entry, start);
     const native = startNative({
-      ...{ harness, entry, principal: start.principal, environment, offers, subagents },
-      governor,
+      ...{ harness, entry, principal, environment, offers, subagents },
+      commands: await this.#commands(confine, home, entered.root),
+      confined: home,
+      settings: this.#options.native,
+      governor: { ...this.#governing(entry, start), onSessions: entered.hold },
     });
     const stop = async (reason: string) => {
       await native.stop(reason);
+      entered.remove();
       return undefined;
     };
     const initialized = await this.#hello(native.governor, start);
     const takesUp = takesUpBy(initialized);
     return {
+      id: entered.id,
       entry,
       version: "0.1.0",
       governor: native.governor,
@@ -169,6 +189,29 @@ export class AgentHost {
       takesUp,
       stop,
     };
+  }
+
+  /** A home for the commands of an agent that is a part of Reins, where they are confined. */
+  #commandHome(entry: AgentEntry, { principal, confine }: StartOptions): Promise<PrivateHome> {
+    const { home } = this.#options.harness;
+    const place = `${entry.id}-${blake3Hex(JSON.stringify(confine?.roots)).slice(0, 16)}`;
+    const folder = join(home, "homes", principal.tenant, principal.user, principal.id, place);
+    return PrivateHome.prepare({ folder, credentials: [], files: [] });
+  }
+
+  /** Runs the commands of an agent that is a part of Reins. */
+  async #commands(
+    confine: StartOptions["confine"],
+    home: PrivateHome | undefined,
+    onStart: OwnedCommandsOptions["onStart"],
+  ): Promise<OwnedCommands> {
+    const { owner, environment, sandbox } = this.#options;
+    const { commandEnvironment } = await import("@reins/agent");
+    const confinement = confine && home && this.#confinement(confine, home, dirname(process.execPath));
+    return new OwnedCommands({
+      ...{ owner, confinement, sandbox, onStart },
+      environment: commandEnvironment(environment),
+    });
   }
 
   #hello(governor: Governor, { clientCapabilities = CAPABILITIES }: StartOptions): Promise<JsonObject> {
@@ -203,7 +246,7 @@ export class AgentHost {
   #confinement(
     { roots, network }: NonNullable<StartOptions["confine"]>,
     { home, temporary }: PrivateHome,
-    { folder }: InstalledAgent,
+    folder: string,
   ): Confinement {
     const { harness, gateway } = this.#options;
     const shown = [folder, dirname(gateway.shimPath), dirname(process.execPath)];
@@ -220,9 +263,29 @@ export class AgentHost {
     };
   }
 
-  #govern(entry: AgentEntry, launch: AgentLaunch, process: AgentProcess, start: StartOptions): Governor {
+  /** Enters an agent among those that run. */
+  #enter(entry: AgentEntry, { principal, confine }: StartOptions, process?: AgentProcess) {
+    const { register } = this.#options;
+    const found = { agent: entry.id, tenant: principal.tenant, principal: principal.id };
+    const started_at = new Date().toISOString();
+    const id = register?.add({ ...found, confined: confine !== undefined, started_at }, process);
+    return {
+      id,
+      hold: (sessions: readonly string[]) => id !== undefined && register?.hold(id, sessions),
+      root: (root: ProcessRoot) => (id === undefined ? undefined : register?.root(id, root)),
+      remove: () => id !== undefined && register?.remove(id),
+    };
+  }
+
+  #govern(
+    entry: AgentEntry,
+    launch: AgentLaunch,
+    process: AgentProcess,
+    start: StartOptions & Pick<GovernorOptions, "onSessions">,
+  ): Governor {
     return new Governor({
       ...this.#governing(entry, start),
+      onSessions: start.onSessions,
       harness: this.#options.harness,
       entry,
       launch,

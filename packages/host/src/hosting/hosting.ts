@@ -9,11 +9,14 @@ import type { TurnPreparation } from "../governor/context.ts";
 import { GatedPreparation } from "../haak/gated-preparation.ts";
 import { TurnOffers } from "../haak/turn-offers.ts";
 import { Hub } from "../hub/hub.ts";
+import { Kills } from "../kill/kills.ts";
+import { ProcessRegister } from "../kill/process-register.ts";
 import { EventLog } from "../log/event-log.ts";
 import { logTables } from "../log/tables.ts";
 import { Mailbox } from "../mail/mailbox.ts";
 import { mailTables } from "../mail/tables.ts";
 import { McpGateway } from "../mcp/gateway.ts";
+import type { NativeSettings } from "../native/start-native.ts";
 import { Subagents } from "../native/subagents.ts";
 import { Owner } from "../process/owner.ts";
 import type { Network } from "../sandbox/confinement.ts";
@@ -43,8 +46,14 @@ export interface HostingOptions {
   readonly networkFor?: (agent: string) => Network | undefined;
   /** The model that the operator gives an agent in place of its own. */
   readonly modelFor?: AgentHostOptions["modelFor"];
+  /** How long an agent that nobody uses runs on; by default half an hour. Its sessions stay. */
+  readonly idleMs?: number | undefined;
+  /** What the operator wants of the native agent otherwise than by default. */
+  readonly native?: NativeSettings | undefined;
   /** The user's home, from which credentials come. */
   readonly userHome?: string;
+  /** Whether agents can be ended from outside, by a socket in the home, while this process is busy. */
+  readonly killSocket?: boolean;
   /** Told what went wrong in the background. */
   readonly onError?: (error: unknown) => void;
 }
@@ -58,10 +67,14 @@ export class Hosting {
   readonly offers: TurnOffers;
   /** Takes secrets out of what is kept or shown. */
   readonly redact: (value: unknown) => unknown;
+  /** The agents that run. */
+  readonly register: ProcessRegister;
+  /** Ends agents on somebody's word; absent where that was not wanted. */
+  readonly kills: Kills | undefined;
   readonly #gateway: McpGateway;
 
   private constructor(
-    parts: Pick<Hosting, "catalogue" | "host" | "hub" | "offers" | "redact">,
+    parts: Pick<Hosting, "catalogue" | "host" | "hub" | "offers" | "redact" | "register" | "kills">,
     gateway: McpGateway,
   ) {
     this.catalogue = parts.catalogue;
@@ -69,6 +82,8 @@ export class Hosting {
     this.hub = parts.hub;
     this.offers = parts.offers;
     this.redact = parts.redact;
+    this.register = parts.register;
+    this.kills = parts.kills;
     this.#gateway = gateway;
   }
 
@@ -82,6 +97,7 @@ export class Hosting {
     const gateway = await McpGateway.open({ owner, redactor: harness.redactor });
     const offers = new TurnOffers();
     const late = Promise.withResolvers<Hub>();
+    const register = new ProcessRegister();
     try {
       const host = new AgentHost({
         harness,
@@ -95,14 +111,17 @@ export class Hosting {
         networkFor: options.networkFor,
         modelFor: options.modelFor,
         offers,
+        register,
+        native: options.native,
         subagents: new Subagents({ harness, hub: late.promise, onError }),
         preparationFor: preparations({ harness, offers, redact, onError }),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });
-      const log = await EventLog.open({ store: harness.store, now: Date.now });
-      const hub = await Hub.open({ harness, host, log, onError });
+      const log = await EventLog.open({ store: harness.store, now: Date.now, journal: harness.home });
+      const hub = await Hub.open({ harness, host, log, onError, idleMs: options.idleMs });
       late.resolve(hub);
-      return new Hosting({ catalogue, host, hub, offers, redact }, gateway);
+      const kills = options.killSocket ? await Kills.open({ harness, hub, register, onError }) : undefined;
+      return new Hosting({ catalogue, host, hub, offers, redact, register, kills }, gateway);
     } catch (error) {
       await gateway.close();
       throw error;
@@ -113,6 +132,7 @@ export class Hosting {
   async close(): Promise<void> {
     await this.hub.close();
     await this.#gateway.close();
+    await this.kills?.close();
   }
 }
 

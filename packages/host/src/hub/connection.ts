@@ -172,7 +172,7 @@ export class Connection {
   async caughtUp(said?: Promise<void>): Promise<void> {
     const { log } = this.#hub;
     await (said ?? log.written());
-    const last = await log.last(this.principal.tenant);
+    const last = log.last(this.principal.tenant);
     await Promise.all([...this.#feeds].map((feed) => feed.reached(last)));
   }
 

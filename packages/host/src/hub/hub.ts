@@ -32,7 +32,7 @@ export interface HubOptions {
   readonly clock?: Clock;
   readonly newId?: () => string;
   /** How long an agent that nobody uses runs on. */
-  readonly idleMs?: number;
+  readonly idleMs?: number | undefined;
   /** Told what went wrong in the background. */
   readonly onError?: (error: unknown) => void;
 }
@@ -240,6 +240,12 @@ export class Hub implements ExtensionHub {
     return this.#pool.running();
   }
 
+  /** Ends an agent that runs. Its sessions stay, and the next prompt of each starts a new one. */
+  async restart(agent: HostedAgent, reason: string): Promise<void> {
+    const sessions = [...this.#sessions.values()].filter((session) => session.agent === agent);
+    await this.#letGo(agent, sessions, () => this.#pool.end(agent, reason));
+  }
+
   /**
    * Ends agents that nobody has used for a while, and forgets sessions that wait for nobody. They come back when they
    * are wanted.
@@ -263,7 +269,7 @@ export class Hub implements ExtensionHub {
     const sessions = [...this.#sessions.values()].filter(({ agent }) => agent !== undefined);
     await this.#pool.close("Reins is stopping");
     await Promise.all(sessions.map((session) => this.#keepAgain(session))).catch(this.#onError);
-    await this.log.flush().catch(this.#onError);
+    await this.log.close().catch(this.#onError);
   }
 
   async #initialize(connection: Connection, params: JsonObject): Promise<JsonObject> {
@@ -354,9 +360,11 @@ export class Hub implements ExtensionHub {
   async #join(connection: Connection, session: LiveSession): Promise<void> {
     if (connection.following.has(session.id)) return;
     await this.log.written();
-    const last = await this.log.last(connection.principal.tenant);
+    const last = this.log.last(connection.principal.tenant);
     if (connection.following.has(session.id)) return;
     connection.attach(session, Math.max(last, session.lastOrder));
+    const { id: sessionId, commands: update } = session;
+    if (update) await connection.tell({ method: UPDATE, params: { sessionId, update } }, sessionId);
     for (const { key, method, params } of session.clients.questions)
       await connection.ask(session.id, key, { method, params });
   }
@@ -371,7 +379,10 @@ export class Hub implements ExtensionHub {
     const records = await this.list(principal, range);
     const page = records.slice(0, PAGE);
     const nextCursor = records.length > PAGE ? page.at(-1)?.id : undefined;
-    return { sessions: page.map(listedSession), nextCursor: nextCursor ?? null };
+    const ids = page.map(({ id }) => id);
+    const counts = await this.countsOf(principal.tenant, ids);
+    const sessions = page.map((record) => listedSession(record, counts.get(record.id) ?? 0));
+    return { sessions, nextCursor: nextCursor ?? null };
   }
 
   async #outside(
@@ -423,7 +434,7 @@ export class Hub implements ExtensionHub {
 
   async #turn(connection: Connection, session: LiveSession, params: JsonObject, signal: AbortSignal) {
     const agent = await this.#agentOf(session, signal);
-    const turn_after = await this.log.last(session.record.tenant);
+    const turn_after = this.log.last(session.record.tenant);
     await this.#tellPrompt(connection, session, params);
     // Not waited for: what is written later comes after it.
     this.#keep(session, { state: "running", turn_after }).catch(this.#onError);
@@ -439,12 +450,24 @@ export class Hub implements ExtensionHub {
     } finally {
       session.used = this.#now();
       session.said = this.log.written();
-      // Neither is waited for: a turn whose entry is in the ledger is over, whatever else is known of it.
-      const ended = governed && governed.lastTurn !== before ? governed.lastTurn : undefined;
-      const noted = ended === undefined ? undefined : this.#noteTurn(session.record, ended);
-      const kept = this.#keep(session, { state: "idle", turn_after: undefined });
-      Promise.all([noted, kept]).catch(this.#onError);
+      // Not waited for: how the turn ended is in the log, and what is not done after it is when Reins starts again.
+      this.#change(session, { state: "idle", turn_after: undefined });
+      this.#conclude(session, governed, before).catch(this.#onError);
     }
+  }
+
+  /** Once the entry of a turn is in the ledger, it is noted which one it is, and the session has nothing under way. */
+  async #conclude(
+    session: LiveSession,
+    governed: GovernedSession | undefined,
+    before: string | undefined,
+  ): Promise<void> {
+    await governed?.recorded;
+    const { lastTurn } = governed ?? {};
+    await Promise.all([
+      lastTurn === before ? undefined : this.#noteTurn(session.record, lastTurn),
+      this.#put(session, { relaxed: true }),
+    ]);
   }
 
   /** Notes in the log where a turn ended, and its entry in the ledger. No client is told of it. */
@@ -522,6 +545,10 @@ export class Hub implements ExtensionHub {
         this.#heed(session, event);
         return this.#append(record, event);
       },
+      note: async (message) => {
+        await this.log.append({ tenant, session: turnsOf(id), message });
+        await this.log.written();
+      },
       redact: this.redact,
       present: () => [...this.#connections.values()].flatMap((one) => (one.following.has(id) ? one.id : [])),
       onError: this.#onError,
@@ -543,14 +570,21 @@ export class Hub implements ExtensionHub {
   }
 
   async #keep(session: LiveSession, changed: Partial<SessionRecord>): Promise<void> {
+    this.#change(session, changed);
+    await this.#put(session);
+  }
+
+  #change(session: LiveSession, changed: Partial<SessionRecord>): void {
     const last_activity = this.clock.now().toISOString();
     session.record = { ...session.record, last_activity, ...changed };
     if (session.record.ended) session.record = { ...session.record, state: "closed" };
     // The governor keeps the session too, and must not put what it knew before over this.
     const governed = session.agent?.governor.session(session.id);
     if (governed) governed.record = session.record;
-    const put = change(sessionTables, "put", session.record);
-    await this.#harness.store.commit([put], { durable: false });
+  }
+
+  async #put({ record }: LiveSession, { relaxed = false } = {}): Promise<void> {
+    await this.#harness.store.commit([change(sessionTables, "put", record)], { durable: false, relaxed });
   }
 
   /** Ends a session for good, after its agent has closed it. */
@@ -623,7 +657,7 @@ export class Hub implements ExtensionHub {
   async #interrupted(record: SessionRecord): Promise<void> {
     const left = await leftQuestions(this.log, record);
     const principal = await this.#harness.identity.current({ id: record.principal });
-    const isCut = !principal || (await recordInterruption(this.#harness, record, principal));
+    const isCut = !principal || (await recordInterruption(this.#harness, this.log, record, principal));
     const session = this.#serve({ ...record, state: "idle", turn_after: undefined });
     await this.#keepAgain(session);
     if (!isCut) return;

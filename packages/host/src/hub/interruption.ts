@@ -7,17 +7,21 @@ import {
   type Subject,
   sessionKey,
 } from "@reins/supervisor";
+import { z } from "zod";
 import { membersOf } from "../acp/message.ts";
+import type { EventLog } from "../log/event-log.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import { TURN_OVER, turnsOf } from "./turn-marks.ts";
 
 const PAGE = 500;
 
 /**
  * Records that a turn was cut off, and that of what it was let do without telling an end nobody knows the outcome. Says
- * whether it was: one whose entry is there had come to its end.
+ * whether it was: one whose entry is there, or in the log to be recorded, had come to its end.
  */
 export async function recordInterruption(
   harness: Harness,
+  log: EventLog,
   record: SessionRecord,
   principal: Principal,
 ): Promise<boolean> {
@@ -33,6 +37,13 @@ export async function recordInterruption(
   const [newest] = await ledger.read({ entity_id: sessionKey(subject), order: "newest", limit: 1 });
   const { completed_at } = membersOf(newest?.entry.quality === "turn" ? newest.entry.payload : undefined);
   if (typeof completed_at === "string" && completed_at >= record.last_activity) return false;
+  const concluded = await concludedTurn(log, record);
+  if (concluded) {
+    const [tag] = concluded.tags ?? [];
+    const [known] = await ledger.read({ entity_id: sessionKey(subject), tag, limit: 1 });
+    if (!known) await harness.record([concluded]);
+    return false;
+  }
   const open = await withoutEnd(harness, subject);
   const drafts: Draft[] = open.map(({ tool, verdict }) => {
     const draft = resultDraft(subject, { tool, outcome: "unknown" }, undefined);
@@ -44,6 +55,36 @@ export async function recordInterruption(
   });
   await harness.record([...drafts, lifecycleDraft(subject, "interrupted")]);
   return true;
+}
+
+const TurnOver = z.object({
+  method: z.literal(TURN_OVER),
+  params: z.object({
+    draft: z.object({
+      quality: z.literal("turn"),
+      actor: z.string(),
+      target: z.string(),
+      entity_id: z.string(),
+      tags: z.array(z.string()),
+      payload: z.unknown(),
+    }),
+  }),
+});
+
+/** The entry of the turn that was under way, if it came to its end and only the ledger does not know it. */
+async function concludedTurn(
+  log: EventLog,
+  { tenant, id, turn_after = 0 }: SessionRecord,
+): Promise<Draft | undefined> {
+  let concluded: Draft | undefined;
+  for (let after = turn_after; ; ) {
+    const page = await log.page(tenant, [turnsOf(id)], after);
+    if (page.length === 0) return concluded;
+    for (const { order, message } of page) {
+      after = order;
+      concluded = TurnOver.safeParse(message).data?.params.draft ?? concluded;
+    }
+  }
 }
 
 /** What was let through since the last turn ended, and has no result. */

@@ -15,6 +15,8 @@ export class LiveSession {
   reviving: Promise<unknown> | undefined;
   /** What is known of its modes, its models and its settings: what the agent answered, and what it told since. */
   settings: JsonObject = {};
+  /** What its agent told last of the commands it knows. */
+  commands: JsonObject | undefined;
   /** What a new agent has to be told before its first prompt, because it cannot take the session up by itself. */
   preface: string | undefined;
   /** Settles when what was said in its last turn is written. */
@@ -63,6 +65,9 @@ export class LiveSession {
         return undefined;
       case "current_mode_update":
         this.learn({ modes: { ...membersOf(this.settings.modes), currentModeId: update.currentModeId } });
+        return undefined;
+      case "available_commands_update":
+        this.commands = update;
         return undefined;
       case "session_info_update":
         return typeof update.title === "string" && update.title !== this.record.title

@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
+import type { Draft } from "@reins/ledger";
 import type { JsonObject } from "../acp/message.ts";
 import { CODE, type RpcError } from "../acp/rpc-error.ts";
 import type { ClientAnswer, Clients } from "../governor/clients.ts";
 import type { NewEvent } from "../log/logged-event.ts";
 import { questionId } from "./question-id.ts";
+import { TURN_OVER } from "./turn-marks.ts";
 
 /** A question to the clients of a session that nobody has answered. */
 export interface OpenQuestion {
@@ -31,6 +33,8 @@ export interface SessionClientsOptions {
   readonly asking: Map<string, SessionClients>;
   /** Adds a message to the session's log. A promise is to be waited for. */
   readonly append: (event: SessionEvent) => void | Promise<void>;
+  /** Notes something about its turns in the log. Settles when that is written. */
+  readonly note: (message: JsonObject) => Promise<void>;
   /** Takes secrets out of what is kept. */
   readonly redact: (value: unknown) => unknown;
   /** The ids of the connections that follow the session now. */
@@ -56,6 +60,11 @@ export class SessionClients implements Clients {
 
   notify(method: string, params: JsonObject): void | Promise<void> {
     return this.#options.append({ message: { method, params } });
+  }
+
+  concluded(draft: Draft): Promise<void> {
+    const { note, redact } = this.#options;
+    return note({ method: TURN_OVER, params: { draft: redact(draft) } });
   }
 
   async request(method: string, params: JsonObject, signal: AbortSignal): Promise<ClientAnswer> {

@@ -40,8 +40,8 @@ export function sessionInfo(record: SessionRecord, { settings, events }: Session
   };
 }
 
-/** A session as `session/list` tells it. */
-export function listedSession(record: SessionRecord): JsonObject {
+/** A session as `session/list` tells it, with how many messages of it are kept. */
+export function listedSession(record: SessionRecord, eventCount: number): JsonObject {
   const { id, cwd, additional_directories, title, last_activity, created_at, agent, metadata } = record;
   const { model } = metadata;
   return {
@@ -57,6 +57,7 @@ export function listedSession(record: SessionRecord): JsonObject {
         createdAt: Date.parse(created_at),
         updatedAt: Date.parse(last_activity),
         ended: record.ended !== undefined,
+        eventCount,
         ...(model !== undefined && { model }),
       },
     },

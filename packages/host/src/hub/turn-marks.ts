@@ -1,6 +1,9 @@
 /** What a message in the log is called that says where a turn ended. */
 export const TURN_ENDED = "_reins/turn_ended";
 
+/** What a message in the log is called that has the entry of a turn, before the ledger has it. */
+export const TURN_OVER = "_reins/turn_over";
+
 /** The channel of the log in which the ends of a session's turns are noted, each with the id of its entry in the ledger. */
 export function turnsOf(session: string): string {
   return `turns:${session}`;

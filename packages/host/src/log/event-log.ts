@@ -1,92 +1,135 @@
 import { change, type Store } from "@reins/store";
+import { Journal } from "./journal.ts";
 import type { Cursor, LoggedEvent, NewEvent } from "./logged-event.ts";
+import { placed, runsOf, sizeOf, stillToStore } from "./runs.ts";
 import { type LogSubscriber, Subscription } from "./subscription.ts";
-import { logTables } from "./tables.ts";
+import { logTables, type Run } from "./tables.ts";
 
 /** What a log stands on. */
 export interface EventLogOptions {
   readonly store: Pick<Store, "commit" | "query">;
   readonly now: () => number;
-  /** Messages that may wait to be written before whoever appends has to wait. */
+  /** The folder of the journal. Without one, messages are on their way only when the store has them. */
+  readonly journal?: string | undefined;
+  /** Messages that may wait for the store before whoever appends has to wait. */
   readonly maxWaiting?: number;
 }
 
-const MAX_WAITING = 2_000;
+const MAX_WAITING = 10_000;
+/** The same in characters. */
+const MAX_SIZE = 16 << 20;
 /** How many commits may be under way at once, so that the next messages gather while some are written. */
 const MOST_WRITING = 4;
 const PAGE = 200;
 const PAGE_SIZE = 512 * 1024;
 
 /**
- * Every message to every client, in order. A message is written before anybody gets it, many of all sessions in one
- * commit. Whoever reads slowly reads from the disk, and costs no memory meanwhile.
+ * Every message to every client, in order. A message is written before anybody gets it: to the journal, and from there,
+ * many of all sessions in one commit, to the store. Whoever reads slowly reads from the store, and costs no memory
+ * meanwhile.
  */
 export class EventLog {
   readonly epoch: number;
   readonly #options: EventLogOptions;
+  readonly #journal: Journal | undefined;
   readonly #subscriptions = new Map<string, Set<Subscription>>();
-  readonly #last = new Map<string, number>();
+  /** The last place of each tenant that was given away, and the last that is written. */
+  readonly #placed: Map<string, number>;
+  readonly #last: Map<string, number>;
   readonly #lastOfSession = new Map<string, number>();
   #waiting: NewEvent[] = [];
-  /** How many commits are under way. */
-  #writing = 0;
   #soon = false;
+  #handing = false;
+  /** How many messages the store does not have yet, with about how many characters, and how many commits bring it some. */
+  #unstored = 0;
+  #unstoredSize = 0;
+  #storing = 0;
+  /** Settles when the store has everything that is written. */
+  #stored: Promise<void> = Promise.resolve();
+  /** Settles when there is room for more. */
+  #room: PromiseWithResolvers<void> | undefined;
   /** Settles when the newest message is written and on its way. */
   #newest = unheeded();
   #failure: unknown;
 
-  private constructor(options: EventLogOptions, epoch: number) {
+  private constructor(
+    options: EventLogOptions,
+    {
+      epoch,
+      journal,
+      lasts,
+    }: { epoch: number; journal: Journal | undefined; lasts: ReadonlyMap<string, number> },
+  ) {
     this.#options = options;
+    this.#journal = journal;
+    this.#placed = new Map(lasts);
+    this.#last = new Map(lasts);
     this.epoch = epoch;
     this.#newest.resolve();
   }
 
-  /** Opens the log, in an epoch of its own. */
+  /** Opens the log, in an epoch of its own. What an earlier run left in the journal is brought to the store first. */
   static async open(options: EventLogOptions): Promise<EventLog> {
-    const [epoch] = await options.store.commit([change(logTables, "begin", null)]);
-    return new EventLog(options, epoch);
+    const { store } = options;
+    const journal = options.journal === undefined ? undefined : await Journal.open(options.journal);
+    const lasts = new Map(await store.query(logTables, "lasts", null));
+    const runs = stillToStore(journal?.left ?? [], lasts);
+    const changes = [change(logTables, "append", { runs }), change(logTables, "begin", null)] as const;
+    const [, epoch] = await store.commit(changes);
+    journal?.begin();
+    return new EventLog(options, { epoch, journal, lasts });
   }
 
   /** Adds a message. A promise is to be waited for: too much waits to be written. */
   append(event: NewEvent): void | Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     if (this.#waiting.push(event) === 1) this.#newest = unheeded();
+    this.#unstored += 1;
     this.#writeSoon();
-    return this.#waiting.length > (this.#options.maxWaiting ?? MAX_WAITING)
-      ? this.#newest.promise
-      : undefined;
+    if (this.#hasRoom) return undefined;
+    this.#room ??= unheeded();
+    return this.#room.promise;
   }
 
-  /** Settles when everything that was appended is written and on its way; rejects when it cannot be. */
+  /** Settles when the store has everything that was appended; rejects when it cannot. */
   async flush(): Promise<void> {
-    while (this.#writing > 0 || this.#waiting.length > 0) await this.written();
+    while (this.#unstored > 0 && this.#failure === undefined) {
+      await this.written();
+      await this.#inStore();
+    }
     if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Lets go of the journal, once the store has everything. Nothing may be appended any more. */
+  async close(): Promise<void> {
+    try {
+      await this.flush();
+    } finally {
+      this.#journal?.close();
+    }
   }
 
   /** Settles when what was appended by now is written and on its way, whatever is appended meanwhile. */
   async written(): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
+    if (this.#journal && !this.#handing) this.#write();
     await this.#newest.promise;
   }
 
   /** The last place of a tenant, after everything that was appended. */
   async end(tenant: string): Promise<Cursor> {
     await this.written();
-    return { epoch: this.epoch, order: await this.last(tenant) };
+    return { epoch: this.epoch, order: this.last(tenant) };
   }
 
   /** The last place of a tenant that is written. */
-  async last(tenant: string): Promise<number> {
-    const known = this.#last.get(tenant);
-    if (known !== undefined) return known;
-    const found = await this.#options.store.query(logTables, "lastOf", { tenant, epoch: this.epoch });
-    const last = this.#last.get(tenant) ?? found;
-    this.#last.set(tenant, last);
-    return last;
+  last(tenant: string): number {
+    return this.#last.get(tenant) ?? 0;
   }
 
   /** How many messages are kept of each of some sessions. */
-  counts(tenant: string, sessions: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  async counts(tenant: string, sessions: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    await this.#inStore();
     return this.#options.store.query(logTables, "counts", { tenant, sessions });
   }
 
@@ -105,7 +148,7 @@ export class EventLog {
           this.#options.store.query(logTables, "lastOf", { tenant: subscriber.tenant, epoch }),
         prunedUntil: (session) =>
           this.#options.store.query(logTables, "prunedUntil", { tenant: subscriber.tenant, session }),
-        written: () => this.#last.get(subscriber.tenant) ?? 0,
+        written: () => this.last(subscriber.tenant),
         join: (session, subscription) => this.#join(keyOf(subscriber.tenant, session), subscription),
         leave: (session, subscription) => this.#leave(keyOf(subscriber.tenant, session), subscription),
       },
@@ -117,37 +160,74 @@ export class EventLog {
   /** Some messages of sessions after a place, oldest first; none when there are no more. */
   async page(tenant: string, sessions: readonly string[], after: number): Promise<LoggedEvent[]> {
     const range = { tenant, sessions, after, limit: PAGE, size: PAGE_SIZE };
+    await this.#inStore();
     const page = await this.#options.store.query(logTables, "written", range);
     return page.map((event) => ({ ...event, message: JSON.parse(event.text) }));
   }
 
-  /** Whatever is appended in the same turn of the event loop belongs to one commit. */
+  /** Settles when the store has what is written by now. */
+  async #inStore(): Promise<void> {
+    const stored = this.#stored;
+    // Asks for nothing, but so that what was asked for before it goes at once.
+    if (this.#unstored > 0) await this.#options.store.commit([], { durable: false });
+    await stored;
+  }
+
+  get #hasRoom(): boolean {
+    return this.#unstored <= (this.#options.maxWaiting ?? MAX_WAITING) && this.#unstoredSize <= MAX_SIZE;
+  }
+
+  /** Whatever is appended before the event loop goes on is written together. */
   #writeSoon(): void {
-    if (this.#soon || this.#writing >= MOST_WRITING || this.#waiting.length === 0) return;
+    if (this.#soon || this.#waiting.length === 0 || (!this.#journal && this.#storing >= MOST_WRITING)) return;
     this.#soon = true;
-    setImmediate(() => {
+    process.nextTick(() => {
       this.#soon = false;
-      void this.#write(this.#waiting, this.#newest);
+      this.#write();
     });
   }
 
-  /** Writes some messages and hands them on. Commits are kept in the order in which they are asked for. */
-  async #write(
-    batch: readonly NewEvent[],
-    { resolve, reject }: Pick<PromiseWithResolvers<void>, "resolve" | "reject">,
-  ): Promise<void> {
+  /** Writes what waits, and hands it on. Commits are kept in the order in which they are asked for. */
+  #write(): void {
+    const batch = this.#waiting;
+    if (batch.length === 0 || this.#failure !== undefined) return;
+    const newest = this.#newest;
     this.#waiting = [];
-    this.#writing += 1;
-    try {
-      await this.#commit(batch);
-      resolve();
-    } catch (error) {
+    const runs = runsOf(batch, { epoch: this.epoch, at: this.#options.now(), places: this.#placed });
+    const handOn = () => {
+      this.#handOn(batch, runs);
+      newest.resolve();
+    };
+    const fail = (error: unknown) => {
+      newest.reject(error);
       this.#fail(error);
-      reject(error);
-    } finally {
-      this.#writing -= 1;
-      this.#writeSoon();
+    };
+    try {
+      const mark = this.#journal?.add(runs);
+      if (mark !== undefined) handOn();
+      this.#stored = this.#store(runs, batch.length).then(() => {
+        if (mark === undefined) handOn();
+        else this.#journal?.stored(mark);
+      });
+      this.#stored.catch(fail);
+    } catch (error) {
+      fail(error);
     }
+  }
+
+  async #store(runs: readonly Run[], count: number): Promise<void> {
+    const size = sizeOf(runs);
+    this.#unstoredSize += size;
+    this.#storing += 1;
+    // With a journal, nobody waits for it but who reads from the store.
+    const how = { durable: false, relaxed: this.#journal !== undefined };
+    await this.#options.store.commit([change(logTables, "append", { runs })], how);
+    this.#storing -= 1;
+    this.#unstored -= count;
+    this.#unstoredSize -= size;
+    if (this.#hasRoom) this.#room?.resolve();
+    if (this.#hasRoom) this.#room = undefined;
+    this.#writeSoon();
   }
 
   /** Whoever appends, waits or reads is told; nothing more is written. */
@@ -156,30 +236,22 @@ export class EventLog {
     this.#failure = error;
     this.#waiting = [];
     this.#newest.reject(error);
+    this.#room?.reject(error);
     for (const subscription of new Set([...this.#subscriptions.values()].flatMap((all) => [...all])))
       subscription.fail(error);
   }
 
-  async #commit(batch: readonly NewEvent[]): Promise<void> {
-    const { store, now } = this.#options;
-    const at = now();
-    const { epoch } = this;
-    const events = batch.map(({ message, ...event }) => ({
-      ...event,
-      text: JSON.stringify(message),
-      epoch,
-      at,
-    }));
-    const [orders] = await store.commit([change(logTables, "append", { events })], { durable: false });
-    for (const [index, event] of events.entries()) {
-      const order = orders[index] ?? 0;
-      this.#last.set(event.tenant, order);
-      const key = keyOf(event.tenant, event.session);
-      this.#lastOfSession.set(key, order);
-      const subscriptions = this.#subscriptions.get(key);
-      if (!subscriptions) continue;
-      const placed: LoggedEvent = { ...event, message: batch[index]?.message ?? {}, order };
-      for (const subscription of subscriptions) subscription.push(placed);
+  #handOn(batch: readonly NewEvent[], runs: readonly Run[]): void {
+    this.#handing = true;
+    try {
+      for (const event of placed(batch, runs)) {
+        this.#last.set(event.tenant, event.order);
+        const key = keyOf(event.tenant, event.session);
+        this.#lastOfSession.set(key, event.order);
+        for (const subscription of this.#subscriptions.get(key) ?? []) subscription.push(event);
+      }
+    } finally {
+      this.#handing = false;
     }
   }
 

@@ -1,11 +1,16 @@
 import type { Tables } from "@reins/store";
 import type { LoggedEvent, NewEvent } from "./logged-event.ts";
 
-/** A message that is not yet at its place, as JSON: one text crosses a thread faster than an object. */
-export interface UnplacedEvent extends Omit<NewEvent, "message"> {
-  readonly text: string;
+/**
+ * Messages that follow each other in the log and differ in nothing but what they say, each as JSON: texts cross a thread
+ * faster than objects.
+ */
+export interface Run extends Omit<NewEvent, "message"> {
+  /** The place of the first; the others come right after it. */
+  readonly first: number;
   readonly epoch: number;
   readonly at: number;
+  readonly texts: readonly string[];
 }
 
 /** A message at its place, as JSON. */
@@ -13,8 +18,8 @@ export type WrittenEvent = Omit<LoggedEvent, "message"> & { readonly text: strin
 
 /** What is changed about the log. */
 export type LogChanges = {
-  /** Adds messages; gives the place of each. */
-  append(args: { events: readonly UnplacedEvent[] }): number[];
+  /** Adds messages at their places. */
+  append(args: { runs: readonly Run[] }): undefined;
   /** Begins an epoch, greater than all before it. */
   begin(args: null): number;
   /** Forgets messages that are older than a time, or beyond so many of a session; gives how many. */
@@ -37,6 +42,8 @@ export type LogQueries = {
   after(args: LogRange): LoggedEvent[];
   /** The same, each as JSON. */
   written(args: LogRange): WrittenEvent[];
+  /** The last place of every tenant, also if what was there has been forgotten. */
+  lasts(args: null): ReadonlyMap<string, number>;
   /** The last place of a tenant in an epoch or an earlier one; 0 when there is none. */
   lastOf(args: { tenant: string; epoch: number }): number;
   /** The place up to which messages of a session have been forgotten; 0 when none were. */

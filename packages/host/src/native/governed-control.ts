@@ -8,43 +8,52 @@ import type {
 } from "@reins/agent";
 import type { Harness } from "@reins/supervisor";
 import type { Governor } from "../governor/governor.ts";
+import { type Advisers, advisersFrom } from "./advisers.ts";
 
 /** What a native agent's events are decided and noted with. */
 export interface GovernedControlOptions {
   readonly governor: () => Governor;
   readonly harness: Harness;
   readonly tenant: string;
-  /** Answers what no rule is about: what the person wants, what the workspace holds, how to plan. */
+  /** Answers what no rule and no other harness is about: what the person wants, what the workspace holds, how to plan. */
   readonly defaults: ControlPort;
   /** Told of what could not be noted. */
   readonly onFault: (reason: string) => void;
 }
 
+type Decision<Type extends AskedEventType> = AskedEvents[Type]["decision"];
+type Payload<Type extends AskedEventType> = AskedEvents[Type]["payload"];
+type Deciders = {
+  readonly [Type in AskedEventType]: (
+    payload: Payload<Type>,
+    call: ControlCall,
+  ) => Promise<Decision<Type> | undefined>;
+};
+
 /**
  * The supervisor, for what only the native agent itself can see. Every request to a model is decided like any other
- * step; the contracts of its runs are kept; the rest has defaults that an operator can replace.
+ * step; what is more than a verdict is answered by a harness of the operator's that says it does so, or by a default;
+ * the contracts of runs are kept.
  */
 export class GovernedControl implements ControlPort {
   readonly #options: GovernedControlOptions;
+  readonly #deciders: Deciders;
 
   constructor(options: GovernedControlOptions) {
     this.#options = options;
+    const advisers: Advisers = advisersFrom(options.harness, options.tenant);
+    this.#deciders = { ...advisers, pre_prompt: (payload, call) => this.#decide(payload, call) };
   }
 
   async ask<Type extends AskedEventType>(
     type: Type,
-    payload: AskedEvents[Type]["payload"],
+    payload: Payload<Type>,
     call: ControlCall,
-  ): Promise<AskedEvents[Type]["decision"]> {
-    const { governor, defaults } = this.#options;
-    if (type !== "pre_prompt" || call.sessionId === undefined) return defaults.ask(type, payload, call);
-    const decided = await governor().decideFor(call.sessionId, type, payload, call.signal);
-    if (decided.verdict === "allowed") return defaults.ask(type, payload, call);
-    const refused: AskedEvents["pre_prompt"]["decision"] =
-      decided.verdict === "modify"
-        ? { decision: "modify", modified_payload: decided.modified_arguments }
-        : { decision: "block", reason: decided.reason };
-    return refused;
+  ): Promise<Decision<Type>> {
+    const session_id = this.#sessionOf(call)?.id;
+    const named = session_id !== undefined && "session_id" in payload ? { ...payload, session_id } : payload;
+    const decision = await this.#deciders[type](named, call);
+    return decision ?? this.#options.defaults.ask(type, payload, call);
   }
 
   tell<Type extends ToldEventType>(
@@ -52,16 +61,35 @@ export class GovernedControl implements ControlPort {
     payload: ToldEvents[Type],
     call?: Pick<ControlCall, "sessionId">,
   ): void {
-    const { harness, tenant, defaults, governor, onFault } = this.#options;
+    const { harness, tenant, defaults, onFault } = this.#options;
     defaults.tell(type, payload, call);
-    if (type !== "run_lifecycle" && type !== "task_list" && type !== "verification") return;
-    const session = call?.sessionId === undefined ? undefined : governor().sessionOf(call.sessionId);
+    const session = this.#sessionOf(call ?? {});
     // A run of the agent is a turn of the governor's, and is known by that.
-    const noted = session
-      ? { ...payload, session_id: session.id, ...(session.turn && { run_id: session.turn.id }) }
-      : payload;
-    harness.runs
-      .note(tenant, type, harness.redact(noted))
-      .catch((error: unknown) => onFault(`${type}: ${String(error)}`));
+    const noted = harness.redact({
+      ...payload,
+      ...(session && "session_id" in payload && { session_id: session.id }),
+      ...(session?.turn && "run_id" in payload && { run_id: session.turn.id }),
+    });
+    const fault = (error: unknown) => onFault(`${type}: ${String(error)}`);
+    if (type === "run_lifecycle" || type === "task_list" || type === "verification")
+      harness.runs.note(tenant, type, noted).catch(fault);
+    else harness.inform(tenant, type, noted).catch(fault);
+  }
+
+  /** What is decided about a request to a model; nothing where the defaults have a say. */
+  async #decide(
+    payload: Payload<"pre_prompt">,
+    { sessionId, signal }: ControlCall,
+  ): Promise<Decision<"pre_prompt"> | undefined> {
+    if (sessionId === undefined) return undefined;
+    const decided = await this.#options.governor().decideFor(sessionId, "pre_prompt", payload, signal);
+    if (decided.verdict === "allowed") return undefined;
+    if (decided.verdict === "modify")
+      return { decision: "modify", modified_payload: decided.modified_arguments };
+    return { decision: "block", reason: decided.reason };
+  }
+
+  #sessionOf({ sessionId }: Pick<ControlCall, "sessionId">) {
+    return sessionId === undefined ? undefined : this.#options.governor().sessionOf(sessionId);
   }
 }

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import {
   allTools,
+  type CommandRunner,
   DefaultControl,
+  type DefaultControlOptions,
   FileSessionStore,
   modelConfigFrom,
   modelsFrom,
@@ -18,7 +20,11 @@ import type { TurnOffers } from "../haak/turn-offers.ts";
 import { GovernedControl } from "./governed-control.ts";
 import { memoryOwner } from "./memory-owner.ts";
 import { nativeServices } from "./native-services.ts";
+import { proseOf, readable } from "./outlook.ts";
 import type { Subagents } from "./subagents.ts";
+
+/** What an operator may want of the native agent otherwise than by default. */
+export type NativeSettings = Pick<DefaultControlOptions, "idle" | "patience" | "presence">;
 
 /** What the native agent is started with. */
 export interface NativeOptions {
@@ -29,11 +35,17 @@ export interface NativeOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The tools of turns, where clients have a say in them. */
   readonly offers?: TurnOffers | undefined;
+  /** What the operator wants of it otherwise than by default. */
+  readonly settings?: NativeSettings | undefined;
+  /** Runs commands; those of this process when absent. */
+  readonly commands?: CommandRunner | undefined;
+  /** Whether the operating system confines commands, and the home that they then have. */
+  readonly confined?: { readonly home: string } | undefined;
   /** Where children are started; none can be where it is absent. */
   readonly subagents?: Subagents | undefined;
   readonly governor: Pick<
     GovernorOptions,
-    "from" | "clients" | "servers" | "preparation" | "showReplays" | "onFault"
+    "from" | "clients" | "servers" | "preparation" | "showReplays" | "onFault" | "onSessions"
   >;
 }
 
@@ -42,19 +54,27 @@ export function startNative(options: NativeOptions): {
   readonly governor: Governor;
   stop(reason: string): Promise<void>;
 } {
-  const { harness, entry, principal, environment, offers, subagents, governor: rest } = options;
+  const { harness, entry, principal, environment, offers, subagents, commands, confined, settings } = options;
   const { home } = harness;
   const { tenant, user } = principal;
+  const { governor: rest } = options;
   const onFault = rest.onFault ?? (() => undefined);
   const [ours, theirs, close] = channelPair();
   const governor = new Governor({
     ...rest,
     harness,
     entry,
-    launch: { mode: undefined, configOptions: {}, meta: {}, strip: [] },
+    launch: {
+      mode: undefined,
+      configOptions: {},
+      meta: {},
+      strip: [],
+      ...(confined && { env: { HOME: confined.home } }),
+    },
     channel: ours,
     principal,
     enforcement: "performed",
+    ...(confined && { enforcementOf: (tool) => (tool === "run_command" ? "confined" : undefined) }),
     asksOfPrompts: true,
   });
   const subjectOf = (id: string) => {
@@ -73,11 +93,18 @@ export function startNative(options: NativeOptions): {
       governor: () => governor,
       harness,
       tenant,
-      defaults: new DefaultControl({ memory }),
+      defaults: new DefaultControl({
+        memory,
+        constitution: () => proseOf(harness, tenant),
+        mayRead: (_, { sessionId }) =>
+          readable({ harness, principal, entry }, governor.sessionOf(sessionId ?? "")),
+        ...settings,
+      }),
       onFault,
     }),
     services,
     memory,
+    ...(commands && { commands }),
     mayUse: (tool, id) => {
       const subject = subjectOf(id);
       if (!subject || governor.sessionOf(id)?.descent?.tools?.includes(tool) === false) return false;

@@ -4,6 +4,7 @@ import { Family } from "./family.ts";
 import type { MessageFault } from "./fault.ts";
 import { KeptOutput, type KeptText } from "./kept-output.ts";
 import type { Launch } from "./launch.ts";
+import type { Mark } from "./mark.ts";
 import { type JsonObject, type MessageListener, MessageReader } from "./message-reader.ts";
 import { MessageWriter } from "./message-writer.ts";
 import type { Owner } from "./owner.ts";
@@ -155,6 +156,11 @@ export class AgentProcess {
   /** Sends a message; settles when there is room for another, and fails if the process has gone. */
   send(message: JsonObject): Promise<void> {
     return this.#writer.send(message);
+  }
+
+  /** What everything that came out of it carries. */
+  get mark(): Mark {
+    return this.#family.mark;
   }
 
   /** What the process has complained of so far. */

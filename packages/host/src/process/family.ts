@@ -18,6 +18,11 @@ export class Family {
     this.#spared = confined ? leader : 0;
   }
 
+  /** What everyone of it carries. */
+  get mark(): Mark {
+    return this.#mark;
+  }
+
   /** Looks who is there, so that a later report can name them. */
   async look(): Promise<void> {
     for await (const entry of this.#members()) this.#seen.add(entry);

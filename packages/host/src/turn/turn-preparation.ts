@@ -8,8 +8,6 @@ import { TurnContext, type TurnContextOptions } from "./turn-context.ts";
 export interface ConstitutionalPreparationOptions extends TurnContextOptions {
   /** The tools that policy lets the agent of a session see, where they are known. */
   readonly toolsOf?: (session: GovernedSession) => readonly OfferedTool[] | undefined;
-  /** The commands that the agent of a session has announced. */
-  readonly commandsOf?: (session: GovernedSession) => readonly string[];
   /** Told what could not be read. */
   readonly onFault?: (reason: string) => void;
 }
@@ -28,9 +26,9 @@ export class ConstitutionalPreparation implements TurnPreparation {
     subject: Subject,
     prompt: readonly unknown[],
   ): Promise<{ prompt: readonly unknown[]; entries: readonly string[] }> {
-    const { toolsOf, commandsOf, onFault } = this.#options;
+    const { toolsOf, onFault } = this.#options;
     const tools = toolsOf?.(session);
-    const commands = commandsOf?.(session) ?? [];
+    const { commands } = session;
     const context = this.#contextOf(session);
     const turn = await context.compose(prompt, { subject, commands, ...(tools && { tools }) });
     for (const fault of turn.faults) onFault?.(fault);

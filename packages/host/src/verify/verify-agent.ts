@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { membersOf } from "../acp/message.ts";
 import { RpcError } from "../acp/rpc-error.ts";
+import { HOSTILE_INSTRUCTION } from "../agents/hostile-workspace.ts";
 import { scenes } from "../model/script.ts";
+import type { SeenRequest } from "../model/scripted-model.ts";
 import { type GateProbe, gateProbe, PROBES, type ProbeSetting } from "./gate-probe.ts";
 import { type Finding, findingOf } from "./level.ts";
 import { evidenceIn, outcomeOf, type ProbeResult } from "./probe-result.ts";
@@ -34,6 +36,8 @@ export interface VerifyReport extends Finding {
   readonly probes: readonly ProbeResult[];
   /** What of the hostile workspace or home was run. */
   readonly sprung: readonly Seen[];
+  /** Where what a hostile workspace or home tells an agent has reached its model. */
+  readonly heard: readonly ProbeSetting[];
   /** What was taken out of what the client sent, by setting, as the ledger has it. */
   readonly stripped: readonly Seen[];
   /** What could not be tried, and why. */
@@ -68,6 +72,7 @@ class Verification {
   readonly #results: ProbeResult[] = [];
   readonly #sprung: Seen[] = [];
   readonly #stripped: Seen[] = [];
+  readonly #heard = new Set<ProbeSetting>();
   readonly #refusals: string[] = [];
   readonly #remarks: string[] = [];
 
@@ -144,6 +149,7 @@ class Verification {
       .then(({ stopReason }) => String(stopReason), refusedTurn);
     const evidence = evidenceIn(await home.recorded());
     const happened = each.happened(model.requests);
+    if (model.requests.some(isMisled)) this.#heard.add(setting);
     const tried = model.requests.every(({ unmet }) => unmet.length === 0);
     const outcome = outcomeOf({ ...evidence, happened, tried });
     this.#tried.push(each);
@@ -179,6 +185,7 @@ class Verification {
       ...finding,
       probes,
       sprung: this.#sprung,
+      heard: [...this.#heard],
       stripped: this.#stripped,
       remarks: this.#remarks,
     };
@@ -194,6 +201,10 @@ class Verification {
     const { plain, workspace } = this.#trial.places;
     return setting === "plain" ? plain : workspace;
   }
+}
+
+function isMisled({ conversation }: SeenRequest): boolean {
+  return JSON.stringify(conversation).includes(HOSTILE_INSTRUCTION);
 }
 
 /** An agent may answer a turn with an error; one that is gone or silent ends the trial. */

@@ -89,7 +89,8 @@ export class FollowedSession {
     const settings = settingsIn(answer);
     const { conversation } = this.#view;
     const kept = conversation.settings.filter(({ isMode }) => isMode);
-    if (settings.length > 0) this.#change({ conversation: { ...conversation, settings: [...kept, ...settings] } });
+    if (settings.length > 0)
+      this.#change({ conversation: { ...conversation, settings: [...kept, ...settings] } });
   }
 
   /** A word of the page's own at the end of what was said. */
@@ -102,7 +103,12 @@ export class FollowedSession {
   end(reason: string): void {
     this.#flush();
     const { conversation } = this.#view;
-    this.#change({ conversation: { ...conversation, ended: reason }, questions: [], waiting: [], running: [] });
+    this.#change({
+      conversation: { ...conversation, ended: reason },
+      questions: [],
+      waiting: [],
+      running: [],
+    });
   }
 
   /** A question to the person. */

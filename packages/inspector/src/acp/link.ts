@@ -78,12 +78,7 @@ export class Link {
   }
 
   /** Puts a question to the person; settles with the answer, or when it is taken back. */
-  #ask(
-    method: string,
-    params: z.infer<typeof About>,
-    signal: AbortSignal,
-    ear: LinkEar,
-  ): Promise<unknown> {
+  #ask(method: string, params: z.infer<typeof About>, signal: AbortSignal, ear: LinkEar): Promise<unknown> {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     this.#asked += 1;
     const id = `${this.#asked}`;

@@ -3,9 +3,17 @@ import { AcpClient } from "./acp-client.ts";
 import { byFrame } from "./frames.ts";
 import { Link } from "./link.ts";
 
+/** A WebSocket as browsers know it: what the SDK gives beside the address would be taken for a subprotocol. */
+class PlainWebSocket extends WebSocket {
+  constructor(url: string) {
+    super(url);
+  }
+}
+
 /** The client of this page. It opens its line when something is first asked of it. */
 export const acpClient = new AcpClient({
-  open: (ear) => Link.open(createWebSocketStream(addressOf(window.location)), ear),
+  open: (ear) =>
+    Link.open(createWebSocketStream(addressOf(window.location), { WebSocket: PlainWebSocket }), ear),
   schedule: byFrame,
   now: () => performance.now(),
   newId: () => crypto.randomUUID(),

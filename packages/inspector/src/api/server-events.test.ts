@@ -13,7 +13,7 @@ async function eventsOf(...chunks: readonly string[]): Promise<string[]> {
 }
 
 it("gives the data of each event, wherever the answer was cut", async () => {
-  expect(await eventsOf('event: progress\nid: 1\nda', 'ta: {"a":1}\n', '\ndata: {"b":2}\n\n')).toEqual([
+  expect(await eventsOf("event: progress\nid: 1\nda", 'ta: {"a":1}\n', '\ndata: {"b":2}\n\n')).toEqual([
     '{"a":1}',
     '{"b":2}',
   ]);

@@ -28,6 +28,8 @@ const routes = [
   createRoute({
     getParentRoute,
     path: "/approvals",
+    validateSearch: ({ approval }: Record<string, unknown>): { approval?: string } =>
+      typeof approval === "string" ? { approval } : {},
     component: lazyRouteComponent(() => import("../pages/approvals/approvals-page.tsx"), "ApprovalsPage"),
   }),
   createRoute({

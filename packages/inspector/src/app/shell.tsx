@@ -2,6 +2,7 @@ import { Link, Outlet } from "@tanstack/react-router";
 import { useState } from "react";
 import { classNames } from "../design/class-names.ts";
 import { Icon } from "../design/icons.tsx";
+import { BrokenHistory } from "../proof/broken-history.tsx";
 import { useApprovalStream } from "./approvals/use-approval-stream.ts";
 import { usePendingApprovals } from "./approvals/use-pending-approvals.ts";
 import { useSelf } from "./entrance.tsx";
@@ -73,6 +74,7 @@ export function Shell() {
         </div>
       </nav>
       <main id="main" className="flex min-h-0 min-w-0 flex-1 flex-col">
+        <BrokenHistory />
         <Outlet />
       </main>
     </div>

@@ -8,9 +8,12 @@ export function ComparisonLine() {
   if (!data) return <>Comparing with what this browser saw before …</>;
   if (data.kind === "first")
     return (
-      <>First look at this ledger: {count(data.now.size)} entries. A change of what it says will be noticed.</>
+      <>
+        First look at this ledger: {count(data.now.size)} entries. A change of what it says will be noticed.
+      </>
     );
-  if (data.kind === "broken") return <span className="font-medium text-bad">This is not the history that was here before.</span>;
+  if (data.kind === "broken")
+    return <span className="font-medium text-bad">This is not the history that was here before.</span>;
   return (
     <>
       {count(data.now.size)} entries that begin with the {count(data.before.size)} this browser saw before:

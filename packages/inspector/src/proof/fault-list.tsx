@@ -16,7 +16,9 @@ export function FaultList({ faults }: { faults: readonly Fault[] }) {
           {fault.expected !== undefined && (
             <p className="break-all text-ink-soft">expected {visible(fault.expected)}</p>
           )}
-          {fault.found !== undefined && <p className="break-all text-ink-soft">found {visible(fault.found)}</p>}
+          {fault.found !== undefined && (
+            <p className="break-all text-ink-soft">found {visible(fault.found)}</p>
+          )}
         </li>
       ))}
     </ul>

@@ -85,5 +85,9 @@ async function historyStep(
     }
     checkpoint = (await fetchProof(cid, signal)).proof.checkpoint;
   }
-  return { title, state: "open", detail: "The ledger grows too fast to compare the two just now. Try again." };
+  return {
+    title,
+    state: "open",
+    detail: "The ledger grows too fast to compare the two just now. Try again.",
+  };
 }

@@ -19,7 +19,11 @@ function verify(job: VerifyJob): Promise<VerifyReport> {
   return verifyLedger(job);
 }
 
-async function verifyLedger({ address, logKey, seen }: VerifyJob & { kind: "ledger" }): Promise<VerifyReport> {
+async function verifyLedger({
+  address,
+  logKey,
+  seen,
+}: VerifyJob & { kind: "ledger" }): Promise<VerifyReport> {
   const { ok, status, body } = await fetch(address, { credentials: "same-origin" });
   if (!ok || body === null) throw new Error(`The server did not give the ledger: it answered ${status}.`);
   const onProgress = (progress: Progress) => tell({ kind: "progress", progress });

@@ -150,7 +150,7 @@ export class KeptConnection {
   ): Promise<Beginning> {
     const { log } = this.#parts.hub;
     const { epoch: before, start, tenant, sessions } = this.#record;
-    const last = await log.last(tenant);
+    const last = log.last(tenant);
     if (before !== log.epoch) await this.#save({ epoch: log.epoch });
     const floor = (typeof session === "string" ? sessions[session] : undefined) ?? start;
     const reached = this.#reached.get(session ?? WHOLE);
@@ -194,7 +194,7 @@ export class KeptConnection {
       await log.written();
     } finally {
       this.#later -= 1;
-      if (this.#later === 0) this.#record = { ...this.#record, quiet: await log.last(this.#record.tenant) };
+      if (this.#later === 0) this.#record = { ...this.#record, quiet: log.last(this.#record.tenant) };
     }
   }
 

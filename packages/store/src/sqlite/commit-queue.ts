@@ -16,6 +16,8 @@ interface Caller {
 
 interface Waiting {
   readonly write: Write;
+  /** Whether nobody waits for it. */
+  readonly relaxed: boolean;
   readonly caller: Caller;
 }
 
@@ -23,6 +25,9 @@ interface Waiting {
 export const CHUNK: LoadLimit = { commits: 64, bytes: 262_144 };
 /** Handed over and not settled; enough for a batch to gather while another is written. */
 const WINDOW: LoadLimit = { commits: 2_048, bytes: 16_777_216 };
+
+/** How long what nobody waits for may wait for others to go with. */
+const RELAXED_MS = 5;
 
 /**
  * Commits on their way to the writer and back. They are handed over and settled a chunk at a time, the event loop
@@ -38,8 +43,10 @@ export class CommitQueue {
   #waiting: Waiting[] = [];
   /** Whether chunks are on their way, one in each turn of the event loop. */
   #sending = false;
-  /** Whether what need not wait for the disk is handed over when this turn of the event loop is over. */
-  #sendingLater = false;
+  /** What hands over, later, what nobody waits for on the disk. */
+  #later: { readonly relaxed: boolean; callOff(): void } | undefined;
+  /** Whether what waits was kept back because too much is under way. */
+  #isFull = false;
   #idle: PromiseWithResolvers<void> | undefined;
 
   constructor(send: Send, limit: LoadLimit, chunk = CHUNK) {
@@ -50,7 +57,7 @@ export class CommitQueue {
   }
 
   /** Queues a commit; settles when its batch is written. */
-  add(write: Write): Promise<unknown[]> {
+  add(write: Write, { relaxed = false } = {}): Promise<unknown[]> {
     const bytes = weightOf(write.changes, this.#limit.bytes);
     if (!this.#unsettled.fits(bytes)) {
       const text = `${this.#unsettled.commits} commits wait to be written already; try again later`;
@@ -58,42 +65,67 @@ export class CommitQueue {
     }
     this.#unsettled.add(bytes);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ write, caller: { resolve, reject, bytes } });
-      this.#sendSoon(write.durable);
+      this.#waiting.push({ write, relaxed, caller: { resolve, reject, bytes } });
+      if (write.durable) this.#sendNow();
+      else this.#sendLater(relaxed);
     });
   }
 
   /** Settles when nothing waits any more. */
   async idle(): Promise<void> {
     if (this.#unsettled.commits === 0) return;
+    this.#sendNow();
     this.#idle ??= Promise.withResolvers();
     await this.#idle.promise;
   }
 
   /**
-   * Commits asked for in the same turn of the event loop go together. One that somebody waits for on the disk goes as
-   * soon as no promise is left to settle, and takes along what was asked for before it.
+   * What somebody waits for on the disk goes as soon as no promise is left to settle, together with everything that was
+   * asked for before it.
    */
-  #sendSoon(durable: boolean): void {
+  #sendNow(): void {
     if (this.#sending) return;
-    if (durable) {
-      this.#sending = true;
-      process.nextTick(() => this.#sendChunk());
-    } else if (!this.#sendingLater) {
-      this.#sendingLater = true;
-      setImmediate(() => {
-        this.#sendingLater = false;
-        if (!this.#sending) this.#sendChunk();
-      });
+    this.#sending = true;
+    process.nextTick(() => this.#sendChunk());
+  }
+
+  /** Anything else goes at the end of this turn of the event loop, or a little later. */
+  #sendLater(relaxed: boolean): void {
+    if (this.#sending || (this.#later && (relaxed || !this.#later.relaxed))) return;
+    this.#later?.callOff();
+    const send = () => {
+      this.#later = undefined;
+      if (!this.#sending) this.#sendChunk();
+    };
+    if (relaxed) {
+      const timer = setTimeout(send, RELAXED_MS);
+      this.#later = { relaxed, callOff: () => clearTimeout(timer) };
+    } else {
+      const immediate = setImmediate(send);
+      this.#later = { relaxed, callOff: () => clearImmediate(immediate) };
     }
   }
 
   #sendChunk(): void {
     const chunk = this.#takeChunk();
     this.#sending = chunk.length > 0;
+    this.#isFull = !this.#sending && this.#waiting.length > 0;
     if (!this.#sending) return;
+    this.#later?.callOff();
+    this.#later = undefined;
     this.#hand(chunk);
-    setImmediate(() => this.#sendChunk());
+    setImmediate(() => this.#goOn());
+  }
+
+  #goOn(): void {
+    if (this.#isPressing) return this.#sendChunk();
+    this.#sending = false;
+    if (this.#waiting.length > 0) this.#sendLater(true);
+  }
+
+  /** Whether something waits that somebody waits for. */
+  get #isPressing(): boolean {
+    return this.#waiting.some(({ relaxed }) => !relaxed);
   }
 
   #takeChunk(): readonly Waiting[] {
@@ -127,7 +159,7 @@ export class CommitQueue {
       this.#underWay.remove(caller.bytes);
       settleOne(caller, outcomes[index]);
     }
-    if (this.#waiting.length > 0) this.#sendSoon(true);
+    if (this.#isFull || this.#isPressing) this.#sendNow();
     if (this.#unsettled.commits === 0) this.#idle?.resolve();
   }
 }

@@ -29,11 +29,11 @@ export class SqliteStore implements Store {
   // Not an async function: one would hold on to the changes after they were handed over.
   commit<const Changes extends readonly Change<unknown>[]>(
     changes: Changes,
-    { durable = true, lease }: CommitOptions = {},
+    { durable = true, relaxed = false, lease }: CommitOptions = {},
   ): Promise<Results<Changes>> {
     if (this.#closing) return Promise.reject(closed());
     const fenced = lease ? [change(leases, "fence", { lease }), ...changes] : changes;
-    const results = this.#queue.add({ changes: fenced, durable });
+    const results = this.#queue.add({ changes: fenced, durable }, { relaxed });
     // The writer gives one result for each change, in order; the fence's is not the caller's.
     return (lease ? results.then(([, ...own]) => own) : results) as Promise<Results<Changes>>;
   }

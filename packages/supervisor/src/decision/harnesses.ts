@@ -1,4 +1,10 @@
-import { AhpClient, type Decision } from "@reins/ahp";
+import {
+  AhpClient,
+  type Decision,
+  type Decisions,
+  type PayloadFor,
+  type SpecialisedEventType,
+} from "@reins/ahp";
 import { type ControlEvent, type ExternalHarness, milliseconds, type RuleVerdict } from "@reins/policy";
 
 const MAX_REASON = 2_000;
@@ -13,6 +19,22 @@ export interface HarnessAnswer {
   readonly remark?: string;
 }
 
+/** The events whose answer is more than a verdict. A harness is asked those that it says it answers. */
+const FAMILIES: readonly SpecialisedEventType[] = [
+  "intent_detection",
+  "context_perception",
+  "memory_recall",
+  "planning",
+  "reasoning",
+  "rate_limit",
+  "confirmation",
+  "idle",
+];
+
+/** The events that nobody waits for and that a harness is told of, where it says it listens to them. */
+const NEWS = ["success", "error", "heartbeat"] as const;
+export type News = (typeof NEWS)[number];
+
 /** Asks other AHP harnesses, each within its time. One that fails blocks, unless the constitution says it may not. */
 export class Harnesses {
   readonly #clients = new Map<string, Promise<AhpClient>>();
@@ -20,6 +42,46 @@ export class Harnesses {
   /** The answers, in the order of the constitution. */
   ask(harnesses: readonly ExternalHarness[], event: ControlEvent): Promise<HarnessAnswer[]> {
     return Promise.all(harnesses.map((harness) => this.#ask(harness, event)));
+  }
+
+  /**
+   * What the first harness says that answers events of a family; nothing where none does. Rejects when one fails that,
+   * by the constitution, may not.
+   */
+  async advise<Type extends SpecialisedEventType>(
+    harnesses: readonly ExternalHarness[],
+    type: Type,
+    payload: PayloadFor<Type>,
+  ): Promise<Decisions[Type] | undefined> {
+    for (const harness of harnesses) {
+      try {
+        const client = await this.#clientOf(harness);
+        if (!client.harness?.harness_info.capabilities.includes(type)) continue;
+        return await client.sendTypedEvent(type, payload, { timeoutMs: milliseconds(harness.timeout) });
+      } catch (error) {
+        this.#clients.delete(harness.name);
+        if (harness.fail === "open") continue;
+        const why = error instanceof Error ? error.message : String(error);
+        throw new Error(tidy(`the harness "${harness.name}" did not answer ${type}: ${why}`), {
+          cause: error,
+        });
+      }
+    }
+    return undefined;
+  }
+
+  /** Tells those that say they listen to such events. One that cannot be told is named in what this rejects with. */
+  async inform(harnesses: readonly ExternalHarness[], type: News, payload: unknown): Promise<void> {
+    const told = await Promise.allSettled(
+      harnesses.map(async (harness) => {
+        const client = await this.#clientOf(harness);
+        if (client.harness?.harness_info.capabilities.includes(type)) await client.sendEvent(type, payload);
+      }),
+    );
+    const lost = harnesses.filter((_, index) => told[index]?.status === "rejected");
+    for (const { name } of lost) this.#clients.delete(name);
+    if (lost.length > 0)
+      throw new Error(`${type} could not be told to ${lost.map(({ name }) => name).join(", ")}`);
   }
 
   /** Ends every connection. */
@@ -61,7 +123,7 @@ export class Harnesses {
       { type, url },
       { timeoutMs: milliseconds(timeout), onFailure: "throw" },
     ).then(async (connected) => {
-      await connected.handshake(["pre_action", "pre_prompt"]);
+      await connected.handshake(["pre_action", "pre_prompt", ...FAMILIES, ...NEWS]);
       return connected;
     });
     this.#clients.set(name, client);

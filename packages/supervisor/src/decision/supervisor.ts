@@ -147,6 +147,16 @@ export class Supervisor {
     return harmless?.verdict === "blocked" ? dark : harmless;
   }
 
+  /** What the policy says to an event as things are; `undefined` when there is none. Nothing is decided or recorded by it. */
+  async foresee(event: ControlEvent, subject: Subject, setting: Setting): Promise<PolicyVerdict | undefined> {
+    const policy = this.#options.policyFor(subject.tenant);
+    if (!policy || payloadFault(event.payload) !== undefined) return undefined;
+    const action = await this.#options.gatherFacts(event, subject, setting);
+    const at = this.#clock.now().getTime();
+    const counters = this.#standings.of(subject.tenant)?.history.counters(subject, at) ?? {};
+    return policy.decide({ event_type: event.event_type, action, subject, counters, at });
+  }
+
   /**
    * Notes the end of something that was let through, and what it took. `undefined` says that nothing was let through
    * that it could be the end of.

@@ -1,10 +1,11 @@
 import { join } from "node:path";
+import type { Decisions, PayloadFor, SpecialisedEventType } from "@reins/ahp";
 import type { Draft, Ledger, RecordOptions } from "@reins/ledger";
 import type { Change, Operations, Store, Tables } from "@reins/store";
 import { Approvals, type ApprovalsOptions } from "../approvals/approvals.ts";
 import { approvalTables } from "../approvals/tables.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { Harnesses } from "../decision/harnesses.ts";
+import { Harnesses, type News } from "../decision/harnesses.ts";
 import { Supervisor } from "../decision/supervisor.ts";
 import { Identity } from "../identity/identity.ts";
 import { identityTables } from "../identity/tables/tables.ts";
@@ -129,6 +130,25 @@ export class Harness {
   ): ReturnType<typeof this.ledger.record<Changes>> {
     const recorded = drafts.map((draft) => withoutSecrets(draft, this.redact));
     return this.ledger.record(recorded, options);
+  }
+
+  /**
+   * What another harness that the constitution of a tenant names says to an event of a family that it answers; nothing
+   * where none does, and rejects where one fails that may not.
+   */
+  async advise<Type extends SpecialisedEventType>(
+    tenant: string,
+    type: Type,
+    payload: PayloadFor<Type>,
+  ): Promise<Decisions[Type] | undefined> {
+    const named = this.policies.policyFor(tenant)?.file.harnesses ?? [];
+    return named.length === 0 ? undefined : this.#harnesses.advise(named, type, payload);
+  }
+
+  /** Tells other harnesses that the constitution of a tenant names, and that listen to such events, what nobody waits for. */
+  async inform(tenant: string, type: News, payload: unknown): Promise<void> {
+    const named = this.policies.policyFor(tenant)?.file.harnesses ?? [];
+    if (named.length > 0) await this.#harnesses.inform(named, type, payload);
   }
 
   /** Ends what runs in the background. */

@@ -8,6 +8,9 @@ export interface Presence {
   readonly maySpend: boolean;
 }
 
+/** Somebody sits in front of it, and wants to be asked. */
+export const PRESENCE: Presence = { isPersonThere: true, maySpend: false };
+
 /** A person decides; where none is there, nothing is confirmed but cost that was allowed beforehand. */
 export function decideConfirmation(
   { confirmation_type, message }: ConfirmationPayload,

@@ -9,7 +9,7 @@ import type {
   MemoryRecallDecision,
 } from "../events.ts";
 import type { ContextPerceptionDecision } from "../perception.ts";
-import { decideConfirmation, type Presence } from "./confirmation.ts";
+import { decideConfirmation, PRESENCE, type Presence } from "./confirmation.ts";
 import { decideIdle, IDLE_RULES, type IdleRules } from "./idle.ts";
 import { detectIntent } from "./intent/detect-intent.ts";
 import { perceive } from "./perception/perceive.ts";
@@ -22,12 +22,12 @@ import { hintsFor } from "./reasoning.ts";
 export interface DefaultControlOptions {
   readonly memory?: Memory;
   /** The constitution in words, for hints. */
-  readonly constitution?: () => string;
-  /** What of a workspace may be looked at, by folder and path. */
-  readonly mayRead?: (workspace: string) => MayRead;
-  readonly presence?: Presence;
-  readonly patience?: Patience;
-  readonly idle?: IdleRules;
+  readonly constitution?: () => string | Promise<string>;
+  /** What of a workspace may be looked at, by folder and path, for whoever asks. */
+  readonly mayRead?: (workspace: string, call: ControlCall) => MayRead;
+  readonly presence?: Partial<Presence>;
+  readonly patience?: Partial<Patience>;
+  readonly idle?: Partial<IdleRules>;
   readonly clock?: Pick<Clock, "now">;
   /** The load of the machine for each processor. */
   readonly load?: () => number;
@@ -68,9 +68,9 @@ function decidersFrom({
   memory,
   constitution = () => "",
   mayRead,
-  presence = { isPersonThere: true, maySpend: false },
-  patience = PATIENCE,
-  idle = IDLE_RULES,
+  presence,
+  patience,
+  idle,
   clock = systemClock,
   load = systemLoad,
 }: DefaultControlOptions): Deciders {
@@ -80,9 +80,9 @@ function decidersFrom({
       const { intent, confidence, target } = detectIntent(prompt);
       return { decision: "allow", detected_intent: intent, confidence, target_hints: target };
     },
-    context_perception: async (payload): Promise<ContextPerceptionDecision> => {
+    context_perception: async (payload, call): Promise<ContextPerceptionDecision> => {
       const { workspace } = payload.context;
-      const folder = new FolderWorkspace(workspace, mayRead?.(workspace));
+      const folder = new FolderWorkspace(workspace, mayRead?.(workspace, call));
       return { decision: "allow", injected_context: await perceive(payload, folder) };
     },
     memory_recall: async ({ query, max_results, working_directory }): Promise<MemoryRecallDecision> => {
@@ -95,10 +95,10 @@ function decidersFrom({
       return { decision: "allow", injected_facts };
     },
     planning: (payload) => choosePlanning(payload),
-    reasoning: (payload) => hintsFor(payload, constitution()),
-    rate_limit: (payload) => decideRateLimit(payload, patience),
-    confirmation: (payload) => decideConfirmation(payload, presence),
-    idle: (payload) => decideIdle(payload, { now: clock.now(), load: load() }, idle),
+    reasoning: async (payload) => hintsFor(payload, await constitution()),
+    rate_limit: (payload) => decideRateLimit(payload, { ...PATIENCE, ...patience }),
+    confirmation: (payload) => decideConfirmation(payload, { ...PRESENCE, ...presence }),
+    idle: (payload) => decideIdle(payload, { now: clock.now(), load: load() }, { ...IDLE_RULES, ...idle }),
   };
 }
 

@@ -34,7 +34,8 @@ interface Reply {
 export class HttpListener {
   readonly #server: AhpServer;
   readonly #options: HttpListenerOptions;
-  #inFlight = 0;
+  /** How many requests of each peer are worked on. */
+  readonly #inFlight = new Map<string, number>();
 
   constructor(server: AhpServer, options: HttpListenerOptions) {
     this.#server = server;
@@ -76,7 +77,7 @@ export class HttpListener {
     const body = await readBody(request, limits.maxMessageBytes, this.#server.settings.clock);
     if ("tooLarge" in body) {
       const text = `Failed to buffer the request body: length limit of ${limits.maxMessageBytes} bytes exceeded`;
-      return this.#refused(413, text, { connection: "close" });
+      return this.#refused(413, text, request.httpVersionMajor === 1 ? { connection: "close" } : {});
     }
     if (!isUtf8(body.bytes)) return this.#unreadable("the body is not UTF-8");
     const token = request.headers[SESSION_HEADER];
@@ -85,22 +86,25 @@ export class HttpListener {
       principal,
       sessionToken: typeof token === "string" ? token : undefined,
     };
-    if (this.#inFlight >= limits.maxInFlight) {
+    const whose = principal ?? request.socket.remoteAddress ?? "";
+    if ((this.#inFlight.get(whose) ?? 0) >= limits.maxInFlight) {
       return this.#refused(503, "Too many requests are under way", { "retry-after": "1" });
     }
-    const { reply, unreadable } = await this.#work(body.bytes.toString(), peer);
+    const { reply, unreadable } = await this.#work(body.bytes.toString(), peer, whose);
     if (unreadable)
       return reply === undefined ? this.#unreadable("not JSON") : { ...json(reply), status: 400 };
     return reply === undefined ? { status: 204 } : json(reply);
   }
 
-  /** Only what is worked on counts as under way: peers that send slowly must not keep others out. */
-  async #work(text: string, peer: Peer): Promise<Outcome> {
-    this.#inFlight += 1;
+  /** Only what is worked on counts as under way, for each peer by itself: none that sends slowly or much keeps others out. */
+  async #work(text: string, peer: Peer, whose: string): Promise<Outcome> {
+    this.#inFlight.set(whose, (this.#inFlight.get(whose) ?? 0) + 1);
     try {
       return await this.#server.handle(text, peer);
     } finally {
-      this.#inFlight -= 1;
+      const left = (this.#inFlight.get(whose) ?? 1) - 1;
+      if (left > 0) this.#inFlight.set(whose, left);
+      else this.#inFlight.delete(whose);
     }
   }
 

@@ -54,7 +54,6 @@ export class Launchd implements ServiceKeeper {
     const { pid } = /^\s*pid = (?<pid>\d+)$/m.exec(stdout)?.groups ?? {};
     const isLoaded = code === 0;
     return {
-      installed: isLoaded,
       enabled: isLoaded,
       running: /^\s*state = running$/m.test(stdout),
       pid: pid === undefined ? undefined : Number(pid),

@@ -15,7 +15,6 @@ export interface ServicePlan {
 
 /** How a service stands. */
 export interface ServiceState {
-  readonly installed: boolean;
   /** Whether it starts at login. */
   readonly enabled: boolean;
   readonly running: boolean;

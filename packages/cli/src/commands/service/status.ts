@@ -16,7 +16,7 @@ export async function status(flags: ServiceFlags, machine: Machine = thisMachine
   return state.running && answers ? EXIT.done : EXIT.failed;
 }
 
-const NOT_INSTALLED = { installed: false, enabled: false, running: false, pid: undefined } as const;
+const NOT_INSTALLED = { enabled: false, running: false, pid: undefined } as const;
 
 type Keeper = ReturnType<typeof keeperFor>["keeper"];
 

@@ -54,17 +54,12 @@ export class Systemd implements ServiceKeeper {
   }
 
   async state(): Promise<ServiceState> {
-    const shown = await this.#systemctl(
-      "show",
-      this.#unit,
-      "--property=LoadState,UnitFileState,ActiveState,MainPID",
-    );
+    const shown = await this.#systemctl("show", this.#unit, "--property=UnitFileState,ActiveState,MainPID");
     const said = new Map(
       shown.split("\n").map((line) => [line.split("=", 1)[0], line.slice(line.indexOf("=") + 1)]),
     );
     const pid = Number(said.get("MainPID") ?? 0);
     return {
-      installed: said.get("LoadState") === "loaded",
       enabled: said.get("UnitFileState") === "enabled",
       running: said.get("ActiveState") === "active",
       pid: pid > 0 ? pid : undefined,

@@ -76,6 +76,7 @@ async function open(
     },
   );
   const access = await openAccess({ home, tokens });
+  const agents = lazily(() => HomeAgents.open(home));
   const gateway = await Gateway.create({
     harness: door.harness,
     ahp: server,
@@ -87,6 +88,12 @@ async function open(
       ...agentDialects({ harness: door.harness, hosting: door.hosting, log, defaultAgent: "native" }),
       new HaakDialect({ harness: door.harness, runner: door.runner, auth, log }),
       ...hostDialects,
+      ...operatorDialects({
+        hosting: door.hosting,
+        agents: () => agents.value,
+        environment: process.env,
+        userHome: homedir(),
+      }),
     ],
   });
   return startAll([

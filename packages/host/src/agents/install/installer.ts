@@ -81,6 +81,12 @@ export class Installer {
     return { agent, version: provenance.version, folder: folders.of(name), provenance, outdated };
   }
 
+  /** Every version of an agent that is on the disk. */
+  async versions(agent: string): Promise<readonly string[]> {
+    this.#options.catalogue.entry(agent);
+    return this.#folders(agent).all();
+  }
+
   /** All agents of the catalogue, and what is installed of each. */
   async list(): Promise<
     readonly { readonly entry: AgentEntry; readonly installed: Installed | undefined }[]

@@ -29,6 +29,18 @@ export class VersionFolders {
     }
   }
 
+  /** Every version that is there. */
+  async all(): Promise<readonly string[]> {
+    try {
+      const found = await readdir(this.#folder, { withFileTypes: true });
+      const folders = found.filter((one) => one.isDirectory() && !one.name.startsWith(UNFINISHED));
+      return folders.map(({ name }) => name).sort();
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
+  }
+
   /** Puts a version to use. */
   async use(version: string): Promise<void> {
     if ((await this.current()) === version) return;

@@ -4,6 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
+import { typedOption } from "../../governor/settings.ts";
 import type { AgentLaunch } from "../agent-launch.ts";
 import { sessionMeta } from "../session-meta.ts";
 
@@ -159,7 +160,7 @@ export class AcpAgent implements AsyncDisposable {
     const { mode: modeId, configOptions } = this.#launch;
     if (modeId !== undefined) await this.request("session/set_mode", { sessionId, modeId });
     for (const [configId, value] of Object.entries(configOptions)) {
-      await this.request("session/set_config_option", { sessionId, configId, value });
+      await this.request("session/set_config_option", typedOption({ sessionId, configId, value }));
     }
   }
 

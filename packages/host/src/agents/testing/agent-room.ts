@@ -12,8 +12,6 @@ import { testAgents } from "./test-agents.ts";
 /** What a room is made with. */
 export interface RoomOptions {
   readonly script?: Script;
-  /** Makes another entry of the catalogue's. */
-  readonly change?: (entry: AgentEntry) => AgentEntry;
 }
 
 /** A workspace, a private home and a scripted model for one real agent. Processes of it come and go; these stay. */
@@ -37,12 +35,9 @@ export class AgentRoom implements AsyncDisposable {
   }
 
   /** Installs the agent if need be, and makes everything ready for it. */
-  static async open(
-    agent: string,
-    { script = scenes(), change = (entry) => entry }: RoomOptions = {},
-  ): Promise<AgentRoom> {
+  static async open(agent: string, { script = scenes() }: RoomOptions = {}): Promise<AgentRoom> {
     const catalogue = Catalogue.load();
-    const entry = change(catalogue.entry(agent));
+    const entry = catalogue.entry(agent);
     const { version, folder: install } = await testAgents().install(agent);
     const folder = await mkdtemp(join(tmpdir(), `reins-${agent}-`));
     for (const name of ["workspace", "home", "tmp"]) await mkdir(join(folder, name));

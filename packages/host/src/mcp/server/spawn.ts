@@ -42,7 +42,7 @@ export function spawnOwned(owner: Owner, clock: Clock): SpawnServer {
     const letGo = owner.lifeline.extend();
     try {
       const mark = owner.newMark();
-      const spawned = await spawnMarked({ command, args, env, cwd, label: command }, mark);
+      const spawned = await spawnMarked({ command, args, env, cwd, label: "its program" }, mark);
       const { child, pid, stdin, stdout, stderr } = spawned;
       const family = new Family(pid, mark, owner.table, false);
       const callOff = owner.lifeline.hold(pid);
@@ -58,11 +58,11 @@ export function spawnOwned(owner: Owner, clock: Clock): SpawnServer {
         await family.terminate();
         if (!(await settledWithin(exited, PATIENCE_MS, clock))) family.kill();
         await exited;
-        await family.end();
-        letGo();
+        await family.end().finally(letGo);
       };
       const kill = () => {
-        ended ??= end();
+        // Whoever could not be looked for is left to the lifeline and to the next start.
+        ended ??= end().catch(() => undefined);
         return ended;
       };
       return { stdin, stdout, stderr, exited, kill };

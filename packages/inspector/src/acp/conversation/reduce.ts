@@ -14,12 +14,6 @@ export interface HeardUpdate {
 /** A conversation being written: its items may be changed until it is done. */
 type Draft = { -readonly [Key in keyof Conversation]: Conversation[Key] } & { items: Item[] };
 
-const SPEAKERS: Readonly<Record<string, Speaker | undefined>> = {
-  user_message_chunk: "user",
-  agent_message_chunk: "agent",
-  agent_thought_chunk: "thought",
-};
-
 /** A conversation after some more updates. Each is taken in once: many at a time cost one copy of the list. */
 export function withUpdates(conversation: Conversation, heard: readonly HeardUpdate[]): Conversation {
   if (heard.length === 0) return conversation;
@@ -29,17 +23,29 @@ export function withUpdates(conversation: Conversation, heard: readonly HeardUpd
 }
 
 /** A conversation with a word of the page's own. */
-export function withNote(conversation: Conversation, tone: "note" | "warn" | "bad", text: string): Conversation {
+export function withNote(
+  conversation: Conversation,
+  tone: "note" | "warn" | "bad",
+  text: string,
+): Conversation {
   return { ...conversation, items: [...conversation.items, { kind: "note", tone, text }] };
 }
 
 function take(draft: Draft, { update, at }: HeardUpdate): void {
-  const speaker = SPEAKERS[update.sessionUpdate];
-  if (speaker) return say(draft, speaker, update);
   switch (update.sessionUpdate) {
+    case "user_message_chunk":
+      say(draft, "user", update);
+      return;
+    case "agent_message_chunk":
+      say(draft, "agent", update);
+      return;
+    case "agent_thought_chunk":
+      say(draft, "thought", update);
+      return;
     case "tool_call":
     case "tool_call_update":
-      return tell(draft, update, at);
+      tell(draft, update, at);
+      return;
     case "plan":
       draft.plan = planIn(update) ?? draft.plan;
       return;

@@ -5,7 +5,9 @@ const KEY = "reins.notices";
 
 /** Whether this browser tells of approvals: it may, and the person wants it. */
 export function tellsOfApprovals(): boolean {
-  return "Notification" in window && Notification.permission === "granted" && localStorage.getItem(KEY) === "yes";
+  return (
+    "Notification" in window && Notification.permission === "granted" && localStorage.getItem(KEY) === "yes"
+  );
 }
 
 /** Turns notices on or off; whether they are on then. The browser asks the person the first time. */

@@ -11,7 +11,6 @@ export function useApprovalStream(): void {
   const queries = useQueryClient();
   const navigate = useNavigate();
   useEffect(() => {
-    let wasOpen = false;
     return follow(
       approvalOperations.streamApprovals,
       {},
@@ -21,14 +20,16 @@ export function useApprovalStream(): void {
           if (approval.state === "pending" && !known?.some(({ id }) => id === approval.id))
             notify(approval, () => void navigate({ to: "/approvals", search: { approval: approval.id } }));
           queries.setQueryData<readonly Approval[]>(PENDING, (now) => now && pendingWith(now, approval));
+          // A list that is on its way may be older than this.
+          if (queries.isFetching({ queryKey: PENDING }) > 0)
+            void queries.invalidateQueries({ queryKey: PENDING });
           void queries.invalidateQueries({ queryKey: ["approval", approval.id] });
           void queries.invalidateQueries({ queryKey: ["approvals", "answered"] });
           if (approval.state !== "pending") void queries.invalidateQueries({ queryKey: ["grants"] });
         },
+        // What changed while nobody listened may not be told again.
         onState: (isOpen) => {
-          // What changed while nobody listened is not told again to a stream that begins anew.
-          if (isOpen && wasOpen) void queries.invalidateQueries({ queryKey: PENDING });
-          wasOpen ||= isOpen;
+          if (isOpen) void queries.invalidateQueries({ queryKey: PENDING });
         },
       },
     );

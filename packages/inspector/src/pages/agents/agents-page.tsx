@@ -1,6 +1,78 @@
+import { agentsOperations } from "@reins/api";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { z } from "zod";
+import { call } from "../../api/call.ts";
+import { useSelf } from "../../app/entrance.tsx";
+import { Button } from "../../design/button.tsx";
 import { Page } from "../../design/page.tsx";
+import { Panel } from "../../design/panel.tsx";
+import { Failure, Waiting } from "../../design/states.tsx";
+import { KillDialog } from "../../kill/kill-dialog.tsx";
+import { AgentDetailPanel } from "./agent-detail-panel.tsx";
+import { Catalogue } from "./catalogue.tsx";
+import { ProcessTable } from "./process-table.tsx";
 
-/** Agents. */
+const AgentsSearch = z.object({ agent: z.string().optional().catch(undefined) });
+
+/** The agents there are, what is installed, how far each is held, and what runs. */
 export function AgentsPage() {
-  return <Page title="Agents">{undefined}</Page>;
+  const { agent } = AgentsSearch.parse(useSearch({ strict: false }));
+  const { is_admin } = useSelf();
+  const navigate = useNavigate();
+  const [isKilling, setKilling] = useState(false);
+  const { data, error, refetch } = useQuery({
+    queryKey: ["agents"],
+    queryFn: ({ signal }) => call(agentsOperations.listAgents, { signal }),
+    refetchInterval: 10_000,
+  });
+  const choose = (chosen: string | undefined) =>
+    void navigate({ to: "/agents", search: chosen === undefined ? {} : { agent: chosen }, replace: true });
+  return (
+    <Page
+      title="Agents"
+      about="What can run here, how far it is held to a verdict, and what runs now."
+      actions={
+        is_admin && (
+          <Button kind="danger" onClick={() => setKilling(true)}>
+            Kill everything
+          </Button>
+        )
+      }
+    >
+      <KillDialog
+        target={{ all: true }}
+        open={isKilling}
+        onClose={() => setKilling(false)}
+        title="Kill everything?"
+        about="Every process of every agent ends at once, with whatever it is in the middle of. Sessions stay and can be taken up again."
+      />
+      <Panel title="Running now">
+        <ProcessTable />
+      </Panel>
+      <div className="grid min-w-0 items-start gap-3 lg:grid-cols-[minmax(0,1fr)_28rem]">
+        <Panel title="Catalogue" className="min-w-0">
+          {error ? (
+            <div className="p-3">
+              <Failure error={error} onRetry={() => void refetch()} />
+            </div>
+          ) : data ? (
+            <Catalogue agents={data.agents} chosen={agent} onChoose={choose} />
+          ) : (
+            <Waiting what="Looking through the catalogue" />
+          )}
+        </Panel>
+        {agent === undefined ? (
+          <Panel title="One agent">
+            <p className="px-3 py-4 text-sm text-ink-soft">
+              Choose an agent to see where it came from, what proves that it asks, and to install it.
+            </p>
+          </Panel>
+        ) : (
+          <AgentDetailPanel key={agent} agent={agent} onClose={() => choose(undefined)} />
+        )}
+      </div>
+    </Page>
+  );
 }

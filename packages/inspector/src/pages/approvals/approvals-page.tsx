@@ -1,6 +1,97 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback, useEffect, useState } from "react";
+import { chooseNotices, tellsOfApprovals } from "../../app/approvals/notice.ts";
+import { usePendingApprovals } from "../../app/approvals/use-pending-approvals.ts";
+import { isWriting } from "../../app/use-go-keys.ts";
+import { Button } from "../../design/button.tsx";
 import { Page } from "../../design/page.tsx";
+import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { Tabs } from "../../design/tabs.tsx";
+import { AnsweredList } from "./answered-list.tsx";
+import { ApprovalCard } from "./approval-card.tsx";
+import { GrantList } from "./grant-list.tsx";
 
-/** Approvals. */
+/** The approvals of every session in one place: what waits, what was answered, and what is allowed for always. */
 export function ApprovalsPage() {
-  return <Page title="Approvals">{undefined}</Page>;
+  const [tab, setTab] = useState("waiting");
+  const [tells, setTells] = useState(tellsOfApprovals);
+  const count = usePendingApprovals().data?.length ?? 0;
+  return (
+    <Page
+      title="Approvals"
+      about="What agents may not do by themselves, and wait for you to decide."
+      actions={
+        <Button
+          aria-pressed={tells}
+          onClick={() => void chooseNotices(!tells).then(setTells)}
+          title="A notice of the browser when something is asked"
+        >
+          Notices: {tells ? "on" : "off"}
+        </Button>
+      }
+    >
+      <Tabs
+        value={tab}
+        onChange={setTab}
+        tabs={[
+          { value: "waiting", label: `Waiting (${count})`, content: <Inbox /> },
+          { value: "answered", label: "Answered", content: <AnsweredList /> },
+          { value: "always", label: "Always allowed", content: <GrantList /> },
+        ]}
+      />
+    </Page>
+  );
+}
+
+/** What waits. `j` and `k` go down and up, the keys of the chosen one answer it. */
+function Inbox() {
+  const { data, error, refetch } = usePendingApprovals();
+  const navigate = useNavigate();
+  const { approval: wanted } = useSearch({ from: "/approvals" });
+  const approvals = data ?? [];
+  const place = Math.max(
+    0,
+    approvals.findIndex(({ id }) => id === wanted),
+  );
+  const choose = useCallback(
+    (id: string | undefined) =>
+      void navigate({ to: "/approvals", search: id === undefined ? {} : { approval: id }, replace: true }),
+    [navigate],
+  );
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+      const step = event.key === "j" ? 1 : event.key === "k" ? -1 : 0;
+      const next = approvals[place + step];
+      if (step !== 0 && next) choose(next.id);
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [approvals, place, choose]);
+  if (error) return <Failure error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Waiting what="Fetching what waits" />;
+  if (data.length === 0)
+    return (
+      <Empty title="Nothing waits for you">
+        When a rule of the constitution says <i>ask</i>, the action stops and appears here, with everything
+        you need to decide. In the demo, try “run `make`”.
+      </Empty>
+    );
+  return (
+    <>
+      <p className="hidden py-2 text-2xs text-ink-faint md:block">
+        <kbd>j</kbd> <kbd>k</kbd> choose · <kbd>a</kbd> allow once · <kbd>s</kbd> always · <kbd>d</kbd> deny
+      </p>
+      <ul className="flex flex-col gap-2 max-md:pt-2">
+        {data.map((approval, index) => (
+          <ApprovalCard
+            key={approval.id}
+            approval={approval}
+            isChosen={index === place}
+            onChoose={() => choose(approval.id)}
+          />
+        ))}
+      </ul>
+    </>
+  );
 }

@@ -1,6 +1,150 @@
-import { Page } from "../../design/page.tsx";
+import type { Session } from "@reins/api";
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { acpClient } from "../../acp/open-client.ts";
+import type { SessionView } from "../../acp/session-view.ts";
+import { useSession } from "../../acp/use-session.ts";
+import { Badge } from "../../design/badge.tsx";
+import { about, dollars } from "../../design/number.ts";
+import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { LevelBadge } from "../../design/verdict.tsx";
+import { visible } from "../../design/visible.ts";
+import { SessionActions } from "../sessions/session-actions.tsx";
+import { StateBadge } from "../sessions/state-badge.tsx";
+import { useSessionRecord } from "../sessions/use-sessions.ts";
+import { Composer } from "./composer/composer.tsx";
+import { WaitingList } from "./composer/waiting-list.tsx";
+import { LineBar } from "./line-bar.tsx";
+import { PlanPanel } from "./plan-panel.tsx";
+import { Questions } from "./questions/questions.tsx";
+import { SettingsBar } from "./settings-bar.tsx";
+import { Timeline } from "./timeline/timeline.tsx";
 
-/** Conversation. */
+/** A conversation with an agent, followed as it happens. */
 export function ConversationPage() {
-  return <Page title="Conversation">{undefined}</Page>;
+  const { id } = useParams({ from: "/sessions/$id" });
+  const record = useSessionRecord(id);
+  if (record.error && !record.data)
+    return (
+      <div className="p-4">
+        <Failure error={record.error} onRetry={() => void record.refetch()} />
+      </div>
+    );
+  if (!record.data) return <Waiting what="Looking for the session" />;
+  return record.data.ended ? (
+    <Ended session={record.data} />
+  ) : (
+    <Live key={id} session={record.data} onTurn={() => void record.refetch()} />
+  );
+}
+
+function Live({ session, onTurn }: { session: Session; onTurn: () => void }) {
+  const { id } = session;
+  const queries = useQueryClient();
+  const view = useSession(id);
+  const { conversation, questions, waiting, running, phase } = view;
+  const isRunning = running.length > 0 || session.state === "running";
+  const send = (text: string) =>
+    void acpClient.prompt(id, text).then(() => {
+      onTurn();
+      return queries.invalidateQueries({ queryKey: ["sessions"], exact: true });
+    });
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <Head session={session} view={view} isRunning={isRunning} />
+      <LineBar />
+      <PlanPanel plan={conversation.plan} />
+      {phase === "failed" ? (
+        <div className="p-4">
+          <Failure error={view.error} onRetry={() => acpClient.follow(id)} />
+        </div>
+      ) : conversation.items.length === 0 && phase !== "live" ? (
+        <div className="flex-1">
+          <Waiting what="Fetching what was said" />
+        </div>
+      ) : conversation.items.length === 0 && waiting.length === 0 ? (
+        <div className="flex flex-1 flex-col justify-center">
+          <Empty title={`Say something to ${session.agent}`}>
+            Every action it wants to take is decided by the constitution, and its verdict stands beside it
+            here. With the demo model, try “what is in this folder”, “read .env” or “run `make`”.
+          </Empty>
+        </div>
+      ) : (
+        <Timeline items={conversation.items} isGrowing={isRunning} />
+      )}
+      <Questions questions={questions} />
+      <footer className="border-t border-line bg-surface px-4 py-2.5">
+        <WaitingList session={id} waiting={waiting} />
+        <Composer
+          commands={conversation.commands}
+          isRunning={isRunning}
+          onSend={send}
+          onStop={() => void acpClient.stop(id)}
+        />
+      </footer>
+    </div>
+  );
+}
+
+function Head({ session, view, isRunning }: { session: Session; view: SessionView; isRunning: boolean }) {
+  const { conversation } = view;
+  const title = conversation.title ?? session.title ?? `Session ${session.id.slice(0, 8)}`;
+  useTitle(title);
+  const { usage } = conversation;
+  const cost = usage?.cost?.currency === "USD" ? usage.cost.amount : session.cost_usd;
+  const shown: Session = isRunning ? { ...session, state: "running" } : session;
+  return (
+    <header className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-line px-4 py-2">
+      <div className="min-w-0 flex-1 basis-56">
+        <h1 className="truncate text-base font-semibold">{visible(title)}</h1>
+        <p className="flex flex-wrap items-center gap-x-2 gap-y-0.5 text-2xs text-ink-faint">
+          <span>{visible(session.agent)}</span>
+          <span className="truncate font-mono" title={session.cwd}>
+            {visible(session.cwd)}
+          </span>
+          {usage && (
+            <span className="tabular-nums" title="tokens of the model's window that are used">
+              {about(usage.used)} of {about(usage.size)} tokens
+            </span>
+          )}
+          {cost !== undefined && <span className="tabular-nums">{dollars(cost)}</span>}
+        </p>
+      </div>
+      <StateBadge session={shown} />
+      {session.trust === "unknown" && <Badge tone="warn">unknown agent</Badge>}
+      {session.enforcement && <LevelBadge level={session.enforcement} />}
+      <SettingsBar session={session.id} settings={conversation.settings} />
+      <SessionActions session={session} />
+    </header>
+  );
+}
+
+function Ended({ session }: { session: Session }) {
+  const title = session.title ?? `Session ${session.id.slice(0, 8)}`;
+  useTitle(title);
+  return (
+    <div className="flex flex-1 flex-col">
+      <header className="border-b border-line px-4 py-2.5">
+        <h1 className="text-base font-semibold">{visible(title)}</h1>
+      </header>
+      <Empty title="This session has ended">
+        {session.ended?.message ?? `It was ${session.ended?.reason ?? "closed"}.`} What it did is in the{" "}
+        <Link to="/ledger" className="text-accent underline">
+          ledger
+        </Link>
+        ; a new one is started among the{" "}
+        <Link to="/sessions" className="text-accent underline">
+          sessions
+        </Link>
+        .
+      </Empty>
+    </div>
+  );
+}
+
+function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Reins`;
+  }, [title]);
 }

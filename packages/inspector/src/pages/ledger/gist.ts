@@ -6,7 +6,7 @@ type Entry = PlacedEntry["entry"];
 export function gistOf({ quality, payload, target, envelope }: Entry): string {
   if (envelope !== null && envelope !== undefined) return `${target}, sealed`;
   const said = Object(payload);
-  if (quality === "policy_verdict") return `${target}: ${said.reason ?? ""}`;
+  if (quality === "policy_verdict") return `${target || textOf(said.event_type)}: ${textOf(said.reason)}`;
   if (quality === "tool_call") return textOf(said.claims?.title) || target;
   if (quality === "tool_result") return [target, textOf(said.outcome)].filter(Boolean).join(": ");
   if (quality === "turn")

@@ -4,8 +4,8 @@ import { Facts } from "../../design/facts.tsx";
 import { count } from "../../design/number.ts";
 import { Panel } from "../../design/panel.tsx";
 import { Failure } from "../../design/states.tsx";
-import type { VerifyReport } from "../../proof/verify-job.ts";
 import { FaultList } from "../../proof/fault-list.tsx";
+import type { VerifyReport } from "../../proof/verify-job.ts";
 import type { LedgerCheck } from "./use-ledger-check.ts";
 
 /** What came of checking the whole ledger. */
@@ -61,7 +61,9 @@ function Result({ report, onClose }: { report: VerifyReport; onClose: () => void
               : "this browser has nothing to compare with",
           ],
           ...(withheld > 0
-            ? ([["Withheld", `${count(withheld)} pieces of private content are known by digest only`]] as const)
+            ? ([
+                ["Withheld", `${count(withheld)} pieces of private content are known by digest only`],
+              ] as const)
             : []),
         ]}
       />

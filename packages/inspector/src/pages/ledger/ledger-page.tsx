@@ -9,10 +9,10 @@ import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { ComparisonLine } from "../../proof/comparison-line.tsx";
 import { EntryList } from "./entry-list.tsx";
 import { Filters } from "./filters.tsx";
+import { LedgerCheckPanel } from "./ledger-check-panel.tsx";
 import { LedgerSearch } from "./ledger-search.ts";
 import { useEntries } from "./use-entries.ts";
 import { useLedgerCheck } from "./use-ledger-check.ts";
-import { LedgerCheckPanel } from "./ledger-check-panel.tsx";
 
 /** Everything that was recorded, as it is recorded. */
 export function LedgerPage() {
@@ -80,6 +80,8 @@ function Nothing({ search }: { search: LedgerSearch }) {
       and watch.
     </Empty>
   ) : (
-    <Empty title="No entry fits">Take a filter away, or wait: entries that fit appear here by themselves.</Empty>
+    <Empty title="No entry fits">
+      Take a filter away, or wait: entries that fit appear here by themselves.
+    </Empty>
   );
 }

@@ -22,7 +22,7 @@ export function useEntries(search: LedgerSearch) {
         query: { ...filter, since, limit: PAGE, after: pageParam },
         signal,
       }),
-    initialPageParam: undefined as number | undefined,
+    initialPageParam: Number.MAX_SAFE_INTEGER,
     getNextPageParam: ({ next }) => next,
     // What is written between the first page and the stream would be missed the other way round.
     enabled: state !== "opening",

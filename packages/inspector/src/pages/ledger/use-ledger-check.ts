@@ -2,8 +2,8 @@ import { ledgerOperations } from "@reins/api";
 import type { Progress } from "@reins/verify";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { keptCheckpoint } from "../../proof/kept-checkpoint.ts";
-import type { VerifyReport } from "../../proof/verify-job.ts";
 import { verify } from "../../proof/verify.ts";
+import type { VerifyReport } from "../../proof/verify-job.ts";
 
 /** How a check of the whole ledger stands. */
 export type LedgerCheck =

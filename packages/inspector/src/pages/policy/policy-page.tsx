@@ -1,6 +1,101 @@
+import { policyOperations } from "@reins/api";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { call } from "../../api/call.ts";
+import { useSelf } from "../../app/entrance.tsx";
+import { Button } from "../../design/button.tsx";
+import { Hash } from "../../design/hash.tsx";
 import { Page } from "../../design/page.tsx";
+import { Panel } from "../../design/panel.tsx";
+import { Failure, Waiting } from "../../design/states.tsx";
+import { Tabs } from "../../design/tabs.tsx";
+import { GrantList } from "../approvals/grant-list.tsx";
+import { Constitution } from "./constitution.tsx";
+import { Coverage } from "./coverage.tsx";
+import { DraftDesk } from "./draft-desk.tsx";
+import { Hypothetical } from "./hypothetical.tsx";
+import { PolicySearch, PolicyTab } from "./policy-search.ts";
+import { PolicyTests } from "./policy-tests.tsx";
+import { RosterView } from "./roster-view.tsx";
+import { WaitingPolicy } from "./waiting-policy.tsx";
 
-/** Policy. */
+/** What agents may do, and who they are. */
 export function PolicyPage() {
-  return <Page title="Policy">{undefined}</Page>;
+  const { tab = "constitution" } = PolicySearch.parse(useSearch({ strict: false }));
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const { is_admin } = useSelf();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["policy"],
+    queryFn: ({ signal }) => call(policyOperations.getPolicy, { signal }),
+    refetchInterval: 15_000,
+  });
+  const reload = useMutation({
+    mutationFn: () => call(policyOperations.reloadPolicy),
+    onSuccess: (status) => queries.setQueryData(["policy"], status),
+  });
+  const inForce = data?.in_force;
+  return (
+    <Page
+      title="Policy"
+      about={
+        inForce && (
+          <>
+            {inForce.rules.length} rules in force for {data.tenant}, constitution{" "}
+            <Hash value={inForce.constitution_hash} />, rules <Hash value={inForce.rules_hash} />
+          </>
+        )
+      }
+      actions={
+        is_admin && (
+          <Button
+            onClick={() => reload.mutate()}
+            disabled={reload.isPending}
+            title="Looks at the files now instead of soon"
+          >
+            {reload.isPending ? "Reading the files …" : "Reload"}
+          </Button>
+        )
+      }
+    >
+      {(error ?? reload.error) && <Failure error={error ?? reload.error} onRetry={() => void refetch()} />}
+      {data?.fault && <Fault text={data.fault} />}
+      {data?.waiting && <WaitingPolicy status={data} waiting={data.waiting} />}
+      {data && !inForce && (
+        <p role="alert" className="rounded border border-bad bg-bad-wash px-3 py-2 text-sm text-bad">
+          No constitution is in force: everything is blocked until the file can be read.
+        </p>
+      )}
+      <Panel className="flex flex-1 flex-col">
+        {data ? (
+          <Tabs
+            value={tab}
+            onChange={(value) =>
+              void navigate({ to: "/policy", search: { tab: PolicyTab.parse(value) }, replace: true })
+            }
+            tabs={[
+              { value: "constitution", label: "Constitution", content: <Constitution status={data} /> },
+              { value: "tests", label: "Tests", content: <PolicyTests /> },
+              { value: "coverage", label: "Coverage", content: <Coverage /> },
+              { value: "draft", label: "Draft", content: <DraftDesk status={data} /> },
+              { value: "explain", label: "Explain", content: <Hypothetical /> },
+              { value: "roster", label: "Roster", content: <RosterView /> },
+              { value: "grants", label: "Grants", content: <GrantList /> },
+            ]}
+          />
+        ) : (
+          !error && <Waiting what="Reading the constitution" />
+        )}
+      </Panel>
+    </Page>
+  );
+}
+
+function Fault({ text }: { text: string }) {
+  return (
+    <div role="alert" className="rounded border border-bad bg-bad-wash px-3 py-2 text-sm">
+      <p className="font-medium text-bad">The file on the disk is not fine, so what was in force stays</p>
+      <p className="whitespace-pre-wrap break-words">{text}</p>
+    </div>
+  );
 }

@@ -113,9 +113,7 @@ async function aboutTarget(
 }
 
 function pathOf(target: ContextPerceptionPayload["target"]): string | undefined {
-  const { location } = target;
-  if (typeof location !== "object" || location === null || !("path" in location)) return undefined;
-  return typeof location.path === "string" ? location.path : undefined;
+  return "location" in target ? target.location.path : undefined;
 }
 
 function asItem(fact: Fact): Item {

@@ -35,13 +35,14 @@ function cellOf(result: ProbeResult | undefined): string {
   return tools.length === 0 ? outcome : `${outcome}: ${printableLine([...new Set(tools)].join(", "))}`;
 }
 
-function notes({ stripped, sprung, remarks }: VerifyReport): string {
+function notes({ stripped, sprung, heard, remarks }: VerifyReport): string {
   const keys = [...new Set(stripped.map(({ what }) => what))];
   const lines = [
     ...(keys.length > 0 ? [`taken out of what the client sent: ${keys.join(", ")}`] : []),
     sprung.length === 0
       ? "nothing of the hostile workspace, home or environment was run"
       : `${sprung.length} things of the hostile workspace, home or environment were run`,
+    ...(heard.length > 0 ? ["what the hostile workspace tells agents reached the model"] : []),
     ...remarks,
   ];
   return lines.map((line) => `${printableLine(line)}\n`).join("");

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { Launchd } from "./launchd.ts";
+import type { Run } from "./ran.ts";
+
+const plan = {
+  name: "reins",
+  command: ["/usr/bin/node", "/opt/it's/main.js", "up", "--home", "/Users/ann/reins & co"],
+  home: "/Users/ann/reins & co",
+  folder: "/Users/ann",
+  environmentFile: "/Users/ann/reins & co/environment",
+  path: "/usr/bin:/bin",
+};
+
+/** A launchd that has loaded what it was told to. */
+function launchd(loaded = false) {
+  const calls: string[] = [];
+  const state = { loaded };
+  const run: Run = async (program, args) => {
+    calls.push([program, ...args].join(" "));
+    if (args[0] === "bootstrap") state.loaded = true;
+    if (args[0] === "bootout") state.loaded = false;
+    if (args[0] !== "print" || args[1] === "gui/501" || state.loaded)
+      return { code: 0, stdout: "\tstate = running\n\tpid = 77\n", stderr: "" };
+    return { code: 113, stdout: "", stderr: "Could not find service" };
+  };
+  return { keeper: new Launchd(plan, 501, run), calls };
+}
+
+const changes = (calls: readonly string[]) => calls.filter((call) => !call.includes(" print "));
+
+describe("a service that launchd keeps", () => {
+  it("starts at login, is kept alive, logs to files and takes its keys from a file", () => {
+    const { keeper } = launchd();
+    expect(keeper.file).toBe("/Users/ann/Library/LaunchAgents/reins.reins.plist");
+    expect(keeper.text).toMatch(/<key>RunAtLoad<\/key>\s*<true\/>/);
+    expect(keeper.text).toMatch(/<key>KeepAlive<\/key>\s*<true\/>/);
+    expect(keeper.text).toContain("<string>/Users/ann/Library/Logs/reins.err.log</string>");
+    expect(keeper.text).toContain("'/Users/ann/reins &amp; co/environment'");
+    expect(keeper.text).toContain("'/opt/it'\\''s/main.js'");
+    expect(keeper.logs).toContain("/Users/ann/Library/Logs/reins.log");
+  });
+
+  it("is loaded, loaded anew after a change, and taken out", async () => {
+    const fresh = launchd();
+    await fresh.keeper.require();
+    await fresh.keeper.start();
+    expect(changes(fresh.calls)).toEqual([`launchctl bootstrap gui/501 ${fresh.keeper.file}`]);
+    expect(await fresh.keeper.state()).toEqual({ enabled: true, running: true, pid: 77 });
+    const known = launchd(true);
+    await known.keeper.start();
+    expect(changes(known.calls)).toEqual([
+      "launchctl bootout gui/501/reins.reins",
+      `launchctl bootstrap gui/501 ${known.keeper.file}`,
+    ]);
+    await known.keeper.stop();
+    expect(await known.keeper.state()).toEqual({ enabled: false, running: false, pid: undefined });
+  });
+
+  it("needs somebody who is logged in", async () => {
+    const keeper = new Launchd(plan, 501, async () => ({ code: 113, stdout: "", stderr: "no such domain" }));
+    await expect(keeper.require()).rejects.toThrow("launchd has no session of this user: no such domain");
+  });
+});

@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import { Sequence } from "./sequence.ts";
+
+test("numbers grow, and begin above all that were given for what is on the disk", () => {
+  const sequence = new Sequence({ messages: 2, entries: 3 });
+  const numbers = ["a", "b"].map((text) => sequence.number({ type: "text_delta", text }));
+  expect(numbers).toEqual([
+    { type: "text_delta", text: "a", seq: 21 },
+    { type: "text_delta", text: "b", seq: 22 },
+  ]);
+});

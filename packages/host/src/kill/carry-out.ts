@@ -1,0 +1,82 @@
+import type { MarkPrefix } from "../process/mark.ts";
+import { sweep } from "../process/sweep.ts";
+import type { ProcessEntry, ProcessTable } from "../process/table.ts";
+import type { LiveProcess, ProcessRoot } from "./live-process.ts";
+import type { KillOrder, KillReport } from "./order.ts";
+
+/** What carrying out an order stands on. */
+export interface KillGround {
+  readonly table: ProcessTable;
+  /** How the marks begin of everything that may be ended. */
+  readonly prefix: MarkPrefix;
+  readonly now: () => Date;
+}
+
+/** The agents that an order is about. */
+export function targetsOf(
+  { target, tenant }: KillOrder,
+  live: readonly LiveProcess[],
+): readonly LiveProcess[] {
+  const own = tenant === null ? live : live.filter((one) => one.tenant === tenant);
+  switch (target.kind) {
+    case "all":
+      return own;
+    case "agent":
+      return own.filter(({ agent }) => agent === target.name);
+    case "process":
+      return own.filter(({ id }) => id === target.name);
+    case "session":
+      return own.filter(({ sessions }) => sessions.some((id) => id.startsWith(target.name)));
+  }
+}
+
+/**
+ * Ends everything that came out of some agents, at once, and tells what the process table says afterwards. An operator
+ * who ends all ends whatever carries a mark of this Reins, known or not.
+ */
+export async function carryOut(
+  order: KillOrder,
+  targets: readonly LiveProcess[],
+  { table, prefix, now }: KillGround,
+): Promise<KillReport> {
+  const { target, by, reason, id } = order;
+  const whose = new Map<number, string | null>();
+  const everything = target.kind === "all" && order.tenant === null;
+  const belongs = (entry: ProcessEntry, known: ReadonlySet<number>) => {
+    if (entry.pid === process.pid) return false;
+    const agent = agentOf(entry, targets) ?? (known.has(entry.parent) ? whose.get(entry.parent) : undefined);
+    const isMeant = agent !== undefined || (everything && carries(entry, prefix));
+    if (isMeant && !whose.has(entry.pid)) whose.set(entry.pid, agent ?? null);
+    return isMeant;
+  };
+  const swept = await sweep(table, belongs);
+  const told = ({ pid, command }: { readonly pid: number; readonly command: string }) => ({
+    ...{ pid, command },
+    agent: whose.get(pid) ?? null,
+  });
+  return {
+    ...{ id, by, reason, at: now().toISOString() },
+    tenant: order.tenant ?? targets[0]?.tenant ?? null,
+    target: { kind: target.kind, name: target.kind === "all" ? null : target.name },
+    gone: swept.gone.map(told),
+    left: swept.left.map(told),
+    sight: table.sight,
+    sessions: targets.flatMap(({ sessions }) => sessions),
+    inside: targets.flatMap(({ pid, sessions }) => (pid === null ? sessions : [])),
+  };
+}
+
+/** The agent that a process came out of, as far as it can be told by itself. */
+function agentOf(entry: ProcessEntry, targets: readonly LiveProcess[]): string | undefined {
+  const led = targets.find(({ roots }) => roots.some(({ pid }) => entry.pid === pid || entry.group === pid));
+  if (led) return led.agent;
+  const { text, brand } = entry.marks();
+  if (text === undefined && brand === undefined) return undefined;
+  const marked = ({ mark }: ProcessRoot) => text === mark.text || brand === mark.brand;
+  return targets.find(({ roots }) => roots.some(marked))?.agent;
+}
+
+function carries(entry: ProcessEntry, prefix: MarkPrefix): boolean {
+  const { text, brand } = entry.marks();
+  return text?.startsWith(prefix.text) === true || brand?.startsWith(prefix.brand) === true;
+}

@@ -1,0 +1,79 @@
+import { realpathSync } from "node:fs";
+import type { Harness } from "@reins/supervisor";
+import type { Hub } from "../hub/hub.ts";
+import { homePrefix } from "../process/mark.ts";
+import { systemTable } from "../process/system-table.ts";
+import { carryOut } from "./carry-out.ts";
+import { KillJournal } from "./journal.ts";
+import { type Killed, KillSwitch, killJournalIn } from "./kill-switch.ts";
+import type { KillOrder, KillReport } from "./order.ts";
+import type { ProcessRegister } from "./process-register.ts";
+import { recordKill, recordLeftKills } from "./record-kill.ts";
+
+/** What ending agents stands on. */
+export interface KillsOptions {
+  readonly harness: Harness;
+  readonly hub: Hub;
+  readonly register: ProcessRegister;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Ends agents on somebody's word, and sees to it that the ledger knows. */
+export class Kills {
+  readonly #options: KillsOptions;
+  readonly #switch: KillSwitch;
+
+  private constructor(options: KillsOptions, made: KillSwitch) {
+    this.#options = options;
+    this.#switch = made;
+  }
+
+  /** Writes down what was ended before, and begins to listen on the socket of the home. */
+  static async open(options: KillsOptions): Promise<Kills> {
+    const { harness, register, onError } = options;
+    const { home } = harness;
+    await recordLeftKills(harness, new KillJournal(killJournalIn(home)));
+    const onKilled = (report: KillReport) => note(options, report);
+    const prefix = homePrefix(realpathSync(home));
+    return new Kills(options, await KillSwitch.open({ home, register, prefix, onKilled, onError }));
+  }
+
+  /** Carries an order out; `undefined` when nothing of it runs. */
+  kill(order: KillOrder): Promise<Killed | undefined> {
+    return this.#switch.kill(order);
+  }
+
+  /** Writes down the end of a session that had nothing running. */
+  async nothingRan(report: KillReport): Promise<Killed> {
+    return { report, entry: await note(this.#options, report) };
+  }
+
+  /** Stops to listen. */
+  close(): Promise<void> {
+    return this.#switch.close();
+  }
+}
+
+/** Ends whatever carries a mark of a home on which no Reins runs; the next one that does writes it down. */
+export async function killLeftBehind(home: string, order: KillOrder): Promise<KillReport> {
+  const journal = new KillJournal(killJournalIn(home));
+  journal.ordered(order, new Date());
+  const prefix = homePrefix(realpathSync(home));
+  const report = await carryOut(order, [], { table: systemTable, prefix, now: () => new Date() });
+  journal.reported(report);
+  return report;
+}
+
+/** Writes a kill down, then ends what only Reins itself can: a session for good, or the turns of an agent inside. */
+async function note({ harness, hub, onError }: KillsOptions, report: KillReport): Promise<string> {
+  const entry = await recordKill(harness, report);
+  const { target, tenant, sessions, inside, reason } = report;
+  const meant = target.kind === "session" ? sessions.filter((id) => id.startsWith(target.name ?? "")) : [];
+  const operator = harness.identity.local();
+  const principal = { ...operator, tenant: tenant ?? operator.tenant };
+  const how = { reason: "terminated", terminated_by: "daemon", message: reason ?? "killed" } as const;
+  for (const id of meant) hub.terminate(principal, id, how).catch(onError);
+  for (const sessionId of inside.filter((id) => !meant.includes(id)))
+    hub.live(sessionId)?.agent?.governor.notification("session/cancel", { sessionId }).catch(onError);
+  return entry;
+}

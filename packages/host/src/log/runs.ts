@@ -1,0 +1,54 @@
+import type { LoggedEvent, NewEvent } from "./logged-event.ts";
+import type { Run } from "./tables.ts";
+
+/** When messages are written, and the last place of each tenant so far. */
+interface Placing {
+  readonly epoch: number;
+  readonly at: number;
+  readonly places: Map<string, number>;
+}
+
+/** Messages as runs, each at its place; the places of the tenants move on. */
+export function runsOf(batch: readonly NewEvent[], { epoch, at, places }: Placing): readonly Run[] {
+  const runs: (Run & { readonly texts: string[] })[] = [];
+  for (const { message, ...event } of batch) {
+    const text = JSON.stringify(message);
+    const place = (places.get(event.tenant) ?? 0) + 1;
+    places.set(event.tenant, place);
+    const last = runs.at(-1);
+    if (last && goesOn(last, event)) last.texts.push(text);
+    else runs.push({ ...event, epoch, at, first: place, texts: [text] });
+  }
+  return runs;
+}
+
+/** The messages of a batch at the places that its runs have. */
+export function* placed(batch: readonly NewEvent[], runs: readonly Run[]): Generator<LoggedEvent> {
+  let index = 0;
+  for (const { texts, first, ...run } of runs)
+    for (const [after, text] of texts.entries()) {
+      const message = batch[index]?.message ?? {};
+      index += 1;
+      yield { ...run, message, text, order: first + after };
+    }
+}
+
+/** Those runs that come right after the last places, which move on; others are known already, or of another log. */
+export function stillToStore(runs: readonly Run[], lasts: Map<string, number>): readonly Run[] {
+  return runs.filter(({ tenant, first, texts }) => {
+    if (first !== (lasts.get(tenant) ?? 0) + 1) return false;
+    lasts.set(tenant, first + texts.length - 1);
+    return true;
+  });
+}
+
+/** How many characters runs have. */
+export function sizeOf(runs: readonly Run[]): number {
+  let size = 0;
+  for (const { texts } of runs) for (const text of texts) size += text.length;
+  return size;
+}
+
+function goesOn(run: Run, { tenant, session, request, except }: Omit<NewEvent, "message">): boolean {
+  return run.tenant === tenant && run.session === session && run.request === request && run.except === except;
+}

@@ -1,0 +1,185 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { requirement } from "../../../scripts/test/requirement.ts";
+import { seededRandom } from "../../../scripts/torture/random.ts";
+import { Hosting } from "../src/hosting/hosting.ts";
+import { askKill } from "../src/kill/ask-kill.ts";
+import { KillJournal } from "../src/kill/journal.ts";
+import { type Killed, killJournalIn, killSocketIn } from "../src/kill/kill-switch.ts";
+import { killLeftBehind } from "../src/kill/kills.ts";
+import type { KillOrder } from "../src/kill/order.ts";
+import { AgentProcess } from "../src/process/agent-process.ts";
+import { Owner } from "../src/process/owner.ts";
+import { expectTruth } from "../torture/trees/expectations.ts";
+import { nastyTree } from "../torture/trees/nasty-tree.ts";
+import { type Planted, plant } from "../torture/trees/planted.ts";
+import { clear, residentsOf, standing } from "../torture/trees/residents.ts";
+import { openTestHome } from "./fixtures/home.ts";
+import { startBlocked } from "./kill/start-blocked.ts";
+import { temporaryFolder } from "./process/agents.ts";
+
+const SEED = 20_261_116;
+
+function order(target: KillOrder["target"], tenant: string | null = null): KillOrder {
+  return { id: randomUUID(), target, tenant, by: "user:default/operator", reason: "a test" };
+}
+
+/** Trees that stand still, so that a test knows when they are there; each is cleared in the end. */
+async function lastingTrees(count: number, home: string): Promise<Planted[]> {
+  const random = seededRandom(SEED);
+  const place = await temporaryFolder();
+  const planted: Planted[] = [];
+  while (planted.length < count) {
+    const tree = nastyTree(random);
+    if (!tree.brief) planted.push(await plant(place, home, tree, undefined));
+  }
+  return planted;
+}
+
+async function openHosting(folder?: string) {
+  const opened = await openTestHome(folder === undefined ? {} : { folder });
+  const { harness, home } = opened;
+  const install = async () => ({ version: "1.0.0", folder: home });
+  const hosting = await Hosting.open({ harness, install, environment: {}, killSocket: true });
+  return { ...opened, hosting, owner: new Owner(home), close: () => hosting.close() };
+}
+
+/** Runs a tree as an agent of a tenant, holding one session. */
+async function run(
+  { hosting, owner }: { readonly hosting: Hosting; readonly owner: Owner },
+  { launch, folder, tree }: Planted,
+  tenant: string,
+  signal: AbortSignal,
+) {
+  const process = await AgentProcess.start(launch, { owner, onFault: () => undefined });
+  process.onMessage(() => undefined);
+  const found = { agent: `tree-of-${tenant}`, tenant, principal: "local", confined: false };
+  const id = hosting.register.add({ ...found, started_at: new Date().toISOString() }, process);
+  hosting.register.hold(id, [`${tenant}-${process.pid}`]);
+  await standing(folder, tree.ups, signal);
+  return process;
+}
+
+requirement(
+  "Linux",
+  process.platform === "linux",
+  "the process table is read from /proc",
+)("a kill", () => {
+  it("ends trees that do not want to end, and its report is what the process table says", async ({
+    signal,
+  }) => {
+    const opened = await openHosting();
+    const { hosting, home, entries, close } = opened;
+    const trees = await lastingTrees(4, home);
+    try {
+      for (const tree of trees) await run(opened, tree, "default", signal);
+      const killed = await hosting.kills?.kill(order({ kind: "agent", name: "tree-of-default" }));
+      const { report, entry } = killed as Killed;
+      for (const tree of trees) expectTruth(report, residentsOf(tree.folder), tree);
+      expect(report.gone.length).toBeGreaterThan(trees.length);
+      expect(new Set(report.gone.map(({ agent }) => agent))).toEqual(new Set(["tree-of-default"]));
+      expect(report.sessions).toHaveLength(trees.length);
+      const [recorded] = await entries("kill");
+      expect(recorded).toMatchObject({
+        cid: entry,
+        actor: "user:default/operator",
+        target: "tree-of-default",
+        payload: { reason: "a test", gone: report.gone, left: report.left },
+      });
+      expect(recorded?.proof).toMatchObject({ type: "attestation" });
+      expect(existsSync(killJournalIn(home))).toBe(false);
+    } finally {
+      for (const { folder } of trees) clear(folder);
+      await close();
+    }
+  });
+
+  it("ends what it is about and nothing else, and says when that is nothing", async ({ signal }) => {
+    const opened = await openHosting();
+    const { hosting, home, close } = opened;
+    const [ours, theirs] = await lastingTrees(2, home);
+    try {
+      const own = await run(opened, ours!, "default", signal);
+      await run(opened, theirs!, "acme", signal);
+      const kill = (target: KillOrder["target"], tenant: string | null) =>
+        hosting.kills?.kill(order(target, tenant));
+      expect(await kill({ kind: "agent", name: "nobody" }, null)).toBeUndefined();
+      expect(await kill({ kind: "agent", name: "tree-of-default" }, "acme")).toBeUndefined();
+      expect(await kill({ kind: "session", name: "default-none" }, null)).toBeUndefined();
+      const killed = await kill({ kind: "session", name: `default-${own.pid}` }, "default");
+      expectTruth(killed!.report, residentsOf(ours!.folder), ours!);
+      expect(residentsOf(theirs!.folder).length).toBeGreaterThan(0);
+      const all = await kill({ kind: "all" }, "acme");
+      expectTruth(all!.report, residentsOf(theirs!.folder), theirs!);
+    } finally {
+      for (const planted of [ours, theirs]) clear(planted!.folder);
+      await close();
+    }
+  });
+
+  it("works while Reins is blocked, which writes it down when it comes back", async ({ signal }) => {
+    const base = await temporaryFolder();
+    const home = join(base, "home");
+    const trees = await lastingTrees(2, base);
+    const reins = await startBlocked({
+      home,
+      launches: trees.map(({ launch }) => launch),
+      go: join(base, "go"),
+    });
+    try {
+      for (const { folder, tree } of trees) await standing(folder, tree.ups, signal);
+      await reins.block();
+      const answer = await askKill(killSocketIn(home), order({ kind: "all" }), signal);
+      const { report, entry } = answer as Killed;
+      for (const tree of trees) expectTruth(report, residentsOf(tree.folder), tree);
+      expect(report.gone.length).toBeGreaterThanOrEqual(trees.length);
+      expect(entry).toBeNull();
+      const recorded = Object(await reins.release());
+      expect(recorded).toMatchObject({ quality: "kill", payload: { target: { kind: "all" } } });
+      expect(recorded.payload.gone.map(({ pid }: { pid: number }) => pid)).toEqual(
+        report.gone.map(({ pid }) => pid),
+      );
+    } finally {
+      for (const { folder } of trees) clear(folder);
+    }
+  });
+
+  it("is written down at the next start, if Reins never comes back", async ({ signal }) => {
+    const base = await temporaryFolder();
+    const home = join(base, "home");
+    const trees = await lastingTrees(1, base);
+    const launches = trees.map(({ launch }) => launch);
+    const reins = await startBlocked({ home, launches, go: join(base, "go") });
+    try {
+      for (const { folder, tree } of trees) await standing(folder, tree.ups, signal);
+      await reins.block();
+      const { report } = (await askKill(killSocketIn(home), order({ kind: "all" }), signal)) as Killed;
+      await reins.end();
+      const { entries, close } = await openHosting(base);
+      const recorded = await entries("kill");
+      expect(recorded).toHaveLength(1);
+      expect(recorded[0]?.payload).toMatchObject({
+        late: true,
+        gone: report.gone.map(({ pid, agent }) => ({ pid, agent })),
+      });
+      await close();
+    } finally {
+      for (const { folder } of trees) clear(folder);
+    }
+  });
+});
+
+describe("a kill without a Reins", () => {
+  it("finds nobody at the socket, and is kept for the next one", async ({ signal }) => {
+    const home = await temporaryFolder();
+    const all = order({ kind: "all" });
+    expect(await askKill(killSocketIn(home), all, signal)).toBe("nobody");
+    const report = await killLeftBehind(home, all);
+    expect(report).toMatchObject({ gone: [], left: [] });
+    expect(new KillJournal(killJournalIn(home)).unrecorded()).toMatchObject([
+      { order: all, report: { id: all.id } },
+    ]);
+  });
+});

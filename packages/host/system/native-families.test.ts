@@ -1,0 +1,135 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { StoredMemory } from "@reins/bridge";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Conversation } from "../src/model/conversation.ts";
+import { ScriptedModel } from "../src/model/scripted-model.ts";
+import { type ModelStep, refuse, reply, say } from "../src/model/step.ts";
+import { memoryOwner } from "../src/native/memory-owner.ts";
+import { answeringHarness } from "./fixtures/answering-harness.ts";
+import { openNative } from "./fixtures/native.ts";
+
+const rules = (url: string, fail = "closed") => `
+tool_rules:
+  - { name: rest, condition: {}, verdict: allowed }
+harnesses:
+  - { name: own, url: "${url}", fail: ${fail} }
+`;
+
+/** A native agent whose model tells what it was told. */
+async function overheard(
+  options: Parameters<typeof openNative>[0] = {},
+  step: (conversation: Conversation) => ModelStep = () => reply(say("Good.")),
+) {
+  const model = await ScriptedModel.listen({ script: step });
+  onTestFinished(() => model.close());
+  const { url, key } = model.endpoint;
+  const environment = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key };
+  const agent = await openNative({ environment, ...options });
+  const heard = () => JSON.stringify(model.requests.map(({ conversation }) => conversation));
+  return { ...agent, heard };
+}
+
+describe("what a model is told beside the prompt, by default", () => {
+  test("is what the workspace says, as far as it may be read, what was remembered, and what the constitution says", async () => {
+    const agent = await overheard();
+    await writeFile(join(agent.workspace, "README.md"), "# Heather\n\nCounts flowers in the fields.\n");
+    await writeFile(join(agent.workspace, ".env"), "FLOWERS=forget-me-not\n");
+    await writeFile(
+      join(agent.home, "constitution.md"),
+      "# Rules\n\n1. Flowers are counted, never picked.\n",
+    );
+    const owner = memoryOwner(agent.harness.identity.local());
+    const memory = new StoredMemory({ store: agent.harness.store, owner });
+    await memory.remember({
+      content: "the flowers bloom in May",
+      source: "person",
+      workspace: agent.workspace,
+    });
+    await agent.client.prompt(agent.id, "fix the way flowers are counted in .env and README.md");
+    expect(agent.heard()).toContain("Counts flowers in the fields.");
+    expect(agent.heard()).toContain("the flowers bloom in May");
+    expect(agent.heard()).toContain("Flowers are counted, never picked.");
+    expect(agent.heard()).not.toContain("forget-me-not");
+  });
+});
+
+describe("a harness of the operator's own", () => {
+  test("answers in place of each default that it says it answers, and of no other", async () => {
+    const own = await answeringHarness({
+      intent_detection: () => ({ decision: "allow", detected_intent: "fix", confidence: 1 }),
+      context_perception: () => ({
+        decision: "allow",
+        injected_context: { facts: [{ content: "seen from outside", source: "own", confidence: 1 }] },
+      }),
+      memory_recall: () => ({
+        decision: "allow",
+        injected_facts: [{ content: "remembered outside", source: "own", confidence: 1 }],
+      }),
+      reasoning: () => ({ decision: "allow", hints: ["hinted from outside"] }),
+    });
+    const agent = await overheard({ rules: rules(own.url) });
+    await agent.client.prompt(agent.id, "fix the count");
+    for (const words of ["seen from outside", "remembered outside", "hinted from outside"])
+      expect(agent.heard()).toContain(words);
+    expect(agent.heard()).toContain("update_plan, then do them");
+    expect(own.asked).not.toContain("planning");
+  });
+
+  test("may plan something else, or refuse what is wanted", async () => {
+    const own = await answeringHarness({
+      intent_detection: ({ prompt }) =>
+        String(prompt).includes("war")
+          ? { decision: "block", reason: "not here" }
+          : { decision: "allow", detected_intent: "fix", confidence: 1 },
+      planning: () => ({ decision: "modify", modified_task: "count the bees", hints: [] }),
+    });
+    const agent = await overheard({ rules: rules(own.url) });
+    await agent.client.prompt(agent.id, "count the flowers");
+    expect(agent.heard()).toContain("count the bees");
+    expect(agent.heard()).not.toContain("count the flowers");
+    expect(await agent.client.prompt(agent.id, "plan a war")).toMatchObject({ stopReason: "refusal" });
+    expect(agent.client.said.join("")).toContain("not here");
+  });
+
+  test("is told of what went well and what did not, by our names", async () => {
+    const own = await answeringHarness({});
+    const environment = { REINS_MODEL: "claude-sonnet-5-5" };
+    const agent = await overheard({ rules: rules(own.url), environment });
+    await expect(agent.client.prompt(agent.id, "hello")).rejects.toThrow("needs a key");
+    await expect.poll(() => own.told).toHaveLength(1);
+    expect(own.told[0]).toMatchObject({
+      event_type: "error",
+      payload: {
+        session_id: agent.id,
+        code: "not_configured",
+        message: expect.stringContaining("needs a key"),
+      },
+    });
+    await agent.client.request("session/set_config_option", {
+      ...{ sessionId: agent.id, configId: "model", value: "demo" },
+    });
+    await agent.client.prompt(agent.id, "hello");
+    await expect.poll(() => own.told.map(({ event_type }) => event_type)).toEqual(["error", "success"]);
+  });
+
+  test("decides about limits of the model", async () => {
+    const own = await answeringHarness({
+      rate_limit: () => ({ decision: "skip", reason: "no money left" }),
+    });
+    const agent = await overheard({ rules: rules(own.url) }, () => refuse(429, "slow down", 1));
+    await expect(agent.client.prompt(agent.id, "hello")).rejects.toThrow("no money left");
+    expect(own.asked).toContain("rate_limit");
+  });
+
+  test("that answers nonsense ends the turn where it must answer, and is done without where it need not", async () => {
+    const own = await answeringHarness({ intent_detection: () => ({ decision: "perhaps" }) });
+    const closed = await overheard({ rules: rules(own.url) });
+    await expect(closed.client.prompt(closed.id, "fix it")).rejects.toThrow(
+      'the harness "own" did not answer',
+    );
+    expect(closed.heard()).toBe("[]");
+    const open = await overheard({ rules: rules(own.url, "open") });
+    expect(await open.client.prompt(open.id, "fix it")).toMatchObject({ stopReason: "end_turn" });
+  });
+});

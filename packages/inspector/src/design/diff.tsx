@@ -1,0 +1,43 @@
+import { useMemo } from "react";
+import { classNames } from "./class-names.ts";
+import { diffLines } from "./diff-lines.ts";
+import { visible } from "./visible.ts";
+
+const LOOKS = {
+  same: ["", " "],
+  out: ["bg-bad-wash text-bad", "−"],
+  in: ["bg-good-wash text-good", "+"],
+} as const;
+
+/** More lines than this are not drawn; how many are left out is said. */
+const MOST = 400;
+
+/** What changes in a file. What cannot be seen is made visible. */
+export function Diff({ path, before, after }: { path: string; before: string; after: string }) {
+  const lines = useMemo(() => diffLines(before, after), [before, after]);
+  return (
+    <figure className="overflow-hidden rounded border border-line">
+      <figcaption className="border-b border-line bg-sunken px-2.5 py-1 font-mono text-2xs break-all text-ink-soft">
+        {visible(path)}
+      </figcaption>
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="max-h-96 overflow-auto py-1 text-xs leading-relaxed"
+      >
+        {lines.slice(0, MOST).map(({ kind, text }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines have nothing but their place
+          <div key={index} className={classNames("flex px-2.5", LOOKS[kind][0])}>
+            <span aria-hidden="true" className="w-4 shrink-0 select-none">
+              {LOOKS[kind][1]}
+            </span>
+            <span className="min-w-0 whitespace-pre-wrap break-words">{visible(text)}</span>
+          </div>
+        ))}
+        {lines.length > MOST && (
+          <div className="px-2.5 text-ink-faint">… {lines.length - MOST} more lines</div>
+        )}
+      </pre>
+    </figure>
+  );
+}

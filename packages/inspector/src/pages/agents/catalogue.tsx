@@ -1,0 +1,82 @@
+import type { Agent } from "@reins/api";
+import { useCallback } from "react";
+import { Badge } from "../../design/badge.tsx";
+import { classNames } from "../../design/class-names.ts";
+import { useListKeys } from "../../design/use-list-keys.ts";
+import { LevelBadge } from "../../design/verdict.tsx";
+import { VerificationBadge } from "./verification-badge.tsx";
+
+/** Every agent that can run here, with what matters most of each. */
+export function Catalogue({
+  agents,
+  chosen,
+  onChoose,
+}: {
+  agents: readonly Agent[];
+  chosen: string | undefined;
+  onChoose: (agent: string) => void;
+}) {
+  const sorted = agents.toSorted((one, other) => rankOf(one) - rankOf(other));
+  const open = useCallback(
+    (place: number) => {
+      const agent = sorted[place];
+      if (agent) onChoose(agent.agent);
+    },
+    [sorted, onChoose],
+  );
+  const place = useListKeys(sorted.length, open);
+  return (
+    <ul className="divide-y divide-line">
+      {sorted.map((agent, index) => (
+        <li key={agent.agent}>
+          <button
+            type="button"
+            aria-pressed={agent.agent === chosen}
+            onClick={() => onChoose(agent.agent)}
+            className={classNames(
+              "flex w-full cursor-pointer flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2 text-left text-sm hover:bg-sunken",
+              agent.agent === chosen && "bg-accent-wash",
+              index === place && "outline-2 -outline-offset-2 outline-focus",
+            )}
+          >
+            <span className="w-36 min-w-0">
+              <span className="block truncate font-medium">{agent.name}</span>
+              <code className="block truncate text-2xs text-ink-faint">{agent.agent}</code>
+            </span>
+            <span className="flex flex-1 flex-wrap items-center gap-1.5">
+              <InstallBadge agent={agent} />
+              {agent.install && <VerificationBadge verification={agent.verification} />}
+              {agent.install && <LevelBadge level={agent.enforcement.level} />}
+              {agent.credentials.missing.length > 0 && agent.install && (
+                <Badge tone="warn" title={`missing: ${agent.credentials.missing.join(", ")}`}>
+                  no credentials
+                </Badge>
+              )}
+            </span>
+            {agent.running > 0 && <Badge tone="accent">{agent.running} running</Badge>}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What is installed of an agent. */
+function InstallBadge({ agent: { install, installing, support, built_in } }: { agent: Agent }) {
+  if (installing) return <Badge tone="accent">installing</Badge>;
+  if (built_in) return <Badge>built in</Badge>;
+  if (install) return <Badge>{install.version}</Badge>;
+  if (support.level === "unsupported")
+    return (
+      <Badge tone="bad" {...(support.reason !== undefined && { title: support.reason })}>
+        not supported
+      </Badge>
+    );
+  return <span className="text-2xs text-ink-faint">not installed</span>;
+}
+
+function rankOf({ install, running, support }: Agent): number {
+  if (running > 0) return 0;
+  if (install) return 1;
+  return support.level === "unsupported" ? 3 : 2;
+}

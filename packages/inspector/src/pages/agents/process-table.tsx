@@ -1,0 +1,148 @@
+import { type AgentProcess, agentsOperations } from "@reins/api";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Fragment, useState } from "react";
+import { call } from "../../api/call.ts";
+import { useSelf } from "../../app/entrance.tsx";
+import { Badge } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { Moment } from "../../design/moment.tsx";
+import { bytes } from "../../design/number.ts";
+import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { Cell, Table } from "../../design/table.tsx";
+import { KillDialog } from "../../kill/kill-dialog.tsx";
+import { Complaints } from "./complaints.tsx";
+
+/** The agents that run, what they take, and what they complain of. */
+export function ProcessTable() {
+  const { is_admin } = useSelf();
+  const queries = useQueryClient();
+  const [killing, setKilling] = useState<AgentProcess>();
+  const [told, setTold] = useState<string>();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["processes"],
+    queryFn: ({ signal }) => call(agentsOperations.listAgentProcesses, { signal }),
+    refetchInterval: 3_000,
+  });
+  const restart = useMutation({
+    mutationFn: ({ agent, id }: AgentProcess) =>
+      call(agentsOperations.restartAgentProcess, { params: { agent, process: id } }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ["processes"] }),
+  });
+  if (error)
+    return (
+      <div className="p-3">
+        <Failure error={error} onRetry={() => void refetch()} />
+      </div>
+    );
+  if (!data) return <Waiting what="Asking which agents run" />;
+  return (
+    <>
+      {killing && (
+        <KillDialog
+          open
+          target={{ process: killing.id }}
+          onClose={() => setKilling(undefined)}
+          title={`Kill ${killing.agent}?`}
+          about={`Process ${killing.pid ?? killing.id} and everything that came out of it end at once. Its sessions stay.`}
+        />
+      )}
+      {restart.error && (
+        <div className="p-3">
+          <Failure error={restart.error} />
+        </div>
+      )}
+      {data.processes.length === 0 ? (
+        <Empty title="No agent runs">
+          <Link to="/sessions" className="text-accent underline">
+            Start a session
+          </Link>
+          , and its agent appears here with its memory and what it complains of.
+        </Empty>
+      ) : (
+        <Table
+          label="Agents that run"
+          columns={[
+            { title: "Agent" },
+            { title: "Process" },
+            { title: "For" },
+            { title: "Memory", isNumber: true },
+            { title: "Since" },
+            { title: "Sessions" },
+            { title: "Actions", isHidden: true },
+          ]}
+        >
+          {data.processes.map((process) => (
+            <Fragment key={process.id}>
+              <tr>
+                <Cell>
+                  <span className="flex flex-wrap items-center gap-1.5">
+                    {process.agent} <code className="text-2xs text-ink-faint">{process.version}</code>
+                    {process.confined && <Badge tone="good">confined</Badge>}
+                  </span>
+                </Cell>
+                <Cell isExact>{process.pid ?? "inside Reins"}</Cell>
+                <Cell className="text-ink-soft">{process.principal}</Cell>
+                <Cell isNumber>
+                  {process.memory_bytes === null ? "–" : bytes(process.memory_bytes)}
+                  {(process.processes ?? 1) > 1 && (
+                    <span className="block text-2xs text-ink-faint">{process.processes} processes</span>
+                  )}
+                </Cell>
+                <Cell className="text-ink-soft">
+                  <Moment at={process.started_at} />
+                </Cell>
+                <Cell>
+                  {process.sessions.map((id) => (
+                    <Link
+                      key={id}
+                      to="/sessions/$id"
+                      params={{ id }}
+                      className="block font-mono text-xs text-accent hover:underline"
+                    >
+                      {id.slice(0, 10)}…
+                    </Link>
+                  ))}
+                </Cell>
+                <Cell>
+                  <span className="flex justify-end gap-1.5">
+                    {process.stderr && (
+                      <Button
+                        kind="quiet"
+                        aria-expanded={told === process.id}
+                        onClick={() => setTold(told === process.id ? undefined : process.id)}
+                      >
+                        Complaints
+                      </Button>
+                    )}
+                    {is_admin && (
+                      <>
+                        <Button
+                          disabled={restart.isPending}
+                          title="Ends it in peace; the next prompt starts a new one"
+                          onClick={() => restart.mutate(process)}
+                        >
+                          Restart
+                        </Button>
+                        <Button kind="danger" onClick={() => setKilling(process)}>
+                          Kill
+                        </Button>
+                      </>
+                    )}
+                  </span>
+                </Cell>
+              </tr>
+              {told === process.id && process.stderr && (
+                <tr>
+                  <td colSpan={7} className="px-3 pb-2">
+                    <Complaints stderr={process.stderr} />
+                  </td>
+                </tr>
+              )}
+            </Fragment>
+          ))}
+        </Table>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+import { type Approval, approvalOperations } from "@reins/api";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { call } from "../../api/call.ts";
+import { Badge, type Tone } from "../../design/badge.tsx";
+import { Moment } from "../../design/moment.tsx";
+import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { Cell, Table } from "../../design/table.tsx";
+import { visible } from "../../design/visible.ts";
+import { effectText } from "./effect-text.ts";
+
+const TONES: Readonly<Record<Approval["state"], Tone>> = {
+  pending: "warn",
+  approved: "good",
+  used: "good",
+  denied: "bad",
+  expired: "neutral",
+  withdrawn: "neutral",
+};
+
+/** What was asked lately, and what became of it. */
+export function AnsweredList() {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["approvals", "answered"],
+    queryFn: ({ signal }) =>
+      call(approvalOperations.listApprovals, { query: { order: "newest", limit: 100 }, signal }),
+  });
+  if (error) return <Failure error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Waiting what="Fetching what was answered" />;
+  const answered = data.approvals.filter(({ state }) => state !== "pending");
+  if (answered.length === 0)
+    return <Empty title="Nothing was answered yet">Every answer stays here, with who gave it and why.</Empty>;
+  return (
+    <Table
+      label="Answered approvals"
+      columns={[
+        { title: "Asked" },
+        { title: "Agent" },
+        { title: "What" },
+        { title: "Became" },
+        { title: "Answer" },
+        { title: "Session" },
+      ]}
+    >
+      {answered.map((approval) => (
+        <Row key={approval.id} approval={approval} />
+      ))}
+    </Table>
+  );
+}
+
+function Row({ approval }: { approval: Approval }) {
+  const { agent, facts, state, answers, created_at, session } = approval;
+  const [first] = facts.effects;
+  const last = answers.at(-1);
+  return (
+    <tr>
+      <Cell>
+        <Moment at={created_at} />
+      </Cell>
+      <Cell>{visible(agent)}</Cell>
+      <Cell isExact className="max-w-96 break-all">
+        {visible(first ? effectText(first) : facts.tool)}
+      </Cell>
+      <Cell>
+        <Badge tone={TONES[state]}>{state}</Badge>
+      </Cell>
+      <Cell className="max-w-72 break-words">
+        {last && `${last.decision.replace("_", " ")} by ${last.by}`}
+        {last?.note !== undefined && <q className="block text-ink-soft">{visible(last.note)}</q>}
+      </Cell>
+      <Cell>
+        <Link to="/sessions/$id" params={{ id: session }} className="font-mono text-xs text-accent underline">
+          {session.slice(0, 8)}
+        </Link>
+      </Cell>
+    </tr>
+  );
+}

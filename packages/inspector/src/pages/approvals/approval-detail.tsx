@@ -1,0 +1,99 @@
+import { type Approval, approvalOperations } from "@reins/api";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { call } from "../../api/call.ts";
+import { Code } from "../../design/code.tsx";
+import { Facts } from "../../design/facts.tsx";
+import { Hash } from "../../design/hash.tsx";
+import { Failure, Waiting } from "../../design/states.tsx";
+import { LevelBadge } from "../../design/verdict.tsx";
+import { visible } from "../../design/visible.ts";
+import { effectText } from "./effect-text.ts";
+import { ExactCallView } from "./exact-call-view.tsx";
+
+/** Everything a person needs to decide: what, why, on whose behalf, and the call itself. */
+export function ApprovalDetail({ approval }: { approval: Approval }) {
+  const { facts, reason, rule, user, agent, chain, session, cwd, quorum, answers, entry } = approval;
+  const { title } = facts.claims;
+  return (
+    <div className="flex flex-col gap-2">
+      <ul className="flex flex-col gap-0.5 font-mono text-xs">
+        {facts.effects.map((effect) => (
+          <li key={JSON.stringify(effect)} className="break-all">
+            {visible(effectText(effect))}
+          </li>
+        ))}
+        {facts.opaque && <li className="text-warn">may do more than can be seen from here</li>}
+        {facts.doubts.map((doubt) => (
+          <li key={doubt} className="text-warn">
+            not known: {visible(doubt)}
+          </li>
+        ))}
+      </ul>
+      <ExactCallView given={facts.arguments} />
+      <div className="-mx-3">
+        <Facts
+          facts={[
+            [
+              "Why it is asked",
+              rule === undefined ? visible(reason) : `${visible(reason)} (rule ${visible(rule)})`,
+            ],
+            [
+              "On behalf of",
+              `${visible(user)}, by ${visible(agent)}${chain.length > 0 ? ` through ${visible(chain.join(", "))}` : ""}`,
+            ],
+            [
+              "Session",
+              <Link
+                key="session"
+                to="/sessions/$id"
+                params={{ id: session }}
+                className="font-mono text-xs text-accent underline"
+              >
+                {session.slice(0, 12)}
+              </Link>,
+            ],
+            [
+              "Folder",
+              <code key="folder" className="text-xs break-all">
+                {visible(cwd)}
+              </code>,
+            ],
+            ["Held", <LevelBadge key="level" level={approval.enforcement} />],
+            ...(typeof title === "string"
+              ? [["The agent says", <q key="claim">{visible(title)}</q>] as const]
+              : []),
+            ...(quorum > 1 ? [["Answers", `${answers.length} of ${quorum} that are needed`] as const] : []),
+            ["Recorded as", <Hash key="entry" value={entry} />],
+          ]}
+        />
+      </div>
+      <ExactWords id={approval.id} />
+    </div>
+  );
+}
+
+/** What an answer counts for, word by word, as the server puts it. */
+function ExactWords({ id }: { id: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const { data, error } = useQuery({
+    queryKey: ["approval", id],
+    queryFn: ({ signal }) => call(approvalOperations.getApproval, { params: { id }, signal }),
+    enabled: isOpen,
+  });
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary className="cursor-pointer text-2xs text-ink-faint">
+        What an answer counts for, word by word
+      </summary>
+      {data ? (
+        <Code text={data.description} className="mt-1 max-h-72" />
+      ) : error ? (
+        <Failure error={error} />
+      ) : (
+        <Waiting what="Fetching the words" />
+      )}
+    </details>
+  );
+}

@@ -1,0 +1,83 @@
+import { approvalOperations, type Grant } from "@reins/api";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { call } from "../../api/call.ts";
+import { Badge } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { Moment } from "../../design/moment.tsx";
+import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { Cell, Table } from "../../design/table.tsx";
+import { visible } from "../../design/visible.ts";
+import { effectText } from "./effect-text.ts";
+
+/** What people have allowed for always, to be taken back. */
+export function GrantList() {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["grants"],
+    queryFn: ({ signal }) => call(approvalOperations.listGrants, { query: { limit: 200 }, signal }),
+  });
+  if (error) return <Failure error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Waiting what="Fetching the grants" />;
+  if (data.grants.length === 0)
+    return (
+      <Empty title="Nothing is allowed for always">
+        Answer an approval with “Always …” and the grant it makes is listed here until you take it back.
+      </Empty>
+    );
+  return (
+    <Table
+      label="Grants"
+      columns={[
+        { title: "Agent" },
+        { title: "May" },
+        { title: "Where" },
+        { title: "Given by" },
+        { title: "Ends" },
+        { title: "Uses", isNumber: true },
+        { title: "Take back", isHidden: true },
+      ]}
+    >
+      {data.grants.map((grant) => (
+        <Row key={grant.id} grant={grant} />
+      ))}
+    </Table>
+  );
+}
+
+function Row({ grant }: { grant: Grant }) {
+  const { id, agent, effects, tool, cwd, by, expires_at, revoked_at, uses } = grant;
+  const queries = useQueryClient();
+  const revoke = useMutation({
+    mutationFn: () => call(approvalOperations.revokeGrant, { params: { id } }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["grants"] }),
+  });
+  return (
+    <tr>
+      <Cell>{visible(agent)}</Cell>
+      <Cell isExact className="max-w-96 break-all">
+        {effects.length > 0 ? effects.map(effectText).map(visible).join("; ") : visible(tool)}
+      </Cell>
+      <Cell isExact className="break-all">
+        {visible(cwd)}
+      </Cell>
+      <Cell>{by.join(", ")}</Cell>
+      <Cell>
+        {revoked_at !== undefined ? (
+          <Badge>taken back</Badge>
+        ) : expires_at !== undefined ? (
+          <Moment at={expires_at} />
+        ) : (
+          "when taken back"
+        )}
+      </Cell>
+      <Cell isNumber>{uses}</Cell>
+      <Cell>
+        {revoked_at === undefined && (
+          <Button kind="danger" disabled={revoke.isPending} onClick={() => revoke.mutate()}>
+            Take back
+          </Button>
+        )}
+        {revoke.error && <Failure error={revoke.error} />}
+      </Cell>
+    </tr>
+  );
+}

@@ -1,0 +1,123 @@
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import type { Command } from "../../../acp/conversation/conversation.ts";
+import { isWriting } from "../../../app/use-go-keys.ts";
+import { Button } from "../../../design/button.tsx";
+import { classNames } from "../../../design/class-names.ts";
+import { TextArea } from "../../../design/field.tsx";
+import { Icon } from "../../../design/icons.tsx";
+import { commandsFor } from "./slash.ts";
+
+/** Where a person writes. `Enter` sends, `Shift+Enter` begins a line, `/` offers commands, `Escape` stops the turn. */
+export function Composer({
+  commands,
+  isRunning,
+  onSend,
+  onStop,
+}: {
+  commands: readonly Command[];
+  isRunning: boolean;
+  onSend: (text: string) => void;
+  onStop: () => void;
+}) {
+  const [text, setText] = useState("");
+  const [place, setPlace] = useState(0);
+  const area = useRef<HTMLTextAreaElement>(null);
+  const list = useId();
+  const offered = commandsFor(text, commands);
+  const chosen = offered[Math.min(place, offered.length - 1)];
+  useEffect(() => {
+    const onKey = (event: globalThis.KeyboardEvent) => {
+      if (event.key !== "i" || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target))
+        return;
+      event.preventDefault();
+      area.current?.focus();
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, []);
+  const send = () => {
+    if (text.trim() === "") return;
+    onSend(text.trim());
+    setText("");
+  };
+  const take = ({ name }: Command) => {
+    setText(`/${name} `);
+    area.current?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return;
+    if (chosen && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      event.preventDefault();
+      const step = event.key === "ArrowDown" ? 1 : offered.length - 1;
+      setPlace((Math.min(place, offered.length - 1) + step) % offered.length);
+    } else if (chosen && (event.key === "Tab" || event.key === "Enter") && `/${chosen.name}` !== text) {
+      event.preventDefault();
+      take(chosen);
+    } else if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      send();
+    } else if (event.key === "Escape" && isRunning) onStop();
+  };
+  return (
+    <div className="relative mx-auto flex w-full max-w-4xl items-end gap-2">
+      {chosen && (
+        <div
+          id={list}
+          role="listbox"
+          aria-label="Commands"
+          className="absolute inset-x-0 bottom-full z-10 mb-1 max-h-60 overflow-auto rounded border border-line bg-raised py-1 shadow-float"
+        >
+          {offered.map((command) => (
+            <div
+              key={command.name}
+              id={`${list}-${command.name}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={command === chosen}
+              onMouseDown={(event) => {
+                event.preventDefault();
+                take(command);
+              }}
+              className={classNames(
+                "flex cursor-pointer gap-3 px-3 py-1 text-sm",
+                command === chosen && "bg-sunken",
+              )}
+            >
+              <code className="text-xs">/{command.name}</code>
+              <span className="min-w-0 truncate text-ink-soft">{command.about}</span>
+              {command.hint !== undefined && <span className="text-ink-faint">{command.hint}</span>}
+            </div>
+          ))}
+        </div>
+      )}
+      <TextArea
+        ref={area}
+        aria-label="Message"
+        role="combobox"
+        aria-expanded={chosen !== undefined}
+        aria-controls={list}
+        {...(chosen && { "aria-activedescendant": `${list}-${chosen.name}` })}
+        className="max-h-48 resize-none [field-sizing:content]"
+        rows={2}
+        placeholder={isRunning ? "Say more; it waits until this turn is over" : "Say something (i)"}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+        onKeyDown={onKeyDown}
+      />
+      {isRunning && (
+        <Button className="h-9" title="Stop the turn (Escape)" onClick={onStop}>
+          <Icon name="stop" size={13} /> Stop
+        </Button>
+      )}
+      <Button
+        kind="primary"
+        className="h-9"
+        disabled={text.trim() === ""}
+        title="Send (Enter)"
+        onClick={send}
+      >
+        <Icon name="send" size={13} /> Send
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { formContent, formFields } from "./elicitation-fields.ts";
+
+const schema = {
+  type: "object",
+  properties: {
+    branch: { type: "string", title: "Branch", description: "where to push" },
+    times: { type: "integer", default: 2 },
+    force: { type: "boolean" },
+    color: { type: "string", enum: ["r", "g"], enumNames: ["Red", "Green"] },
+    size: { oneOf: [{ const: "s", title: "Small" }, { const: "l" }] },
+  },
+  required: ["branch"],
+};
+
+test("a schema becomes the fields of a form", () => {
+  expect(
+    formFields(schema).map(({ name, label, kind, isRequired, initial }) => [
+      name,
+      label,
+      kind,
+      isRequired,
+      initial,
+    ]),
+  ).toEqual([
+    ["branch", "Branch", "text", true, ""],
+    ["times", "times", "number", false, "2"],
+    ["force", "force", "boolean", false, ""],
+    ["color", "color", "choice", false, ""],
+    ["size", "size", "choice", false, ""],
+  ]);
+  expect(formFields(schema).flatMap(({ choices }) => choices)).toEqual([
+    { value: "r", name: "Red" },
+    { value: "g", name: "Green" },
+    { value: "s", name: "Small" },
+    { value: "l", name: "l" },
+  ]);
+});
+
+test("what is filled in has the types of the schema, and what is left empty is left out", () => {
+  const fields = formFields(schema);
+  expect(formContent(fields, { branch: "main", color: "g" })).toEqual({
+    branch: "main",
+    times: 2,
+    force: false,
+    color: "g",
+  });
+});
+
+test("what is no form has no fields", () => {
+  expect(formFields("nonsense")).toEqual([]);
+});

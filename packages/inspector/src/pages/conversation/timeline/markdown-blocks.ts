@@ -1,0 +1,55 @@
+/** A block longer than this is cut at a space, so that no single one is slow to draw. */
+const LONGEST = 8_000;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+
+/**
+ * Markdown in parts that can be drawn apart from each other: paragraphs, lists and fenced code are not torn. While a
+ * text grows only its last part changes, so that the others need not be drawn again.
+ */
+export function markdownBlocks(text: string): readonly string[] {
+  const blocks: string[] = [];
+  let lines: string[] = [];
+  let fence: string | undefined;
+  const end = () => {
+    const block = lines.join("\n");
+    if (block.trim() !== "") blocks.push(...pieces(block));
+    lines = [];
+  };
+  for (const line of text.split("\n")) {
+    const mark = FENCE.exec(line)?.[1];
+    if (fence === undefined && line.trim() === "" && !isOpenList(lines)) {
+      end();
+      continue;
+    }
+    if (
+      fence === undefined &&
+      isOpenList(lines) &&
+      lines.at(-1)?.trim() === "" &&
+      /^\S/.test(line) &&
+      !isItem(line)
+    )
+      end();
+    lines.push(line);
+    if (mark === undefined) continue;
+    if (fence === undefined) fence = mark;
+    else if (mark[0] === fence[0] && mark.length >= fence.length && line.trim() === mark) fence = undefined;
+  }
+  end();
+  return blocks;
+}
+
+/** A list may go on after an empty line. */
+function isOpenList([first]: readonly string[]): boolean {
+  return first !== undefined && isItem(first);
+}
+
+function isItem(line: string): boolean {
+  return /^ {0,3}([-*+]|\d{1,9}[.)])\s/.test(line);
+}
+
+function pieces(block: string): readonly string[] {
+  if (block.length <= LONGEST || FENCE.test(block)) return [block];
+  const cut = Math.max(block.lastIndexOf("\n", LONGEST), block.lastIndexOf(" ", LONGEST));
+  const at = cut > LONGEST / 2 ? cut : LONGEST;
+  return [block.slice(0, at), ...pieces(block.slice(at).trimStart())];
+}

@@ -1,0 +1,105 @@
+import { type BacktestReport, studyOperations } from "@reins/api";
+import { useMutation } from "@tanstack/react-query";
+import type { z } from "zod";
+import { call } from "../../api/call.ts";
+import { Badge, type Tone } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { count } from "../../design/number.ts";
+import { Failure } from "../../design/states.tsx";
+import { Cell, Table } from "../../design/table.tsx";
+import { VerdictBadge } from "../../design/verdict.tsx";
+import { EntryLink } from "../../proof/entry-link.tsx";
+import type { Draft } from "../../why/draft.ts";
+
+type Report = z.infer<typeof BacktestReport>;
+
+const TONES: Readonly<Record<string, Tone>> = { looser: "warn", stricter: "note", same: "neutral" };
+
+/** Decides everything of the past again by a draft, and shows what would have been otherwise. */
+export function Backtest({ draft }: { draft: Draft }) {
+  const run = useMutation({
+    mutationFn: () => call(studyOperations.backtestPolicy, { body: { ...draft, examples: 3 } }),
+  });
+  return (
+    <div className="flex flex-col gap-2">
+      <div className="flex flex-wrap items-center gap-2">
+        <Button onClick={() => run.mutate()} disabled={run.isPending}>
+          {run.isPending ? "Deciding the past again …" : "Backtest"}
+        </Button>
+        <span className="text-2xs text-ink-faint">
+          decides the last 20,000 verdicts again by these rules; changes nothing
+        </span>
+      </div>
+      {run.error && <Failure error={run.error} />}
+      {run.data && <Outcome report={run.data} />}
+    </div>
+  );
+}
+
+function Outcome({ report }: { report: Report }) {
+  const { total, unchanged, looser, stricter, other_rule, blind, changes, changes_left_out } = report;
+  return (
+    <div role="status" className="flex flex-col gap-2">
+      <p className="flex flex-wrap items-center gap-2 text-sm">
+        Of {count(total)} verdicts
+        <Badge tone={looser > 0 ? "warn" : "neutral"}>{count(looser)} looser</Badge>
+        <Badge tone={stricter > 0 ? "note" : "neutral"}>{count(stricter)} stricter</Badge>
+        <Badge>{count(unchanged)} unchanged</Badge>
+        {other_rule > 0 && <Badge>{count(other_rule)} by another rule</Badge>}
+        {blind > 0 && (
+          <Badge tone="warn" title="The draft asks for arguments that the record does not hold">
+            {count(blind)} decided blind
+          </Badge>
+        )}
+      </p>
+      {changes.length > 0 && (
+        <Table
+          label="What the draft would have changed"
+          columns={[
+            { title: "Direction" },
+            { title: "Was" },
+            { title: "Would be" },
+            { title: "Tool" },
+            { title: "For example" },
+            { title: "Times", isNumber: true },
+          ]}
+        >
+          {changes.map((change) => (
+            <tr key={JSON.stringify([change.from, change.to, change.event_type, change.tool, change.agent])}>
+              <Cell>
+                <Badge tone={TONES[change.direction] ?? "neutral"}>{change.direction}</Badge>
+              </Cell>
+              <Cell>
+                <Said {...change.from} />
+              </Cell>
+              <Cell>
+                <Said {...change.to} />
+              </Cell>
+              <Cell isExact>{change.tool}</Cell>
+              <Cell>
+                {change.examples.slice(0, 2).map(({ entry, what }) => (
+                  <span key={entry} className="block">
+                    <EntryLink cid={entry}>{what}</EntryLink>
+                  </span>
+                ))}
+              </Cell>
+              <Cell isNumber>{count(change.count)}</Cell>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {changes_left_out > 0 && (
+        <p className="text-2xs text-ink-faint">and {count(changes_left_out)} more kinds of change</p>
+      )}
+    </div>
+  );
+}
+
+function Said({ verdict, rule }: { verdict: string; rule: string | null }) {
+  return (
+    <>
+      <VerdictBadge verdict={verdict} />
+      <code className="block text-2xs text-ink-faint">{rule ?? "no rule"}</code>
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+import type { PolicyStatus } from "@reins/api";
+import { Markdown } from "../../design/markdown.tsx";
+import { Empty } from "../../design/states.tsx";
+import { Cell, Table } from "../../design/table.tsx";
+import { VerdictBadge } from "../../design/verdict.tsx";
+import { ConditionView } from "./condition-view.tsx";
+
+/** The constitution as it is in force: what it says to people, and the rules in their order. */
+export function Constitution({ status: { in_force, prose } }: { status: PolicyStatus }) {
+  return (
+    <div className="grid xl:grid-cols-[minmax(0,1fr)_24rem]">
+      {in_force ? (
+        <Table
+          label="Rules: the first that matches decides"
+          columns={[
+            { title: "#", isNumber: true },
+            { title: "If" },
+            { title: "Then" },
+            { title: "Rule and reason" },
+          ]}
+        >
+          {in_force.rules.map((rule, place) => (
+            <tr key={rule.name}>
+              <Cell isNumber className="text-ink-faint">
+                {place + 1}
+              </Cell>
+              <Cell className="min-w-64">
+                <ConditionView condition={rule.condition} />
+              </Cell>
+              <Cell>
+                <VerdictBadge verdict={rule.verdict} />
+              </Cell>
+              <Cell className="min-w-56">
+                <code className="text-xs">{rule.name}</code>
+                <span className="block text-ink-soft">{rule.reason}</span>
+              </Cell>
+            </tr>
+          ))}
+          <tr className="text-ink-soft">
+            <Cell isNumber />
+            <Cell>nothing above matched</Cell>
+            <Cell>
+              <VerdictBadge verdict="blocked" />
+            </Cell>
+            <Cell>no matching policy rule</Cell>
+          </tr>
+        </Table>
+      ) : (
+        <Empty title="No rules are in force">Mend constitution.yaml in the home, then reload.</Empty>
+      )}
+      <div className="border-line p-4 max-xl:border-t xl:border-l">
+        <h3 className="pb-2 text-2xs font-medium text-ink-faint">constitution.md</h3>
+        {prose ? (
+          <Markdown text={prose} className="text-sm" />
+        ) : (
+          <p className="text-sm text-ink-soft">There is no prose. Write constitution.md beside the rules.</p>
+        )}
+      </div>
+    </div>
+  );
+}

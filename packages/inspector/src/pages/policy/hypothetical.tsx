@@ -1,0 +1,148 @@
+import { studyOperations } from "@reins/api";
+import { useMutation } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { call } from "../../api/call.ts";
+import { Button } from "../../design/button.tsx";
+import { Choice, Field, TextArea, TextInput } from "../../design/field.tsx";
+import { Empty, Failure } from "../../design/states.tsx";
+import { useDraft } from "../../why/draft.ts";
+import { ExplanationView } from "../../why/explanation-view.tsx";
+import { ENFORCEMENTS, type Hypothesis, hypothesisOf, TRUSTS } from "./hypothesis.ts";
+
+const START: Hypothesis = {
+  tool: "bash",
+  arguments: '{ "command": "git push --force" }',
+  agent: "native",
+  trust: "",
+  enforcement: "",
+  cwd: "",
+  event_type: "pre_action",
+};
+
+/** What would be decided about an action that did not happen, and why. */
+export function Hypothetical() {
+  const draft = useDraft();
+  const [given, setGiven] = useState(START);
+  const [usesDraft, setUsesDraft] = useState(false);
+  const asking = useMutation({
+    mutationFn: () =>
+      call(studyOperations.explainPolicy, {
+        body: { ...hypothesisOf(given), ...(usesDraft && draft ? draft : {}) },
+      }),
+  });
+  const set = (change: Partial<Hypothesis>) => setGiven({ ...given, ...change });
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault();
+    asking.mutate();
+  };
+  return (
+    <div className="grid h-full content-start xl:grid-rows-1 xl:grid-cols-[24rem_minmax(0,1fr)]">
+      <form aria-label="An action" onSubmit={onSubmit} className="flex flex-col gap-2.5 p-3">
+        <Field label="Tool">
+          {(id) => (
+            <TextInput
+              id={id}
+              required
+              value={given.tool}
+              onChange={({ target }) => set({ tool: target.value })}
+            />
+          )}
+        </Field>
+        <Field label="Arguments, as JSON" hint="as the agent would send them">
+          {(id) => (
+            <TextArea
+              id={id}
+              rows={4}
+              spellCheck={false}
+              className="font-mono text-xs"
+              value={given.arguments}
+              onChange={({ target }) => set({ arguments: target.value })}
+            />
+          )}
+        </Field>
+        <div className="grid grid-cols-2 gap-2.5">
+          <Field label="Agent">
+            {(id) => (
+              <TextInput
+                id={id}
+                value={given.agent}
+                onChange={({ target }) => set({ agent: target.value })}
+              />
+            )}
+          </Field>
+          <Field label="Trust">
+            {(id) => (
+              <Choice id={id} value={given.trust} onChange={({ target }) => set({ trust: target.value })}>
+                <option value="">as the roster says</option>
+                {TRUSTS.map((trust) => (
+                  <option key={trust}>{trust}</option>
+                ))}
+              </Choice>
+            )}
+          </Field>
+          <Field label="Level">
+            {(id) => (
+              <Choice
+                id={id}
+                value={given.enforcement}
+                onChange={({ target }) => set({ enforcement: target.value })}
+              >
+                <option value="">asked</option>
+                {ENFORCEMENTS.filter((level) => level !== "asked").map((level) => (
+                  <option key={level}>{level}</option>
+                ))}
+              </Choice>
+            )}
+          </Field>
+          <Field label="Event">
+            {(id) => (
+              <TextInput
+                id={id}
+                value={given.event_type}
+                onChange={({ target }) => set({ event_type: target.value })}
+              />
+            )}
+          </Field>
+        </div>
+        <Field label="Folder" hint="where the session works; by default the home of Reins's user">
+          {(id) => (
+            <TextInput
+              id={id}
+              className="font-mono text-xs"
+              placeholder="/home/me/project"
+              value={given.cwd}
+              onChange={({ target }) => set({ cwd: target.value })}
+            />
+          )}
+        </Field>
+        {draft && (
+          <label className="flex items-center gap-2 text-sm">
+            <input
+              type="checkbox"
+              checked={usesDraft}
+              onChange={({ target }) => setUsesDraft(target.checked)}
+            />
+            under my draft
+          </label>
+        )}
+        <Button kind="primary" type="submit" disabled={asking.isPending}>
+          {asking.isPending ? "Deciding …" : "What would be decided?"}
+        </Button>
+      </form>
+      <div className="min-w-0 border-line max-xl:border-t xl:border-l" role="status">
+        {asking.error ? (
+          <div className="p-3">
+            <Failure error={asking.error} />
+          </div>
+        ) : asking.data ? (
+          <ExplanationView explanation={asking.data} />
+        ) : (
+          <Empty title="Nothing happens here">
+            Describe an action. You see what Reins finds out about it, which rules it looks at and which one
+            decides. Nothing is run and nothing is recorded.
+          </Empty>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,135 @@
+import { agentsOperations } from "@reins/api";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type FormEvent, useId, useState } from "react";
+import { settingsIn } from "../../acp/conversation/settings.ts";
+import { acpClient } from "../../acp/open-client.ts";
+import { call } from "../../api/call.ts";
+import { Button } from "../../design/button.tsx";
+import { Dialog } from "../../design/dialog.tsx";
+import { Choice, Field, TextArea, TextInput } from "../../design/field.tsx";
+import { Failure, Waiting } from "../../design/states.tsx";
+import { AgentChoice } from "./agent-choice.tsx";
+
+const FOLDER = "reins.folder";
+
+/** Begins a session: with which agent, where, and how. */
+export function BeginDialog({
+  open,
+  onClose,
+  folders,
+}: {
+  open: boolean;
+  onClose: () => void;
+  /** Folders that sessions work in already, the latest first. */
+  folders: readonly string[];
+}) {
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title="Start a session"
+      about="The agent works in the folder you name, and asks before it does what the constitution does not allow by itself."
+    >
+      <Form onClose={onClose} folders={folders} />
+    </Dialog>
+  );
+}
+
+function Form({ onClose, folders }: { onClose: () => void; folders: readonly string[] }) {
+  const navigate = useNavigate();
+  const list = useId();
+  const [agent, setAgent] = useState("native");
+  const [cwd, setCwd] = useState(() => localStorage.getItem(FOLDER) ?? folders[0] ?? "");
+  const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
+  const [message, setMessage] = useState("");
+  const detail = useQuery({
+    queryKey: ["agents", agent],
+    queryFn: ({ signal }) => call(agentsOperations.getAgent, { params: { agent }, signal }),
+  });
+  const settings = settingsIn({
+    modes: detail.data?.modes,
+    configOptions: detail.data?.config_options,
+  }).filter(({ category }) => category === "mode" || category === "model");
+  const begin = useMutation({
+    mutationFn: async () => {
+      localStorage.setItem(FOLDER, cwd);
+      const id = await acpClient.begin({ agent, cwd });
+      for (const setting of settings) {
+        const value = chosen[setting.id];
+        if (value !== undefined && value !== setting.current) await acpClient.choose(id, setting, value);
+      }
+      return id;
+    },
+    onSuccess: async (id) => {
+      if (message.trim() !== "") void acpClient.prompt(id, message.trim());
+      onClose();
+      await navigate({ to: "/sessions/$id", params: { id } });
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    begin.mutate();
+  };
+  return (
+    <form className="flex flex-col gap-3" onSubmit={submit}>
+      <AgentChoice value={agent} onChange={setAgent} />
+      <Field label="Folder" hint="A path on the machine that runs Reins. The agent is held to it.">
+        {(id) => (
+          <>
+            <TextInput
+              id={id}
+              required
+              list={list}
+              className="font-mono"
+              placeholder="/home/you/project"
+              pattern="(/|[A-Za-z]:[\\\/]).*"
+              title="A whole path, from the root"
+              value={cwd}
+              onChange={({ target }) => setCwd(target.value)}
+            />
+            <datalist id={list}>
+              {folders.map((folder) => (
+                <option key={folder} value={folder} />
+              ))}
+            </datalist>
+          </>
+        )}
+      </Field>
+      {settings.length > 0 && (
+        <div className="grid gap-3 sm:grid-cols-2">
+          {settings.map((setting) => (
+            <Field key={setting.id} label={setting.name}>
+              {(id) => (
+                <Choice
+                  id={id}
+                  value={chosen[setting.id] ?? setting.current}
+                  onChange={({ target }) => setChosen({ ...chosen, [setting.id]: target.value })}
+                >
+                  {setting.choices.map(({ value, name }) => (
+                    <option key={value} value={value}>
+                      {name}
+                    </option>
+                  ))}
+                </Choice>
+              )}
+            </Field>
+          ))}
+        </div>
+      )}
+      <Field label="First message" hint="May be left out. Try: what is in this folder">
+        {(id) => (
+          <TextArea id={id} rows={2} value={message} onChange={({ target }) => setMessage(target.value)} />
+        )}
+      </Field>
+      {begin.error && <Failure error={begin.error} />}
+      {begin.isPending && <Waiting what={`Starting ${agent}`} />}
+      <div className="flex justify-end gap-1.5">
+        <Button onClick={onClose}>Not now</Button>
+        <Button kind="primary" type="submit" disabled={begin.isPending}>
+          Start
+        </Button>
+      </div>
+    </form>
+  );
+}

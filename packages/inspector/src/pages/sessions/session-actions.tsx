@@ -1,0 +1,65 @@
+import type { Session } from "@reins/api";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { acpClient } from "../../acp/open-client.ts";
+import { Button } from "../../design/button.tsx";
+import { Dialog } from "../../design/dialog.tsx";
+import { Icon } from "../../design/icons.tsx";
+import { Failure } from "../../design/states.tsx";
+
+/** What can be done with a session beside speaking in it: stop its turn, fork it, end it. */
+export function SessionActions({ session }: { session: Session }) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [isEnding, setEnding] = useState(false);
+  const refresh = () => queries.invalidateQueries({ queryKey: ["sessions"] });
+  const stop = useMutation({ mutationFn: () => acpClient.stop(session.id), onSettled: refresh });
+  const fork = useMutation({
+    mutationFn: () => acpClient.fork(session.id, session.cwd),
+    onSuccess: (id) => navigate({ to: "/sessions/$id", params: { id } }),
+    onSettled: refresh,
+  });
+  const end = useMutation({
+    mutationFn: () => acpClient.terminate(session.id),
+    onSuccess: () => setEnding(false),
+    onSettled: refresh,
+  });
+  const error = stop.error ?? fork.error;
+  if (session.ended) return null;
+  return (
+    <div className="flex flex-wrap items-center gap-1.5">
+      {session.state === "running" && (
+        <Button disabled={stop.isPending} title="Stop the turn" onClick={() => stop.mutate()}>
+          <Icon name="stop" size={13} /> Stop
+        </Button>
+      )}
+      <Button
+        kind="quiet"
+        disabled={fork.isPending}
+        title="A new session that goes on from what was said in this one"
+        onClick={() => fork.mutate()}
+      >
+        <Icon name="fork" size={13} /> {fork.isPending ? "Forking …" : "Fork"}
+      </Button>
+      <Button kind="quiet" title="End it for good" onClick={() => setEnding(true)}>
+        <Icon name="close" size={13} /> End
+      </Button>
+      {error && <Failure error={error} />}
+      <Dialog
+        open={isEnding}
+        onClose={() => setEnding(false)}
+        title="End this session for good?"
+        about="Its turn is stopped and nothing more can be said in it. What it did stays in the ledger."
+      >
+        {end.error && <Failure error={end.error} />}
+        <div className="flex justify-end gap-1.5">
+          <Button onClick={() => setEnding(false)}>Keep it</Button>
+          <Button kind="danger" disabled={end.isPending} onClick={() => end.mutate()}>
+            {end.isPending ? "Ending …" : "End it"}
+          </Button>
+        </div>
+      </Dialog>
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+import type { Session } from "@reins/api";
+import { Link } from "@tanstack/react-router";
+import { Badge } from "../../design/badge.tsx";
+import { classNames } from "../../design/class-names.ts";
+import { Moment } from "../../design/moment.tsx";
+import { dollars } from "../../design/number.ts";
+import { Cell } from "../../design/table.tsx";
+import { LevelBadge } from "../../design/verdict.tsx";
+import { visible } from "../../design/visible.ts";
+import { SessionActions } from "./session-actions.tsx";
+import { StateBadge } from "./state-badge.tsx";
+
+/** A session in the list. */
+export function SessionRow({ session, isChosen }: { session: Session; isChosen: boolean }) {
+  const {
+    id,
+    title,
+    agent,
+    cwd,
+    trust,
+    enforcement,
+    cost_usd,
+    pending_approvals = 0,
+    last_activity,
+  } = session;
+  return (
+    <tr className={classNames(isChosen && "bg-accent-wash")} aria-selected={isChosen}>
+      <Cell className="max-w-80">
+        <Link
+          to="/sessions/$id"
+          params={{ id }}
+          className="block truncate font-medium text-accent hover:underline"
+        >
+          {title === undefined ? `Session ${id.slice(0, 8)}` : visible(title)}
+        </Link>
+        <span className="block truncate font-mono text-2xs text-ink-faint" title={cwd}>
+          {visible(cwd)}
+        </span>
+      </Cell>
+      <Cell>{visible(agent)}</Cell>
+      <Cell>
+        <StateBadge session={session} />
+      </Cell>
+      <Cell>{trust && <Badge tone={trust === "unknown" ? "warn" : "neutral"}>{trust}</Badge>}</Cell>
+      <Cell>{enforcement && <LevelBadge level={enforcement} />}</Cell>
+      <Cell isNumber>{cost_usd === undefined ? "–" : dollars(cost_usd)}</Cell>
+      <Cell isNumber>
+        {pending_approvals > 0 ? (
+          <Link to="/approvals" className="font-semibold text-warn underline">
+            {pending_approvals}
+          </Link>
+        ) : (
+          "–"
+        )}
+      </Cell>
+      <Cell isNumber>
+        <Moment at={last_activity} />
+      </Cell>
+      <Cell>
+        <SessionActions session={session} />
+      </Cell>
+    </tr>
+  );
+}

@@ -1,0 +1,41 @@
+import { useSyncExternalStore } from "react";
+import { z } from "zod";
+
+const Kept = z.object({ rules: z.string(), prose: z.string().optional() });
+
+/** A constitution that is being written: kept in this browser and sent along with every question about it. */
+export type Draft = z.infer<typeof Kept>;
+
+const KEY = "reins.draft";
+const listeners = new Set<() => void>();
+
+/** The draft of this browser, wherever on the page it is changed; nothing when none is being written. */
+export function useDraft(): Draft | undefined {
+  const text = useSyncExternalStore(subscribe, () => localStorage.getItem(KEY));
+  return text === null ? undefined : Kept.safeParse(parsed(text)).data;
+}
+
+/** Keeps a draft; nothing throws it away. */
+export function keepDraft(draft: Draft | undefined): void {
+  if (draft) localStorage.setItem(KEY, JSON.stringify(draft));
+  else localStorage.removeItem(KEY);
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  window.addEventListener("storage", listener);
+  return () => {
+    listeners.delete(listener);
+    window.removeEventListener("storage", listener);
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Whatever stands there is no draft of ours.
+    return undefined;
+  }
+}

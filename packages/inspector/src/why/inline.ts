@@ -1,0 +1,9 @@
+/** A value of a constitution in one line, as short as YAML would have it. */
+export function inline(value: unknown): string {
+  if (Array.isArray(value)) return value.map(inline).join(" or ");
+  if (typeof value === "object" && value !== null)
+    return Object.entries(value)
+      .map(([name, part]) => `${name} ${inline(part)}`)
+      .join(", ");
+  return value === true ? "yes" : value === false ? "no" : String(value ?? "");
+}

@@ -1,0 +1,131 @@
+import type { Agent, AgentInstall, AgentVerification } from "@reins/api";
+import type { AgentEntry, Installed } from "@reins/host";
+import { z } from "zod";
+import type { AgentShelf } from "./agent-shelf.ts";
+import { foundCredentials } from "./credentials.ts";
+
+/** What is known beside an agent's entry and install. */
+export interface AgentSurroundings {
+  readonly shelf: AgentShelf;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly userHome: string;
+  /** How many of an agent run that whoever asks may see. */
+  readonly running: number;
+  readonly installing: boolean;
+}
+
+/** An agent as it is shown. */
+export async function shownAgent(
+  entry: AgentEntry,
+  installed: Installed | undefined,
+  around: AgentSurroundings,
+): Promise<Agent> {
+  const { shelf, environment, userHome, running, installing } = around;
+  const credentials = await foundCredentials(entry, environment, userHome);
+  return {
+    agent: entry.id,
+    name: entry.name,
+    support: entry.support,
+    built_in: entry.builtIn,
+    registry: entry.registry ?? null,
+    added: shelf.added.some((one) => Added.safeParse(one).data?.id === entry.id),
+    platforms: entry.install?.platforms ?? [],
+    megabytes: entry.install?.megabytes ?? null,
+    install: installOf(entry, installed),
+    installing,
+    verification: await verificationOf(shelf, entry, installed),
+    enforcement: enforcementOf(shelf, entry),
+    hostile: entry.hostile ?? null,
+    credentials: { found: [...credentials.found], missing: [...credentials.missing] },
+    running,
+  };
+}
+
+const Added = z.looseObject({ id: z.string() });
+
+/** What only the view of a single agent has, apart from what runs. */
+export async function agentDetails(
+  shelf: AgentShelf,
+  entry: AgentEntry,
+  installed: Installed | undefined,
+): Promise<object> {
+  const probed = installed && (await shelf.probes.find(entry, installed.version));
+  const standing = installed && (await shelf.stamps.standing(runningAs(shelf, entry, installed)));
+  const { modes, models, configOptions } = Session.parse(probed?.session ?? {});
+  return {
+    versions: entry.install ? [...(await shelf.installer.versions(entry.id))] : [],
+    packages: installed?.provenance?.packages.map(plainPackage) ?? [],
+    ...(probed && { capabilities: probed.initialized }),
+    ...(modes !== undefined && { modes }),
+    ...(models !== undefined && { models }),
+    ...(configOptions !== undefined && { config_options: configOptions }),
+    ...(probed?.refused && { refused: probed.refused }),
+    quirks: entry.quirks ?? null,
+    probes: standing && standing.state !== "unverified" ? standing.stamp.probes : [],
+  };
+}
+
+const Session = z.looseObject({
+  modes: z.unknown().optional(),
+  models: z.unknown().optional(),
+  configOptions: z.unknown().optional(),
+});
+
+/** An install as it is shown. */
+export function installOf(entry: AgentEntry, installed: Installed | undefined): AgentInstall | null {
+  if (entry.builtIn) return { source: "built_in", version: "built in", outdated: false };
+  if (!installed) return null;
+  const { version, outdated, provenance } = installed;
+  if (!provenance) return { source: "local", version, outdated };
+  const { source, agentProcess, native, packages, lock, platform, verified, installedAt } = provenance;
+  return {
+    ...{ source, version, outdated, lock, platform, said: verified, installed_at: installedAt },
+    agent_process: plainPackage(agentProcess),
+    ...(native && { native: plainPackage(native) }),
+    packages: packages.length,
+  };
+}
+
+function plainPackage({
+  name,
+  version,
+  integrity,
+}: {
+  name: string;
+  version: string;
+  integrity?: string | undefined;
+}) {
+  return { name, version, ...(integrity !== undefined && { integrity }) };
+}
+
+/** How an agent's verification stands. */
+export async function verificationOf(
+  shelf: AgentShelf,
+  entry: AgentEntry,
+  installed: Installed | undefined,
+): Promise<AgentVerification> {
+  if (entry.builtIn) return { state: "not_needed" };
+  if (!installed) return { state: "unverified" };
+  const standing = await shelf.stamps.standing(runningAs(shelf, entry, installed));
+  if (standing.state === "unverified") return { state: "unverified" };
+  const { level, live, unasked, faults, at } = standing.stamp;
+  return {
+    ...{ state: standing.state, level, live, unasked, faults, at },
+    ...(standing.state === "outdated" && { why: standing.why }),
+  };
+}
+
+function runningAs(shelf: AgentShelf, entry: AgentEntry, installed: Installed) {
+  return { entry, installed, confined: shelf.isConfined(entry.id) };
+}
+
+function enforcementOf(shelf: AgentShelf, { id, builtIn, enforcement }: AgentEntry): Agent["enforcement"] {
+  const { unasked } = enforcement;
+  if (builtIn) return { level: "performed", reason: "Reins itself carries out what its tools do", unasked };
+  if (shelf.isConfined(id))
+    return { level: "confined", reason: "the operating system keeps it to its folders and network", unasked };
+  if (enforcement.level === "observed")
+    return { level: "observed", reason: "it does not ask; what it does is seen afterwards", unasked };
+  const besides = unasked.length === 0 ? "" : `; without asking: ${unasked.join(", ")}`;
+  return { level: "asked", reason: `it asks, and is trusted to heed the answer${besides}`, unasked };
+}

@@ -60,4 +60,13 @@ describe("search", () => {
     for (const path of ["..", "out", "link.txt"])
       await expect(run(search, workspace, { query: "launch", path })).rejects.toThrow(code("outside"));
   });
+
+  test("shows nothing of files that its session may not read, but says that there is more", async () => {
+    const workspace = await testWorkspace({ ".env": "PORT=1\n", "a.txt": "PORT\n" });
+    const services = { mayRead: async (_: string, path: string) => path !== ".env" };
+    const context = toolContext(workspace.cwd, { services });
+    expect((await use(search, { query: "PORT" }, context)).text).toBe(
+      "a.txt:1:PORT\n[1 more in files that may not be read]",
+    );
+  });
 });

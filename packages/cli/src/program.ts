@@ -4,6 +4,8 @@ import { declareAgents } from "./commands/agents/command.ts";
 import { declareAhp } from "./commands/ahp/command.ts";
 import { declareApprovals } from "./commands/approvals/command.ts";
 import { declareBoard } from "./commands/board/command.ts";
+import { declareDoctor } from "./commands/doctor/command.ts";
+import { declareKill } from "./commands/kill/command.ts";
 import { declareLedger } from "./commands/ledger/command.ts";
 import { declareMailbox } from "./commands/mailbox/command.ts";
 import { declareMemory } from "./commands/memory/command.ts";
@@ -24,6 +26,7 @@ Examples:
   reins up                                         serve this machine's agents
   reins agents install claude                      install an agent, and prove that it asks
   reins run "what is here?" --agent claude         give it a task, under the constitution
+  reins kill --all                                 end everything that agents run, at once
   reins ahp serve --http --handlers ./handlers.ts  serve rules of your own
   reins ahp send pre_action                        ask the running Reins for a decision
   reins ahp conformance http http://127.0.0.1:18789/ahp
@@ -62,6 +65,8 @@ export function makeProgram(invocation: Invocation): Command {
   declareRun(program, invocation);
   declareAcp(program);
   declareAgents(program, invocation);
+  declareKill(program, invocation);
+  declareDoctor(program, invocation);
   declareAhp(program, invocation);
   declareApprovals(program);
   declareRoster(program);

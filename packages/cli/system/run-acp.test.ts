@@ -2,52 +2,10 @@ import { Writable } from "node:stream";
 import { client, methods, ndJsonStream } from "@agentclientprotocol/sdk";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { homeWith, stub, toy } from "./support/added-agents.ts";
+import { Editor } from "./support/editor.ts";
 import type { OperatedHome } from "./support/operated-home.ts";
-import type { Reins } from "./support/reins.ts";
-
-type Message = Readonly<Record<string, unknown>>;
 
 const acp = (home: OperatedHome, agent = "stub") => home.start("acp", "--agent", agent);
-
-/** Speaks raw ACP with a `reins acp`. */
-class Editor {
-  readonly #reins: Reins;
-  #next = 1;
-
-  constructor(reins: Reins) {
-    this.#reins = reins;
-  }
-
-  /** All that it was sent. */
-  get got(): readonly Message[] {
-    return this.#reins.log;
-  }
-
-  send(message: Message): void {
-    this.#reins.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-  }
-
-  /** Asks, and gives the whole answer. */
-  async ask(method: string, params: object): Promise<Message> {
-    const id = this.#next++;
-    this.send({ id, method, params });
-    return this.until((message) => message.id === id && message.method === undefined);
-  }
-
-  async until(fits: (message: Message) => boolean): Promise<Message> {
-    await this.#reins.until(() => this.got.some(fits));
-    return this.got.find(fits) ?? {};
-  }
-
-  async begin(home: OperatedHome): Promise<string> {
-    const { result } = await this.ask("session/new", { cwd: home.workspace, mcpServers: [] });
-    return String((result as { sessionId: string }).sessionId);
-  }
-
-  prompt(sessionId: string, ...steps: string[]): Promise<Message> {
-    return this.ask("session/prompt", { sessionId, prompt: [{ type: "text", text: steps.join("\n") }] });
-  }
-}
 
 describe("reins acp", () => {
   it.each(["alone", "through the Reins that runs"])("speaks ACP as the agent would (%s)", async (how) => {
@@ -84,6 +42,20 @@ describe("reins acp", () => {
     });
     reins.stdin.end();
     expect(await reins.ended).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("leaves its questions to whoever answers first, at another terminal too", async () => {
+    const home = homeWith([stub]);
+    const editor = new Editor(acp(home));
+    await editor.ask("initialize", { protocolVersion: 1, clientCapabilities: {} });
+    const turn = editor.prompt(await editor.begin(home), "run make all");
+    const question = await editor.until(({ method }) => method === "session/request_permission");
+    const [{ id }] = (await home.json("approvals", "list")).approvals;
+    await home.done("approvals", "approve", id);
+    expect(await turn).toMatchObject({ result: { stopReason: "end_turn" } });
+    expect(editor.got).toContainEqual(
+      expect.objectContaining({ method: "$/cancel_request", params: { requestId: question.id } }),
+    );
   });
 
   it("passes an agent's wish for a login on to the editor", async () => {

@@ -79,6 +79,34 @@ describe("reins run", () => {
     await first.ended;
   });
 
+  it("fails when the prompt was refused, and says why", async () => {
+    const home = homeWith([stub]);
+    const rules = `tool_rules:
+  - { name: quiet, condition: { event: pre_prompt }, verdict: blocked, reason: nobody works today }
+  - { name: rest, condition: {}, verdict: allowed }
+`;
+    writeFileSync(join(home.path, "constitution.yaml"), rules);
+    const { code, stdout, stderr } = await start(home, ["say hello"]).ended;
+    expect(code).toBe(1);
+    expect(stdout).toBe("The prompt was not passed on: nobody works today\n");
+    expect(stderr).toContain("The turn ended with: refusal");
+  });
+
+  it("shows and keeps no secret that reins.yaml names", async () => {
+    const home = homeWith([stub]);
+    const secret = "wisteria lantern 4417";
+    writeFileSync(join(home.path, "secrets.txt"), `${secret}\n`);
+    writeFileSync(join(home.path, "reins.yaml"), "redact: { files: [secrets.txt] }\n");
+    const steps = [`say it is ${secret}.`, `run cat '${secret}'`, `complain ${secret}`, "crash"];
+    const { code, stdout, stderr } = await start(home, steps, "--verbose").ended;
+    expect(code).toBe(1);
+    expect(stdout).toContain("it is [redacted].");
+    expect(stderr).toContain("The stub ended with code 3: [redacted]");
+    const exported = await home.done("ledger", "export");
+    expect(exported).toContain("[redacted]");
+    for (const text of [stdout, stderr, exported]) expect(text).not.toContain(secret);
+  });
+
   it("ends the turn on Ctrl-C, and the agent with it", async () => {
     const home = homeWith([stub]);
     const reins = start(home, ["say waiting", "wait", "say never"]);

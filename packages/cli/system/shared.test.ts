@@ -5,59 +5,45 @@ import { HaakClient } from "./support/haak-client.ts";
 import { OperatedHome } from "./support/operated-home.ts";
 import { runReins } from "./support/reins.ts";
 
-describe("reins mailbox", () => {
-  it("sends, lists and shows messages while nothing runs, and while Reins does", async () => {
-    const home = await OperatedHome.begun();
-    expect(await home.done("mailbox", "send", "reed", "rain", "tonight", "--subject", "weather")).toBe(
-      "sent to reed, for its next turn\n",
-    );
+/** A home in which a person left a message, a post and a fact while nothing ran. */
+async function furnished(): Promise<OperatedHome> {
+  const home = await OperatedHome.begun();
+  expect(await home.done("mailbox", "send", "reed", "rain", "tonight", "--subject", "weather")).toBe(
+    "sent to reed, for its next turn\n",
+  );
+  const posted = await runReins(["board", "post", "-"], home.environment, "the mill is closed\n");
+  expect(posted).toMatchObject({ code: 0, stdout: "posted\n" });
+  expect(await home.done("memory", "add", "releases are cut on Thursdays")).toMatch(
+    /^known now, as \w{8}\n$/,
+  );
+  return home;
+}
+
+describe("what agents share", () => {
+  it("is written and read by people, while nothing runs and while Reins does", async () => {
+    const home = await furnished();
     await home.up();
-    await home.done("mailbox", "send", "reed", "and wind");
     const { messages } = await home.json("mailbox", "list", "--unread", "reed");
-    expect(messages).toMatchObject([
-      { to: ["reed"], subject: "weather", body: "rain tonight" },
-      { to: ["reed"], subject: "", body: "and wind" },
-    ]);
-    const listed = await home.done("mailbox", "list", "--limit", "5");
-    expect(listed).toMatch(/^id +time +from +to +subject\n/);
-    expect(listed).toContain("and wind");
-    const shown = await home.done("mailbox", "read", messages[0].id.slice(0, 8));
-    expect(shown).toMatch(/subject +weather\n\nrain tonight\n$/);
-    expect((await home.json("mailbox", "list", "--unread", "reed")).messages).toHaveLength(2);
-    expect(await home.run("mailbox", "read", "ffff0000")).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("reins mailbox list"),
-    });
-  });
-
-  it("says what is wrong with lines and with what was asked", async () => {
-    const home = await OperatedHome.begun();
-    await appendFile(join(home.path, "agent-mailbox.jsonl"), "no message\n");
-    expect((await home.run("mailbox", "list")).stderr).toContain(
-      "agent-mailbox.jsonl: a line that is no message",
+    expect(messages).toMatchObject([{ to: ["reed"], subject: "weather", body: "rain tonight" }]);
+    expect(await home.done("mailbox", "read", messages[0].id.slice(0, 8))).toMatch(
+      /subject +weather\n\nrain tonight\n$/,
     );
-    expect((await home.run("mailbox", "list", "--limit", "none")).code).toBe(2);
-    expect(await runReins(["mailbox", "send", "reed", "-"], home.environment)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("There is nothing in the message."),
-    });
-  });
-});
-
-describe("reins board", () => {
-  it("has what people post, each under their name", async () => {
-    const home = await OperatedHome.begun();
-    expect(await runReins(["board", "post", "-"], home.environment, "the mill is closed\n")).toMatchObject({
-      code: 0,
-      stdout: "posted\n",
-    });
-    await home.up();
     await home.done("board", "post", "and", "open", "again");
-    const shown = await home.done("board", "show");
-    expect(shown).toMatch(/^\[.+\] the mill is closed \(.+\)\n\[.+\] and open again \(.+\)\n$/);
-    expect((await home.json("board", "show", "--lines", "1")).lines).toEqual([
-      expect.stringContaining("and open again"),
-    ]);
+    expect(await home.done("board", "show", "--lines", "2")).toMatch(
+      /^\[.+\] the mill is closed \(.+\)\n\[.+\] and open again \(.+\)\n$/,
+    );
+    const place = ["--workspace", home.workspace, "--confidence", "0.5"];
+    const fact = await home.json("memory", "add", "tests need a database", ...place);
+    expect(fact).toMatchObject({
+      workspace: home.workspace,
+      confidence: 0.5,
+      source: expect.stringMatching(/^user:/),
+    });
+    const { facts } = await home.json("memory", "search", "when is the release cut", "--workspace", "/srv");
+    expect(facts).toMatchObject([{ content: "releases are cut on Thursdays" }]);
+    expect(await home.done("memory", "forget", fact.id.slice(0, 8))).toBe(`forgotten  ${fact.id}\n`);
+    const listed = await home.done("memory", "list");
+    expect(listed).toMatch(/^id +said +source +workspace +fact\n.*releases are cut on Thursdays\n$/);
   });
 
   it("is where an agent that nobody knows asks to be known, and only a person can do that", async () => {
@@ -74,35 +60,26 @@ describe("reins board", () => {
     await home.done("roster", "add", "fern");
     expect(await trust()).toBe("registered");
   });
-});
 
-describe("reins memory", () => {
-  it("keeps, finds, lists and forgets facts that sessions recall too", async () => {
-    const home = await OperatedHome.begun();
-    expect(await home.done("memory", "add", "releases are cut on Thursdays")).toMatch(
-      /^known now, as \w{8}\n$/,
-    );
+  it("is asked for in a way that can be answered", async () => {
+    const home = new OperatedHome();
     await home.up();
-    const project = ["--workspace", home.workspace];
-    const fact = await home.json("memory", "add", "tests need a database", ...project, "--confidence", "0.5");
-    expect(fact).toMatchObject({
-      workspace: home.workspace,
-      confidence: 0.5,
-      source: expect.stringMatching(/^user:/),
+    await appendFile(join(home.path, "agent-mailbox.jsonl"), "no message\n");
+    const { stdout, stderr } = await home.run("mailbox", "list");
+    expect(stdout).toMatch(/^id +time +from +to +subject\n$/);
+    expect(stderr).toContain("agent-mailbox.jsonl: a line that is no message");
+    const refused = async (code: number, message: string, ...args: string[]) =>
+      expect(await home.run(...args), args.join(" ")).toMatchObject({
+        code,
+        stderr: expect.stringContaining(message),
+      });
+    await refused(2, "--limit", "mailbox", "list", "--limit", "none");
+    await refused(1, "reins mailbox list", "mailbox", "read", "ffff0000");
+    await refused(1, "reins memory list", "memory", "forget", "ffff0000");
+    await refused(2, "--confidence", "memory", "add", "x", "--confidence", "2");
+    expect(await runReins(["mailbox", "send", "reed", "-"], home.environment)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("There is nothing in the message."),
     });
-    const found = await home.json("memory", "search", "when is the release cut");
-    expect(found.facts).toMatchObject([{ content: "releases are cut on Thursdays" }]);
-    expect((await home.json("memory", "search", "database", "--workspace", "/elsewhere")).facts).toEqual([]);
-    const listed = await home.done("memory", "list");
-    expect(listed.split("\n").slice(1, -1)).toEqual([
-      expect.stringContaining("tests need a database"),
-      expect.stringContaining("releases are cut on Thursdays"),
-    ]);
-    expect(await home.done("memory", "forget", fact.id.slice(0, 8))).toBe(`forgotten  ${fact.id}\n`);
-    expect(await home.run("memory", "forget", fact.id)).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("reins memory list"),
-    });
-    expect((await home.run("memory", "add", "x", "--confidence", "2")).code).toBe(2);
   });
 });

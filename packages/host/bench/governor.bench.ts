@@ -17,6 +17,7 @@ import { MessageReader } from "../src/process/message-reader.ts";
 import { Owner } from "../src/process/owner.ts";
 import { sessionTables } from "../src/sessions/tables.ts";
 
+const COUNTED = new URL("./governor/counted-database.ts", import.meta.url).href;
 const STUB = fileURLToPath(new URL("../system/fixtures/stub-agent.mjs", import.meta.url));
 
 /** Prompts an agent and counts the updates that came before the answer. */
@@ -63,14 +64,16 @@ const entry = AgentEntry.parse({
 });
 
 /** The same behind the governor, with policy, ledger and store. */
-async function governed(): Promise<Prompter & { commits(): Promise<number> }> {
+async function governed(): Promise<Prompter & { syncs(): number }> {
   const base = await mkdtemp(join(tmpdir(), "governor-bench-"));
   const [home, workspace] = [join(base, "home"), join(base, "workspace")];
   await mkdir(home);
   await mkdir(workspace);
   await writeFirstFiles(home);
   const tables = [ledgerTables, ...harnessTables, sessionTables];
-  const store = await openSqlite({ path: join(home, "reins.db"), tables });
+  const counted = new SharedArrayBuffer(4);
+  const wrap = { module: COUNTED, settings: { counted } };
+  const store = await openSqlite({ path: join(home, "reins.db"), tables, wrap });
   const signers = new KeyRing(new KeyFolder(join(home, "keys")));
   const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/bench" });
   const harness = await Harness.open({ home, userHome: base, store, ledger });
@@ -104,7 +107,7 @@ async function governed(): Promise<Prompter & { commits(): Promise<number> }> {
     prompt: async (text) =>
       void (await governor.request("session/prompt", promptOf(sessionId, text), { signal })),
     updates: () => count,
-    commits: () => ledger.size(),
+    syncs: () => Atomics.load(new Int32Array(counted), 0),
     close: async () => {
       await governor.close("the measurement is over");
       await process.stop();

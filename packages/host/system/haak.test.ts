@@ -186,8 +186,11 @@ describe("a session", () => {
         message: expect.stringContaining("reins agents install stub"),
       },
     ]);
+    const [again] = await run(session_key, { message: "say hi" });
     there.add("stub");
-    expect(textIn(await run(session_key, { message: "say hi" }))).toBe("hi");
+    const events = await run(session_key, { message: "say hi" });
+    expect(textIn(events)).toBe("hi");
+    expect([again?.seq, Number(events[0]?.seq) > 2]).toEqual([2, true]);
   });
 
   test("tells of an agent that dies in the middle, and goes on with the next turn", async () => {

@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import { openTestHome } from "./fixtures/home.ts";
 import { openTestHub } from "./fixtures/hub.ts";
 
-async function begun() {
+async function begun(options: { readonly retentionMs?: number } = {}) {
   const home = await openTestHome({
     rules: "tool_rules: [{ name: all, condition: {}, verdict: allowed }]\n",
   });
   // Whatever is not used at this very moment has not been used for long enough.
-  const opened = await openTestHub(home, { idleMs: 0 });
+  const opened = await openTestHub(home, { idleMs: 0, ...options });
   const client = await opened.connect();
   return { home, ...opened, client };
 }
@@ -40,4 +40,19 @@ describe("an agent that nobody uses", () => {
     await client.connection.notification("session/cancel", { sessionId: id });
     expect(await turn).toEqual({ stopReason: "cancelled" });
   });
+});
+
+test("what is too old to be kept is forgotten, and whoever asks for it is told so", async () => {
+  // Whatever is there is too old already.
+  const { home, hub, client } = await begun({ retentionMs: -60_000 });
+  const { sessionId } = await client.request("session/new", { cwd: home.workspace, mcpServers: [] });
+  const id = String(sessionId);
+  await client.prompt(id, "say one");
+  await hub.log.flush();
+  const until = hub.log.lastOf("default", id);
+  await hub.reap();
+  client.got.length = 0;
+  await client.request("session/load", { sessionId: id, cwd: home.workspace, mcpServers: [] });
+  const params = { sessionId: id, after: 0, until, reason: "retention" };
+  expect(client.got).toMatchObject([{ message: { method: "_reins/gap", params } }]);
 });

@@ -123,11 +123,16 @@ describe("the log", () => {
     const back = following(after, { epoch: before.epoch, order: 18 });
     await expect.poll(() => back.numbers()).toEqual([19, 20, 21]);
     await after.flush();
-    expect(await store.commit([change(logTables, "prune", { before: 0, keep: 5 })])).toEqual([16]);
+    await after.prune(0);
+    expect((await after.page("t", ["s"], 0)).length).toBe(21);
+    expect(await store.commit([change(logTables, "prune", { before: 1, limit: 16 })])).toEqual([16]);
     const late = following(after, { epoch: before.epoch, order: 3 });
     await expect.poll(() => late.numbers()).toEqual(range(17, 21));
     expect(late.gaps).toEqual([["s", { after: 3, until: 16, reason: "retention" }]]);
-    await store.commit([change(logTables, "prune", { before: 1, keep: 5 })]);
+    const early = following(after, { epoch: after.epoch, order: 2 });
+    await expect.poll(() => early.numbers()).toEqual(range(17, 21));
+    expect(early.gaps).toEqual([["s", { after: 2, until: 16, reason: "retention" }]]);
+    await after.prune(1);
     await after.append(message(22));
     await after.flush();
     expect((await after.page("t", ["s"], 0)).map(({ order }) => order)).toEqual([22]);
@@ -152,6 +157,33 @@ describe("the log", () => {
     await log.append(message(2));
     await expect.poll(() => ours.numbers()).toEqual([2]);
     expect(ours.seen[0]?.order).toBe(1);
+  });
+
+  test("keeps what was told at its place, though whoever told it died before the store had it", async () => {
+    const store = await newStore();
+    const journal = await mkdtemp(join(tmpdir(), "log-journal-"));
+    onTestFinished(() => rm(journal, { recursive: true, force: true }));
+    let isDead = false;
+    const dying: Pick<Store, "commit" | "query"> = {
+      query: store.query.bind(store),
+      commit: (...asked) => (isDead ? new Promise(() => undefined) : store.commit(...asked)),
+    };
+    const before = await EventLog.open({ store: dying, now: () => 0, journal });
+    const told = following(before, START(before));
+    await before.append(message(1));
+    await before.flush();
+    isDead = true;
+    for (let n = 2; n <= 5; n += 1) await before.append(message(n));
+    await before.written();
+    expect(told.numbers()).toEqual(range(1, 5));
+    const after = await EventLog.open({ store, now: () => 0, journal });
+    await after.append(message(6));
+    const back = following(after, { epoch: before.epoch, order: 3 });
+    await expect.poll(() => back.numbers()).toEqual([4, 5, 6]);
+    expect(back.gaps).toEqual([]);
+    const kept = (await after.page("t", ["s"], 0)).map(({ order, epoch }) => [order, epoch]);
+    expect(kept).toEqual([...range(1, 5).map((n) => [n, before.epoch]), [6, after.epoch]]);
+    await after.close();
   });
 
   test("makes whoever appends wait when too much waits to be written, and says when nothing can be", async () => {

@@ -112,6 +112,16 @@ tool_rules:
     ]);
   });
 
+  test("may use no more tokens than it was given", async () => {
+    const agent = await scripted([
+      spawn({ prompt: "look around", max_tokens: 1 }),
+      scene("look around", reply(call("list_files", {})), reply(say("There is nothing."))),
+    ]);
+    await agent.client.prompt(agent.id, "delegate");
+    expect(reported(agent)).toContain("the task's 1 tokens are used up");
+    expect(workers(agent).at(-1)).toMatchObject({ status: "failed" });
+  });
+
   test("of an agent that does not know our tools is held to those it was given", async () => {
     const agent = await scripted([spawn({ prompt: "run ls", agent: "stub", allowed_tools: ["Read"] })]);
     await agent.client.prompt(agent.id, "delegate");

@@ -67,6 +67,27 @@ tool_rules:
   });
 });
 
+describe("a rule that changes a call", () => {
+  test("has it done as changed, and says so", async () => {
+    const agent = await openNative({
+      rules: `
+tool_rules:
+  - name: elsewhere
+    condition: { tool_name_matches: [write_file], arguments: { path: hello.txt } }
+    verdict: modify
+    patch: { path: drafts/hello.txt }
+  - { name: rest, condition: {}, verdict: allowed }
+`,
+    });
+    await agent.client.prompt(agent.id, "write a file named hello.txt");
+    expect(await textIn(join(agent.workspace, "hello.txt"))).toBeUndefined();
+    expect(await textIn(join(agent.workspace, "drafts", "hello.txt"))).toBe("Hello from Reins.\n");
+    expect(await verdictsOf(agent)).toContainEqual(["pre_action", "write_file", "modify", "performed"]);
+    const [call] = await agent.entries("tool_call");
+    expect(membersOf(membersOf(call?.payload).arguments).path).toBe("drafts/hello.txt");
+  });
+});
+
 describe("the plan of a turn", () => {
   test("is on record once, under the turn's own name", async () => {
     const agent = await openNative({ person: () => "allow_once" });

@@ -45,6 +45,8 @@ export interface RecordOptions<Changes extends readonly Change<unknown>[]> {
   readonly with?: Changes;
   /** Whether it must survive a power cut; by default it must. */
   readonly durable?: boolean;
+  /** Whether nobody waits for it but who reads the ledger: it is made when the event loop has come to its end. */
+  readonly relaxed?: boolean;
 }
 
 /** The record: entries in, proofs out. */
@@ -94,7 +96,10 @@ export class Ledger extends LedgerReader {
     drafts: readonly Draft[],
     options: RecordOptions<Changes> = {},
   ): Promise<{ entries: Appended[]; results: Results<Changes> }> {
-    return this.#gate.pass(() => this.#record(drafts, options));
+    return this.#gate.pass(async () => {
+      if (options.relaxed) await new Promise(setImmediate);
+      return this.#record(drafts, options);
+    });
   }
 
   /** Tells of every commit that added entries, and how many; the returned function ends that. */

@@ -12,12 +12,13 @@ export {
   type InjectedRequest,
   type ListenOptions,
 } from "./gateway/gateway.ts";
-export type { Tls } from "./gateway/http-server.ts";
+export type { Tls } from "./gateway/tls-server.ts";
 export { HaakDialect, type HaakDialectOptions } from "./haak/haak-dialect.ts";
 export { hostDialects } from "./haak/host-dialects.ts";
 export type { GatewayLimits } from "./limits.ts";
 export type { Log } from "./log.ts";
-export { type OperatorDialectsOptions, operatorDialects } from "./operator-dialects.ts";
+export { OperatorDesk, type OperatorDeskOptions } from "./operator-desk.ts";
 export { Refusal, type RefusalOptions } from "./problems/refusal.ts";
 export { EventStream, eventText, positionText, type StreamLimits } from "./streams/event-stream.ts";
 export type { AgentShelf } from "./v1/agents/agent-shelf.ts";
+export { foundCredentials } from "./v1/agents/credentials.ts";

@@ -60,6 +60,8 @@ describe("real answers", () => {
 
     await ask("GET", "/v1/health");
     await ask("POST", "/v1/login", { code: served.access.newCode() });
+    await ask("POST", "/v1/login/codes");
+    await ask("GET", "/v1/whoami");
     await ask("POST", "/v1/logout");
     await ask("GET", "/openapi.json");
 

@@ -1,10 +1,14 @@
 import { Agent } from "node:http";
-import { agentOperations, hostOperations, operations } from "@reins/api";
+import { join } from "node:path";
+import { agentOperations, hostOperations, operations, operatorOperations } from "@reins/api";
+import { Catalogue, Installer, ProbeCache, Stamps } from "@reins/host";
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
-import { hostDialects } from "../src/index.ts";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { z } from "zod";
+import { hostDialects, OperatorDesk } from "../src/index.ts";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import type { Resolve } from "./fixtures/arbitraries.ts";
+import type { Served } from "./fixtures/home.ts";
 import { Description, expectSane, questions } from "./fixtures/questions.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
 
@@ -16,16 +20,58 @@ afterAll(() => agent.destroy());
 const RUNS = 40;
 const SEED = 20_261_115;
 const limits = { failures: 1_000_000, requestMs: 2_000, silenceMs: 2_000 };
-const serve = (more: object = {}) =>
-  serveAgents(home(), { more: hostDialects, limits: { ...limits, ...more }, agents: { limits } });
 
-const everyOperation = [...operations, ...agentOperations, ...hostOperations];
+/** A server with everything that there is to ask. Nothing can be installed there, whatever is asked. */
+function serve(more: object = {}, onEnd: (end: () => Promise<void>) => void = onTestFinished) {
+  const { hosting, harness, base } = home();
+  const [folder, environment] = [join(base, "agents"), {}];
+  const catalogue = Catalogue.load();
+  const installer = new Installer({ folder, catalogue, environment });
+  const shelf = {
+    catalogue,
+    installer,
+    stamps: new Stamps(folder),
+    probes: new ProbeCache(folder),
+    added: [],
+  };
+  const desk = new OperatorDesk({
+    hosting: async () => hosting,
+    agents: async () => ({ ...shelf, isConfined: () => false }),
+    ...{ environment, userHome: base, version: "1.2.3" },
+  });
+  desk.attend(harness, hosting);
+  return serveAgents(home(), {
+    more: [...hostDialects, ...desk.dialects],
+    onAnswered: desk.answered,
+    onEnd,
+    limits: { ...limits, ...more },
+    agents: { limits },
+  });
+}
+
+const everyOperation = [...operations, ...agentOperations, ...hostOperations, ...operatorOperations];
 
 describe("every operation", () => {
-  test("is described, and nothing else is", async () => {
-    const { body } = await (await serve()).ask("GET", "/openapi.json");
-    const { paths } = Description.parse(body);
-    const described = Object.entries(paths).flatMap(([path, methods]) =>
+  let served: Served;
+  let description: z.output<typeof Description>;
+  let people: string[];
+  const ends: (() => Promise<void>)[] = [];
+  beforeAll(async () => {
+    served = await serve({}, (end) => ends.push(end));
+    description = Description.parse((await served.ask("GET", "/openapi.json")).body);
+    people = [
+      served.access.token,
+      (await served.person({ tenant: "acme", roles: ["admin"] })).secret,
+      (await served.person({ kind: "agent" })).secret,
+      "reins_nobody",
+    ];
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  test("is described, and nothing else is", () => {
+    const described = Object.entries(description.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
     const listed = everyOperation.map(({ method, path }) => `${method.toLowerCase()} ${path}`);
@@ -35,18 +81,10 @@ describe("every operation", () => {
   test.each(everyOperation.map(({ id, method, path }) => [id, method.toLowerCase(), path] as const))(
     "%s answers whatever it is asked",
     async (_, method, path) => {
-      const served = await serve();
-      const { body } = await served.ask("GET", "/openapi.json");
-      const { paths, components } = Description.parse(body);
+      const { paths, components } = description;
       const resolve: Resolve = (reference) => components.schemas[reference.split("/").at(-1) ?? ""] ?? {};
       const described = paths[path]?.[method];
       if (!described) throw new Error(`${method} ${path} is not described`);
-      const people = [
-        served.access.token,
-        (await served.person({ tenant: "acme", roles: ["admin"] })).secret,
-        (await served.person({ kind: "agent" })).secret,
-        "reins_nobody",
-      ];
       const statuses = new Set<number>();
       for (const near of [false, true]) {
         const property = fc.asyncProperty(

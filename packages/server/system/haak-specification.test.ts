@@ -156,6 +156,17 @@ describe("Constitutional runtime", () => {
     expect(model.requests.at(-1)?.conversation.tools.map(({ name }) => name)).toEqual(["read_file"]);
   });
 
+  test("no tools, or an empty list of them, are the agent's own", async () => {
+    const { session_key } = await init("stranger");
+    await run(session_key, "hello", { tools });
+    for (const more of [{}, { tools: [] }]) {
+      await run(session_key, "hello", more);
+      const offered = model.requests.at(-1)?.conversation.tools.map(({ name }) => name);
+      expect(offered).toEqual(expect.arrayContaining(["read_file", "list_files", "search", "read_board"]));
+      expect(offered).not.toContain("bash");
+    }
+  });
+
   test("PolicyGate events emitted before TextDelta", async () => {
     const { session_key } = await init("stranger");
     const turn = await run(session_key, "hello", { tools });
@@ -349,7 +360,11 @@ describe("Store", () => {
       {
         ...{ session_id, seq: 0, prev_cid: null, stop_reason: "end_turn", proof: { type: "attestation" } },
         ...{ input_hash: expect.stringMatching(/^[0-9a-f]{64}$/), output_hash: expect.any(String) },
-        ...{ usage: expect.any(Object), started_at: expect.any(String), completed_at: expect.any(String) },
+        usage: expect.objectContaining({
+          input_tokens: expect.any(Number),
+          output_tokens: expect.any(Number),
+        }),
+        ...{ started_at: expect.any(String), completed_at: expect.any(String) },
       },
     ]);
     const { history } = await row(session_key, "/history");
@@ -426,6 +441,34 @@ describe("Tools", () => {
   test("unknown tool returns error", async () => {
     await result("coder", "use what is not there");
     expect(told()).toContain("Not done: there is no tool teleport here");
+  });
+});
+
+test("what a person has remembered is recalled where it fits", async () => {
+  const content = "the gate to the mill opens at dawn";
+  expect((await serving.served.ask("POST", "/v1/memory", { body: { content } })).status).toBe(201);
+  const { session_key } = await init("coder");
+  await run(session_key, "when does the mill open its gate?");
+  expect(told()).toContain(content);
+});
+
+describe("Backends", () => {
+  test("are named by the client: any agent that is there", async () => {
+    const { session_key, result } = await init("coder", { backend: "stub" });
+    expect(result).toMatchObject({ backend: "stub", agent_id: "coder", trust: "registered" });
+    expect(saidIn(await run(session_key, "say I am the stub"))).toBe("I am the stub");
+    expect(await row(session_key)).toMatchObject({ backend: "stub", agent_id: "coder" });
+  });
+
+  test("that cannot run are one error event, and the session is usable", async () => {
+    const { session_key, result } = await init("coder", { backend: "claude_code" });
+    expect(result).toMatchObject({ backend: "claude" });
+    for (let turn = 0; turn < 2; turn += 1) {
+      const { events, result: ended } = await run(session_key, "hello");
+      expect(events).toMatchObject([{ type: "error", code: "backend_unavailable" }]);
+      expect(ended).toEqual({ status: "complete" });
+    }
+    expect(await state(session_key)).toBe("idle");
   });
 });
 

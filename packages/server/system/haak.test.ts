@@ -150,6 +150,7 @@ describe("who may come", () => {
     ).resolves.toMatchObject({ error: { code: "invalid_params" } });
     await expect(connect("/ws", { authorization: "Bearer wrong" })).rejects.toThrow("401");
     await expect(connect("/ws", { origin: "https://evil.example" })).rejects.toThrow("403");
+    await expect(connect("/ws", { "x-forwarded-for": "203.0.113.7" })).rejects.toThrow("401");
     const people = await served.harness.identity.listTokens();
     expect(people.filter(({ user }) => user === "anonymous")).toHaveLength(1);
   });
@@ -190,7 +191,7 @@ describe("what is kept", () => {
       session_key,
       agent_id: "coder",
       backend: "stub",
-      model: null,
+      model: "small",
       mode: "domain",
       state: "idle",
       pubkey: expect.any(String),

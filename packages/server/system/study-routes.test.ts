@@ -74,6 +74,13 @@ describe("why", () => {
       said: { verdict: "ask", rule: "question", reason: "careful" },
       recorded: { verdict: "ask", enforcement: "asked", approval: expect.any(String) },
     });
+    expect(await study(served, "explain", { entry, rules: STRICTER })).toMatchObject({
+      entry,
+      policy: { current: false },
+      said: { verdict: "blocked", rule: "question" },
+      recorded: { verdict: "ask" },
+      note: null,
+    });
     const stranger = await served.person();
     expect(await study(served, "explain", { entry }, stranger.secret)).toMatchObject({ status: 404 });
   });

@@ -10,6 +10,7 @@ export type { CallEnd, OpenCall } from "./decision/open-calls.ts";
 export {
   type GatherFacts,
   Supervisor,
+  type SupervisorObserver,
   type SupervisorOptions,
   type TargetState,
 } from "./decision/supervisor.ts";

@@ -5,6 +5,7 @@ import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { harnessTables } from "../src/harness/harness.ts";
+import type { NamedPolicyFiles } from "../src/policies/policy-home.ts";
 import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
 
 const ASK = "tool_rules: [{ name: all, condition: {}, verdict: ask }]";
@@ -17,14 +18,14 @@ async function newHome() {
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   const write = (rules: string) => writeFile(join(home, "constitution.yaml"), rules);
   await writeFile(join(home, "constitution.md"), "be kind");
-  const start = async (tenants: string[] = ["default"]) => {
+  const start = async (tenants: string[] = ["default"], files: NamedPolicyFiles = {}) => {
     const path = join(home, "reins.db");
     const store = await openSqlite({ path, tables: [ledgerTables, ...harnessTables] });
     const signers = new KeyRing(new KeyFolder(join(home, "keys")));
     const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/test" });
     const faults: string[] = [];
     const keeper = await PolicyKeeper.open({
-      ...{ home, ledger, everyMs: 60_000, tenants: async () => tenants },
+      ...{ home, files, ledger, everyMs: 60_000, tenants: async () => tenants },
       onChange: ({ fault }) => fault !== undefined && faults.push(fault),
       onError: (error) => faults.push(String(error)),
     });
@@ -77,6 +78,19 @@ describe("after a restart", () => {
     await write(BLOCK);
     expect(verdictOf((await start()).keeper)).toBe("blocked");
   });
+});
+
+test("a constitution that was named elsewhere is the harness's, also for tenants that have none", async () => {
+  const { home, write, start } = await newHome();
+  await write(ASK);
+  const rules = join(home, "elsewhere.yaml");
+  await writeFile(rules, BLOCK);
+  const { keeper } = await start(["default", "acme"], { rules });
+  expect([verdictOf(keeper), verdictOf(keeper, "acme")]).toEqual(["blocked", "blocked"]);
+  expect(keeper.filesOf("default")).toMatchObject({ rules, prose: join(home, "constitution.md") });
+  await writeFile(rules, ALLOW);
+  await keeper.refresh();
+  expect(keeper.status("default")?.waiting?.rules[0]?.rule.verdict).toBe("allowed");
 });
 
 test("a tenant without a constitution of its own lives under that of the harness, and one with its own under that", async () => {

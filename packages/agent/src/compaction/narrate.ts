@@ -2,6 +2,7 @@ import type { HistoryEntry } from "../history/entry.ts";
 import { transcriptOf } from "../history/transcript.ts";
 import { ModelError } from "../models/model-error.ts";
 import type { Turn } from "../turn/turn.ts";
+import { totalOf } from "../turn/usage.ts";
 
 const SYSTEM =
   "You put a conversation between a person and an agent into a summary that the agent will go on from. Say what the person wants, what was decided and why, what was found out, what is done and what is left. Keep names, paths, commands and numbers exact. Write nothing else.";
@@ -25,6 +26,7 @@ export async function narrate(
     message_count: 1,
     model: model.info.id,
     request: 0,
+    tokens_used: totalOf(turn.usage),
     purpose: "compaction",
   });
   if (decision.decision !== "allow") return undefined;

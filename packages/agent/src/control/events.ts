@@ -20,6 +20,8 @@ interface PrePromptPayload {
   readonly model: string;
   /** Which request of the turn it is, from 1. */
   readonly request: number;
+  /** What the turn has used so far. */
+  readonly tokens_used: number;
   readonly purpose: "turn" | "compaction";
 }
 

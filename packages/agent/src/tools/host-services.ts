@@ -74,6 +74,8 @@ export interface ClientToolService {
 export interface HostServices {
   /** What clients call a session, where that is not what the agent calls it. */
   readonly nameOf?: (sessionId: string) => string;
+  /** Whether a session may read a file, from its working folder on or absolute, without anybody being asked; any if absent. */
+  readonly mayRead?: (sessionId: string, path: string) => Promise<boolean>;
   readonly mail?: MailService;
   readonly board?: BoardService;
   readonly subagents?: SubagentService;

@@ -1,6 +1,7 @@
 import { isObject } from "../acp/message.ts";
 import { textOf } from "../history/part.ts";
 import type { Turn } from "./turn.ts";
+import { totalOf } from "./usage.ts";
 
 /** Whether the model may be asked. */
 export type Leave = { readonly kind: "given" } | { readonly kind: "refused"; readonly reason: string };
@@ -20,6 +21,7 @@ export async function askLeave(turn: Turn, request: number): Promise<Leave> {
       message_count: turn.messages.length + (request === 1 ? 1 : 0),
       model: model.info.id,
       request,
+      tokens_used: totalOf(turn.usage),
       purpose: "turn",
     });
     switch (decision.decision) {

@@ -31,11 +31,9 @@ export const Overview = named(
       wait_ms: percentiles.describe("how long people took to answer"),
     }),
     usage: z.looseObject({
-      input_tokens: z.int(),
-      output_tokens: z.int(),
-      cached_tokens: z.int(),
-      cost_usd: z.number(),
-      turns: z.int(),
+      turns: z.int().describe("that ended since the start"),
+      tokens: z.int().describe("that they took, as far as agents tell"),
+      cost_usd: z.number().describe("what they cost, likewise"),
     }),
     sessions: z.looseObject({ live: z.int().describe("with an agent behind them"), running: z.int() }),
     processes: z.looseObject({

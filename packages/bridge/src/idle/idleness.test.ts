@@ -54,6 +54,18 @@ describe("idleness", () => {
     expect(await second).toEqual({ kind: "resume" });
   });
 
+  it("begins at 100 milliseconds again when something else has happened, and goes on", async () => {
+    const { idleness, ticks, elapse } = idle();
+    const next = idleness.next(live());
+    await elapse();
+    idleness.stir();
+    await elapse();
+    await elapse();
+    expect(ticks.map(({ backoff_ms }) => backoff_ms)).toEqual([100, 500, 100, 500]);
+    idleness.wake({ kind: "resume" });
+    expect(await next).toEqual({ kind: "resume" });
+  });
+
   it("is over before it begins when messages wait, which come in order and before a mere resume", async () => {
     const { idleness, ticks } = idle();
     idleness.wake({ kind: "resume" });

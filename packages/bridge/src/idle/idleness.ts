@@ -21,6 +21,7 @@ const LIMIT = 1_024;
 export class Idleness {
   readonly #options: IdlenessOptions;
   readonly #waiting: Wake[] = [];
+  #tick: IdleTick | undefined;
   #ring: (() => void) | undefined;
 
   constructor(options: IdlenessOptions) {
@@ -36,16 +37,22 @@ export class Idleness {
     this.#ring?.();
   }
 
+  /** Begins the wait anew, because something else has happened: ticks come fast again. */
+  stir(): void {
+    this.#tick = undefined;
+    this.#ring?.();
+  }
+
   /** Waits for the next wake, oldest first, and messages before a mere resume. */
   async next(signal: AbortSignal): Promise<Wake> {
-    let tick: IdleTick | undefined;
+    this.#tick = undefined;
     for (;;) {
       signal.throwIfAborted();
       const wake = this.#take();
       if (wake) return wake;
-      tick = nextTick(tick);
-      this.#options.onIdle(tick);
-      await this.#pause(tick.backoff_ms, signal);
+      this.#tick = nextTick(this.#tick);
+      this.#options.onIdle(this.#tick);
+      await this.#pause(this.#tick.backoff_ms, signal);
     }
   }
 

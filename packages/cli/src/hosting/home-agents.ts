@@ -15,7 +15,12 @@ import { nativeSettings } from "../configuration/native-settings.ts";
 import { unusable } from "../configuration/yaml-file.ts";
 import { type AgentsFile, agentsFileIn, readAgentsFile } from "./agents-file.ts";
 
+/** What of the configuration is about agents and their sessions. */
+type AgentConfiguration = Pick<Configuration, "confine" | "native" | "agent_idle" | "retention">;
+
 const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const RETENTION_DAYS = 90;
 
 /** The agents of a home: which there are, what of them is installed, and what is known of them. Needs no server. */
 export class HomeAgents {
@@ -27,6 +32,8 @@ export class HomeAgents {
   readonly added: readonly unknown[];
   /** How long an agent that nobody uses runs on, where the operator says so. */
   readonly idleMs: number | undefined;
+  /** How long the messages of sessions are kept. */
+  readonly retentionMs: number;
   /** What the operator wants of the native agent otherwise than by default. */
   readonly native: HostingOptions["native"];
   readonly #requireVerified: boolean;
@@ -36,7 +43,7 @@ export class HomeAgents {
     home: string,
     file: AgentsFile,
     catalogue: Catalogue,
-    { confine, native, agent_idle }: Pick<Configuration, "confine" | "native" | "agent_idle">,
+    { confine, native, agent_idle, retention = RETENTION_DAYS }: AgentConfiguration,
   ) {
     const folder = join(home, "agents");
     this.catalogue = catalogue;
@@ -48,6 +55,7 @@ export class HomeAgents {
     this.#confine = confine;
     this.native = nativeSettings(native);
     this.idleMs = agent_idle === undefined ? undefined : agent_idle * MINUTE_MS;
+    this.retentionMs = retention * DAY_MS;
   }
 
   /** Reads what a home says of its agents. */

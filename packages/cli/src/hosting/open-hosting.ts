@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { Hosting } from "@reins/host";
+import { Hosting, type WireTap } from "@reins/host";
 import type { PolicyFileFlags } from "../configuration/policy-files.ts";
 import { OpenHarness } from "../harness/open-harness.ts";
 import type { Log } from "../log/logger.ts";
@@ -29,6 +29,7 @@ export class OpenHosting {
     log: Log,
     report?: (error: unknown) => void,
     flags?: PolicyFileFlags,
+    tap?: WireTap,
   ): Promise<OpenHosting> {
     const onError =
       report ?? ((error: unknown) => log.error({ err: error }, "something went wrong in the background"));
@@ -45,7 +46,9 @@ export class OpenHosting {
         networkFor: (agent) => agents.networkFor(agent),
         native: agents.native,
         idleMs: agents.idleMs,
+        retentionMs: agents.retentionMs,
         killSocket: true,
+        tap,
         onError,
       });
       return new OpenHosting(hosting, agents, opened);

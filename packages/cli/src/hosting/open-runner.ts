@@ -1,4 +1,4 @@
-import { AgentRunner, type AgentRunnerOptions } from "@reins/host";
+import { AgentRunner, type AgentRunnerOptions, type WireTap } from "@reins/host";
 import type { PolicyFileFlags } from "../configuration/policy-files.ts";
 import type { Log } from "../log/logger.ts";
 import { OpenHosting } from "./open-hosting.ts";
@@ -17,6 +17,8 @@ export interface OpenRunnerOptions {
   readonly report: (error: unknown) => void;
   readonly flags: PolicyFileFlags;
   readonly settings: RunnerSettings;
+  /** Sees every message between clients, Reins and agents. */
+  readonly tap?: WireTap;
 }
 
 /** A home that is served: what decides, what runs agents, and the sessions that are kept, evicted and woken. */
@@ -43,7 +45,7 @@ export class OpenRunner {
   static async open(options: OpenRunnerOptions): Promise<OpenRunner> {
     const { home, log, report, flags, settings } = options;
     const { preloadStanding, ...rest } = settings;
-    const opened = await OpenHosting.open(home, log, report, flags);
+    const opened = await OpenHosting.open(home, log, report, flags, options.tap);
     const { harness, hosting, agents } = opened;
     const isInstalled = (agent: string) => agents.isInstalled(agent);
     const runner = await AgentRunner.open({ harness, hosting, isInstalled, onError: report, ...rest });

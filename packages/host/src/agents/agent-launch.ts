@@ -51,6 +51,21 @@ export interface AgentLaunch {
   readonly strip: readonly string[];
 }
 
+/** What shells, git and npm heed in any home, so that nothing done in one session is there to lead the next astray. */
+const HEEDED_BY_ALL = [
+  ".bash_login",
+  ".bash_profile",
+  ".bashrc",
+  ".profile",
+  ".zprofile",
+  ".zshenv",
+  ".zshrc",
+  ".config/fish",
+  ".gitconfig",
+  ".config/git",
+  ".npmrc",
+];
+
 /** Where files that the catalogue speaks of are kept. */
 export const CATALOGUE_FILES = fileURLToPath(new URL("../../catalogue/files", import.meta.url));
 const PASSED_ON = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ"];
@@ -82,7 +97,7 @@ export function launchOf(entry: AgentEntry, options: LaunchOptions): AgentLaunch
       ...Object.fromEntries(Object.entries(given).map(([name, value]) => [name, fill(value, values)])),
     },
     files: filesOf([...profile.files, ...(endpoint?.files ?? [])], values),
-    clears: profile.clears,
+    clears: [...HEEDED_BY_ALL, ...profile.clears],
     credentials: endpoint ? [] : entry.credentials.files,
     mode: profile.mode,
     configOptions: profile.configOptions,

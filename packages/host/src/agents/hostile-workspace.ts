@@ -56,29 +56,38 @@ const GIT_TRAPS: Readonly<Record<string, string>> = {
 export class HostileWorkspace {
   /** What a hostile client sends as `_meta` of a session. */
   readonly meta: Readonly<Record<string, unknown>>;
-  readonly #traps: string;
+  readonly #agent: string;
+  readonly #folders: HostileFolders;
 
-  private constructor(traps: string, meta: Readonly<Record<string, unknown>>) {
-    this.#traps = traps;
+  private constructor(agent: string, folders: HostileFolders, meta: Readonly<Record<string, unknown>>) {
+    this.#agent = agent;
+    this.#folders = folders;
     this.meta = meta;
   }
 
   /** Sets every trap that is known for an agent. */
   static async plant(agent: string, folders: HostileFolders): Promise<HostileWorkspace> {
-    const { workspace, userHome, traps } = folders;
+    const { workspace, traps } = folders;
     const values = { workspace, traps };
     const [any, own] = [filesFor("any"), filesFor(agent)];
     for (const file of [...(any?.workspace ?? []), ...(own?.workspace ?? [])])
       await put(workspace, file, values);
-    for (const file of own?.home ?? []) await put(userHome, file, values);
-    await plantGit(folders);
     const meta = z.record(z.string(), z.unknown()).parse(fillDeep(own?.meta ?? {}, values));
-    return new HostileWorkspace(traps, meta);
+    const hostile = new HostileWorkspace(agent, folders, meta);
+    await hostile.spoil(folders.userHome);
+    await plantGit(folders);
+    return hostile;
+  }
+
+  /** Sets the traps of a home in another one: what somebody may have left there who got so far once. */
+  async spoil(home: string): Promise<void> {
+    for (const name of ["any", this.#agent])
+      for (const file of filesFor(name)?.home ?? []) await put(home, file, this.#folders);
   }
 
   /** The traps that have gone off, by name. */
   async sprung(): Promise<readonly string[]> {
-    return (await readdir(this.#traps)).sort();
+    return (await readdir(this.#folders.traps)).sort();
   }
 }
 
@@ -90,8 +99,9 @@ function filesFor(name: string): z.infer<typeof HostileFiles> | undefined {
 async function put(
   root: string,
   file: HostileFile,
-  values: { workspace: string; traps: string },
+  { workspace, traps }: Pick<HostileFolders, "workspace" | "traps">,
 ): Promise<void> {
+  const values = { workspace, traps };
   const { paths, text = "", json, executable } = file;
   const content = json === undefined ? fill(text, values) : JSON.stringify(fillDeep(json, values));
   for (const path of paths.map((each) => join(root, each))) {

@@ -18,8 +18,8 @@ export interface Clients {
    */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<ClientAnswer>;
   /**
-   * Keeps how a turn ended until that is in the ledger, whatever becomes of this process. Where nobody can, the turn ends
-   * only when it is in the ledger.
+   * Keeps the entry of a turn until it is in the ledger, whatever becomes of this process. Where nobody can, a turn ends
+   * only when its entry is there.
    */
   concluded?(turn: Draft): void | Promise<void>;
 }

@@ -44,8 +44,8 @@ export interface GovernorContext {
   readonly enforcement: Enforcement;
   /** The same for tools of which another thing holds. */
   readonly enforcementOf: ((tool: string) => Enforcement | undefined) | undefined;
-  /** Whether the agent has each request to its model decided by itself. */
-  readonly asksOfPrompts: boolean;
+  /** Whether it is Reins's own agent, which has its prompts decided, tells of its tasks, and does what a verdict made of a call. */
+  readonly isOurs: boolean;
   readonly principal: Principal;
   readonly agent: Peer;
   /** The clients of a session. */

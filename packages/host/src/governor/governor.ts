@@ -36,8 +36,11 @@ export interface GovernorOptions {
   readonly enforcement: Enforcement;
   /** The same for tools of which another thing holds. */
   readonly enforcementOf?: ((tool: string) => Enforcement | undefined) | undefined;
-  /** Whether the agent has each request to its model decided by itself, so that a prompt needs no verdict of its own. */
-  readonly asksOfPrompts?: boolean;
+  /**
+   * Whether it is Reins's own agent: it has each request to its model decided, so that a prompt needs no verdict of its
+   * own; tells of its tasks itself; and does what a verdict made of a call.
+   */
+  readonly isOurs?: boolean;
   /** Where sessions are begun from: the middle of their keys. */
   readonly from: string;
   /** The clients of a session. */
@@ -102,7 +105,7 @@ export class Governor {
       launch: options.launch,
       enforcement: options.enforcement,
       enforcementOf: options.enforcementOf,
-      asksOfPrompts: options.asksOfPrompts ?? false,
+      isOurs: options.isOurs ?? false,
       principal: options.principal,
       agent,
       clients: options.clients,

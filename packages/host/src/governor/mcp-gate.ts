@@ -36,7 +36,9 @@ export function mcpGate(context: GovernorContext, session: GovernedSession): Mcp
 
 /** What the agent calls an MCP tool when it speaks of it. */
 function namesInAgent({ wordings }: AgentEntry, server: string, tool: string): string[] {
-  const worded = (wordings.mcp_tool ?? []).flatMap((wording) => {
+  // One that names no tool in particular may carry any other call too.
+  const telling = (wordings.mcp_tool ?? []).filter((wording) => /\$\{tool\}/.test(wording.tool));
+  const worded = telling.flatMap((wording) => {
     const name = fill(wording.tool, { server, tool });
     if (wording.namespace === undefined) return [name];
     const namespace = fill(wording.namespace, { server, tool });

@@ -112,7 +112,8 @@ async function answer(
   session: GovernedSession,
   { call, tool, options, decided }: Asked & { readonly decided: Decided },
 ): Promise<Answer> {
-  const allowed = decided.verdict === "allowed" ? outcomeOf(options, "allow_once") : undefined;
+  const passes = decided.verdict === "allowed" || (decided.verdict === "modify" && context.isOurs);
+  const allowed = passes ? outcomeOf(options, "allow_once") : undefined;
   const final = allowed || decided.verdict === "blocked" ? decided : inexpressible(decided);
   const subject = subjectIn(context, session, context.enforcement);
   if (!allowed) {
@@ -129,11 +130,22 @@ async function answer(
   if (entry !== undefined) session.turn?.entries.push(entry);
   session.toolCalls.permit(call.id, { kind: "given", entry, tool });
   permitFiles(session, call, entry);
-  recordIn(context, session, [toolCallDraft(subject, call, { tool, verdict: entry })]);
+  const done = { ...call, told: { ...call.told, ...modifiedInput(decided) } };
+  recordIn(context, session, [toolCallDraft(subject, done, { tool, verdict: entry })]);
   const told = tellVerdict(context, session, call, decided, {});
   if (session.turn) session.turn.awaits(told);
   else await told;
-  return { ...allowed, _meta: verdictMeta(decided) };
+  const { modified_arguments } = decided;
+  const { reins } = verdictMeta(decided);
+  return {
+    ...allowed,
+    _meta: { reins: { ...reins, ...(decided.verdict === "modify" && { modified_arguments }) } },
+  };
+}
+
+/** What a call is carried out with, where a rule changed that. */
+function modifiedInput({ verdict, modified_arguments }: Decided): JsonObject {
+  return verdict === "modify" ? { rawInput: modified_arguments } : {};
 }
 
 /** What an agent's options cannot say is blocked, with what would pass. */

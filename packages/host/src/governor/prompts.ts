@@ -1,7 +1,8 @@
 import type { Draft } from "@reins/ledger";
-import { type Decided, resultDraft } from "@reins/supervisor";
+import { type Decided, type Harness, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { usageIn } from "../acp/usage.ts";
 import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
 import { turnDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
@@ -70,7 +71,7 @@ async function answerTo(
   prompted: Prompted,
 ): Promise<unknown> {
   const { turn, params, prompt } = prompted;
-  const decided = context.asksOfPrompts ? "later" : await verdictOn(context, session, prompted);
+  const decided = context.isOurs ? "later" : await verdictOn(context, session, prompted);
   if (decided === undefined) return { stopReason: "cancelled" };
   if (decided !== "later" && decided.verdict === "blocked") return refuse(context, session, decided);
   if (decided !== "later" && decided.entry !== undefined) turn.entries.push(decided.entry);
@@ -177,25 +178,26 @@ async function finish(
   if (stop_reason === "interrupted") await recordUnknown(context, session);
   await turn.written();
   const completed_at = context.now().toISOString();
-  const end = { stop_reason, completed_at, usage: { ...usage } };
-  const draft = turnDraft(subject, turn, end);
+  const end = { stop_reason, completed_at, usage: { ...usage, ...usageIn(answer) } };
+  const { harness, onFault } = context;
+  const draft = harness.redacted(turnDraft(subject, turn, end));
   const clients = context.clients(session);
-  const kept = clients.concluded !== undefined;
-  await clients.concluded?.(draft);
-  const recording = recordTurn(context, session, draft, { durable: !kept });
+  if (!clients.concluded) return recordTurn(harness, session, draft, { durable: true });
+  await clients.concluded(draft);
+  // What was kept need not be waited for.
+  const recording = recordTurn(harness, session, draft, { durable: false, relaxed: true });
   session.recorded = recording.catch((error: unknown) => {
-    context.onFault(`a turn could not be recorded: ${String(error)}`);
+    onFault(`a turn could not be recorded: ${String(error)}`);
   });
-  if (!kept) await recording;
 }
 
 async function recordTurn(
-  { harness }: GovernorContext,
+  { ledger }: Harness,
   session: GovernedSession,
   draft: Draft,
-  { durable }: { readonly durable: boolean },
+  how: { readonly durable: boolean; readonly relaxed?: boolean },
 ): Promise<void> {
-  const { entries } = await harness.record([draft], { durable });
+  const { entries } = await ledger.record([draft], how);
   session.lastTurn = entries[0]?.cid;
 }
 

@@ -22,7 +22,8 @@ export class Turn {
   readonly #end = new AbortController();
   readonly #writing: Promise<unknown>[] = [];
   readonly #output: string[] = [];
-  readonly #input: string;
+  readonly #prompt: unknown;
+  #input: string | undefined;
   #outputSize = 0;
   readonly #costBefore: number;
   #cost: number | undefined;
@@ -35,7 +36,9 @@ export class Turn {
     this.started = started;
     this.signal = this.#end.signal;
     this.#costBefore = costBefore;
-    this.#input = blake3Hex(canonicalJson(prompt));
+    this.#prompt = prompt;
+    // There is time for it while the verdict is being written.
+    setImmediate(() => this.#inputHash());
   }
 
   /** Whether somebody wants it to end. */
@@ -97,7 +100,12 @@ export class Turn {
 
   /** The hashes of what went in and of what the agent said. */
   get hashes(): { readonly inputs_hash: string; readonly outputs_hash: string } {
-    return { inputs_hash: this.#input, outputs_hash: blake3Hex(this.#output.join("")) };
+    return { inputs_hash: this.#inputHash(), outputs_hash: blake3Hex(this.#output.join("")) };
+  }
+
+  #inputHash(): string {
+    this.#input ??= blake3Hex(canonicalJson(this.#prompt));
+    return this.#input;
   }
 
   #noteUsage({ cost, used }: JsonObject): void {

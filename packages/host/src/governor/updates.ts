@@ -22,8 +22,8 @@ export function takeUpdate(
   const kind = String(update.sessionUpdate);
   if (kind === "current_mode_update" && typeof update.currentModeId === "string")
     session.mode = update.currentModeId;
-  // An agent that asks of its prompts tells of its tasks itself.
-  if (kind === "plan" && !context.asksOfPrompts) session.turn?.awaits(notePlan(context, session, update));
+  // Ours tells of its tasks itself.
+  if (kind === "plan" && !context.isOurs) session.turn?.awaits(notePlan(context, session, update));
   if (!TOOL_UPDATES.has(kind)) return update;
   const call = session.toolCalls.tell(update);
   if (!call || !isFinal(call) || !session.toolCalls.conclude(call.id)) return update;

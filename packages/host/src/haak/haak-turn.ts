@@ -3,6 +3,7 @@ import type { Clock, Harness, Principal } from "@reins/supervisor";
 import { sessionKey } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { RpcError } from "../acp/rpc-error.ts";
+import { usageIn } from "../acp/usage.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { Connection } from "../hub/connection.ts";
 import type { Hub } from "../hub/hub.ts";
@@ -168,7 +169,7 @@ export class HaakTurn {
       await this.#tell({
         type: "done",
         stop_reason: String(answer.stopReason ?? "end_turn"),
-        usage: usageIn(answer.usage),
+        usage: usageIn(answer),
       });
     } catch (error) {
       if (!this.#begun) throw error;
@@ -209,14 +210,4 @@ export class HaakTurn {
     this.#emit = undefined;
     void Promise.resolve(told).then(() => ended.resolve());
   }
-}
-
-/** What a turn used, in HAAK's spelling. */
-function usageIn(usage: unknown): JsonObject {
-  return Object.fromEntries(
-    Object.entries(membersOf(usage)).map(([name, value]) => [
-      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      value,
-    ]),
-  );
 }

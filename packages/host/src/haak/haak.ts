@@ -48,6 +48,15 @@ export interface InitializedSession {
   readonly model: string | null;
 }
 
+/** Nobody keeps more sessions in mind that were never begun; the oldest make room. */
+const MOST_PENDING = 1_000;
+
+/** A session whose agent cannot be had yet. */
+interface Pending {
+  readonly wish: SessionWish;
+  readonly sequence: Sequence;
+}
+
 /** HAAK's five methods, over the sessions of the hub. */
 export class Haak {
   readonly sessions: HaakSessions;
@@ -56,7 +65,7 @@ export class Haak {
   readonly #newId: () => string;
   readonly #beginning = new KeyedLock();
   /** Sessions whose agent cannot be had; each turn tries again. */
-  readonly #pending = new Map<string, SessionWish>();
+  readonly #pending = new Map<string, Pending>();
 
   constructor(options: HaakOptions) {
     this.#options = options;
@@ -79,7 +88,9 @@ export class Haak {
 
   /** Runs one turn, or goes on with the one that waits for its client. What comes after it has begun are events. */
   async run(principal: Principal, params: RunParams, emit: Emit): Promise<void> {
-    const { session_key, message, messages = message ? [message] : [], tools } = params;
+    const { session_key, message, messages = message ? [message] : [] } = params;
+    // None at all are the agent's own, as when the client says nothing of tools.
+    const tools = params.tools?.length ? params.tools : undefined;
     const record = await this.#runnable(principal, session_key, emit);
     if (!record) return;
     const said = saidIn(messages);
@@ -199,7 +210,10 @@ export class Haak {
       cwd: this.#options.workspace,
     };
     const record = newSessionRecord({ ...made, channel: "ws", peer: "", created: this.#clock.now() });
-    this.#pending.set(pendingOf(principal, session_key), wish);
+    const sequence = new Sequence({ messages: 0, entries: 0 });
+    this.#pending.set(pendingOf(principal, session_key), { wish, sequence });
+    const [oldest] = this.#pending.size > MOST_PENDING ? this.#pending.keys() : [];
+    if (oldest !== undefined) this.#pending.delete(oldest);
     const trust = trustOf(this.#options.harness, principal, agent_id);
     return { session_key, session_id: record.id, agent_id, trust, backend, mode, model: model ?? null };
   }
@@ -226,15 +240,17 @@ export class Haak {
   async #runnable(principal: Principal, key: string, emit: Emit): Promise<SessionRecord | undefined> {
     const pending = this.#pending.get(pendingOf(principal, key));
     if (!pending) return this.sessions.expect(principal, key);
+    const { wish, sequence } = pending;
     try {
-      const record = await beginSession(this.#options, principal, pending);
+      const record = await beginSession(this.#options, principal, wish);
       this.#pending.delete(pendingOf(principal, key));
-      await chooseModel(this.#options, principal, record, pending.model);
+      (await this.sessions.of(record)).sequence.follow(sequence);
+      await chooseModel(this.#options, principal, record, wish.model);
       return record;
     } catch (error) {
       const { code, message } = HaakError.of(error);
       if (code !== "backend_unavailable") throw error;
-      await emit(new Sequence({ messages: 0, entries: 0 }).number({ type: "error", code, message }));
+      await emit(sequence.number({ type: "error", code, message }));
       return undefined;
     }
   }

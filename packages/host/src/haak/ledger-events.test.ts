@@ -1,11 +1,12 @@
+import type { PlacedEntry } from "@reins/ledger";
 import { describe, expect, test } from "vitest";
 import { ledgerEvents } from "./ledger-events.ts";
 
-const entry = {
+const entry: Omit<PlacedEntry["entry"], "payload"> = {
   ...{ cid: "c".repeat(64), entity_id: "a:b:c", target: "bash", quality: "policy_verdict" },
   ...{ timestamp: "2026-11-15T00:00:00.000Z", source: "a:b:c", actor: "a", parents: [], tags: [] },
   ...{ proof: null, envelope: null },
-} as const;
+};
 const appended = { type: "ledger_append", cid: entry.cid };
 
 describe("the events of an entry", () => {

@@ -26,7 +26,7 @@ describe("what is said in a turn", () => {
     });
     expect(resultBlock({ id: "t1", text: "done", isError: true })).toEqual({
       type: "text",
-      text: "The call failed of t1:\ndone",
+      text: "The call t1 failed:\ndone",
     });
   });
 

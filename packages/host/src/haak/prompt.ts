@@ -39,7 +39,7 @@ export function saidIn(messages: readonly Message[]): Said {
 
 /** A result that nobody waits for, in words, so that nothing the client says is lost. */
 export function resultBlock({ id, text, isError }: ToolResult): JsonObject {
-  return { type: "text", text: `${isError ? "The call failed" : "The result"} of ${id}:\n${text}` };
+  return { type: "text", text: `${isError ? `The call ${id} failed` : `The result of ${id}`}:\n${text}` };
 }
 
 function promptBlock(block: ContentBlock): readonly JsonObject[] {

@@ -8,4 +8,9 @@ test("numbers grow, and begin above all that were given for what is on the disk"
     { type: "text_delta", text: "a", seq: 21 },
     { type: "text_delta", text: "b", seq: 22 },
   ]);
+  const next = new Sequence({ messages: 0, entries: 0 });
+  next.follow(sequence);
+  expect(next.number({ type: "text_delta", text: "c" }).seq).toBe(23);
+  sequence.follow(new Sequence({ messages: 0, entries: 0 }));
+  expect(sequence.number({ type: "text_delta", text: "d" }).seq).toBe(23);
 });

@@ -11,6 +11,11 @@ export class Sequence {
     this.#last = 4 * (from.messages + from.entries);
   }
 
+  /** Begins above whatever another one has given. */
+  follow(other: Sequence): void {
+    this.#last = Math.max(this.#last, other.#last);
+  }
+
   /** Gives an event its number. */
   number(event: HaakEvent): NumberedEvent {
     this.#last += 1;

@@ -29,6 +29,9 @@ interface Standing {
   readonly offer: TurnOffer | undefined;
 }
 
+/** Sessions end without a word; of more than this, those that had no turn for longest are forgotten until their next. */
+const MOST_STANDING = 10_000;
+
 /** The tools of turns: what agents have, what clients bring along, and what of both a session may use now. */
 export class TurnOffers {
   readonly #own = new Map<string, readonly OwnTool[]>();
@@ -58,7 +61,10 @@ export class TurnOffers {
 
   /** Settles what a session may use from now on. */
   settle(session: string, gates: ReadonlyMap<string, boolean>, offer: TurnOffer | undefined): void {
+    this.#standing.delete(session);
     this.#standing.set(session, { gates, offer });
+    const [oldest] = this.#standing.size > MOST_STANDING ? this.#standing.keys() : [];
+    if (oldest !== undefined) this.#standing.delete(oldest);
   }
 
   /** Whether a session may use a tool now; `undefined` when nobody has asked about it. */

@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { blake3Hex } from "@reins/ledger";
 import type { Harness, Principal } from "@reins/supervisor";
+import type { Channel } from "../acp/channel.ts";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { type AgentLaunch, launchOf } from "../agents/agent-launch.ts";
@@ -23,6 +24,7 @@ import { PrivateHome } from "../process/home/private-home.ts";
 import type { Owner } from "../process/owner.ts";
 import type { Confinement, Network } from "../sandbox/confinement.ts";
 import type { Sandbox } from "../sandbox/detect.ts";
+import { sessionNamedIn, tappedChannel, type WireTap } from "../wire/tap.ts";
 import { processChannel } from "./process-channel.ts";
 
 /** An agent that is installed. */
@@ -43,6 +45,8 @@ export interface AgentHostOptions {
   readonly admit?: ((entry: AgentEntry, installed: InstalledAgent) => Promise<void>) | undefined;
   /** The tools of turns, where clients have a say in them. */
   readonly offers?: TurnOffers | undefined;
+  /** Sees every message to and from agents. */
+  readonly tap?: WireTap | undefined;
   /** Where agents that run are entered, for those who look at them and those who end them. */
   readonly register?: ProcessRegister | undefined;
   /** What the operator wants of the native agent otherwise than by default. */
@@ -85,10 +89,12 @@ const CAPABILITIES: JsonObject = {
   elicitation: { form: {}, url: {} },
 };
 
-function takesUpBy({ agentCapabilities }: JsonObject): HostedAgent["takesUp"] {
+/** How an agent takes up a session, by what it says and by what is known to be otherwise. */
+function takesUpBy({ quirks }: AgentEntry, { agentCapabilities }: JsonObject): HostedAgent["takesUp"] {
   const { loadSession, sessionCapabilities } = membersOf(agentCapabilities);
-  if (membersOf(sessionCapabilities).resume !== undefined) return "session/resume";
-  return loadSession === true ? "session/load" : undefined;
+  if (membersOf(sessionCapabilities).resume !== undefined && quirks?.resume !== false)
+    return "session/resume";
+  return loadSession === true && quirks?.load !== false ? "session/load" : undefined;
 }
 
 /** An agent that runs, and the governor in front of it. */
@@ -100,6 +106,8 @@ export interface HostedAgent {
   readonly governor: Governor;
   /** Its process; none for one that runs in this one. */
   readonly process: AgentProcess | undefined;
+  /** Its private home; none for one that runs in this process. */
+  readonly home?: string | undefined;
   /** What it said of itself. */
   readonly initialized: JsonObject;
   /** How it takes up a session it knew before, if it can. */
@@ -143,7 +151,7 @@ export class AgentHost {
     );
     const { id: entered, hold, remove } = this.#enter(entry, start, process);
     void process.exited.then(remove);
-    const governor = this.#govern(entry, launch, process, { ...start, onSessions: hold });
+    const governor = this.#govern(entry, launch, process, { ...start, onSessions: hold, entered });
     const stop = async (reason: string) => {
       await governor.close(reason);
       const report = await process.stop();
@@ -154,9 +162,10 @@ export class AgentHost {
       await stop("it did not say hello");
       throw error;
     });
-    const takesUp = takesUpBy(initialized);
+    const takesUp = takesUpBy(entry, initialized);
     const { version } = installed;
-    return { id: entered, entry, version, governor, process, initialized, takesUp, stop };
+    const answered = { initialized, takesUp };
+    return { id: entered, entry, version, governor, process, home: home.home, ...answered, stop };
   }
 
   async #startBuiltIn(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
@@ -171,6 +180,8 @@ export class AgentHost {
       confined: home,
       settings: this.#options.native,
       governor: { ...this.#governing(entry, start), onSessions: entered.hold },
+      tapped: (channel, governor) =>
+        this.#tapped(channel, entry, { principal, entered: entered.id }, governor),
     });
     const stop = async (reason: string) => {
       await native.stop(reason);
@@ -178,7 +189,7 @@ export class AgentHost {
       return undefined;
     };
     const initialized = await this.#hello(native.governor, start);
-    const takesUp = takesUpBy(initialized);
+    const takesUp = takesUpBy(entry, initialized);
     return {
       id: entered.id,
       entry,
@@ -281,17 +292,37 @@ export class AgentHost {
     entry: AgentEntry,
     launch: AgentLaunch,
     process: AgentProcess,
-    start: StartOptions & Pick<GovernorOptions, "onSessions">,
+    start: StartOptions & Pick<GovernorOptions, "onSessions"> & { readonly entered: string | undefined },
   ): Governor {
-    return new Governor({
+    const channel = processChannel(process, this.#options.harness.redactor);
+    const governor: Governor = new Governor({
       ...this.#governing(entry, start),
       onSessions: start.onSessions,
       harness: this.#options.harness,
       entry,
       launch,
-      channel: processChannel(process, this.#options.harness.redactor),
+      channel: this.#tapped(channel, entry, start, () => governor),
       principal: start.principal,
       enforcement: start.confine ? "confined" : entry.enforcement.level,
+    });
+    return governor;
+  }
+
+  /** The way to an agent, with somebody who sees what passes by, if there is anybody. */
+  #tapped(
+    channel: Channel,
+    { id: agent }: AgentEntry,
+    { principal, entered }: Pick<StartOptions, "principal"> & { readonly entered: string | undefined },
+    governor: () => Governor,
+  ): Channel {
+    const { tap } = this.#options;
+    if (!tap) return channel;
+    const { tenant } = principal;
+    return tappedChannel(channel, (direction, message) => {
+      const named = sessionNamedIn(message);
+      // The agent has its own name for a session, of which the governor knows ours.
+      const session = named === undefined ? undefined : governor().sessionOf(named)?.id;
+      tap({ edge: "agent", direction, tenant, session, peer: entered ?? agent, agent, message });
     });
   }
 

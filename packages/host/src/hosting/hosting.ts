@@ -16,12 +16,14 @@ import { logTables } from "../log/tables.ts";
 import { Mailbox } from "../mail/mailbox.ts";
 import { mailTables } from "../mail/tables.ts";
 import { McpGateway } from "../mcp/gateway.ts";
+import { Daemons } from "../native/daemons.ts";
 import type { NativeSettings } from "../native/start-native.ts";
 import { Subagents } from "../native/subagents.ts";
 import { Owner } from "../process/owner.ts";
 import type { Network } from "../sandbox/confinement.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import { ConstitutionalPreparation } from "../turn/turn-preparation.ts";
+import type { WireTap } from "../wire/tap.ts";
 import { AgentHost, type AgentHostOptions, type InstalledAgent } from "./agent-host.ts";
 
 /** The tables that hosting keeps, beside the harness's own. */
@@ -48,10 +50,14 @@ export interface HostingOptions {
   readonly modelFor?: AgentHostOptions["modelFor"];
   /** How long an agent that nobody uses runs on; by default half an hour. Its sessions stay. */
   readonly idleMs?: number | undefined;
+  /** How long the messages of sessions are kept; without it, for ever. */
+  readonly retentionMs?: number | undefined;
   /** What the operator wants of the native agent otherwise than by default. */
   readonly native?: NativeSettings | undefined;
   /** The user's home, from which credentials come. */
   readonly userHome?: string;
+  /** Sees every message between clients, Reins and agents. */
+  readonly tap?: WireTap | undefined;
   /** Whether agents can be ended from outside, by a socket in the home, while this process is busy. */
   readonly killSocket?: boolean;
   /** Told what went wrong in the background. */
@@ -112,14 +118,24 @@ export class Hosting {
         modelFor: options.modelFor,
         offers,
         register,
+        tap: options.tap,
         native: options.native,
         subagents: new Subagents({ harness, hub: late.promise, onError }),
         preparationFor: preparations({ harness, offers, redact, onError }),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });
       const log = await EventLog.open({ store: harness.store, now: Date.now, journal: harness.home });
-      const hub = await Hub.open({ harness, host, log, onError, idleMs: options.idleMs });
+      const hub = await Hub.open({
+        harness,
+        host,
+        log,
+        tap: options.tap,
+        onError,
+        idleMs: options.idleMs,
+        retentionMs: options.retentionMs,
+      });
       late.resolve(hub);
+      hub.attendant = new Daemons({ hub, harness, onError });
       const kills = options.killSocket ? await Kills.open({ harness, hub, register, onError }) : undefined;
       return new Hosting({ catalogue, host, hub, offers, redact, register, kills }, gateway);
     } catch (error) {

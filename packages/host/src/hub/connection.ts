@@ -3,6 +3,7 @@ import { type JsonObject, membersOf, type RequestId } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { Descent } from "../governor/descent.ts";
 import type { Cursor } from "../log/logged-event.ts";
+import { sessionNamedIn } from "../wire/tap.ts";
 import { Feed, type Outlet } from "./feed.ts";
 import type { Hub } from "./hub.ts";
 import type { LiveSession } from "./live-session.ts";
@@ -80,7 +81,8 @@ export class Connection {
   open(outlet: Outlet, from: Cursor, session?: string | null): Feed {
     const { log } = this.#hub;
     const question = (key: string) => this.#hub.asking(key)?.question(key);
-    const feed = new Feed({ log, reader: this, outlet, from, session, question });
+    const seen = this.#hub.tap ? this.#seen(outlet) : outlet;
+    const feed = new Feed({ log, reader: this, outlet: seen, from, session, question });
     if (typeof session !== "string") feed.add(this.#hub.channelOf(this.id), from.order);
     this.#feeds.add(feed);
     for (const [followed, after] of this.#followed) this.#bring(feed, followed, Math.max(after, from.order));
@@ -94,24 +96,30 @@ export class Connection {
     this.#feeds.delete(feed);
   }
 
-  /** Asks, as the client's request. */
-  request(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
-    return this.#hub.request(this, method, membersOf(params), signal);
+  /** Asks, as the client's request; `id` is the one that it came with, where that is known here. */
+  request(method: string, params: unknown, signal: AbortSignal, id?: RequestId): Promise<unknown> {
+    if (this.#hub.tap) this.#see("in", { id: id ?? null, method, params });
+    const answer = this.#hub.request(this, method, membersOf(params), signal);
+    if (this.#hub.tap) this.#seeAnswer(id ?? null, answer);
+    return answer;
   }
 
   /** Takes the client's notification. */
   notification(method: string, params: unknown): Promise<void> {
+    if (this.#hub.tap) this.#see("in", { method, params });
     return this.#hub.notification(this, method, membersOf(params));
   }
 
   /** Takes the client's answer. */
   answer(id: RequestId, value: unknown): Answered {
     const by = this.principal;
+    if (this.#hub.tap) this.#see("in", { id, result: value });
     return this.#settle(id, (clients, key) => clients.answer(key, this.id, { value, by }));
   }
 
   /** Takes the client's error for an answer. */
   fail(id: RequestId, error: unknown): Answered {
+    if (this.#hub.tap) this.#see("in", { id, error });
     return this.#settle(id, (clients, key) => clients.fail(key, this.id, RpcError.read(error)));
   }
 
@@ -126,19 +134,23 @@ export class Connection {
   /** Follows a session after telling all of it that is kept, without a gap between the two. */
   async replay(session: LiveSession): Promise<void> {
     const { log } = this.#hub;
+    const { tenant } = this.principal;
     const feed = await this.#feedFor(session.id);
     await log.written();
-    for (let after = 0; ; ) {
-      const page = await log.page(this.principal.tenant, [session.id], after);
+    const until = await log.prunedUntil(tenant, session.id);
+    if (until > 0) feed.gap(session.id, { after: 0, until, reason: "retention" });
+    for (let after = until; ; ) {
+      const page = await log.page(tenant, [session.id], after);
       for (const event of page) {
         if (feed.isClosed) throw unheard();
         await feed.retell(event);
         after = event.order;
       }
-      // Nothing is written between the last look and following: neither is interrupted.
-      if (page.length > 0 || session.lastOrder > after) continue;
-      this.attach(session, after);
-      return;
+      if (page.length > 0) continue;
+      // Nothing is written between this look and following: neither is interrupted.
+      if (session.lastOrder <= after) return this.attach(session, after);
+      // It came meanwhile, unless it has been forgotten meanwhile.
+      after = Math.max(after, await log.prunedUntil(tenant, session.id));
     }
   }
 
@@ -156,6 +168,12 @@ export class Connection {
   /** Tells this client alone, at a place in the log; on the way that brings a session, or on the one for all else. */
   tell(message: JsonObject, session?: string): void | Promise<void> {
     return this.#write({ message: membersOf(this.#hub.redact(message)) }, session);
+  }
+
+  /** Tells this client, if it follows a session, what is of the moment only. */
+  aside(session: string, message: JsonObject): void {
+    if (!this.#followed.has(session)) return;
+    for (const feed of this.#feeds) if (feed.covers(session)) feed.aside(message);
   }
 
   /** Notes in the log what this client has asked, so that it can be told what became of it. */
@@ -181,6 +199,30 @@ export class Connection {
     this.#closed = true;
     for (const feed of this.#feeds) this.shut(feed);
     for (const wake of this.#waiting) wake();
+  }
+
+  #see(direction: "in" | "out", message: JsonObject): void {
+    const { id: peer, agent, principal } = this;
+    const session = sessionNamedIn(message);
+    this.#hub.tap?.({ edge: "client", direction, tenant: principal.tenant, session, peer, agent, message });
+  }
+
+  #seeAnswer(id: RequestId | null, answer: Promise<unknown>): void {
+    answer.then(
+      (result) => this.#see("out", { id, result }),
+      (error: unknown) => this.#see("out", { id, error: RpcError.of(error).toWire() }),
+    );
+  }
+
+  /** An outlet of which somebody sees every message. */
+  #seen(outlet: Outlet): Outlet {
+    return {
+      send: (message, order, text) => {
+        this.#see("out", message);
+        return outlet.send(message, order, text);
+      },
+      failed: (error) => outlet.failed(error),
+    };
   }
 
   #write(event: SessionEvent, session: string | undefined): void | Promise<void> {

@@ -40,7 +40,7 @@ export class Conversation {
     this.#underWay.add(controller);
     if (this.#gone) controller.abort(this.#gone.reason);
     try {
-      const result = await this.#connection.request(method, params, controller.signal);
+      const result = await this.#connection.request(method, params, controller.signal, id);
       return { jsonrpc: "2.0", id, result: result ?? null };
     } catch (error) {
       return failure(id, error);

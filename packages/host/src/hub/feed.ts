@@ -3,6 +3,7 @@ import type { JsonObject } from "../acp/message.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor, Gap, LoggedEvent } from "../log/logged-event.ts";
 import type { Subscription } from "../log/subscription.ts";
+import { isChannel } from "./channel.ts";
 import { questionId } from "./question-id.ts";
 import type { OpenQuestion } from "./session-clients.ts";
 
@@ -48,8 +49,8 @@ interface Wired {
   readonly text: string | undefined;
 }
 
-/** Messages as they go over the wire, made once for everybody who gets them. */
-const wired = new WeakMap<JsonObject, Wired>();
+/** The last message that went over the wire: everybody gets one before anybody gets the next. */
+let wired: { readonly from: JsonObject; readonly made: Wired } | undefined;
 
 /** The messages of sessions on their way to one reader, in the order of the log and at the reader's own pace. */
 export class Feed {
@@ -65,7 +66,7 @@ export class Feed {
       {
         tenant: reader.principal.tenant,
         event: (event) => this.#deliver(event, event.order),
-        gap: (session, gap) => void outlet.send(gapMessage(session, gap), undefined),
+        gap: (session, gap) => this.gap(session, gap),
         failed: (error) => outlet.failed(error),
       },
       from,
@@ -95,6 +96,16 @@ export class Feed {
   /** Brings them no more. */
   remove(channel: string): void {
     this.#subscription.remove(channel);
+  }
+
+  /** Tells that messages of a session cannot be had any more. */
+  gap(session: string, gap: Gap): void {
+    if (!isChannel(session)) void this.#options.outlet.send(gapMessage(session, gap), undefined);
+  }
+
+  /** Tells what is of the moment only, and has no place in the log. */
+  aside(message: JsonObject): void {
+    void this.#options.outlet.send({ jsonrpc: "2.0", ...message }, undefined);
   }
 
   /** Tells a message again that was told before. */
@@ -140,13 +151,12 @@ export class Feed {
 }
 
 function wire({ message, text }: LoggedEvent): Wired {
-  const known = wired.get(message);
-  if (known) return known;
+  if (wired?.from === message) return wired.made;
   const made = {
     message: { jsonrpc: "2.0", ...message },
     text: text === undefined ? undefined : `{"jsonrpc":"2.0",${text.slice(1)}`,
   };
-  wired.set(message, made);
+  wired = { from: message, made };
   return made;
 }
 

@@ -9,9 +9,11 @@ import type { EventLog } from "../log/event-log.ts";
 import type { Cursor } from "../log/logged-event.ts";
 import type { SessionEnd, SessionMode, SessionRecord } from "../sessions/session-record.ts";
 import { type SessionRange, sessionTables } from "../sessions/tables.ts";
+import type { WireTap } from "../wire/tap.ts";
 import { AgentPool } from "./agent-pool.ts";
 import { agentIn, metadataIn, modeIn } from "./begin-meta.ts";
 import { ENDED, withCapabilities } from "./capabilities.ts";
+import { channelOf } from "./channel.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { type ExtensionHub, extend, isExtension } from "./extensions.ts";
 import type { Outlet } from "./feed.ts";
@@ -33,8 +35,22 @@ export interface HubOptions {
   readonly newId?: () => string;
   /** How long an agent that nobody uses runs on. */
   readonly idleMs?: number | undefined;
+  /** How long messages are kept; without it, for ever. */
+  readonly retentionMs?: number | undefined;
+  /** Sees every message between clients and sessions. */
+  readonly tap?: WireTap | undefined;
   /** Told what went wrong in the background. */
   readonly onError?: (error: unknown) => void;
+}
+
+/** Attends to sessions while nobody prompts them. */
+export interface Attendant {
+  /** Takes a notification of a client before the session's agent hears of it; whether it did. */
+  takes(session: SessionRecord, method: string, params: JsonObject): boolean;
+  /** Told when a turn of a session has ended. */
+  rests(session: SessionRecord): void;
+  /** Attends to nobody any more. */
+  close(): void;
 }
 
 /** How a client connects. */
@@ -61,12 +77,17 @@ const REAP_MS = 60_000;
 export class Hub implements ExtensionHub {
   readonly log: EventLog;
   readonly clock: Clock;
+  /** Whoever attends to sessions while nobody prompts them. */
+  attendant: Attendant | undefined;
+  /** Sees every message between clients and sessions, if anybody does. */
+  readonly tap: WireTap | undefined;
   /** Takes secrets out of what is kept or shown. */
   readonly redact: (value: unknown) => unknown;
   readonly #harness: Harness;
   readonly #pool: AgentPool;
   readonly #newId: () => string;
   readonly #idleMs: number;
+  readonly #retentionMs: number | undefined;
   readonly #onError: (error: unknown) => void;
   readonly #sessions = new Map<string, LiveSession>();
   readonly #connections = new Map<string, Connection>();
@@ -79,9 +100,11 @@ export class Hub implements ExtensionHub {
   private constructor(options: HubOptions) {
     this.log = options.log;
     this.clock = options.clock ?? systemClock;
+    this.tap = options.tap;
     this.#harness = options.harness;
     this.#newId = options.newId ?? randomUUID;
     this.#idleMs = options.idleMs ?? IDLE_MS;
+    this.#retentionMs = options.retentionMs;
     this.#onError = options.onError ?? (() => undefined);
     this.redact = options.harness.redact;
     this.#pool = new AgentPool({
@@ -127,7 +150,7 @@ export class Hub implements ExtensionHub {
 
   /** The name in the log of what is for one connection alone: of a session, or of none. */
   channelOf(connection: string, session?: string): string {
-    return session === undefined ? `connection:${connection}` : `connection:${connection}:${session}`;
+    return channelOf(connection, session);
   }
 
   /** The sessions that a principal may see, the most recently used first. */
@@ -183,7 +206,13 @@ export class Hub implements ExtensionHub {
     }
     if (params.sessionId === undefined) return;
     const record = await this.#expect(connection.principal, params.sessionId);
+    if (this.attendant?.takes(record, method, params)) return;
     await this.#sessions.get(record.id)?.agent?.governor.notification(method, params);
+  }
+
+  /** Tells whoever follows a session what is of the moment only. */
+  aside(session: string, message: JsonObject): void {
+    for (const connection of this.#connections.values()) connection.aside(session, message);
   }
 
   /** Ends a session for good; whether it was not ended before. */
@@ -247,8 +276,8 @@ export class Hub implements ExtensionHub {
   }
 
   /**
-   * Ends agents that nobody has used for a while, and forgets sessions that wait for nobody. They come back when they
-   * are wanted.
+   * Ends agents that nobody has used for a while, and forgets sessions that wait for nobody, which come back when they
+   * are wanted; forgets for good what is too old to be kept.
    */
   async reap(): Promise<void> {
     const before = this.#now() - this.#idleMs;
@@ -259,15 +288,19 @@ export class Hub implements ExtensionHub {
     }
     for (const session of this.#sessions.values())
       if (!session.agent && !session.isBusy) this.#sessions.delete(session.id);
+    if (this.#retentionMs !== undefined) await this.log.prune(this.#now() - this.#retentionMs);
   }
 
   /** Ends agents and connections. Sessions are kept. */
   async close(): Promise<void> {
     this.#callOffReaping();
+    this.attendant?.close();
     for (const connection of this.#connections.values()) connection.close();
     this.#connections.clear();
     const sessions = [...this.#sessions.values()].filter(({ agent }) => agent !== undefined);
     await this.#pool.close("Reins is stopping");
+    // Turns whose agent has gone still write down how they ended.
+    await Promise.all(sessions.map(({ queue }) => queue.settled));
     await Promise.all(sessions.map((session) => this.#keepAgain(session))).catch(this.#onError);
     await this.log.close().catch(this.#onError);
   }
@@ -453,6 +486,7 @@ export class Hub implements ExtensionHub {
       // Not waited for: how the turn ended is in the log, and what is not done after it is when Reins starts again.
       this.#change(session, { state: "idle", turn_after: undefined });
       this.#conclude(session, governed, before).catch(this.#onError);
+      this.attendant?.rests(session.record);
     }
   }
 
@@ -485,6 +519,7 @@ export class Hub implements ExtensionHub {
     const name = membersOf(membersOf(_meta).reins).prompt;
     const isNamed = typeof name === "string";
     for (const content of Array.isArray(prompt) ? prompt : []) {
+      if (isForAgentAlone(content)) continue;
       const update = {
         sessionUpdate: "user_message_chunk",
         content: this.redact(content),
@@ -700,6 +735,12 @@ export class Hub implements ExtensionHub {
 /** A session that an agent left behind when it ended is there to be taken up. */
 function asKept(record: SessionRecord): SessionRecord {
   return record.state === "closed" && !record.ended ? { ...record, state: "idle" } : record;
+}
+
+/** Whether a block of a prompt says that it is not for people. */
+function isForAgentAlone(content: unknown): boolean {
+  const { audience } = membersOf(membersOf(content).annotations);
+  return Array.isArray(audience) && audience.length > 0 && !audience.includes("user");
 }
 
 /** A prompt with what a new agent has to know first. */

@@ -63,8 +63,7 @@ export class SessionClients implements Clients {
   }
 
   concluded(draft: Draft): Promise<void> {
-    const { note, redact } = this.#options;
-    return note({ method: TURN_OVER, params: { draft: redact(draft) } });
+    return this.#options.note({ method: TURN_OVER, params: { draft } });
   }
 
   async request(method: string, params: JsonObject, signal: AbortSignal): Promise<ClientAnswer> {

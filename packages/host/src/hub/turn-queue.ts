@@ -18,6 +18,11 @@ export class TurnQueue {
     return this.#waiting > 0;
   }
 
+  /** Settles when everything that was put into it by now is done; never rejects. */
+  get settled(): Promise<unknown> {
+    return this.#last;
+  }
+
   /** Runs something when everything before it is done. One that is taken back before its turn never runs. */
   run<Result>(turn: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
     if (this.#waiting > this.#most)

@@ -1,20 +1,10 @@
 import { once } from "node:events";
-import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { MarkPrefix } from "../process/mark.ts";
 import type { FromKillThread, KillThreadData, ToKillThread } from "./kill-thread.ts";
 import type { KillOrder, KillReport } from "./order.ts";
+import { killJournalIn, killSocketIn } from "./places.ts";
 import type { ProcessRegister } from "./process-register.ts";
-
-/** The socket on which the agents of a home are ended. */
-export function killSocketIn(home: string): string {
-  return join(home, "kill.sock");
-}
-
-/** The file of a home that holds what was ended and the ledger may not know yet. */
-export function killJournalIn(home: string): string {
-  return join(home, "kills.jsonl");
-}
 
 /** What a switch stands on. */
 export interface KillSwitchOptions {

@@ -2,11 +2,10 @@ import { realpathSync } from "node:fs";
 import type { Harness } from "@reins/supervisor";
 import type { Hub } from "../hub/hub.ts";
 import { homePrefix } from "../process/mark.ts";
-import { systemTable } from "../process/system-table.ts";
-import { carryOut } from "./carry-out.ts";
 import { KillJournal } from "./journal.ts";
-import { type Killed, KillSwitch, killJournalIn } from "./kill-switch.ts";
+import { type Killed, KillSwitch } from "./kill-switch.ts";
 import type { KillOrder, KillReport } from "./order.ts";
+import { killJournalIn } from "./places.ts";
 import type { ProcessRegister } from "./process-register.ts";
 import { recordKill, recordLeftKills } from "./record-kill.ts";
 
@@ -52,16 +51,6 @@ export class Kills {
   close(): Promise<void> {
     return this.#switch.close();
   }
-}
-
-/** Ends whatever carries a mark of a home on which no Reins runs; the next one that does writes it down. */
-export async function killLeftBehind(home: string, order: KillOrder): Promise<KillReport> {
-  const journal = new KillJournal(killJournalIn(home));
-  journal.ordered(order, new Date());
-  const prefix = homePrefix(realpathSync(home));
-  const report = await carryOut(order, [], { table: systemTable, prefix, now: () => new Date() });
-  journal.reported(report);
-  return report;
 }
 
 /** Writes a kill down, then ends what only Reins itself can: a session for good, or the turns of an agent inside. */

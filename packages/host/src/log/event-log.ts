@@ -1,7 +1,7 @@
 import { change, type Store } from "@reins/store";
 import { Journal } from "./journal.ts";
 import type { Cursor, LoggedEvent, NewEvent } from "./logged-event.ts";
-import { placed, runsOf, sizeOf, stillToStore } from "./runs.ts";
+import { runsOf, sizeOf, stillToStore } from "./runs.ts";
 import { type LogSubscriber, Subscription } from "./subscription.ts";
 import { logTables, type Run } from "./tables.ts";
 
@@ -21,6 +21,8 @@ const MAX_SIZE = 16 << 20;
 /** How many commits may be under way at once, so that the next messages gather while some are written. */
 const MOST_WRITING = 4;
 const PAGE = 200;
+/** So few that whoever writes meanwhile hardly waits. */
+const PRUNED_AT_ONCE = 500;
 const PAGE_SIZE = 512 * 1024;
 
 /**
@@ -122,6 +124,11 @@ export class EventLog {
     return { epoch: this.epoch, order: this.last(tenant) };
   }
 
+  /** How many messages were ever written, of all tenants. */
+  get count(): number {
+    return [...this.#last.values()].reduce((sum, last) => sum + last, 0);
+  }
+
   /** The last place of a tenant that is written. */
   last(tenant: string): number {
     return this.#last.get(tenant) ?? 0;
@@ -138,6 +145,20 @@ export class EventLog {
     return this.#lastOfSession.get(keyOf(tenant, session)) ?? 0;
   }
 
+  /** Forgets messages that are older than a time, in milliseconds since 1970. Whoever asks for them is told of the gap. */
+  async prune(before: number): Promise<void> {
+    const forget = change(logTables, "prune", { before, limit: PRUNED_AT_ONCE });
+    for (;;) {
+      const [count] = await this.#options.store.commit([forget], { durable: false });
+      if (count < PRUNED_AT_ONCE) return;
+    }
+  }
+
+  /** The place up to which messages of a session have been forgotten; 0 when none were. */
+  prunedUntil(tenant: string, session: string): Promise<number> {
+    return this.#options.store.query(logTables, "prunedUntil", { tenant, session });
+  }
+
   /** Follows sessions from a place on. */
   subscribe(subscriber: LogSubscriber, from: Cursor): Subscription {
     return new Subscription(
@@ -146,8 +167,7 @@ export class EventLog {
         page: (sessions, after) => this.page(subscriber.tenant, sessions, after),
         lastOf: (epoch) =>
           this.#options.store.query(logTables, "lastOf", { tenant: subscriber.tenant, epoch }),
-        prunedUntil: (session) =>
-          this.#options.store.query(logTables, "prunedUntil", { tenant: subscriber.tenant, session }),
+        prunedUntil: (session) => this.prunedUntil(subscriber.tenant, session),
         written: () => this.last(subscriber.tenant),
         join: (session, subscription) => this.#join(keyOf(subscriber.tenant, session), subscription),
         leave: (session, subscription) => this.#leave(keyOf(subscriber.tenant, session), subscription),
@@ -177,11 +197,11 @@ export class EventLog {
     return this.#unstored <= (this.#options.maxWaiting ?? MAX_WAITING) && this.#unstoredSize <= MAX_SIZE;
   }
 
-  /** Whatever is appended before the event loop goes on is written together. */
+  /** Whatever is appended in the same turn of the event loop is written together. */
   #writeSoon(): void {
     if (this.#soon || this.#waiting.length === 0 || (!this.#journal && this.#storing >= MOST_WRITING)) return;
     this.#soon = true;
-    process.nextTick(() => {
+    setImmediate(() => {
       this.#soon = false;
       this.#write();
     });
@@ -244,11 +264,18 @@ export class EventLog {
   #handOn(batch: readonly NewEvent[], runs: readonly Run[]): void {
     this.#handing = true;
     try {
-      for (const event of placed(batch, runs)) {
-        this.#last.set(event.tenant, event.order);
-        const key = keyOf(event.tenant, event.session);
-        this.#lastOfSession.set(key, event.order);
-        for (const subscription of this.#subscriptions.get(key) ?? []) subscription.push(event);
+      let index = 0;
+      for (const { tenant, session, request, except, epoch, at, first, texts } of runs) {
+        const key = keyOf(tenant, session);
+        for (const [after, text] of texts.entries()) {
+          const message = batch[index]?.message ?? {};
+          const order = first + after;
+          index += 1;
+          this.#last.set(tenant, order);
+          this.#lastOfSession.set(key, order);
+          const event = { tenant, session, request, except, epoch, at, message, text, order };
+          for (const subscription of this.#subscriptions.get(key) ?? []) subscription.push(event);
+        }
       }
     } finally {
       this.#handing = false;

@@ -73,22 +73,21 @@ const module: TablesModule = {
 
 export default module;
 
-function pruner(database: Database): (args: { before: number; keep: number }) => number {
-  // A message is too old, or so many newer ones of its session are there.
-  const doomed = `SELECT e.tenant, e.session, e.ord FROM log_events e
-    LEFT JOIN (SELECT session, (SELECT ord FROM log_events f WHERE f.session = g.session ORDER BY ord DESC LIMIT 1 OFFSET @keep) AS ord
-               FROM log_events g GROUP BY session) b ON b.session = e.session
-    WHERE e.at < @before OR e.ord <= b.ord`;
+function pruner(database: Database): (args: { before: number; limit: number }) => number {
+  const doomed = database.prepare(
+    "SELECT tenant, session, ord FROM log_events WHERE at < ? ORDER BY at, ord LIMIT ?",
+  );
   const note = database.prepare(
-    `INSERT INTO log_pruned (tenant, session, ord) SELECT tenant, session, max(ord) FROM (${doomed}) WHERE true GROUP BY tenant, session
-     ON CONFLICT DO UPDATE SET ord = max(ord, excluded.ord)`,
+    "INSERT INTO log_pruned (tenant, session, ord) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET ord = max(ord, excluded.ord)",
   );
-  const remove = database.prepare(
-    `DELETE FROM log_events WHERE (tenant, ord) IN (SELECT tenant, ord FROM (${doomed}))`,
-  );
-  return ({ before, keep }) => {
-    note.run({ before, keep });
-    return Number(membersOf(remove.run({ before, keep })).changes ?? 0);
+  const remove = database.prepare("DELETE FROM log_events WHERE tenant = ? AND ord = ?");
+  return ({ before, limit }) => {
+    const rows = doomed.all(before, limit).map(membersOf);
+    for (const { tenant, session, ord } of rows) {
+      note.run(tenant, session, ord);
+      remove.run(tenant, ord);
+    }
+    return rows.length;
   };
 }
 

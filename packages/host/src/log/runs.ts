@@ -1,4 +1,4 @@
-import type { LoggedEvent, NewEvent } from "./logged-event.ts";
+import type { NewEvent } from "./logged-event.ts";
 import type { Run } from "./tables.ts";
 
 /** When messages are written, and the last place of each tenant so far. */
@@ -20,17 +20,6 @@ export function runsOf(batch: readonly NewEvent[], { epoch, at, places }: Placin
     else runs.push({ ...event, epoch, at, first: place, texts: [text] });
   }
   return runs;
-}
-
-/** The messages of a batch at the places that its runs have. */
-export function* placed(batch: readonly NewEvent[], runs: readonly Run[]): Generator<LoggedEvent> {
-  let index = 0;
-  for (const { texts, first, ...run } of runs)
-    for (const [after, text] of texts.entries()) {
-      const message = batch[index]?.message ?? {};
-      index += 1;
-      yield { ...run, message, text, order: first + after };
-    }
 }
 
 /** Those runs that come right after the last places, which move on; others are known already, or of another log. */

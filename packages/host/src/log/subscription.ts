@@ -36,6 +36,8 @@ export class Subscription {
   #position: number;
   #from: Cursor;
   #catching: Promise<void> | undefined;
+  /** Whether it was looked at whether everything is there that is to come. */
+  #looked = false;
   /** How often a session was added. */
   #added = 0;
   #closed = false;
@@ -137,19 +139,26 @@ export class Subscription {
   /** What was seen before that is not there any more was lost; what is not kept any more is told too. */
   async #tellGaps(): Promise<void> {
     const { epoch, order } = this.#from;
-    if (epoch === this.#source.epoch) return;
-    this.#from = { epoch: this.#source.epoch, order };
-    const last = await this.#source.lastOf(epoch);
-    if (order > last) {
-      for (const session of this.#sessions.keys())
-        this.#subscriber.gap(session, { after: last, until: order, reason: "lost" });
-      this.#position = last;
-      for (const session of this.#sessions.keys()) this.#sessions.set(session, Math.min(last, order));
+    const isOfEarlierRun = epoch !== this.#source.epoch;
+    if (!isOfEarlierRun && this.#looked) return;
+    this.#looked = true;
+    if (isOfEarlierRun) {
+      this.#from = { epoch: this.#source.epoch, order };
+      const last = await this.#source.lastOf(epoch);
+      if (order > last) this.#lose(last, order);
     }
-    for (const session of this.#sessions.keys()) {
+    for (const [session, since] of this.#sessions) {
+      const after = Math.max(since, this.#position);
       const until = await this.#source.prunedUntil(session);
-      if (until > this.#position)
-        this.#subscriber.gap(session, { after: this.#position, until, reason: "retention" });
+      if (until > after) this.#subscriber.gap(session, { after, until, reason: "retention" });
     }
+  }
+
+  #lose(last: number, order: number): void {
+    for (const session of this.#sessions.keys()) {
+      this.#subscriber.gap(session, { after: last, until: order, reason: "lost" });
+      this.#sessions.set(session, last);
+    }
+    this.#position = last;
   }
 }

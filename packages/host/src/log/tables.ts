@@ -22,8 +22,8 @@ export type LogChanges = {
   append(args: { runs: readonly Run[] }): undefined;
   /** Begins an epoch, greater than all before it. */
   begin(args: null): number;
-  /** Forgets messages that are older than a time, or beyond so many of a session; gives how many. */
-  prune(args: { before: number; keep: number }): number;
+  /** Forgets messages that are older than a time, the oldest first and at most so many; gives how many. */
+  prune(args: { before: number; limit: number }): number;
 };
 
 /** Which messages. */

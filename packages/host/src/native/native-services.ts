@@ -16,13 +16,15 @@ export interface NativeServicesOptions {
   readonly offers?: TurnOffers | undefined;
   /** The id of the native agent. */
   readonly native: string;
+  /** Whether a session may read a file without anybody being asked. */
+  readonly mayRead?: HostServices["mayRead"];
   /** Has a child of a session do something; none can where it is absent. */
   readonly spawn?: SubagentService["run"] | undefined;
 }
 
 /** Mail, board and subagents, each session in the name of the agent that it acts as, and the tools of its client. */
 export function nativeServices(options: NativeServicesOptions): HostServices {
-  const { harness, tenant, redact, subjectOf, offers, native, spawn } = options;
+  const { harness, tenant, redact, subjectOf, offers, native, spawn, mayRead } = options;
   const { home, store } = harness;
   const mailbox = new Mailbox({ home, tenant, store, redact });
   const board = new Board({ home, tenant });
@@ -34,6 +36,7 @@ export function nativeServices(options: NativeServicesOptions): HostServices {
   const agentIn = (sessionId: string) => subjectIn(sessionId).agent;
   return {
     nameOf: (id) => subjectIn(id).session,
+    ...(mayRead && { mayRead }),
     ...(spawn && { subagents: { run: spawn } }),
     mail: {
       send: async (id, message) => {

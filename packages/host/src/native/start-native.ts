@@ -12,7 +12,7 @@ import {
 } from "@reins/agent";
 import { StoredMemory } from "@reins/bridge";
 import type { Harness, Principal } from "@reins/supervisor";
-import { channelPair } from "../acp/channel.ts";
+import { type Channel, channelPair } from "../acp/channel.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { agentOf, subjectIn } from "../governor/context.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
@@ -43,6 +43,8 @@ export interface NativeOptions {
   readonly confined?: { readonly home: string } | undefined;
   /** Where children are started; none can be where it is absent. */
   readonly subagents?: Subagents | undefined;
+  /** Puts somebody who sees what passes by in the way to it. */
+  readonly tapped?: ((channel: Channel, governor: () => Governor) => Channel) | undefined;
   readonly governor: Pick<
     GovernorOptions,
     "from" | "clients" | "servers" | "preparation" | "showReplays" | "onFault" | "onSessions"
@@ -60,7 +62,7 @@ export function startNative(options: NativeOptions): {
   const { governor: rest } = options;
   const onFault = rest.onFault ?? (() => undefined);
   const [ours, theirs, close] = channelPair();
-  const governor = new Governor({
+  const governor: Governor = new Governor({
     ...rest,
     harness,
     entry,
@@ -71,11 +73,11 @@ export function startNative(options: NativeOptions): {
       strip: [],
       ...(confined && { env: { HOME: confined.home } }),
     },
-    channel: ours,
+    channel: options.tapped?.(ours, () => governor) ?? ours,
     principal,
     enforcement: "performed",
     ...(confined && { enforcementOf: (tool) => (tool === "run_command" ? "confined" : undefined) }),
-    asksOfPrompts: true,
+    isOurs: true,
   });
   const subjectOf = (id: string) => {
     const session = governor.sessionOf(id);
@@ -83,7 +85,12 @@ export function startNative(options: NativeOptions): {
   };
   const { redact } = harness;
   const spawn = subagents && spawner(subagents, governor, { principal, entry });
-  const services = nativeServices({ harness, tenant, redact, subjectOf, offers, native: entry.id, spawn });
+  const mayRead = (id: string, path: string) =>
+    readable({ harness, principal, entry }, governor.sessionOf(id))(path);
+  const services = nativeServices({
+    ...{ harness, tenant, redact, subjectOf, offers, spawn, mayRead },
+    native: entry.id,
+  });
   const memory = new StoredMemory({ store: harness.store, owner: memoryOwner(principal) });
   offers?.declare(entry.id, allTools(services, memory));
   const agent = new NativeAgent(theirs, {

@@ -105,9 +105,11 @@ export class Trial implements AsyncDisposable {
     }
   }
 
-  /** Starts the agent; one that runs already is ended first. */
+  /** Starts the agent. One that runs already is ended first, and leaves a home that somebody has tampered with. */
   async start(): Promise<HostedAgent> {
+    const home = this.#agent?.home;
     await this.stop();
+    if (home !== undefined) await this.hostile.spoil(home);
     const { entry, confined, signal } = this.#options;
     signal?.throwIfAborted();
     const { plain, workspace, traps } = this.places;

@@ -95,11 +95,12 @@ class Verification {
     const [first, second] = [await this.#open("hostile"), await this.#open("hostile")];
     await this.#round("hostile", "reject", first);
     await this.#round("hostile", "allow", second);
-    const { initialized } = await trial.start();
+    const { entry, initialized } = await trial.start();
     await this.#lookForTraps("hostile");
     const { loadSession, sessionCapabilities } = membersOf(initialized.agentCapabilities);
     await trial.home.answer("reject");
-    if (loadSession !== true) this.#remarks.push("it cannot load a session in a new process");
+    if (loadSession !== true || entry.quirks?.load === false)
+      this.#remarks.push("it cannot load a session in a new process");
     else if (first) await this.#round("loaded", "reject", await this.#open("loaded", "session/load", first));
     if (second && membersOf(sessionCapabilities).resume !== undefined)
       await this.#round("resumed", "reject", await this.#open("resumed", "session/resume", second));

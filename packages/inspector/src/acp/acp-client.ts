@@ -12,6 +12,8 @@ export type Line =
 /** What a client stands on. */
 export interface AcpClientParts extends FollowedSessionParts {
   readonly open: (ear: LinkEar) => Promise<Link>;
+  /** Runs something after a while, unless the answer is called before. */
+  readonly after: (milliseconds: number, run: () => void) => () => void;
   readonly newId: () => string;
   readonly random: () => number;
 }
@@ -46,7 +48,7 @@ export class AcpClient {
   /** Prompts that can be taken back. */
   readonly #prompts = new Map<string, AbortController>();
   #link: Promise<Link> | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #callOffRetry: () => void = () => undefined;
   #failures = 0;
   /** How many sessions begin now: they may speak before their names are known. */
   #beginning = 0;
@@ -137,7 +139,7 @@ export class AcpClient {
 
   /** Tries now what would be tried later. */
   retry(): void {
-    clearTimeout(this.#timer);
+    this.#callOffRetry();
     // What goes wrong is told by the line itself.
     this.#opened().catch(() => undefined);
   }
@@ -188,7 +190,7 @@ export class AcpClient {
   }
 
   async #open(): Promise<Link> {
-    clearTimeout(this.#timer);
+    this.#callOffRetry();
     if (this.line.current().state !== "lost") this.line.set({ state: "opening" });
     try {
       const link = await this.#parts.open(this.#ear);
@@ -209,10 +211,10 @@ export class AcpClient {
     this.#link = undefined;
     this.#failures += 1;
     const wait = waitAfter(this.#failures, this.#parts.random);
-    this.line.set({ state: "lost", retryAt: Date.now() + wait, error });
+    this.line.set({ state: "lost", retryAt: this.#parts.now() + wait, error });
     for (const session of this.#sessions.values()) session.cut();
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.retry(), wait);
+    this.#callOffRetry();
+    this.#callOffRetry = this.#parts.after(wait, () => this.retry());
   }
 
   readonly #ear: LinkEar = {

@@ -10,7 +10,7 @@ import { type SessionView, UNKNOWN } from "./session-view.ts";
 /** What a followed session needs of the browser. */
 export interface FollowedSessionParts {
   readonly schedule: Schedule;
-  /** Milliseconds. */
+  /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 

@@ -15,7 +15,11 @@ export const acpClient = new AcpClient({
   open: (ear) =>
     Link.open(createWebSocketStream(addressOf(window.location), { WebSocket: PlainWebSocket }), ear),
   schedule: byFrame,
-  now: () => performance.now(),
+  now: () => Date.now(),
+  after: (milliseconds, run) => {
+    const timer = setTimeout(run, milliseconds);
+    return () => clearTimeout(timer);
+  },
   newId: () => crypto.randomUUID(),
   random: Math.random,
 });

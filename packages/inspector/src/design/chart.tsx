@@ -20,6 +20,8 @@ const COLOURS: Readonly<Record<Tone, string>> = {
   note: "--note",
 };
 const HEIGHT = 132;
+/** How much time a chart shows at least, however little was measured. */
+const LEAST_SECONDS = 120;
 const FONT = "10px ui-monospace, SFMono-Regular, Menlo, monospace";
 
 /** Numbers over time. What it shows last is written below it, for those who do not see the picture. */
@@ -70,7 +72,12 @@ export function Chart({
 
   return (
     <figure className="min-w-0">
-      <div ref={box} role="img" aria-label={label} className="h-[132px] w-full overflow-hidden" />
+      <div
+        ref={box}
+        role="img"
+        aria-label={label}
+        className="h-[132px] w-full overflow-hidden text-sm text-ink-soft"
+      />
       <figcaption className="flex flex-wrap gap-x-3 gap-y-0.5 px-3 pb-2 text-2xs text-ink-soft">
         {lines.map(({ label: name, tone, values }) => (
           <span key={name} className="flex items-center gap-1.5">
@@ -92,6 +99,15 @@ const SWATCHES: Readonly<Record<Tone, string>> = {
   bad: `${SWATCH} bg-bad`,
   note: `${SWATCH} bg-note`,
 };
+
+/** A moment in seconds since 1970, as a clock shows it; seconds only where they tell something. */
+function clockOf(seconds: number): string {
+  return new Date(seconds * 1_000).toLocaleTimeString("en-GB", {
+    hour: "2-digit",
+    minute: "2-digit",
+    ...(seconds % 60 !== 0 && { second: "2-digit" }),
+  });
+}
 
 function lastOf(values: readonly (number | null)[], format: (value: number) => string): string {
   const last = values.findLast((value) => value !== null);
@@ -120,9 +136,12 @@ function optionsOf(
     padding: [10, 12, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } },
-    scales: { y: { range: (_, _low, high) => [0, Math.max(high * 1.1, 1e-9) || 1] } },
+    scales: {
+      x: { range: (_, first, last) => [Math.min(first, last - LEAST_SECONDS), last] },
+      y: { range: (_, _low, high) => [0, high > 0 ? high * 1.1 : 1] },
+    },
     axes: [
-      { ...axis, size: 22, space: 70 },
+      { ...axis, size: 22, space: 70, values: (_, ticks) => ticks.map(clockOf) },
       { ...axis, size: 52, space: 32, values: (_, ticks) => ticks.map((tick) => format(tick)) },
     ],
     series: [
@@ -131,7 +150,6 @@ function optionsOf(
         label,
         stroke: colour(COLOURS[tone]),
         width: 1.5,
-        points: { show: false },
       })),
     ],
   };

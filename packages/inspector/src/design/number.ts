@@ -32,6 +32,7 @@ export function bytes(number: number): string {
 
 /** A length of time as it is measured: 0.42 ms, 12 ms, 3.4 s. */
 export function duration(milliseconds: number): string {
+  if (milliseconds === 0) return "0 ms";
   if (milliseconds < 10) return `${milliseconds.toFixed(2)} ms`;
   if (milliseconds < 1_000) return `${milliseconds.toFixed(0)} ms`;
   if (milliseconds < 60_000) return `${(milliseconds / 1_000).toFixed(1)} s`;

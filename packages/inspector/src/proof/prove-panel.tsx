@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
 import { Badge } from "../design/badge.tsx";
 import { Button } from "../design/button.tsx";
 import { Panel } from "../design/panel.tsx";
+import { SaveLink } from "../design/save-link.tsx";
 import { Failure, Waiting } from "../design/states.tsx";
 import { visible } from "../design/visible.ts";
 import type { ProofStep } from "./proof-step.ts";
@@ -27,9 +27,21 @@ export function ProvePanel({ cid }: { cid: string }) {
       title={<span className="flex items-center gap-2">Proof {data && <Outcome steps={data.steps} />}</span>}
       actions={
         <>
-          {data && <ProofFile cid={cid} file={data.file} />}
-          <Button onClick={() => void refetch()} disabled={isFetching}>
-            {isFetching ? "Checking …" : "Check again"}
+          {data && (
+            <SaveLink
+              name={`proof-${cid.slice(0, 12)}.json`}
+              text={data.file}
+              title="Anybody can check this file anywhere: reins ledger verify <file>"
+            >
+              Save the proof
+            </SaveLink>
+          )}
+          <Button
+            onClick={() => void refetch()}
+            disabled={isFetching}
+            title="Fetches the proof again and checks it in this page"
+          >
+            {isFetching ? "Checking …" : "Prove it"}
           </Button>
         </>
       }
@@ -74,25 +86,5 @@ function Steps({ proved: { steps, proof } }: { proved: Proved }) {
       </p>
       <TreePicture proof={proof} />
     </>
-  );
-}
-
-/** The proof as a file, which `reins ledger verify` checks with no ledger at hand. */
-function ProofFile({ cid, file }: { cid: string; file: string }) {
-  const [address, setAddress] = useState<string>();
-  useEffect(() => {
-    const made = URL.createObjectURL(new Blob([file], { type: "application/json" }));
-    setAddress(made);
-    return () => URL.revokeObjectURL(made);
-  }, [file]);
-  return (
-    <a
-      href={address}
-      download={`proof-${cid.slice(0, 12)}.json`}
-      title="Anybody can check this file anywhere: reins ledger verify <file>"
-      className="text-sm text-accent hover:underline"
-    >
-      Save the proof
-    </a>
   );
 }

@@ -1,4 +1,5 @@
 import type { PolicyExplanation } from "@reins/api";
+import { Link } from "@tanstack/react-router";
 import { Facts } from "../design/facts.tsx";
 import { Hash } from "../design/hash.tsx";
 import { LevelBadge, VerdictBadge } from "../design/verdict.tsx";
@@ -27,6 +28,18 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
         <p className="px-3 pb-2 text-sm text-ink-soft">
           The rules alone say <VerdictBadge verdict={said.verdict} />
           {said.rule !== null && ` by ${said.rule}`}; {overruledBy(recorded)}.
+        </p>
+      )}
+      {recorded?.approval && (
+        <p className="px-3 pb-2 text-sm">
+          <Link
+            to="/approvals"
+            search={{ approval: recorded.approval }}
+            className="text-accent hover:underline"
+          >
+            The approval
+          </Link>{" "}
+          says who was asked and what they answered.
         </p>
       )}
       {note !== null && <p className="px-3 pb-2 text-sm text-warn">{note}</p>}

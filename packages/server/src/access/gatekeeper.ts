@@ -61,7 +61,7 @@ export class Gatekeeper {
     if (credential) return this.#ofToken(credential, request);
     const login = cookieIn(request, this.#options.access.cookie);
     if (login !== undefined) return this.#ofLogin(login, request, upgrades);
-    const known = await stranger?.(request.socket.remoteAddress);
+    const known = await stranger?.(addressOf(request));
     if (known) return known;
     throw new Refusal("unauthenticated", "a bearer token, an x-api-key or a login is needed", ASK);
   }
@@ -101,6 +101,13 @@ export class Gatekeeper {
     if (fault) throw new Refusal("forbidden", fault);
     return { id };
   }
+}
+
+const FORWARDED = ["forwarded", "x-forwarded-for", "x-real-ip"] as const;
+
+/** Where somebody is; whoever comes through a proxy that says so might be anywhere. */
+function addressOf({ headers, socket }: IncomingMessage): string | undefined {
+  return FORWARDED.some((name) => headers[name] !== undefined) ? undefined : socket.remoteAddress;
 }
 
 const ASK = { headers: { "www-authenticate": "Bearer" } };

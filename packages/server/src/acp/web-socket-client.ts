@@ -5,6 +5,7 @@ import type { RawData, WebSocket } from "ws";
 import { deadlineOf } from "../connections/deadline.ts";
 import { framed } from "../connections/frames.ts";
 import type { AcpSettings } from "./take-message.ts";
+import { textFrames } from "./text-frames.ts";
 import type { WebSocketCaller } from "./web-sockets.ts";
 
 /** What a client of a WebSocket is served with. */
@@ -14,7 +15,7 @@ export interface WebSocketClientOptions extends WebSocketCaller {
   readonly agent: string | undefined;
   readonly settings: AcpSettings;
   /** The connection below the WebSocket. */
-  readonly line: Pick<Duplex, "cork" | "uncork">;
+  readonly line: Pick<Duplex, "write">;
 }
 
 /** Why a WebSocket is closed by us. */
@@ -138,7 +139,7 @@ export class WebSocketClient {
     if (this.#gone.signal.aborted) return undefined;
     const { maxBufferedBytes } = this.#options.settings.limits;
     const sent = frame(message, order, text);
-    if (this.#gathered.push(sent) === 1) process.nextTick(() => this.#flush());
+    if (this.#gathered.push(sent) === 1) setImmediate(() => this.#flush());
     this.#gatheredLength += sent.length;
     if (this.#socket.bufferedAmount + this.#gatheredLength <= maxBufferedBytes) return undefined;
     this.#flush();
@@ -148,16 +149,12 @@ export class WebSocketClient {
   }
 
   #flush(): void {
-    const frames = this.#gathered;
-    const last = frames.pop();
-    if (last === undefined) return;
+    const texts = this.#gathered;
     this.#gathered = [];
     this.#gatheredLength = 0;
-    const { line } = this.#options;
-    line.cork();
-    for (const one of frames) this.#socket.send(one);
-    this.#socket.send(last, () => this.#took());
-    line.uncork();
+    // After the frame that closes it, a WebSocket takes no other.
+    if (texts.length === 0 || this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#options.line.write(textFrames(texts), () => this.#took());
   }
 
   /** The socket has taken what went out together. */

@@ -6,14 +6,13 @@ import type { JsonObject } from "@reins/host";
  */
 export type Frame = (message: JsonObject, order: number | undefined, json?: string) => string;
 
-/** A form that is made once of each message, however many get it. */
+/** A form that is made once of each message, however many get it: everybody gets one before anybody gets the next. */
 export function framed(form: (text: string, order: number | undefined) => string): Frame {
-  const made = new WeakMap<JsonObject, string>();
+  let last: { readonly message: JsonObject; readonly text: string } | undefined;
   return (message, order, json) => {
-    const known = order === undefined ? undefined : made.get(message);
-    if (known !== undefined) return known;
+    if (order !== undefined && last?.message === message) return last.text;
     const text = form(json ?? JSON.stringify(message), order);
-    if (order !== undefined) made.set(message, text);
+    if (order !== undefined) last = { message, text };
     return text;
   };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "@reins/ahp";
 import { PROBLEM_TYPE } from "@reins/api";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { Gatekeeper } from "../access/gatekeeper.ts";
+import type { Caller, Gatekeeper } from "../access/gatekeeper.ts";
 import type { GatewayLimits } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { frameworkRefusal, refusalOf } from "../problems/framework-problem.ts";
@@ -20,6 +20,22 @@ export interface ApplicationOptions {
   readonly limits: GatewayLimits;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told of every request that was answered. */
+  readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined;
+}
+
+/** A request that was answered; nothing of its query or its body. */
+export interface AnsweredRequest {
+  readonly method: string;
+  /** The path with its names in braces; null when there is nothing at it. */
+  readonly route: string | null;
+  readonly path: string;
+  readonly status: number;
+  /** From its arrival to the end of the answer. */
+  readonly ms: number;
+  readonly principal: string | null;
+  /** Whether the answer is a stream, which takes as long as somebody reads it. */
+  readonly streams: boolean;
 }
 
 const MAX_PARAMETER = 1_024;
@@ -43,7 +59,9 @@ export function newApplication(options: ApplicationOptions): FastifyInstance {
   );
   application.addHook("onRequest", (request, reply) => enter(request, reply, options));
   application.addHook("onResponse", async (request, reply) => {
-    log.debug({ method: request.method, path: pathOf(request.raw), status: reply.statusCode }, "answered");
+    const answered = answeredRequest(request, reply);
+    log.debug({ ...answered }, "answered");
+    options.onAnswered?.(answered);
   });
   application.setErrorHandler((error, _request, reply) => tellProblem(error, reply, log));
   return application;
@@ -51,6 +69,20 @@ export function newApplication(options: ApplicationOptions): FastifyInstance {
 
 function noCompiler(): never {
   throw new Error("routes have no schemas but those of the API");
+}
+
+function answeredRequest(request: FastifyRequest, reply: FastifyReply): AnsweredRequest {
+  const { url, config } = request.routeOptions;
+  const route = config.operation?.path ?? url ?? null;
+  return {
+    method: request.method,
+    route: request.is404 ? null : route,
+    path: pathOf(request.raw),
+    status: reply.raw.statusCode,
+    ms: Math.round(reply.elapsedTime * 1_000) / 1_000,
+    principal: request.getDecorator<Caller | null>("caller")?.id ?? null,
+    streams: config.operation?.events !== undefined,
+  };
 }
 
 /** Everything that is asked of a request before anybody looks at what it wants. */

@@ -1,3 +1,4 @@
+import type { Server } from "node:net";
 import {
   type AhpServer,
   type Clock,
@@ -25,11 +26,12 @@ import { harnessDialects } from "../v1/harness-dialects.ts";
 import { healthDialect } from "../v1/health.ts";
 import { loginDialect } from "../v1/login.ts";
 import { AllowedMethods } from "./allowed-methods.ts";
-import { newApplication } from "./application.ts";
+import { type AnsweredRequest, newApplication } from "./application.ts";
 import { JSON_TYPES } from "./body.ts";
 import { type Doorway, doorways, inside } from "./doorway.ts";
-import type { Tls } from "./http-server.ts";
+import { newHttpServer } from "./http-server.ts";
 import { Listener } from "./listener.ts";
+import type { Tls } from "./tls-server.ts";
 import { Upgrades } from "./upgrades.ts";
 
 /** What a gateway stands on. */
@@ -42,6 +44,8 @@ export interface GatewayOptions {
   readonly log: Log;
   /** More ways of speaking with Reins, beside those that every gateway has. */
   readonly dialects?: readonly Dialect[];
+  /** Told of every request that was answered. */
+  readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined;
   /** The folder of the inspector, which is served at `/ui/`; where it was not built, a page says how. */
   readonly ui?: string | undefined;
   readonly clock?: Clock;
@@ -112,7 +116,14 @@ export class Gateway {
       ...(options.ui === undefined ? [] : [uiDialect(options.ui)]),
       ...(options.dialects ?? []),
     ];
-    const application = newApplication({ gatekeeper, allowed, limits, clock, log });
+    const application = newApplication({
+      gatekeeper,
+      allowed,
+      limits,
+      clock,
+      log,
+      onAnswered: options.onAnswered,
+    });
     for (const dialect of dialects) {
       application.register(async (router) => {
         dialect.mount(new Mounting(router, { harness, clock, limits, log, allowed, upgrades, operations }));
@@ -136,7 +147,7 @@ export class Gateway {
       streaming: true,
       streams: new Set<EventStream>(),
     };
-    const listener = this.#newListener(doorway, tls);
+    const listener = this.#newListener(doorway, await this.#newServer(tls));
     await listening(listener.server, `${host}:${port}`, () => listener.server.listen(port, host));
     const address = `${tls ? "https" : "http"}://${name}:${listener.port}`;
     this.#addresses.push(address);
@@ -146,7 +157,7 @@ export class Gateway {
   /** Listens on a socket that only this user can open. Whoever comes by it is the operator. */
   async listenSocket(path: string): Promise<Served> {
     const doorway = { operator: true, secure: true, streaming: true, streams: new Set<EventStream>() };
-    const listener = this.#newListener(doorway);
+    const listener = this.#newListener(doorway, newHttpServer(this.#limits));
     await listenOnSocket(listener.server, path);
     return this.#serve(listener, path);
   }
@@ -170,10 +181,17 @@ export class Gateway {
     await this.#application.close();
   }
 
-  #newListener(doorway: Doorway, tls?: Tls): Listener {
+  /** HTTP/2 is loaded where it is spoken. */
+  async #newServer(tls: Tls | undefined): Promise<Server> {
+    if (!tls) return newHttpServer(this.#limits);
+    const { newTlsServer } = await import("./tls-server.ts");
+    return newTlsServer(tls, this.#limits, this.#clock);
+  }
+
+  #newListener(doorway: Doorway, server: Server): Listener {
     const listener: Listener = new Listener({
       doorway,
-      tls,
+      server,
       limits: this.#limits,
       clock: this.#clock,
       request: (request, response) => this.#application.routing(request, response),

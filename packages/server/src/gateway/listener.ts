@@ -7,12 +7,13 @@ import { refusalOf } from "../problems/framework-problem.ts";
 import { Refusal } from "../problems/refusal.ts";
 import { type Doorway, doorways } from "./doorway.ts";
 import { hangUpWith } from "./hang-up-with.ts";
-import { closeIdleConnections, newHttpServer, type Tls } from "./http-server.ts";
+import { closeIdleConnections } from "./http-server.ts";
 
 /** What a listener does with what arrives. */
 export interface ListenerOptions {
   readonly doorway: Doorway;
-  readonly tls?: Tls | undefined;
+  /** What it listens with; it does not listen yet. */
+  readonly server: Server;
   readonly limits: GatewayLimits;
   readonly clock: Clock;
   readonly request: (request: IncomingMessage, response: ServerResponse) => void;
@@ -35,9 +36,9 @@ export class Listener {
   #closing: Promise<void> | undefined;
 
   constructor(options: ListenerOptions) {
-    const { limits, doorway } = options;
+    const { limits, doorway, server } = options;
     this.#options = options;
-    this.server = newHttpServer(options);
+    this.server = server;
     this.server.maxConnections = limits.maxConnections;
     this.server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);

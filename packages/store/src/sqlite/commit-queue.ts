@@ -118,7 +118,10 @@ export class CommitQueue {
   }
 
   #goOn(): void {
-    if (this.#isPressing) return this.#sendChunk();
+    if (this.#isPressing) {
+      this.#sendChunk();
+      return;
+    }
     this.#sending = false;
     if (this.#waiting.length > 0) this.#sendLater(true);
   }

@@ -62,6 +62,11 @@ export class Opened {
     return this.#writer.apply(writes);
   }
 
+  /** Told that there is nothing to do for now. */
+  rest(): void {
+    this.#writer?.rest();
+  }
+
   /** Runs a query; all it reads is of the same moment. */
   query(tables: string, name: string, args: unknown): unknown {
     const queries = this.#tables.get(tables)?.queries;

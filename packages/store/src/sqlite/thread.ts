@@ -40,7 +40,11 @@ async function work(): Promise<void> {
   try {
     const database = await opening;
     if ("kind" in next) serve(database, next);
-    else applyTogether(database, next);
+    else {
+      applyTogether(database, next);
+      receiveAll();
+      if (inbox.isEmpty) database.rest();
+    }
   } catch (error) {
     for (const { id } of "kind" in next ? [next] : next) replies.fail(id, error);
   }

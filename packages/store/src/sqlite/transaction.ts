@@ -23,11 +23,15 @@ export class Transaction {
 
   /** Begins; a durable transaction ends only when the disk has it, and everything before it. */
   begin(durable: boolean): void {
-    if (this.#durable !== durable) {
-      this.#database.exec(`PRAGMA synchronous = ${durable ? "FULL" : "NORMAL"}`);
-      this.#durable = durable;
-    }
+    this.expect(durable);
     this.#begin.run();
+  }
+
+  /** Makes ready for a transaction that is durable, or not. */
+  expect(durable: boolean): void {
+    if (this.#durable === durable) return;
+    this.#database.exec(`PRAGMA synchronous = ${durable ? "FULL" : "NORMAL"}`);
+    this.#durable = durable;
   }
 
   /** Ends it. */

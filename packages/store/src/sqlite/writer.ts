@@ -32,6 +32,16 @@ export class Writer {
     );
   }
 
+  /** Makes ready, while there is nothing to do, for what somebody will wait for. */
+  rest(): void {
+    if (this.#broken) return;
+    try {
+      this.#transaction.expect(true);
+    } catch {
+      // Whatever is wrong is told to whoever wants something written.
+    }
+  }
+
   /** Writes a batch; gives nothing when it was undone because of a commit that is not known. */
   #attempt(writes: readonly Write[], change: (write: Write) => Outcome): Outcome[] | undefined {
     if (this.#broken) return everyOne(writes, this.#broken);

@@ -58,6 +58,14 @@ export interface SupervisorOptions {
   readonly newId?: () => string;
 }
 
+/** Somebody who counts. Must be quick, and must not throw. */
+export interface SupervisorObserver {
+  /** Told of a verdict, and how long it took in milliseconds; people's time is not in it. */
+  readonly decided: (decided: Decided, ms: number) => void;
+  /** Told what a turn took, as far as its agent told. */
+  readonly turnEnded: (usage: Partial<Usage>) => void;
+}
+
 /** How often a decision is begun anew because the policy was swapped meanwhile. */
 const MAX_SWAPS = 5;
 const MAX_REASON = 1_000;
@@ -73,6 +81,7 @@ export class Supervisor {
   readonly #standings: Standings;
   readonly #open = new OpenCalls();
   readonly #writer: VerdictWriter;
+  readonly #observers = new Set<SupervisorObserver>();
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -82,8 +91,23 @@ export class Supervisor {
     this.#standings = new Standings({ ...options, now, newId: options.newId ?? randomUUID });
   }
 
+  /** Tells an observer of everything that is decided from now on; the returned function ends that. */
+  observe(observer: SupervisorObserver): () => void {
+    this.#observers.add(observer);
+    return () => void this.#observers.delete(observer);
+  }
+
   /** The verdict on an event. Never rejects. */
   async decide(event: ControlEvent, subject: Subject, setting: Setting): Promise<Decided> {
+    if (this.#observers.size === 0) return this.#decide(event, subject, setting);
+    const begun = performance.now();
+    const decided = await this.#decide(event, subject, setting);
+    const ms = performance.now() - begun;
+    for (const { decided: tell } of this.#observers) tell(decided, ms);
+    return decided;
+  }
+
+  async #decide(event: ControlEvent, subject: Subject, setting: Setting): Promise<Decided> {
     const asked = { event, subject, setting };
     try {
       const fault = payloadFault(event.payload);
@@ -162,6 +186,7 @@ export class Supervisor {
    * that it could be the end of.
    */
   async settle(subject: Subject, end: CallEnd, usage: Partial<Usage> = {}): Promise<OpenCall | undefined> {
+    if (end.event_type === "pre_prompt") for (const { turnEnded } of this.#observers) turnEnded(usage);
     const call = this.#open.take(sessionKey(subject), end);
     if (!call || call.uses.length === 0) return call;
     const time_ms = usage.time_ms ?? Math.max(0, this.#clock.now().getTime() - call.at);

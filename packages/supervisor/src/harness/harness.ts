@@ -128,8 +128,13 @@ export class Harness {
     drafts: readonly Draft[],
     options: RecordOptions<Changes> = {},
   ): ReturnType<typeof this.ledger.record<Changes>> {
-    const recorded = drafts.map((draft) => withoutSecrets(draft, this.redact));
+    const recorded = drafts.map((draft) => this.redacted(draft));
     return this.ledger.record(recorded, options);
+  }
+
+  /** A draft as it is recorded: without the secrets in it. */
+  redacted(draft: Draft): Draft {
+    return withoutSecrets(draft, this.redact);
   }
 
   /**

@@ -20,10 +20,14 @@ export type Ending = "end" | "cut";
 
 /** Deeper than anything is nested that somebody will read. */
 const DEEPEST = 256;
+/** How many names of members are remembered. */
+const MOST_NAMES = 2_000;
 
 /** Takes secrets out of what is kept or shown. Made once from known formats and configured values; it never changes. */
 export class Redactor {
   readonly #triggers: Triggers;
+  /** Names of members that hold no secret, because the same come again and again. */
+  readonly #plainNames = new Set<string>();
 
   private constructor(triggers: Triggers) {
     this.#triggers = triggers;
@@ -107,12 +111,19 @@ export class Redactor {
     let shown: Map<string, unknown> | undefined;
     for (const [index, name] of names.entries()) {
       const value = this.#member(object, name, ending, depth);
-      const key = this.text(name);
+      const key = this.#name(name);
       if (!shown && (key !== name || value !== object[name]))
         shown = new Map(names.slice(0, index).map((before) => [before, object[before]]));
       shown?.set(unusedName(shown, key), value);
     }
     return shown ? Object.fromEntries(shown) : object;
+  }
+
+  #name(name: string): string {
+    if (this.#plainNames.has(name)) return name;
+    const shown = this.text(name);
+    if (shown === name && this.#plainNames.size < MOST_NAMES) this.#plainNames.add(name);
+    return shown;
   }
 
   #member(object: JsonObject, name: string, ending: Ending, depth: number): unknown {

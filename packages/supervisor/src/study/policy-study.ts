@@ -18,7 +18,7 @@ import type { Setting } from "../decision/workplace.ts";
 import type { Harness } from "../harness/harness.ts";
 import type { Usage } from "../limits/usage.ts";
 import { SupervisorError } from "../supervisor-error.ts";
-import { type Explanation, explanationOf, pastDecision } from "./explanation.ts";
+import { type Explanation, explanationOf, type PastDecision, pastDecision } from "./explanation.ts";
 import { pastVerdicts, policiesInForce } from "./past-verdicts.ts";
 
 /** A constitution that is tried: what it leaves out is as it is in force. */
@@ -42,6 +42,7 @@ export interface Supposed {
 
 const DEFAULT_LIMIT = 20_000;
 const NAME = "constitution.yaml";
+const BLIND = "these rules ask for arguments that the record does not hold; they were taken as absent";
 
 /** Studies the policy of a tenant: what a draft is worth, and why a verdict was what it was. Changes nothing. */
 export class PolicyStudy {
@@ -61,8 +62,15 @@ export class PolicyStudy {
     return { ...checked, noLooser };
   }
 
-  /** Why a verdict of the record is what it is; only what `mayRead` lets whoever asks see. */
-  async explainEntry(cid: string, mayRead: (subject: Subject) => boolean): Promise<Explanation> {
+  /**
+   * Why a verdict of the record is what it is, or what a draft would have decided in its place; only what `mayRead` lets
+   * whoever asks see.
+   */
+  async explainEntry(
+    cid: string,
+    mayRead: (subject: Subject) => boolean,
+    draft: PolicyDraft = {},
+  ): Promise<Explanation> {
     const placed = await this.#harness.ledger.get(cid);
     const absent = new SupervisorError("not_found", `there is no verdict ${cid}`);
     if (placed?.entry.quality !== "policy_verdict") throw absent;
@@ -71,6 +79,7 @@ export class PolicyStudy {
       throw new SupervisorError("conflict", `this verdict cannot be decided again: ${past}`);
     const { input, rules_hash, recorded } = past;
     if (input.subject.tenant !== this.#tenant || !mayRead(input.subject)) throw absent;
+    if (isDraft(draft)) return this.#explainAgain(past, placed.entry, this.#policyFrom(draft));
     const inForce = this.#harness.policies.policyFor(this.#tenant);
     const current = inForce?.hashes.rules_hash === rules_hash;
     const policy = current ? inForce : await this.#formerPolicy(rules_hash);
@@ -87,8 +96,7 @@ export class PolicyStudy {
   async explainEvent({ event, subject, setting }: Supposed, draft: PolicyDraft = {}): Promise<Explanation> {
     const input = await this.#harness.supervisor.preview(event, subject, setting);
     if (!input) throw new SupervisorError("not_found", `the tenant ${this.#tenant} has no policy yet`);
-    const isDraft = draft.rules !== undefined || draft.prose !== undefined;
-    if (!isDraft) {
+    if (!isDraft(draft)) {
       const policy = this.#policyFrom({});
       return explanationOf({ input, policy, current: true, used: await this.#used(subject) });
     }
@@ -116,6 +124,21 @@ export class PolicyStudy {
     const found = new Coverage(this.#policyFrom(draft), { tenant: this.#tenant });
     for await (const { entry } of this.#past(past)) found.add(entry.cid, entry.payload);
     return found.report();
+  }
+
+  /** What other rules would have decided on an action of the past. */
+  async #explainAgain(
+    { input, recorded }: PastDecision,
+    { cid, payload }: { readonly cid: string; readonly payload: unknown },
+    policy: Policy,
+  ): Promise<Explanation> {
+    const counters = await this.#countersUnder(policy, input.subject, input.at, cid);
+    const known = await policiesInForce(this.#harness.ledger, this.#tenant);
+    const trial = new Backtest(policy, { tenant: this.#tenant, known });
+    trial.add(cid, payload);
+    const note = trial.report().blind > 0 ? BLIND : undefined;
+    const again = { input: { ...input, counters }, policy, current: false, used: new Map() };
+    return explanationOf({ ...again, entry: cid, recorded, note });
   }
 
   #past({ since, limit = DEFAULT_LIMIT }: PastVerdicts) {
@@ -154,15 +177,20 @@ export class PolicyStudy {
   }
 
   /** What a subject did before, as far as other rules than those in force ask. */
-  async #countersUnder(policy: Policy, subject: Subject, at: number): Promise<Counters> {
+  async #countersUnder(policy: Policy, subject: Subject, at: number, before?: string): Promise<Counters> {
     if (policy.sequences.length === 0) return {};
     const history = new History(policy.sequences);
     const reader = new RecordReader();
     for await (const { entry } of this.#past({})) {
+      if (entry.cid === before) break;
       const recorded = reader.read(entry.payload);
       if (typeof recorded === "string" || recorded.subject.tenant !== subject.tenant) continue;
       if (letsThrough(recorded.outcome)) history.note(recorded);
     }
     return history.counters(subject, at);
   }
+}
+
+function isDraft({ rules, prose }: PolicyDraft): boolean {
+  return rules !== undefined || prose !== undefined;
 }

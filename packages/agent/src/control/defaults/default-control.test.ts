@@ -57,6 +57,7 @@ describe("the default decisions", () => {
       message_count: 1,
       model: "m",
       request: 1,
+      tokens_used: 0,
       purpose: "turn" as const,
     };
     expect(await new DefaultControl().ask("pre_prompt", prompt, call)).toEqual({ decision: "allow" });

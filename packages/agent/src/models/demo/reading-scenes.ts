@@ -34,6 +34,7 @@ export const search: Scene = (words, [matches]) => {
   if (!matches) return calling(`Looking for ${query}.\n`, "search", { query });
   if (matches.isError) return refused(matches);
   const lines = linesOf(matches.text);
+  if (lines.length === 0) return saying(`Nothing that I may show: ${matches.text}`);
   return saying(`This is what I found:\n${lines.slice(0, SHOWN).join("\n")}`);
 };
 

@@ -26,13 +26,13 @@ export const search = defineTool({
   }),
   title: ({ query, path }) => `Search ${path ?? "the workspace"} for ${query}`,
   prepare: async ({ path = "." }, { roots }) => ({ locations: [await roots.resolve(path)] }),
-  async perform({ query, path = ".", glob }, { roots, signal }) {
+  async perform({ query, path = ".", glob }, { roots, signal, services, sessionId }) {
     const [cwd, real] = [await roots.resolve("."), await roots.resolve(path)];
     const include = glob === undefined ? [] : [`--include=${glob}`];
     const { output, exitCode, timedOut } = await runProgram(
       {
         file: "grep",
-        args: ["-rnHI", "--exclude-dir=.git", ...include, "-e", query, "--", await roots.shown(real)],
+        args: ["-rnHIZ", "--exclude-dir=.git", ...include, "-e", query, "--", await roots.shown(real)],
         cwd,
         env: commandEnvironment({}),
         timeoutMs: TIMEOUT_MS,
@@ -45,20 +45,49 @@ export const search = defineTool({
     const lines = output.split("\n").filter((line) => line !== "" && !/^\[\d+ bytes left out\]$/.test(line));
     if (exitCode === 2 && lines.every((line) => line.startsWith("grep: ")))
       throw new ToolError("failed", `grep did not take it: ${lines[0] ?? ""}`);
-    if (lines.length === 0)
+    const matches = await readableOf(lines, (file) => services.mayRead?.(sessionId, file) ?? true);
+    if (matches.shown.length === 0 && matches.hidden === 0)
       return { text: timedOut ? "The search took too long." : `No matches for ${query}.` };
-    return {
-      text: [...lines.slice(0, MAX_MATCHES).map(shown), ...cutAfter(lines.length, timedOut)].join("\n"),
-    };
+    return { text: [...matches.shown, ...remarksOn(matches, timedOut)].join("\n") };
   },
 });
 
-function shown(line: string): string {
-  const bare = line.startsWith("./") ? line.slice(2) : line;
-  return bare.length > LINE_LENGTH ? `${bare.slice(0, LINE_LENGTH)}…` : bare;
+/** What was found in files that may be read, as far as it is shown, and how much there was in others. */
+interface Matches {
+  readonly shown: readonly string[];
+  readonly hidden: number;
+  readonly isCut: boolean;
 }
 
-function cutAfter(count: number, timedOut: boolean): readonly string[] {
-  if (count > MAX_MATCHES) return [`[cut here: only the first ${MAX_MATCHES} matches are shown]`];
-  return timedOut ? ["[cut here: the search took too long]"] : [];
+/** Grep reads whatever lies there; what a session could not read by itself is not shown to it. */
+async function readableOf(
+  lines: readonly string[],
+  mayRead: (file: string) => boolean | Promise<boolean>,
+): Promise<Matches> {
+  const known = new Map<string, boolean>();
+  const found: string[] = [];
+  let hidden = 0;
+  for (const line of lines) {
+    const [file = "", ...rest] = line.split("\0");
+    if (rest.length === 0) continue;
+    const bare = file.startsWith("./") ? file.slice(2) : file;
+    const isReadable = known.get(bare) ?? (await mayRead(bare));
+    known.set(bare, isReadable);
+    if (!isReadable) hidden += 1;
+    else if (found.length === MAX_MATCHES) return { shown: found, hidden, isCut: true };
+    else found.push(shortened(`${bare}:${rest.join("\0")}`));
+  }
+  return { shown: found, hidden, isCut: false };
+}
+
+function shortened(line: string): string {
+  return line.length > LINE_LENGTH ? `${line.slice(0, LINE_LENGTH)}…` : line;
+}
+
+function remarksOn({ hidden, isCut }: Matches, timedOut: boolean): readonly string[] {
+  return [
+    ...(hidden > 0 ? [`[${hidden} more in files that may not be read]`] : []),
+    ...(isCut ? [`[cut here: only the first ${MAX_MATCHES} matches are shown]`] : []),
+    ...(timedOut && !isCut ? ["[cut here: the search took too long]"] : []),
+  ];
 }

@@ -3,7 +3,7 @@ import { CliError } from "../../errors/cli-error.ts";
 import { EXIT } from "../../exit-codes.ts";
 
 /** How a program ended. */
-export interface Ran {
+interface Ran {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;

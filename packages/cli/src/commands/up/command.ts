@@ -4,9 +4,9 @@ import { repeated } from "../../flags.ts";
 import type { UpFlags } from "./settings.ts";
 
 const HELP = `
-reins.yaml in the home may set host, port, allow_hosts, tls ({cert, key}), workspaces, agent_idle, db, policy,
-constitution, ttl, preload_standing, heartbeat_interval (0 for none), ws ({auth: none} lets whoever is on this machine
-in as a stranger), and webhooks for approvals.
+reins.yaml in the home may set host, port, allow_hosts, tls ({cert, key}), workspaces, agent_idle, retention, db,
+policy, constitution, ttl, preload_standing, heartbeat_interval (0 for none), ws ({auth: none} lets whoever is on
+this machine in as a stranger), and webhooks for approvals.
 
 Environment, each overridden by its flag:
   REINS_HOST, REINS_PORT, REINS_HOME, REINS_TOKEN, REINS_DB, REINS_POLICY, REINS_CONSTITUTION, REINS_TTL,
@@ -64,6 +64,7 @@ export function declareUp(program: Command): void {
     )
     .option("--no-heartbeat", "do not wake them")
     .option("--allow-host <name>", "name this machine is addressed by; may be repeated", repeated)
+    .option("--no-open", "do not open the page in a browser")
     .option("--tls-cert <file>", "certificate in PEM; serves HTTP/2 and 1.1 over TLS")
     .option("--tls-key <file>", "its key in PEM")
     .addHelpText("after", HELP)

@@ -13,6 +13,8 @@ import { type RunnerConfiguration, type RunnerFlags, settleRunner } from "./runn
 /** The flags of `reins up` as they were written. */
 export interface UpFlags extends RunnerFlags, PolicyFileFlags, TlsFlags {
   readonly verbose?: boolean;
+  /** False where no browser is to be opened. */
+  readonly open?: boolean;
   readonly host?: string;
   readonly port?: string;
   readonly home?: string;

@@ -1,18 +1,26 @@
 import { homedir } from "node:os";
 import { type AhpEvent, AhpServer } from "@reins/ahp";
-import { agentDialects, Gateway, HaakDialect, hostDialects } from "@reins/server";
+import {
+  type Access,
+  agentDialects,
+  Gateway,
+  HaakDialect,
+  hostDialects,
+  type OperatorDesk,
+} from "@reins/server";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { textOf } from "../../errors/render.ts";
 import { HarnessDoor } from "../../harness/harness-door.ts";
-import { homeFolder, openHome, operatorSocketIn, socketIn, startTokenIn } from "../../home.ts";
+import { homeFolder, openHome, operatorSocketIn, socketIn } from "../../home.ts";
 import { logLevel } from "../../log/level.ts";
 import { type Log, openLog } from "../../log/logger.ts";
-import { announce } from "../../serving/announce.ts";
+import { greet } from "../../serving/announce.ts";
 import { openAccess, serveGateway, serveOperator } from "../../serving/gateway.ts";
 import { inspectorFolder } from "../../serving/inspector-folder.ts";
 import { serveUntilStopped, startAll } from "../../serving/listen.ts";
 import { isLoopback, refuseOpenServer } from "../../serving/loopback.ts";
 import type { Opened } from "../../serving/opened.ts";
+import { operatorDesk } from "../../serving/operator-desk.ts";
 import { serveSocket } from "../../serving/socket.ts";
 import { watchForStop } from "../../serving/stop.ts";
 import { readTls, type TlsPair } from "../../serving/tls.ts";
@@ -35,48 +43,58 @@ export async function up(flags: UpFlags): Promise<void> {
   if (settings.database !== undefined) await placeDatabase(settings.home, settings.database);
   const workspace = await sessionWorkspace(settings.home, settings.workspaces, process.cwd());
   const stop = watchForStop();
-  const door = doorTo(settings, workspace, flags, log);
-  const opened = await open(settings, tls, door, log);
-  announce(opened, log);
-  if (settings.tokens.length === 0)
-    log.info(
-      { path: startTokenIn(settings.home) },
-      "programs show the token in start-token, or one of reins token create",
-    );
-  log.info({ version: version(), home: settings.home }, `reins ${version()} is up; Ctrl-C stops it`);
-  log.info({ workspace }, `sessions that name no folder work in ${workspace}`);
+  const desk = operatorDesk(settings.home, () => door.hosting());
+  const door: HarnessDoor = doorTo(settings, { workspace, flags, desk, log });
+  const access = await openAccess({ home: settings.home, tokens: settings.tokens });
+  const opened = await open(settings, { tls, door, desk, access, log });
+  const ownToken = settings.tokens.length === 0;
+  const mayOpen = flags.open ?? true;
+  await greet({ opened, access, home: settings.home, workspace, ownToken, mayOpen, log });
   warn(settings, { othersMayWrite, encrypted: tls !== undefined }, log);
   door.start();
+  desk.start();
   await serveUntilStopped(opened, stop, log, door);
 }
 
 /** The harness is loaded and opened while this Reins listens already. */
-function doorTo({ home, runner }: UpSettings, workspace: string, flags: UpFlags, log: Log): HarnessDoor {
+function doorTo({ home, runner }: UpSettings, parts: DoorParts): HarnessDoor {
+  const { workspace, flags, desk, log } = parts;
   const open = async (report: (error: unknown) => void) => {
     const { OpenRunner } = await import("../../hosting/open-runner.ts");
-    return OpenRunner.open({ home, log, report, flags, settings: { ...runner, workspace } });
+    const settings = { ...runner, workspace };
+    const opened = await OpenRunner.open({ home, log, report, flags, settings, tap: desk.tap });
+    desk.attend(opened.harness, opened.hosting);
+    return opened;
   };
   return new HarnessDoor({ open, log, now: () => performance.now() });
 }
 
+interface DoorParts {
+  readonly workspace: string;
+  readonly flags: UpFlags;
+  readonly desk: OperatorDesk;
+  readonly log: Log;
+}
+
+interface ServedParts {
+  readonly tls: TlsPair | undefined;
+  readonly door: HarnessDoor;
+  readonly desk: OperatorDesk;
+  readonly access: Access;
+  readonly log: Log;
+}
+
 /** The sockets come first: they tell whether a Reins runs on this home, whatever port that one has. */
-async function open(
-  settings: UpSettings,
-  tls: TlsPair | undefined,
-  door: HarnessDoor,
-  log: Log,
-): Promise<Opened[]> {
-  const { host, port, home, tokens, allowHosts, workspaces, auth } = settings;
+async function open(settings: UpSettings, parts: ServedParts): Promise<Opened[]> {
+  const { tls, door, desk, access, log } = parts;
+  const { host, port, home, allowHosts, workspaces, auth } = settings;
   const workplace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
-  const server = new AhpServer(
-    ahpHarness({ harness: door.harness, workplace, witness: witnessOf(log), onRefused: refusalOf(log) }),
-    {
-      info: { name: "reins", version: version(), capabilities: [...CAPABILITIES] },
-      onDropped: (reason, text) => log.debug({ reason, length: text.length }, "dropped a message"),
-    },
-  );
-  const access = await openAccess({ home, tokens });
-  const agents = lazily(() => HomeAgents.open(home));
+  const told = { witness: witnessOf(log), onRefused: refusalOf(log) };
+  const handlers = ahpHarness({ harness: door.harness, workplace, ...told });
+  const server = new AhpServer(desk.tapped(handlers), {
+    info: { name: "reins", version: version(), capabilities: [...CAPABILITIES] },
+    onDropped: (reason, text) => log.debug({ reason, length: text.length }, "dropped a message"),
+  });
   const gateway = await Gateway.create({
     harness: door.harness,
     ahp: server,
@@ -84,16 +102,12 @@ async function open(
     version: version(),
     log,
     ui: inspectorFolder(),
+    onAnswered: desk.answered,
     dialects: [
       ...agentDialects({ harness: door.harness, hosting: door.hosting, log, defaultAgent: "native" }),
       new HaakDialect({ harness: door.harness, runner: door.runner, auth, log }),
       ...hostDialects,
-      ...operatorDialects({
-        hosting: door.hosting,
-        agents: () => agents.value,
-        environment: process.env,
-        userHome: homedir(),
-      }),
+      ...desk.dialects,
     ],
   });
   return startAll([

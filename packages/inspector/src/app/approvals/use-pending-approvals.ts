@@ -11,6 +11,11 @@ export function usePendingApprovals(): UseQueryResult<readonly Approval[]> {
   return useQuery({ queryKey: PENDING, queryFn: ({ signal }) => pending(signal), staleTime: Infinity });
 }
 
+/** How many questions of a session wait for a person. */
+export function usePendingOf(session: string): number {
+  return usePendingApprovals().data?.filter((approval) => approval.session === session).length ?? 0;
+}
+
 async function pending(signal: AbortSignal): Promise<readonly Approval[]> {
   const query = { state: "pending" as const, limit: MOST };
   const { approvals } = await call(approvalOperations.listApprovals, { query, signal });

@@ -70,7 +70,9 @@ export function AgentsPage() {
             </p>
           </Panel>
         ) : (
-          <AgentDetailPanel key={agent} agent={agent} onClose={() => choose(undefined)} />
+          <div className="min-w-0 max-lg:order-first">
+            <AgentDetailPanel key={agent} agent={agent} onClose={() => choose(undefined)} />
+          </div>
         )}
       </div>
     </Page>

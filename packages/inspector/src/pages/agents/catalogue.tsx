@@ -47,8 +47,8 @@ export function Catalogue({
               <InstallBadge agent={agent} />
               {agent.install && <VerificationBadge verification={agent.verification} />}
               {agent.install && <LevelBadge level={agent.enforcement.level} />}
-              {agent.credentials.missing.length > 0 && agent.install && (
-                <Badge tone="warn" title={`missing: ${agent.credentials.missing.join(", ")}`}>
+              {lacksCredentials(agent) && (
+                <Badge tone="warn" title={`any of ${agent.credentials.missing.join(", ")}`}>
                   no credentials
                 </Badge>
               )}
@@ -62,7 +62,7 @@ export function Catalogue({
 }
 
 /** What is installed of an agent. */
-function InstallBadge({ agent: { install, installing, support, built_in } }: { agent: Agent }) {
+function InstallBadge({ agent: { install, installing, support, built_in, megabytes } }: { agent: Agent }) {
   if (installing) return <Badge tone="accent">installing</Badge>;
   if (built_in) return <Badge>built in</Badge>;
   if (install) return <Badge>{install.version}</Badge>;
@@ -72,7 +72,16 @@ function InstallBadge({ agent: { install, installing, support, built_in } }: { a
         not supported
       </Badge>
     );
-  return <span className="text-2xs text-ink-faint">not installed</span>;
+  return (
+    <span className="text-2xs text-ink-faint">
+      not installed{megabytes !== null && `, about ${megabytes} MB`}
+    </span>
+  );
+}
+
+/** Whether an agent that is installed would find nothing to log in with. */
+function lacksCredentials({ install, built_in, credentials: { found, missing } }: Agent): boolean {
+  return install !== null && !built_in && found.length === 0 && missing.length > 0;
 }
 
 function rankOf({ install, running, support }: Agent): number {

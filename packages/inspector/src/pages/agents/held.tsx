@@ -1,5 +1,6 @@
 import type { AgentDetail } from "@reins/api";
 import { Facts } from "../../design/facts.tsx";
+import { Markdown } from "../../design/markdown.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { LevelBadge } from "../../design/verdict.tsx";
 import { VerificationBadge } from "./verification-badge.tsx";
@@ -14,18 +15,17 @@ export function Held({ agent: { enforcement, verification, hostile } }: { agent:
         facts={[
           [
             "Level",
-            <span key="level" className="flex flex-wrap items-center gap-2">
+            <span key="level">
               <LevelBadge level={enforcement.level} /> {enforcement.reason}
             </span>,
           ],
           [
             "Verified",
-            <span key="verified" className="flex flex-wrap items-center gap-2">
-              <VerificationBadge verification={verification} />
+            <span key="verified">
+              <VerificationBadge verification={verification} />{" "}
               {verification.state === "not_needed" && "not needed: Reins itself carries its actions out"}
               {verification.state === "unverified" && "nobody has proved yet that it asks"}
-              {verification.at !== undefined && <Moment at={verification.at} />}
-              {verification.why}
+              {verification.at !== undefined && <Moment at={verification.at} />} {verification.why}
             </span>,
           ],
           ...(enforcement.unasked.length > 0
@@ -45,9 +45,10 @@ export function Held({ agent: { enforcement, verification, hostile } }: { agent:
             ? ([
                 [
                   "Hostile folder",
-                  <span key="hostile" className={hostile.held ? "" : "text-bad"}>
-                    {hostile.held ? "its profile holds" : "its profile does not hold"}: {hostile.reason}
-                  </span>,
+                  <div key="hostile" className={hostile.held ? "" : "text-bad"}>
+                    {hostile.held ? "its profile holds" : "its profile does not hold"}
+                    <Markdown text={hostile.reason} className="text-ink-soft" />
+                  </div>,
                 ],
               ] as const)
             : []),

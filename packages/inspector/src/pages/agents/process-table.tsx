@@ -84,7 +84,7 @@ export function ProcessTable() {
                 <Cell isExact>{process.pid ?? "inside Reins"}</Cell>
                 <Cell className="text-ink-soft">{process.principal}</Cell>
                 <Cell isNumber>
-                  {process.memory_bytes === null ? "–" : bytes(process.memory_bytes)}
+                  {process.memory_bytes === null || process.pid === null ? "–" : bytes(process.memory_bytes)}
                   {(process.processes ?? 1) > 1 && (
                     <span className="block text-2xs text-ink-faint">{process.processes} processes</span>
                   )}

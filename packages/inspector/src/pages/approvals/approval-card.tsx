@@ -5,7 +5,7 @@ import { classNames } from "../../design/class-names.ts";
 import { lengthOf, useNow } from "../../design/moment.tsx";
 import { visible } from "../../design/visible.ts";
 import { AnswerBar } from "./answer-bar.tsx";
-import { ApprovalDetail } from "./approval-detail.tsx";
+import { ApprovalFacts, ApprovalWhat } from "./approval-detail.tsx";
 import { effectText } from "./effect-text.ts";
 
 /** An approval that waits: a line, and when it is chosen everything about it. */
@@ -36,13 +36,16 @@ export function ApprovalCard({
       >
         <span className="font-medium">{visible(approval.agent)}</span>
         <span className="min-w-0 flex-1 basis-40 truncate font-mono text-xs">
-          {visible(first ? effectText(first) : approval.tool)}
+          {visible(first && !isChosen ? effectText(first) : approval.tool)}
         </span>
         <TimeLeft until={approval.expires_at} />
       </button>
       {isChosen && (
         <div className="flex flex-col gap-3 px-3 py-2.5">
-          <ApprovalDetail approval={approval} />
+          <div className="flex flex-col gap-2">
+            <ApprovalWhat approval={approval} />
+            <ApprovalFacts approval={approval} />
+          </div>
           <AnswerBar key={approval.id} approval={approval} hasKeys />
         </div>
       )}

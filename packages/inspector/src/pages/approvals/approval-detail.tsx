@@ -12,12 +12,10 @@ import { visible } from "../../design/visible.ts";
 import { effectText } from "./effect-text.ts";
 import { ExactCallView } from "./exact-call-view.tsx";
 
-/** Everything a person needs to decide: what, why, on whose behalf, and the call itself. */
-export function ApprovalDetail({ approval }: { approval: Approval }) {
-  const { facts, reason, rule, user, agent, chain, session, cwd, quorum, answers, entry } = approval;
-  const { title } = facts.claims;
+/** What is asked: its effects, and the call itself. */
+export function ApprovalWhat({ approval: { facts } }: { approval: Approval }) {
   return (
-    <div className="flex flex-col gap-2">
+    <>
       <ul className="flex flex-col gap-0.5 font-mono text-xs">
         {facts.effects.map((effect) => (
           <li key={JSON.stringify(effect)} className="break-all">
@@ -32,6 +30,17 @@ export function ApprovalDetail({ approval }: { approval: Approval }) {
         ))}
       </ul>
       <ExactCallView given={facts.arguments} />
+    </>
+  );
+}
+
+/** Why it is asked, on whose behalf, and what stands behind it. */
+export function ApprovalFacts({ approval }: { approval: Approval }) {
+  const { facts, reason, rule, user, agent, chain, session, cwd, quorum, answers, entry } = approval;
+  const { title } = facts.claims;
+  const through = chain.length > 0 ? ` through ${visible(chain.join(", "))}` : "";
+  return (
+    <>
       <div className="-mx-3">
         <Facts
           facts={[
@@ -39,10 +48,7 @@ export function ApprovalDetail({ approval }: { approval: Approval }) {
               "Why it is asked",
               rule === undefined ? visible(reason) : `${visible(reason)} (rule ${visible(rule)})`,
             ],
-            [
-              "On behalf of",
-              `${visible(user)}, by ${visible(agent)}${chain.length > 0 ? ` through ${visible(chain.join(", "))}` : ""}`,
-            ],
+            ["On behalf of", `${visible(user)}, by ${visible(agent)}${through}`],
             [
               "Session",
               <Link
@@ -70,7 +76,7 @@ export function ApprovalDetail({ approval }: { approval: Approval }) {
         />
       </div>
       <ExactWords id={approval.id} />
-    </div>
+    </>
   );
 }
 

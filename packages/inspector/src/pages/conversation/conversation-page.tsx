@@ -5,6 +5,7 @@ import { useEffect } from "react";
 import { acpClient } from "../../acp/open-client.ts";
 import type { SessionView } from "../../acp/session-view.ts";
 import { useSession } from "../../acp/use-session.ts";
+import { usePendingOf } from "../../app/approvals/use-pending-approvals.ts";
 import { Badge } from "../../design/badge.tsx";
 import { about, dollars } from "../../design/number.ts";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
@@ -111,11 +112,11 @@ function Head({ session, view, isRunning }: { session: Session; view: SessionVie
           {cost !== undefined && <span className="tabular-nums">{dollars(cost)}</span>}
         </p>
       </div>
-      <StateBadge session={shown} />
+      <StateBadge session={shown} pending={usePendingOf(session.id)} />
       {session.trust === "unknown" && <Badge tone="warn">unknown agent</Badge>}
       {session.enforcement && <LevelBadge level={session.enforcement} />}
       <SettingsBar session={session.id} settings={conversation.settings} />
-      <SessionActions session={session} />
+      <SessionActions session={session} canStop={false} />
     </header>
   );
 }

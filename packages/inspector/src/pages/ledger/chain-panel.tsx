@@ -3,12 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/call.ts";
 import { classNames } from "../../design/class-names.ts";
 import { Panel } from "../../design/panel.tsx";
-import { QualityBadge } from "../../design/quality.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
-import { VerdictBadge } from "../../design/verdict.tsx";
-import { visible } from "../../design/visible.ts";
-import { EntryLink } from "../../proof/entry-link.tsx";
-import { gistOf, verdictOf } from "./gist.ts";
+import { EntryLine } from "./entry-line.tsx";
 
 const AROUND = 4;
 
@@ -36,7 +32,7 @@ export function ChainPanel({ placed }: { placed: PlacedEntry }) {
       ) : data ? (
         <ol className="px-3 py-2">
           {data.map((link) => (
-            <Link key={link.seq} placed={link} isThis={link.seq === seq} />
+            <ChainLink key={link.seq} placed={link} isThis={link.seq === seq} />
           ))}
         </ol>
       ) : (
@@ -46,8 +42,7 @@ export function ChainPanel({ placed }: { placed: PlacedEntry }) {
   );
 }
 
-function Link({ placed: { seq, entry }, isThis }: { placed: PlacedEntry; isThis: boolean }) {
-  const verdict = verdictOf(entry);
+function ChainLink({ placed, isThis }: { placed: PlacedEntry; isThis: boolean }) {
   return (
     <li
       className={classNames(
@@ -62,13 +57,7 @@ function Link({ placed: { seq, entry }, isThis }: { placed: PlacedEntry; isThis:
           isThis ? "bg-accent" : "bg-line-strong",
         )}
       />
-      <span className="flex flex-wrap items-center gap-1.5">
-        <span className="font-mono text-2xs text-ink-faint">{seq}</span>
-        <QualityBadge quality={entry.quality} />
-        {verdict !== undefined && <VerdictBadge verdict={verdict} />}
-        {isThis ? <span className="font-mono text-xs">this entry</span> : <EntryLink cid={entry.cid} />}
-      </span>
-      <span className="block truncate text-2xs text-ink-soft">{visible(gistOf(entry))}</span>
+      <EntryLine placed={placed} isThis={isThis} />
     </li>
   );
 }

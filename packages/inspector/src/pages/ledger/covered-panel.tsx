@@ -1,37 +1,37 @@
 import type { PlacedEntry } from "@reins/api";
+import { Link } from "@tanstack/react-router";
 import { Panel } from "../../design/panel.tsx";
 import { EntryLink } from "../../proof/entry-link.tsx";
+import { TurnPanel } from "./turn-panel.tsx";
 
-/** Other entries that one names: the verdict before a call, the steps of a turn. */
-export function CoveredPanel({ entry: { quality, payload } }: { entry: PlacedEntry["entry"] }) {
-  const said = Object(payload);
-  if (quality === "turn") return <Named title="Entries that this turn covers" cids={cidsIn(said.entries)} />;
+/** What an entry names: the verdict before a call, the steps of a turn, the approval it is about. */
+export function CoveredPanel({ placed }: { placed: PlacedEntry }) {
+  const { quality, payload } = placed.entry;
+  const { verdict, approval, entries } = Object(payload);
+  if (quality === "turn") return <TurnPanel placed={placed} cids={cidsIn(entries)} />;
+  if (quality === "approval" && typeof approval === "string")
+    return (
+      <Panel title="The approval">
+        <p className="px-3 py-2 text-sm">
+          <Link to="/approvals" search={{ approval }} className="text-accent hover:underline">
+            What was asked, and what was answered
+          </Link>
+        </p>
+      </Panel>
+    );
   if (quality !== "tool_call" && quality !== "tool_result") return null;
-  const verdict = cidsIn([said.verdict]);
-  return verdict.length > 0 ? (
-    <Named title="The verdict that came first" cids={verdict} />
-  ) : (
+  const [cid] = cidsIn([verdict]);
+  return cid === undefined ? (
     <Panel title="No verdict came first">
       <p className="px-3 py-2 text-sm text-ink-soft">
-        {quality === "tool_call"
-          ? "The agent told of this call without having asked for it. What became of it is in the entries that follow."
-          : "This result belongs to a call that the agent did not ask for."}
+        The agent did not ask before it did this. What was decided afterwards is in the entries that follow.
       </p>
     </Panel>
-  );
-}
-
-function Named({ title, cids }: { title: string; cids: readonly string[] }) {
-  return (
-    <Panel title={title}>
-      <ul className="flex flex-wrap gap-x-3 gap-y-1 px-3 py-2">
-        {cids.map((cid) => (
-          <li key={cid}>
-            <EntryLink cid={cid} />
-          </li>
-        ))}
-      </ul>
-      {cids.length === 0 && <p className="px-3 pb-2 text-sm text-ink-soft">None.</p>}
+  ) : (
+    <Panel title="The verdict that came first">
+      <p className="px-3 py-2 text-sm">
+        <EntryLink cid={cid}>Why it was allowed, and the proof</EntryLink>
+      </p>
     </Panel>
   );
 }

@@ -50,7 +50,7 @@ export function EntryPage() {
       <div className="grid min-w-0 items-start gap-3 lg:grid-cols-[minmax(0,1fr)_26rem]">
         <div className="flex min-w-0 flex-col gap-3">
           {entry.quality === "policy_verdict" && <WhyPanel key={cid} cid={cid} />}
-          <CoveredPanel entry={entry} />
+          <CoveredPanel key={cid} placed={data} />
           <Panel title="The twelve fields">
             <EntryFields entry={entry} />
           </Panel>

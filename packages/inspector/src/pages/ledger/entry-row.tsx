@@ -17,7 +17,7 @@ export function EntryRow({ placed, isChosen }: { placed: PlacedEntry; isChosen: 
       params={{ cid: entry.cid }}
       aria-current={isChosen ? "true" : undefined}
       className={classNames(
-        "grid h-full grid-cols-[4.5rem_minmax(0,1fr)] items-center gap-x-3 border-b border-line px-3 text-sm hover:bg-sunken md:grid-cols-[4rem_6.5rem_13rem_9rem_minmax(0,1fr)_6rem]",
+        "grid h-full grid-cols-[2.5rem_minmax(0,1fr)] items-center gap-x-3 border-b border-line px-3 text-sm hover:bg-sunken md:grid-cols-[4rem_6.5rem_13rem_9rem_minmax(0,1fr)_6rem]",
         isChosen && "bg-accent-wash",
       )}
     >

@@ -52,7 +52,14 @@ export function LedgerPage() {
       <Panel
         className="flex min-h-80 flex-1 flex-col"
         title="Entries, the newest first"
-        actions={isLive ? <Badge tone="good">live</Badge> : <Badge>not live</Badge>}
+        actions={
+          <>
+            <span className="hidden text-2xs text-ink-faint md:inline">
+              <kbd>j</kbd> <kbd>k</kbd> choose, <kbd>Enter</kbd> opens
+            </span>
+            {isLive ? <Badge tone="good">live</Badge> : <Badge>not live</Badge>}
+          </>
+        }
       >
         {pages.error ? (
           <div className="p-3">

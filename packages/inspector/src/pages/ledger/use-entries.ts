@@ -7,7 +7,7 @@ import type { LedgerSearch } from "./ledger-search.ts";
 
 const PAGE = 200;
 /** How many new entries are held before the list is read afresh. */
-const MOST_LIVE = 2_000;
+const MOST_LIVE = 10_000;
 const FLUSH_MS = 100;
 
 /** The entries that fit, the newest first, with those that come while one looks. */

@@ -7,7 +7,7 @@ import { about, bytes, count, dollars, duration } from "../../design/number.ts";
 export function Figures({ overview }: { overview: Overview }) {
   const { decisions, approvals, usage, sessions, processes, ledger } = overview;
   return (
-    <dl className="grid grid-cols-2 gap-px overflow-hidden rounded border border-line bg-line md:grid-cols-4 2xl:grid-cols-8">
+    <dl className="grid shrink-0 grid-cols-2 gap-px overflow-hidden rounded border border-line bg-line md:grid-cols-4 2xl:grid-cols-8">
       <Figure name="Decisions" note="since the start" to="/ledger">
         {count(decisions.total)}
       </Figure>
@@ -34,8 +34,8 @@ export function Figures({ overview }: { overview: Overview }) {
       >
         {count(processes.agents)}
       </Figure>
-      <Figure name="Tokens" note={`${about(usage.input_tokens)} in, ${about(usage.output_tokens)} out`}>
-        {about(usage.input_tokens + usage.output_tokens)}
+      <Figure name="Tokens" note="as far as agents tell">
+        {about(usage.tokens)}
       </Figure>
       <Figure name="Cost" note={`${count(usage.turns)} turns`}>
         {dollars(usage.cost_usd)}

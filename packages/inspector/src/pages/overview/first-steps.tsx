@@ -25,8 +25,8 @@ export function FirstSteps() {
         <li className={STEP}>
           <p className="font-medium">2. Watch it be stopped</p>
           <p className="text-sm text-ink-soft">
-            Ask it to read <code>~/.ssh/id_ed25519</code>: the constitution blocks that. Ask it to run{" "}
-            <code>make</code>: it waits for you in{" "}
+            Ask it to <code>read .env</code>: the constitution blocks that. Ask it to <code>run `make`</code>:
+            it waits for you in{" "}
             <Link to="/approvals" className="text-accent underline">
               approvals
             </Link>

@@ -39,11 +39,15 @@ export function OverviewPage() {
         <>
           {data.decisions.total === 0 && <FirstSteps />}
           <Figures overview={data} />
-          <div className="grid min-w-0 gap-3 xl:grid-cols-2">
-            <VerdictMix overview={data} />
-            <PercentilePanel overview={data} />
-          </div>
-          <Charts overview={data} />
+          {data.decisions.total > 0 && (
+            <>
+              <div className="grid min-w-0 gap-3 xl:grid-cols-2">
+                <VerdictMix overview={data} />
+                <PercentilePanel overview={data} />
+              </div>
+              <Charts overview={data} />
+            </>
+          )}
         </>
       )}
       {isOthers && (

@@ -1,5 +1,6 @@
 import { type Run, runOperations } from "@reins/api";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { z } from "zod";
 import { call } from "../../api/call.ts";
 import { Badge, type Tone } from "../../design/badge.tsx";
@@ -19,7 +20,11 @@ const TONES: Readonly<Record<string, Tone>> = {
   verifying: "accent",
   running: "accent",
 };
-const Lifecycle = z.looseObject({ status: z.string(), prompt: z.string().nullish() });
+const Lifecycle = z.looseObject({
+  status: z.string(),
+  prompt: z.string().nullish(),
+  result_summary: z.string().nullish(),
+});
 const Verification = z.looseObject({ status: z.string() });
 const Tasks = z.looseObject({ tasks: z.array(z.looseObject({ status: z.string() })) });
 
@@ -58,7 +63,14 @@ function RunRow({ run }: { run: Run }) {
   const done = tasks.filter(({ status }) => status === "completed").length;
   return (
     <li className="flex flex-col gap-1 px-3 py-2 text-sm">
-      <span className="truncate">{visible(lifecycle?.prompt ?? run.run_id)}</span>
+      <Link
+        to="/sessions/$id"
+        params={{ id: run.session_id }}
+        className="truncate hover:underline"
+        title={`Run ${run.run_id}`}
+      >
+        {visible(lifecycle?.prompt ?? lifecycle?.result_summary ?? `Run ${run.run_id.slice(0, 8)}`)}
+      </Link>
       <span className="flex flex-wrap items-center gap-1.5 text-2xs text-ink-faint">
         {lifecycle && <Badge tone={TONES[lifecycle.status] ?? "neutral"}>{lifecycle.status}</Badge>}
         {verification ? (

@@ -14,18 +14,15 @@ export function Constitution({ status: { in_force, prose } }: { status: PolicySt
           label="Rules: the first that matches decides"
           columns={[
             { title: "#", isNumber: true },
-            { title: "If" },
-            { title: "Then" },
+            { title: "Verdict" },
             { title: "Rule and reason" },
+            { title: "If" },
           ]}
         >
           {in_force.rules.map((rule, place) => (
             <tr key={rule.name}>
               <Cell isNumber className="text-ink-faint">
                 {place + 1}
-              </Cell>
-              <Cell className="min-w-64">
-                <ConditionView condition={rule.condition} />
               </Cell>
               <Cell>
                 <VerdictBadge verdict={rule.verdict} />
@@ -34,15 +31,18 @@ export function Constitution({ status: { in_force, prose } }: { status: PolicySt
                 <code className="text-xs">{rule.name}</code>
                 <span className="block text-ink-soft">{rule.reason}</span>
               </Cell>
+              <Cell className="min-w-64">
+                <ConditionView condition={rule.condition} />
+              </Cell>
             </tr>
           ))}
           <tr className="text-ink-soft">
             <Cell isNumber />
-            <Cell>nothing above matched</Cell>
             <Cell>
               <VerdictBadge verdict="blocked" />
             </Cell>
             <Cell>no matching policy rule</Cell>
+            <Cell>nothing above matched</Cell>
           </tr>
         </Table>
       ) : (

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue } from "react";
 import { call } from "../../api/call.ts";
 import { Button } from "../../design/button.tsx";
+import { SaveLink } from "../../design/save-link.tsx";
 import { Failure } from "../../design/states.tsx";
 import { useSettled } from "../../design/use-settled.ts";
 import { keepDraft, useDraft } from "../../why/draft.ts";
@@ -35,7 +36,9 @@ export function DraftDesk({ status }: { status: PolicyStatus }) {
           </p>
           {draft && (
             <>
-              <Button onClick={() => void navigator.clipboard.writeText(rules)}>Copy</Button>
+              <SaveLink name="constitution.yaml" text={rules}>
+                Save as a file
+              </SaveLink>
               <Button kind="quiet" onClick={() => keepDraft(undefined)}>
                 Throw away
               </Button>

@@ -1,6 +1,7 @@
 import { policyOperations } from "@reins/api";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { call } from "../../api/call.ts";
 import { useSelf } from "../../app/entrance.tsx";
 import { Button } from "../../design/button.tsx";
@@ -74,13 +75,13 @@ export function PolicyPage() {
               void navigate({ to: "/policy", search: { tab: PolicyTab.parse(value) }, replace: true })
             }
             tabs={[
-              { value: "constitution", label: "Constitution", content: <Constitution status={data} /> },
-              { value: "tests", label: "Tests", content: <PolicyTests /> },
-              { value: "coverage", label: "Coverage", content: <Coverage /> },
-              { value: "draft", label: "Draft", content: <DraftDesk status={data} /> },
-              { value: "explain", label: "Explain", content: <Hypothetical /> },
-              { value: "roster", label: "Roster", content: <RosterView /> },
-              { value: "grants", label: "Grants", content: <GrantList /> },
+              sideOf("constitution", "Constitution", <Constitution status={data} />),
+              sideOf("tests", "Tests", <PolicyTests />),
+              sideOf("coverage", "Coverage", <Coverage />),
+              sideOf("draft", "Draft", <DraftDesk status={data} />),
+              sideOf("explain", "Explain", <Hypothetical />),
+              sideOf("roster", "Roster", <RosterView />),
+              sideOf("grants", "Grants", <GrantList />),
             ]}
           />
         ) : (
@@ -89,6 +90,17 @@ export function PolicyPage() {
       </Panel>
     </Page>
   );
+}
+
+/** A side of the policy, with a heading for those who go from heading to heading. */
+function sideOf(value: PolicyTab, label: string, side: ReactNode) {
+  const content = (
+    <>
+      <h2 className="sr-only">{label}</h2>
+      {side}
+    </>
+  );
+  return { value, label, content };
 }
 
 function Fault({ text }: { text: string }) {

@@ -8,8 +8,8 @@ import { Dialog } from "../../design/dialog.tsx";
 import { Icon } from "../../design/icons.tsx";
 import { Failure } from "../../design/states.tsx";
 
-/** What can be done with a session beside speaking in it: stop its turn, fork it, end it. */
-export function SessionActions({ session }: { session: Session }) {
+/** What can be done with a session beside speaking in it: fork it, end it, and from elsewhere stop its turn. */
+export function SessionActions({ session, canStop }: { session: Session; canStop: boolean }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const [isEnding, setEnding] = useState(false);
@@ -28,8 +28,8 @@ export function SessionActions({ session }: { session: Session }) {
   const error = stop.error ?? fork.error;
   if (session.ended) return null;
   return (
-    <div className="flex flex-wrap items-center gap-1.5">
-      {session.state === "running" && (
+    <div className="flex items-center gap-1.5">
+      {canStop && session.state === "running" && (
         <Button disabled={stop.isPending} title="Stop the turn" onClick={() => stop.mutate()}>
           <Icon name="stop" size={13} /> Stop
         </Button>

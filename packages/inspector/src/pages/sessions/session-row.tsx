@@ -1,5 +1,6 @@
 import type { Session } from "@reins/api";
 import { Link } from "@tanstack/react-router";
+import { usePendingOf } from "../../app/approvals/use-pending-approvals.ts";
 import { Badge } from "../../design/badge.tsx";
 import { classNames } from "../../design/class-names.ts";
 import { Moment } from "../../design/moment.tsx";
@@ -12,17 +13,8 @@ import { StateBadge } from "./state-badge.tsx";
 
 /** A session in the list. */
 export function SessionRow({ session, isChosen }: { session: Session; isChosen: boolean }) {
-  const {
-    id,
-    title,
-    agent,
-    cwd,
-    trust,
-    enforcement,
-    cost_usd,
-    pending_approvals = 0,
-    last_activity,
-  } = session;
+  const pending = usePendingOf(session.id);
+  const { id, title, agent, cwd, trust, enforcement, cost_usd, last_activity } = session;
   return (
     <tr className={classNames(isChosen && "bg-accent-wash")} aria-selected={isChosen}>
       <Cell className="max-w-80">
@@ -39,15 +31,15 @@ export function SessionRow({ session, isChosen }: { session: Session; isChosen: 
       </Cell>
       <Cell>{visible(agent)}</Cell>
       <Cell>
-        <StateBadge session={session} />
+        <StateBadge session={session} pending={pending} />
       </Cell>
       <Cell>{trust && <Badge tone={trust === "unknown" ? "warn" : "neutral"}>{trust}</Badge>}</Cell>
       <Cell>{enforcement && <LevelBadge level={enforcement} />}</Cell>
       <Cell isNumber>{cost_usd === undefined ? "–" : dollars(cost_usd)}</Cell>
       <Cell isNumber>
-        {pending_approvals > 0 ? (
+        {pending > 0 ? (
           <Link to="/approvals" className="font-semibold text-warn underline">
-            {pending_approvals}
+            {pending}
           </Link>
         ) : (
           "–"
@@ -57,7 +49,7 @@ export function SessionRow({ session, isChosen }: { session: Session; isChosen: 
         <Moment at={last_activity} />
       </Cell>
       <Cell>
-        <SessionActions session={session} />
+        <SessionActions session={session} canStop />
       </Cell>
     </tr>
   );

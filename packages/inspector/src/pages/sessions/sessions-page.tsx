@@ -9,7 +9,9 @@ import { Panel } from "../../design/panel.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
 import { useListKeys } from "../../design/use-list-keys.ts";
+import { useNarrow } from "../../design/use-narrow.ts";
 import { BeginDialog } from "./begin-dialog.tsx";
+import { SessionItem } from "./session-item.tsx";
 import { SessionRow } from "./session-row.tsx";
 import { useSessions } from "./use-sessions.ts";
 
@@ -99,6 +101,14 @@ function List({ sessions }: { sessions: readonly Session[] }) {
     const id = sessions[index]?.id;
     if (id !== undefined) void navigate({ to: "/sessions/$id", params: { id } });
   });
+  if (useNarrow())
+    return (
+      <ul aria-label="Sessions" className="divide-y divide-line">
+        {sessions.map((session) => (
+          <SessionItem key={session.id} session={session} />
+        ))}
+      </ul>
+    );
   return (
     <Table label="Sessions" columns={COLUMNS}>
       {sessions.map((session, index) => (

@@ -1,11 +1,11 @@
 import type { Session } from "@reins/api";
 import { Badge } from "../../design/badge.tsx";
 
-/** Where a session stands, in a word. */
-export function StateBadge({ session }: { session: Session }) {
+/** Where a session stands, in a word; `pending` is how many questions of it wait for a person. */
+export function StateBadge({ session, pending }: { session: Session; pending: number }) {
   if (session.ended)
     return <Badge title={session.ended.message ?? "it ended for good"}>{session.ended.reason}</Badge>;
-  if ((session.pending_approvals ?? 0) > 0)
+  if (pending > 0)
     return (
       <Badge tone="warn" title="it waits for a person">
         waiting

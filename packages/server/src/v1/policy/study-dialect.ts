@@ -63,7 +63,7 @@ async function explained(call: GovernedCall<typeof explainPolicy>): Promise<obje
   const study = studyOf(call);
   const isAdmin = supervisor.isAdmin(principal);
   if (body.entry !== undefined)
-    return study.explainEntry(body.entry, ({ user }) => isAdmin || user === principal.user);
+    return study.explainEntry(body.entry, ({ user }) => isAdmin || user === principal.user, body);
   if (!isAdmin) throw new Refusal("forbidden", 'to suppose an action takes the role "admin"');
   const event = body.event ?? {};
   const cwd = resolve(homedir(), body.cwd ?? ".");

@@ -93,10 +93,8 @@ export function Composer({
       <TextArea
         ref={area}
         aria-label="Message"
-        role="combobox"
-        aria-expanded={chosen !== undefined}
-        aria-controls={list}
-        {...(chosen && { "aria-activedescendant": `${list}-${chosen.name}` })}
+        aria-autocomplete="list"
+        {...(chosen && { "aria-controls": list, "aria-activedescendant": `${list}-${chosen.name}` })}
         className="max-h-48 resize-none [field-sizing:content]"
         rows={2}
         placeholder={isRunning ? "Say more; it waits until this turn is over" : "Say something (i)"}

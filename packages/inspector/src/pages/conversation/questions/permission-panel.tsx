@@ -3,7 +3,7 @@ import { usePendingApprovals } from "../../../app/approvals/use-pending-approval
 import { Button, type ButtonKind } from "../../../design/button.tsx";
 import { visible } from "../../../design/visible.ts";
 import { AnswerBar } from "../../approvals/answer-bar.tsx";
-import { ApprovalDetail } from "../../approvals/approval-detail.tsx";
+import { ApprovalFacts, ApprovalWhat } from "../../approvals/approval-detail.tsx";
 import { ExactCallView } from "../../approvals/exact-call-view.tsx";
 
 const KINDS: Readonly<Record<string, ButtonKind>> = {
@@ -22,7 +22,13 @@ export function PermissionPanel({ question }: { question: Extract<Question, { ki
       <p className="font-medium break-words">May it? {visible(call?.title ?? "")}</p>
       {approval ? (
         <>
-          <ApprovalDetail approval={approval} />
+          <ApprovalWhat approval={approval} />
+          <details>
+            <summary className="cursor-pointer text-sm text-ink-soft">
+              Asked because {visible(approval.reason)}
+            </summary>
+            <ApprovalFacts approval={approval} />
+          </details>
           <AnswerBar approval={approval} />
         </>
       ) : (

@@ -52,8 +52,16 @@ export function Timeline({ items, isGrowing }: { items: readonly Item[]; isGrowi
       sticks.current = isNear;
       setAtEnd(isNear);
     };
+    // A question that opens below makes the box smaller; the end stays in sight.
+    const sizes = new ResizeObserver(() => {
+      if (sticks.current) element.scrollTop = element.scrollHeight;
+    });
+    sizes.observe(element);
     element.addEventListener("scroll", onScroll, { passive: true });
-    return () => element.removeEventListener("scroll", onScroll);
+    return () => {
+      sizes.disconnect();
+      element.removeEventListener("scroll", onScroll);
+    };
   }, []);
   return (
     <div className="relative flex min-h-0 flex-1 flex-col">

@@ -42,7 +42,7 @@ export function ToolCard({
         className="flex w-full cursor-pointer flex-wrap items-center gap-x-2 gap-y-1 px-2.5 py-1.5 text-left hover:bg-sunken"
       >
         <span className="min-w-0 flex-1 basis-48 truncate font-mono text-xs">{visible(title)}</span>
-        <Duration call={call} />
+        {!isBlocked && <Duration call={call} />}
         {verdict && <VerdictBadge verdict={wordFor(verdict)} />}
         {!isBlocked && <Badge tone={TONES[status] ?? "neutral"}>{status.replace("_", " ")}</Badge>}
       </button>
@@ -110,10 +110,13 @@ function Duration({ call }: { call: ToolCall }) {
 }
 
 function Running({ began }: { began: number }) {
-  useNow(1_000);
-  return <Time milliseconds={performance.now() - began} />;
+  return <Time milliseconds={useNow(1_000) - began} />;
 }
 
 function Time({ milliseconds }: { milliseconds: number }) {
-  return <span className="text-2xs text-ink-faint tabular-nums">{duration(milliseconds)}</span>;
+  return (
+    <span className="text-2xs text-ink-faint tabular-nums">
+      {duration(Math.max(0, Math.round(milliseconds)))}
+    </span>
+  );
 }

@@ -1,0 +1,49 @@
+import { createServer } from "node:net";
+import { describe, expect, it } from "vitest";
+import { diskFinding } from "./checks/machine.ts";
+import { nodeFinding } from "./checks/node.ts";
+import { portFinding } from "./checks/server.ts";
+import { describeFindings } from "./describe.ts";
+
+describe("a doctor", () => {
+  it("knows which Node is old enough", () => {
+    expect(nodeFinding("24.1.0").state).toBe("fine");
+    expect(nodeFinding("22.18.0").state).toBe("fine");
+    expect(nodeFinding("22.9.0")).toMatchObject({ state: "wrong", mend: expect.stringContaining("22.18") });
+  });
+
+  it("tells room from too little", () => {
+    expect(diskFinding(50 * 1024 ** 3)).toMatchObject({ state: "fine", found: "50.0 GB are free" });
+    expect(diskFinding(1024 ** 3).state).toBe("note");
+    expect(diskFinding(1024 ** 2)).toMatchObject({ state: "wrong", found: expect.stringContaining("1 MB") });
+  });
+
+  it("tries the port instead of guessing", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => taken.once("listening", resolve));
+    const address = taken.address();
+    const port = typeof address === "object" && address ? address.port : 0;
+    expect(await portFinding("127.0.0.1", port)).toMatchObject({
+      state: "wrong",
+      mend: expect.stringContaining("--port"),
+    });
+    taken.close();
+    expect((await portFinding("127.0.0.1", 0)).state).toBe("fine");
+    expect((await portFinding("192.0.2.1", 0)).state).toBe("wrong");
+  });
+
+  it("says what to do below what is the case", () => {
+    const text = describeFindings([
+      { check: "node", state: "fine", found: "Node 24" },
+      { check: "disk", state: "wrong", found: "no room", mend: "Make room." },
+    ]);
+    expect(text.split("\n")).toEqual([
+      "ok     node  Node 24",
+      "WRONG  disk  no room",
+      "             → Make room.",
+      "",
+      "1 thing has to be mended.",
+      "",
+    ]);
+  });
+});

@@ -1,0 +1,60 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readConfiguration } from "./configuration.ts";
+import { homeRedactor } from "./home-redactor.ts";
+
+describe("the secrets of a home", () => {
+  let home: string;
+  beforeEach(async () => {
+    home = await mkdtemp(join(tmpdir(), "reins-redactor-"));
+  });
+  afterEach(() => rm(home, { recursive: true }));
+
+  const shown = async (text: string, configuration: string, environment: NodeJS.ProcessEnv = {}) => {
+    await writeFile(join(home, "reins.yaml"), configuration);
+    const file = await readConfiguration(home);
+    return (await homeRedactor({ home, environment, file })).text(text);
+  };
+
+  it("are those that are known by their form, and the credentials of agents", async () => {
+    const environment = { ANTHROPIC_API_KEY: "plain words of a key" };
+    const text = `npm_${"a1B2".repeat(9)} plain words of a key, EDITOR=vim`;
+    expect(await shown(text, "", environment)).toBe("npm_[redacted] [redacted], EDITOR=vim");
+  });
+
+  it("are those of agents that were added, too", async () => {
+    const agent = {
+      id: "mine",
+      name: "Mine",
+      support: { level: "supported" },
+      start: { with: "file", file: "/bin/true" },
+      credentials: { variables: ["MY_KEY"], files: [] },
+      enforcement: { level: "asked" },
+    };
+    await writeFile(join(home, "agents.yaml"), JSON.stringify({ agents: [agent] }));
+    expect(await shown("say open sesame", "", { MY_KEY: "open sesame" })).toBe("say [redacted]");
+  });
+
+  it("are what reins.yaml names: variables, lines of files, forms, secrets of webhooks", async () => {
+    await writeFile(join(home, "secrets.txt"), "first secret\nsecond secret\n");
+    const configuration = `
+redact:
+  variables: [DEPLOY]
+  files: [secrets.txt]
+  formats: [{ name: ours, pattern: "acme_[a-z0-9]{8,}" }]
+webhooks:
+  - { name: chat, url: "https://chat.example/hook", secret: webhook words }`;
+    const text = "deploy words, first secret, second secret, acme_abc12345, webhook words, the rest";
+    expect(await shown(text, configuration, { DEPLOY: "deploy words" })).toBe(
+      "[redacted], [redacted], [redacted], acme_[redacted], [redacted], the rest",
+    );
+  });
+
+  it("that cannot be read are told by file, not passed over", async () => {
+    await expect(shown("", "redact: { files: [nowhere.txt] }")).rejects.toThrow("nowhere.txt cannot be used");
+    const bad = "redact: { formats: [{ name: x, pattern: '.' }] }";
+    await expect(shown("", bad)).rejects.toThrow(/reins\.yaml cannot be used: redact\.formats: .*pattern/);
+  });
+});

@@ -1,0 +1,23 @@
+import { homedir } from "node:os";
+import type { Hosting } from "@reins/host";
+import { type AgentShelf, OperatorDesk } from "@reins/server";
+import { version } from "../version.ts";
+
+/** What somebody who operates the Reins of a home sees of it. What it needs is loaded when somebody asks. */
+export function operatorDesk(home: string, hosting: () => Promise<Hosting>): OperatorDesk {
+  let shelf: Promise<AgentShelf> | undefined;
+  const agents = () => {
+    shelf ??= shelfOf(home);
+    shelf.catch(() => {
+      shelf = undefined;
+    });
+    return shelf;
+  };
+  const environment = process.env;
+  return new OperatorDesk({ hosting, agents, environment, userHome: homedir(), version: version() });
+}
+
+async function shelfOf(home: string): Promise<AgentShelf> {
+  const { HomeAgents } = await import("../hosting/home-agents.ts");
+  return HomeAgents.open(home);
+}

@@ -1,0 +1,78 @@
+import { appendFile, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { Journal } from "./journal.ts";
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "journal-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const run = (first: number, ...texts: string[]) => ({
+  tenant: "t",
+  session: "s",
+  epoch: 1,
+  at: 0,
+  first,
+  texts: texts.length > 0 ? texts : [`{"n":${first}}`],
+});
+
+describe("the journal", () => {
+  test("has what was written when whoever wrote it is no more, and begins anew after that", async () => {
+    const folder = await newFolder();
+    const before = await Journal.open(folder);
+    before.begin();
+    before.add([run(1, '{"a":"ö"}', '{"b":"\\n"}'), { ...run(3), except: "c" }]);
+    before.add([run(4)]);
+    const after = await Journal.open(folder);
+    expect(after.left).toEqual([run(1, '{"a":"ö"}', '{"b":"\\n"}'), { ...run(3), except: "c" }, run(4)]);
+    after.begin();
+    after.add([run(5)]);
+    expect((await Journal.open(folder)).left).toEqual([run(5)]);
+  });
+
+  test.each([
+    ["half a description", '{"tenant":"t"'],
+    ["messages that are missing", `${JSON.stringify({ ...run(2), texts: undefined, count: 2 })}\n{}\n`],
+    ["a message that is cut off", `${JSON.stringify({ ...run(2), texts: undefined, count: 1 })}\n{"n":`],
+    ["a message without its end", `${JSON.stringify({ ...run(2), texts: undefined, count: 1 })}\n{}`],
+    ["what was never written", "\0".repeat(100)],
+  ])("ends before %s", async (_, rest) => {
+    const folder = await newFolder();
+    const journal = await Journal.open(folder);
+    journal.begin();
+    journal.add([run(1)]);
+    await appendFile(join(folder, "log-a.journal"), rest);
+    expect((await Journal.open(folder)).left).toEqual([run(1)]);
+  });
+
+  test("stays small while the store keeps up, and loses nothing while it does not", async () => {
+    const folder = await newFolder();
+    const journal = await Journal.open(folder, 1_000);
+    journal.begin();
+    const sizes = async () => {
+      const stats = await Promise.all(["a", "b"].map((part) => stat(join(folder, `log-${part}.journal`))));
+      return Math.max(...stats.map(({ size }) => size));
+    };
+    for (let n = 1; n <= 200; n += 1) journal.stored(journal.add([run(n)]));
+    expect(await sizes()).toBeLessThan(1_200);
+    for (let n = 201; n <= 400; n += 1) journal.add([run(n)]);
+    const { left } = await Journal.open(folder);
+    expect(left.map(({ first }) => first).slice(-200)).toEqual(
+      Array.from({ length: 200 }, (_, n) => 201 + n),
+    );
+  });
+
+  test("is gone when everything is stored and nobody needs it, and takes nothing more", async () => {
+    const folder = await newFolder();
+    const journal = await Journal.open(folder);
+    journal.begin();
+    journal.stored(journal.add([run(1)]));
+    journal.close();
+    journal.close();
+    expect(await readdir(folder)).toEqual([]);
+    expect(() => journal.add([run(2)])).toThrow("closed");
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import { type JsonObject, membersOf } from "../src/acp/message.ts";
+import { openNative } from "./fixtures/native.ts";
+
+type Native = Awaited<ReturnType<typeof openNative>>;
+
+/** A session that stays awake, after its first turn. */
+async function daemon(): Promise<Native> {
+  const agent = await openNative();
+  const _meta = { reins: { daemon: true } };
+  const begun = await agent.client.request("session/new", { cwd: agent.workspace, mcpServers: [], _meta });
+  const id = String(begun.sessionId);
+  await agent.client.prompt(id, "count to 3");
+  return { ...agent, id };
+}
+
+const ticks = ({ client, id }: Native): JsonObject[] =>
+  client.got
+    .map(({ message }) => message)
+    .filter(({ method, params }) => method === "agent/idle" && membersOf(params).sessionId === id)
+    .map(({ params }) => membersOf(params));
+
+const said = ({ client }: Native) => client.said.join("");
+
+describe("a session that stays awake between turns", () => {
+  test("tells that it is idle, more and more rarely, to whoever is there, and keeps none of it", async () => {
+    const agent = await daemon();
+    await expect.poll(() => ticks(agent).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(3);
+    expect(ticks(agent).slice(0, 3)).toEqual([
+      { sessionId: agent.id, iteration: 1, backoff_ms: 100 },
+      { sessionId: agent.id, iteration: 2, backoff_ms: 500 },
+      { sessionId: agent.id, iteration: 3, backoff_ms: 1_000 },
+    ]);
+    const kept = await agent.hosting.hub.log.page("default", [agent.id], 0);
+    expect(kept.filter(({ message }) => message.method === "agent/idle")).toEqual([]);
+  });
+
+  test.each(["user_message", "session/input", "agent/user_message"])(
+    "is woken at once by %s, which is a turn like any other",
+    async (method) => {
+      const agent = await daemon();
+      await expect.poll(() => ticks(agent).length).toBeGreaterThan(0);
+      const before = ticks(agent).length;
+      await agent.client.connection.notification(method, { sessionId: agent.id, content: "count to 7" });
+      await expect.poll(() => said(agent)).toContain("1 2 3 4 5 6 7");
+      await expect.poll(async () => (await agent.entries("turn")).length).toBe(2);
+      await expect
+        .poll(() =>
+          ticks(agent)
+            .slice(before)
+            .map(({ iteration }) => iteration),
+        )
+        .toContain(1);
+    },
+  );
+
+  test("is resumed without a word that anybody would see", async () => {
+    const agent = await daemon();
+    await agent.client.connection.notification("agent/resume", { sessionId: agent.id });
+    await expect.poll(async () => (await agent.entries("turn")).length).toBe(2);
+    const kept = await agent.hosting.hub.log.page("default", [agent.id], 0);
+    expect(JSON.stringify(kept)).not.toContain("You were resumed");
+  });
+
+  test("is interrupted by a message that will not wait", async () => {
+    const agent = await daemon();
+    const turn = agent.client.prompt(agent.id, "count to 5000");
+    await expect.poll(() => said(agent)).toContain("17 18");
+    const content = "count to 9";
+    const params = { sessionId: agent.id, content, mode: "interrupt_immediate" };
+    await agent.client.connection.notification("user_message", params);
+    expect(await turn).toMatchObject({ stopReason: "cancelled" });
+    await expect.poll(() => said(agent)).toContain("1 2 3 4 5 6 7 8 9");
+  });
+});
+
+test("a session of the usual kind says nothing while it is idle", async () => {
+  const agent = await openNative();
+  await agent.client.prompt(agent.id, "count to 3");
+  await agent.client.connection.notification("user_message", { sessionId: agent.id, content: "count to 7" });
+  await agent.client.prompt(agent.id, "count to 4");
+  expect(said(agent)).not.toContain("1 2 3 4 5 6 7");
+  expect(ticks(agent)).toEqual([]);
+});

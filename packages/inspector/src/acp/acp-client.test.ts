@@ -1,0 +1,165 @@
+import { type AgentConnection, type AgentContext, agent, type Stream } from "@agentclientprotocol/sdk";
+import { expect, test } from "vitest";
+import { AcpClient } from "./acp-client.ts";
+import { Link } from "./link.ts";
+
+interface Message {
+  readonly sessionId: string;
+  readonly [member: string]: unknown;
+}
+
+/** A server of one session, whose line can be cut: it keeps what was said and tells it again to who loads. */
+class Server {
+  readonly log: object[] = [];
+  readonly asked: string[] = [];
+  isDown = false;
+  #lines: { readonly connection: AgentConnection; readonly hangUp: () => void }[] = [];
+
+  /** A line to it. */
+  connect(): Stream {
+    if (this.isDown) throw new Error("connection refused");
+    const { here, there, hangUp } = pair();
+    const read = (params: unknown) => Object(params) as Message;
+    const app = agent({ name: "server" })
+      .onRequest("initialize", () => ({ protocolVersion: 1 }))
+      .onRequest("session/load", read, async ({ client }) => {
+        this.asked.push("load");
+        for (const update of this.log) await client.notify("session/update", { sessionId: "s", update });
+        return {};
+      })
+      .onRequest("session/new", read, async ({ client }) => {
+        await client.notify("session/update", { sessionId: "s", update: said("early") });
+        return { sessionId: "s" };
+      })
+      .onRequest("session/prompt", read, async ({ params, client }) => {
+        const { prompt, _meta } = params;
+        await this.#say(client, {
+          sessionUpdate: "user_message_chunk",
+          content: Object(prompt)[0],
+          _meta: Object(_meta),
+        });
+        await this.#say(client, said("answer"));
+        return { stopReason: "end_turn" };
+      });
+    this.#lines.push({ connection: app.connect(there), hangUp });
+    return here;
+  }
+
+  cut(): void {
+    for (const { hangUp } of this.#lines.splice(0)) hangUp();
+  }
+
+  async ask(params: object): Promise<unknown> {
+    return this.#lines[0]!.connection.client.request<unknown, object>("session/request_permission", params);
+  }
+
+  async #say(client: AgentContext, update: object): Promise<void> {
+    this.log.push(update);
+    await client.notify<unknown>("session/update", { sessionId: "s", update });
+  }
+}
+
+const said = (text: string) => ({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+
+function pair(): { readonly here: Stream; readonly there: Stream; readonly hangUp: () => void } {
+  const out: Stream = new TransformStream();
+  let controller: ReadableStreamDefaultController | undefined;
+  const readable = new ReadableStream({
+    start: (given) => {
+      controller = given;
+    },
+  });
+  const writable = new WritableStream({ write: (message) => controller?.enqueue(message) });
+  return {
+    here: { readable, writable: out.writable },
+    there: { readable: out.readable, writable },
+    hangUp: () => controller?.close(),
+  };
+}
+
+/** What the client has put off. */
+const later: (() => void)[] = [];
+
+function newClient(server: Server): AcpClient {
+  let id = 0;
+  return new AcpClient({
+    open: async (ear) => Link.open(server.connect(), ear),
+    schedule: (run) => queueMicrotask(run),
+    now: () => 0,
+    after: (_, run) => {
+      later.push(run);
+      return () => undefined;
+    },
+    newId: () => `p${++id}`,
+    random: () => 0,
+  });
+}
+
+const textsOf = (client: AcpClient) =>
+  client
+    .follow("s")
+    .view.current()
+    .conversation.items.map((item) => (item.kind === "message" ? item.text : item.kind));
+
+/** Lets everything happen that is under way. */
+const settle = () => new Promise((resolve) => setTimeout(resolve, 10));
+
+/** Lets the time pass that the client waits before it tries again. */
+async function wait(): Promise<void> {
+  for (const run of later.splice(0)) run();
+  await settle();
+}
+
+test("a prompt is shown when the log shows it, and the answer after it", async () => {
+  const server = new Server();
+  const client = newClient(server);
+  client.follow("s");
+  await settle();
+  await client.prompt("s", "hello");
+  expect(textsOf(client)).toEqual(["hello", "answer"]);
+  expect(client.follow("s").view.current()).toMatchObject({ waiting: [], running: [], phase: "live" });
+});
+
+test("what a session says before its name is known is not lost", async () => {
+  const client = newClient(new Server());
+  const id = await client.begin({ agent: "native", cwd: "/" });
+  await settle();
+  expect(id).toBe("s");
+  expect(textsOf(client)).toEqual(["early"]);
+});
+
+test("a line that is lost is opened again, and the session goes on without a gap or a repeat", async () => {
+  const server = new Server();
+  const client = newClient(server);
+  client.follow("s");
+  await settle();
+  await client.prompt("s", "one");
+  server.isDown = true;
+  server.cut();
+  await settle();
+  expect(client.line.current().state).toBe("lost");
+  expect(client.follow("s").view.current().phase).toBe("cut");
+  server.log.push(said(" and more"));
+  await wait();
+  expect(client.line.current().state).toBe("lost");
+  server.isDown = false;
+  await wait();
+  expect(client.line.current().state).toBe("open");
+  expect(textsOf(client)).toEqual(["one", "answer and more"]);
+  expect(server.asked).toEqual(["load", "load"]);
+});
+
+test("a question reaches the person, and the answer the server", async () => {
+  const server = new Server();
+  const client = newClient(server);
+  const session = client.follow("s");
+  await settle();
+  const options = [{ optionId: "yes", name: "Yes", kind: "allow_once" }];
+  const answer = server.ask({ sessionId: "s", toolCall: { toolCallId: "1", title: "rm" }, options });
+  await settle();
+  const [question] = session.view.current().questions;
+  expect(question).toMatchObject({ kind: "permission", call: { title: "rm" }, options });
+  question!.answer({ outcome: { outcome: "selected", optionId: "yes" } });
+  expect(await answer).toEqual({ outcome: { outcome: "selected", optionId: "yes" } });
+  expect(session.view.current().questions).toEqual([]);
+});

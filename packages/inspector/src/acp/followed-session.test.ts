@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { FollowedSession } from "./followed-session.ts";
+
+/** A session whose frames a test draws by hand. */
+function newSession() {
+  const frames: (() => void)[] = [];
+  let now = 0;
+  const session = new FollowedSession("s", { schedule: (run) => frames.push(run), now: () => ++now });
+  const draw = () => {
+    for (const run of frames.splice(0)) run();
+  };
+  const texts = () =>
+    session.view
+      .current()
+      .conversation.items.map((item) => (item.kind === "message" ? item.text : item.kind));
+  return { session, draw, texts, frames };
+}
+
+const says = (text: string, prompt?: string) => ({
+  sessionUpdate: prompt === undefined ? "agent_message_chunk" : "user_message_chunk",
+  content: { type: "text", text },
+  ...(prompt !== undefined && { _meta: { reins: { prompt } } }),
+});
+
+test("however much comes, it is taken in once a frame", () => {
+  const { session, draw, texts, frames } = newSession();
+  session.begun({});
+  let changes = 0;
+  session.view.watch(() => {
+    changes += 1;
+  });
+  for (let index = 0; index < 1_000; index += 1) session.hear(says("x"));
+  expect(frames).toHaveLength(1);
+  expect(texts()).toEqual([]);
+  draw();
+  expect(texts()).toEqual(["x".repeat(1_000)]);
+  expect(changes).toBe(1);
+});
+
+test("what is told again replaces what was there when all of it has come, and live messages follow without a gap", () => {
+  const { session, draw, texts } = newSession();
+  session.begun({});
+  session.hear(says("one "));
+  draw();
+  session.cut();
+  session.takeUp();
+  session.hear(says("one "));
+  session.hear(says("two "));
+  draw();
+  expect(texts()).toEqual(["one "]);
+  session.takenUp({});
+  session.hear(says("three"));
+  draw();
+  expect(texts()).toEqual(["one two three"]);
+});
+
+test("a prompt waits until the log shows that its turn has come", () => {
+  const { session, draw } = newSession();
+  session.begun({});
+  session.sent("p1", "hello");
+  expect(session.view.current()).toMatchObject({ waiting: [{ id: "p1", state: "sent" }], running: [] });
+  session.hear(says("hello", "p1"));
+  draw();
+  expect(session.view.current()).toMatchObject({ waiting: [], running: ["p1"] });
+  session.answered("p1");
+  expect(session.view.current().running).toEqual([]);
+});
+
+test("after a cut line, a prompt that the log does not have is not known to have arrived", () => {
+  const { session } = newSession();
+  session.begun({});
+  session.sent("p1", "arrived");
+  session.sent("p2", "maybe not");
+  session.cut();
+  session.takeUp();
+  session.hear(says("arrived", "p1"));
+  session.takenUp({});
+  expect(session.view.current().waiting).toEqual([{ id: "p2", text: "maybe not", state: "unsure" }]);
+});
+
+test("questions are withdrawn with the line that brought them", () => {
+  const { session } = newSession();
+  const answer = () => undefined;
+  session.ask({ kind: "elicitation", id: "1", message: "?", schema: {}, url: undefined, answer });
+  expect(session.view.current().questions).toHaveLength(1);
+  session.cut();
+  expect(session.view.current().questions).toEqual([]);
+});

@@ -1,0 +1,190 @@
+import { type WireEnvelope, wireOperations } from "@reins/api";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useCallback, useMemo, useRef, useState } from "react";
+import { call } from "../../api/call.ts";
+import { Button } from "../../design/button.tsx";
+import { Choice, TextInput } from "../../design/field.tsx";
+import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { EnvelopeRow } from "./envelope-row.tsx";
+import { withHoles } from "./tail.ts";
+import { type TailSource, useTail } from "./use-tail.ts";
+
+/** Which messages are shown. */
+interface Filter {
+  readonly protocol?: "acp" | "ahp";
+  readonly edge?: "client" | "agent";
+  readonly direction?: "in" | "out";
+  readonly session?: string;
+  readonly method?: string;
+}
+
+/** Raw messages both ways, the newest first, as they pass. */
+export function Envelopes() {
+  const [filter, setFilter] = useState<Filter>({});
+  const [isPaused, setPaused] = useState(false);
+  const [dropped, setDropped] = useState(0);
+  const source = useMemo(() => sourceOf(filter, setDropped), [filter]);
+  const change = (changed: { readonly [Key in keyof Filter]: Filter[Key] | "" | undefined }) =>
+    setFilter(Object.fromEntries(Object.entries({ ...filter, ...changed }).filter(([, value]) => value)));
+  return (
+    <div className="flex h-full min-h-0 flex-col gap-2 pt-2">
+      <div className="flex flex-wrap items-center gap-2">
+        <Choice
+          aria-label="Protocol"
+          className="max-w-36"
+          value={filter.protocol ?? ""}
+          onChange={({ target }) => change({ protocol: oneOf(["acp", "ahp"], target.value) })}
+        >
+          <option value="">ACP and AHP</option>
+          <option value="acp">ACP</option>
+          <option value="ahp">AHP</option>
+        </Choice>
+        <Choice
+          aria-label="Where"
+          className="max-w-44"
+          value={filter.edge ?? ""}
+          onChange={({ target }) => change({ edge: oneOf(["client", "agent"], target.value) })}
+        >
+          <option value="">Clients and agents</option>
+          <option value="client">With clients</option>
+          <option value="agent">With agents</option>
+        </Choice>
+        <Choice
+          aria-label="Direction"
+          className="max-w-32"
+          value={filter.direction ?? ""}
+          onChange={({ target }) => change({ direction: oneOf(["in", "out"], target.value) })}
+        >
+          <option value="">In and out</option>
+          <option value="in">Into Reins</option>
+          <option value="out">Out of Reins</option>
+        </Choice>
+        <TextInput
+          aria-label="Method"
+          placeholder="Method"
+          className="max-w-48 font-mono"
+          defaultValue={filter.method ?? ""}
+          onBlur={({ target }) => change({ method: target.value.trim() })}
+          onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+        />
+        <TextInput
+          aria-label="Session"
+          placeholder="Session id"
+          className="max-w-48 font-mono"
+          defaultValue={filter.session ?? ""}
+          onBlur={({ target }) => change({ session: target.value.trim() })}
+          onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+        />
+        <Button aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+          {isPaused ? "Go on" : "Pause"}
+        </Button>
+        {dropped > 0 && (
+          <span className="text-2xs text-ink-faint tabular-nums">
+            {dropped} older ones are kept no longer
+          </span>
+        )}
+      </div>
+      <List
+        key={JSON.stringify(filter)}
+        source={source}
+        isPaused={isPaused}
+        isWhole={Object.keys(filter).length === 0}
+      />
+    </div>
+  );
+}
+
+function List({
+  source,
+  isPaused,
+  isWhole,
+}: {
+  source: ReturnType<typeof sourceOf>;
+  isPaused: boolean;
+  /** Whether nothing is filtered out, so that what is missing was lost. */
+  isWhole: boolean;
+}) {
+  const { all, error, isLoaded } = useTail(source, isPaused);
+  const [open, setOpen] = useState<number | undefined>();
+  const rows = useMemo(() => (isWhole ? withHoles(all) : all).toReversed(), [all, isWhole]);
+  const box = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 27,
+    getItemKey: useCallback((index: number) => keyOf(rows[index], index), [rows]),
+    overscan: 12,
+    useFlushSync: false,
+  });
+  if (error) return <Failure error={error} />;
+  if (!isLoaded) return <Waiting what="Listening" />;
+  if (rows.length === 0)
+    return (
+      <Empty title="Nothing has passed that looks like this">
+        Every message between clients, Reins and agents shows here as it is on the wire, without secrets. Say
+        something in a session, or widen the filter.
+      </Empty>
+    );
+  return (
+    <div
+      ref={box}
+      role="log"
+      aria-label="Messages"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      tabIndex={0}
+      className="min-h-60 flex-1 overflow-auto rounded border border-line bg-surface"
+    >
+      <div className="relative" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map(({ index, key, start }) => {
+          const row = rows[index];
+          return (
+            <div
+              key={key}
+              data-index={index}
+              ref={virtual.measureElement}
+              className="absolute inset-x-0 top-0"
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              {row && !("seq" in row) ? (
+                <p className="border-b border-line bg-warn-wash px-3 py-0.5 text-2xs text-warn">
+                  {row.missing} missing here: others' or kept no longer
+                </p>
+              ) : (
+                row && (
+                  <EnvelopeRow
+                    envelope={row}
+                    isOpen={open === row.seq}
+                    onToggle={() => setOpen(open === row.seq ? undefined : row.seq)}
+                  />
+                )
+              )}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function sourceOf(
+  query: Filter,
+  onDropped: (count: number) => void,
+): TailSource<WireEnvelope, typeof wireOperations.streamEnvelopes.query> {
+  return {
+    stream: wireOperations.streamEnvelopes,
+    query,
+    list: async (signal) => {
+      const page = await call(wireOperations.listEnvelopes, { query: { ...query, limit: 500 }, signal });
+      onDropped(page.dropped);
+      return page.envelopes;
+    },
+  };
+}
+
+function keyOf(row: WireEnvelope | { readonly missing: number } | undefined, index: number): number | string {
+  return row && "seq" in row ? row.seq : `hole ${index}`;
+}
+
+function oneOf<Name extends string>(names: readonly Name[], value: string): Name | undefined {
+  return names.find((name) => name === value);
+}

@@ -1,0 +1,119 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { requirement } from "../../../scripts/test/requirement.ts";
+import { chromiumPath, launch, openTab, type Tab } from "./fixtures/inspected-browser.ts";
+import { InspectedServer } from "./fixtures/inspected-server.ts";
+import { POND, PondPackage } from "./fixtures/pond-package.ts";
+import { ToldAgent } from "./fixtures/told-agent.ts";
+
+const chromium = await chromiumPath();
+
+requirement(
+  "Chromium",
+  chromium.path !== undefined,
+  chromium.path === undefined ? chromium.why : "",
+)("agents in the page", () => {
+  let browser: Browser;
+  let packages: PondPackage;
+  let server: InspectedServer;
+  let tab: Tab;
+
+  beforeAll(async () => {
+    packages = await PondPackage.serve();
+    server = await InspectedServer.start({
+      files: { "agents.yaml": POND },
+      environment: packages.environment,
+    });
+    browser = await launch(chromium.path!);
+    tab = await openTab(browser, await server.entrance());
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+    packages?.close();
+  });
+
+  it("are not there yet on a fresh home, and the overview tells what to try", async () => {
+    const { page } = tab;
+    const steps = page.getByRole("region", { name: "Three things to try" });
+    await steps.getByText("Talk to an agent").waitFor();
+    await steps.getByRole("link", { name: "install another" }).click();
+    await page.getByText("No agent runs").waitFor();
+  });
+
+  it("one is installed, and how far that is shows as it goes", async () => {
+    const { page } = tab;
+    const download = Promise.withResolvers<void>();
+    packages.gate = download.promise;
+    await page.getByRole("button", { name: /The pond/ }).click();
+    await page.getByText("nobody has proved yet that it asks").waitFor();
+    await page.getByRole("button", { name: "Install", exact: true }).click();
+    await page.getByText("Installing packages: 0 of 1").waitFor();
+    download.resolve();
+    await page.getByText("Installed 1.0.0").waitFor();
+    await page.getByText("versions that somebody asked for").waitFor();
+    await page.getByText("pond 1.0.0").waitFor();
+  });
+
+  it("one that runs shows its process, its memory and what it complains of", async () => {
+    const { page } = tab;
+    await ToldAgent.begin(server, "pond");
+    const row = page.getByRole("row", { name: /^pond/ });
+    await row.waitFor();
+    expect(await row.textContent()).toMatch(/\d+\.?\d* MB/);
+    await row.getByRole("button", { name: "Complaints" }).click();
+    await page.getByText("the pond is cold").waitFor();
+  });
+
+  it("one is killed from the page, and its process is gone", async () => {
+    const { page } = tab;
+    const row = page.getByRole("row", { name: /^pond/ });
+    const pid = Number(await row.getByRole("cell").nth(1).textContent());
+    expect(isThere(pid)).toBe(true);
+    await row.getByRole("button", { name: "Kill" }).click();
+    const dialog = page.getByRole("dialog", { name: "Kill pond?" });
+    await dialog.getByLabel("Reason").fill("it would not leave the pond");
+    await dialog.getByRole("button", { name: "Kill", exact: true }).click();
+    await dialog.getByText("1 gone").waitFor();
+    expect(await dialog.textContent()).toContain(String(pid));
+    expect(isThere(pid)).toBe(false);
+    await dialog.getByRole("link", { name: "in the ledger" }).click();
+    await page.getByRole("heading", { name: /Entry \d+: kill/ }).waitFor();
+    await page.getByText("it would not leave the pond").first().waitFor();
+    await page.getByText("It is signed by who acted").waitFor();
+  });
+
+  it("everything is killed only after it was asked for twice", async () => {
+    const { page } = tab;
+    await ToldAgent.begin(server, "pond");
+    await page.goto(`${server.address}/ui/agents`);
+    await page.getByRole("row", { name: /^pond/ }).waitFor();
+    await page.getByRole("button", { name: "Kill everything" }).click();
+    const dialog = page.getByRole("dialog", { name: "Kill everything?" });
+    await dialog.getByRole("button", { name: "Leave it running" }).click();
+    await page.getByRole("row", { name: /^pond/ }).waitFor();
+    await page.getByRole("button", { name: "Kill everything" }).click();
+    await dialog.getByRole("button", { name: "Kill", exact: true }).click();
+    await dialog.getByText("1 gone").waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByText("No agent runs").waitFor();
+  });
+
+  it("leave their traces in the overview", async () => {
+    const { page } = tab;
+    await page.goto(`${server.address}/ui/`);
+    await page.getByRole("heading", { name: "How long it takes" }).waitFor();
+    expect(await page.getByRole("row", { name: /^A verdict/ }).textContent()).toMatch(/[1-9]\d*.*ms/);
+    await page.getByRole("img", { name: "Time to a verdict" }).locator("canvas").waitFor();
+    expect(tab.faults).toEqual([]);
+  });
+});
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,205 @@
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { EntryPage } from "@reins/api";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { requirement } from "../../../scripts/test/requirement.ts";
+import { barriersIn } from "./fixtures/axe.ts";
+import { chromiumPath, launch, openTab, type Tab } from "./fixtures/inspected-browser.ts";
+import { InspectedServer } from "./fixtures/inspected-server.ts";
+import { ToldAgent } from "./fixtures/told-agent.ts";
+
+const chromium = await chromiumPath();
+
+requirement(
+  "Chromium",
+  chromium.path !== undefined,
+  chromium.path === undefined ? chromium.why : "",
+)("the record in the page", () => {
+  let browser: Browser;
+  let server: InspectedServer;
+  let tab: Tab;
+
+  beforeAll(async () => {
+    server = await InspectedServer.start();
+    browser = await launch(chromium.path!);
+    const agent = await ToldAgent.begin(server);
+    await agent.tell("read README.md");
+    await agent.tell("read .env");
+    tab = await openTab(browser, await server.entrance("ledger"));
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  it("shows what is recorded as it is recorded, narrowed as one likes", async () => {
+    const { page } = tab;
+    await page.getByText("First look at this ledger").waitFor();
+    await page.getByLabel("Verdict").selectOption("blocked");
+    await page.getByText("read_file: keys, tokens and passwords are not for agents").waitFor();
+    expect(await page.getByRole("region", { name: "Entries" }).getByRole("listitem").count()).toBe(1);
+    expect(page.url()).toContain("tag=blocked");
+    await page.getByText("live", { exact: true }).waitFor();
+    const agent = await ToldAgent.begin(server);
+    await agent.tell("read .env");
+    await page.getByRole("listitem").nth(1).waitFor();
+  });
+
+  it("says why something was blocked, and proves the entry", async () => {
+    const { page } = tab;
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: /Entry \d+: policy verdict/ }).waitFor();
+    await page.getByText("because paths.any place credentials").waitFor();
+    await page.getByText("paths.any place harness did not hold").waitFor();
+    await page.getByText("holds", { exact: true }).waitFor();
+    const steps = page.getByRole("list", { name: "Steps of the proof" }).getByRole("listitem");
+    expect(await steps.allTextContents()).toEqual([
+      expect.stringMatching(/holds:\s+The entry is what its content id says/),
+      expect.stringMatching(/holds:\s+It is in the tree/),
+      expect.stringMatching(/holds:\s+The tree is signed/),
+      expect.stringMatching(/open:\s+Nobody signed it by itself/),
+      expect.stringMatching(/holds:\s+It follows the entry that it names/),
+      expect.stringMatching(/holds:\s+It is the history that this browser saw/),
+    ]);
+  });
+
+  it("does not take the server's word for an entry", async () => {
+    const { page } = tab;
+    await page.route("**/v1/ledger/entries/*/proof", async (route) => {
+      const response = await route.fetch();
+      const text = await response.text();
+      await route.fulfill({ response, body: text.replace('"verdict":"blocked"', '"verdict":"allowed"') });
+    });
+    await page.getByRole("button", { name: "Prove it" }).click();
+    await page.getByText("does not hold", { exact: true }).waitFor();
+    const [first] = await page.getByRole("list", { name: "Steps of the proof" }).getByRole("listitem").all();
+    expect(await first?.textContent()).toMatch(/fails:\s+The entry is what its content id says/);
+    await page.unroute("**/v1/ledger/entries/*/proof");
+  });
+
+  it("verifies the whole ledger by itself", async () => {
+    const { page } = tab;
+    await page.goto(`${server.address}/ui/ledger`);
+    await page.getByRole("button", { name: "Verify all of it" }).click();
+    await page.getByText("The ledger holds").waitFor();
+    await page.getByText(/it extends the \d+ entries that this browser saw/).waitFor();
+  });
+
+  it("shows what a draft of the constitution would have done, to everything and to one action", async () => {
+    const { page } = tab;
+    await page.goto(`${server.address}/ui/policy?tab=draft`);
+    const editor = page.getByLabel("Draft of constitution.yaml");
+    const check = page.getByRole("region", { name: "What the check found" });
+    await check.getByText("fine", { exact: true }).waitFor();
+    const rules = await editor.inputValue();
+    const name = "name: credentials_are_out_of_reach";
+    const [start, end] = [rules.indexOf(name), rules.indexOf("- name: nothing_is_destroyed")];
+
+    await editor.fill(rules.replace(name, "nmae: credentials_are_out_of_reach"));
+    await check.getByText("would be refused").waitFor();
+    await check
+      .getByText(`line ${rules.slice(0, start).split("\n").length}:`)
+      .first()
+      .waitFor();
+
+    const rule = rules.slice(start, end).replace("verdict: blocked", "verdict: ask");
+    const test = /expect: blocked(?=,\s*\}\s*- \{\s*name: a deletion)/;
+    await editor.fill((rules.slice(0, start) + rule + rules.slice(end)).replace(test, "expect: ask"));
+    await check.getByText("fine", { exact: true }).waitFor();
+    await check.getByText("looser, or not seen not to be").waitFor();
+    await page.getByRole("button", { name: "Backtest" }).click();
+    await page.getByText("2 looser").waitFor();
+    const change = page.getByRole("table", { name: "What the draft would have changed" });
+    expect(await change.getByRole("row").nth(1).textContent()).toMatch(/looserblocked.*ask.*read_file/);
+
+    await change.getByRole("link").first().click();
+    await page.getByRole("button", { name: "What would my draft have done?" }).click();
+    await page.getByText("in place of blocked, by credentials_are_out_of_reach").waitFor();
+    expect(tab.faults).toEqual([]);
+  });
+
+  it("explains an action that did not happen", async () => {
+    const { page } = tab;
+    await page.goto(`${server.address}/ui/policy?tab=explain`);
+    await page.getByLabel("Tool").fill("run_command");
+    await page.getByLabel("Arguments, as JSON").fill('{ "command": "rm -rf /etc" }');
+    await page.getByRole("button", { name: "What would be decided?" }).click();
+    await page.getByText("it would destroy something outside of the workspace").waitFor();
+  });
+
+  it("has a looser constitution wait until an admin has seen and accepted it", async () => {
+    const { page } = tab;
+    const path = join(server.home, "constitution.yaml");
+    const rules = await readFile(path, "utf8");
+    await writeFile(path, rules.replace("condition: {}\n    verdict: ask", "condition: {}\n    verdict: allowed"));
+    await page.getByRole("button", { name: "Reload" }).click();
+    const bar = page.getByRole("alert").filter({ hasText: "is not fine" });
+    await bar.getByText("a download").waitFor();
+
+    const test = /(name: (?:a build that is not confined|a download|a tool nobody knows)[^]*?expect: )ask/g;
+    const looser = rules.replace("condition: {}\n    verdict: ask", "condition: {}\n    verdict: allowed");
+    await writeFile(path, looser.replaceAll(test, "$1allowed"));
+    await page.getByRole("button", { name: "Reload" }).click();
+    const waiting = page.getByRole("region", { name: "A policy that waits" });
+    await waiting.getByRole("button", { name: "Look at it" }).click();
+    const dialog = page.getByRole("dialog", { name: "A constitution that waits" });
+    await dialog.getByText("everything_else_is_asked_about").waitFor();
+    await dialog.getByRole("button", { name: "Accept it" }).click();
+    await waiting.waitFor({ state: "detached" });
+    await page.getByRole("tab", { name: "Constitution" }).click();
+    const rule = page.getByRole("row", { name: /everything_else_is_asked_about/ });
+    expect(await rule.textContent()).toContain("allowed");
+  });
+
+  it("keeps nobody out of any side of the policy", async () => {
+    const { page } = tab;
+    for (const side of await page.getByRole("tab").all()) {
+      await side.click();
+      await expect.poll(() => page.getByText(/ …$/).count()).toBe(0);
+      expect(await barriersIn(page)).toEqual([]);
+    }
+    expect(tab.faults).toEqual([]);
+  });
+
+  it("notices a history that is not the one it saw, and says so on every page", async () => {
+    const { page } = tab;
+    const copy = `${server.home}-of-then`;
+    await server.kill();
+    await cp(server.home, copy, { recursive: true, filter: (path) => !path.endsWith(".sock") });
+    await server.restart();
+    await (await ToldAgent.begin(server)).tell("read README.md");
+    const before = await sizeOf(server);
+    await page.goto("about:blank");
+    await page.goto(await server.entrance("ledger"));
+    await page.getByText(`${before} entries that begin with`).waitFor();
+
+    // Somebody puts the copy back, forgets on purpose what the machine itself has seen, and lets it grow beyond what was.
+    await server.kill();
+    await rm(server.home, { recursive: true });
+    await cp(copy, server.home, { recursive: true });
+    await rm(join(server.home, "..", ".local"), { recursive: true, force: true });
+    await server.restart();
+    const other = await ToldAgent.begin(server);
+    while ((await sizeOf(server)) <= before) await other.tell("read .env");
+
+    await page.goto(await server.entrance("policy"));
+    const alert = page.getByRole("alert").filter({ hasText: "not the one that this browser saw before" });
+    await alert.waitFor();
+    expect(await alert.textContent()).toContain("are not shown to start with");
+    await page.goto(`${server.address}/ui/ledger`);
+    await alert.waitFor();
+
+    await alert.getByRole("button", { name: "What now?" }).click();
+    await page.getByRole("dialog").getByText(`This browser saw`).waitFor();
+    await page.getByRole("button", { name: "Forget and start over" }).click();
+    await alert.waitFor({ state: "detached" });
+  });
+});
+
+/** How many entries the ledger has. */
+async function sizeOf(server: InspectedServer): Promise<number> {
+  const page = EntryPage.parse(await server.ask("GET", "/v1/ledger?limit=1"));
+  return (page.entries[0]?.seq ?? -1) + 1;
+}

@@ -1,0 +1,39 @@
+import { metricsOperations } from "@reins/api";
+import type { Hosting } from "@reins/host";
+import type { GovernedCall } from "../../dialect/call.ts";
+import type { Dialect } from "../../dialect/dialect.ts";
+import { openedHosting } from "../opened-hosting.ts";
+import { expectOperatorsTenant } from "../operators-tenant.ts";
+import type { Measures } from "./measures.ts";
+import { overviewOf, type Standing, standingOf } from "./overview.ts";
+import { prometheusText } from "./prometheus.ts";
+
+/** What the metrics stand on. */
+export interface MetricsOptions {
+  readonly measures: Measures;
+  readonly hosting: () => Promise<Hosting>;
+  readonly version: string;
+}
+
+/** How this Reins does, for people and for machines. */
+export function metricsDialect({ measures, hosting, version }: MetricsOptions): Dialect {
+  const look = async ({ harness, principal }: GovernedCall): Promise<Standing> => {
+    expectOperatorsTenant(principal, "this is about all tenants");
+    const opened = await openedHosting(hosting);
+    const standing = await standingOf(harness, opened, new Date());
+    measures.pending = standing.pending;
+    return standing;
+  };
+  return {
+    name: "metrics",
+    mount(place) {
+      place.governed(metricsOperations.getOverview, async (call) =>
+        overviewOf(measures, await look(call), new Date(), version),
+      );
+      place.text(metricsOperations.getMetrics, async function* (call) {
+        yield prometheusText(measures, await look(call), version);
+      });
+    },
+    close: async () => measures.stop(),
+  };
+}

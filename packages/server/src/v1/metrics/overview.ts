@@ -1,0 +1,85 @@
+import type { Hosting } from "@reins/host";
+import type { Harness } from "@reins/supervisor";
+import type { Measures } from "./measures.ts";
+
+/** What is found out when somebody asks. */
+export interface Standing {
+  readonly pending: number;
+  readonly oldestWaitMs: number | null;
+  readonly live: number;
+  readonly running: number;
+  readonly agents: number;
+  readonly memoryBytes: number | null;
+  readonly entries: number;
+  readonly memory: NodeJS.MemoryUsage;
+}
+
+const MOST_PENDING = 500;
+/** How long ago something may be to be told as recent. */
+const RECENT_MS = 5 * 60_000;
+
+/** Looks how a Reins stands now. */
+export async function standingOf(harness: Harness, hosting: Hosting, now: Date): Promise<Standing> {
+  const tenants = await harness.identity.listTenants();
+  const lists = tenants.map(({ id: tenant }) =>
+    harness.approvals.list({ tenant, state: "pending", limit: MOST_PENDING }),
+  );
+  const pending = (await Promise.all(lists)).flat();
+  const oldest = pending
+    .map(({ created_at }) => Date.parse(created_at))
+    .sort((left, right) => left - right)[0];
+  const { memoryOf } = await import("@reins/host");
+  const { all } = hosting.register;
+  const uses = memoryOf(all.map(({ roots }) => roots.map(({ pid }) => pid)));
+  const sessions = all.flatMap((one) => one.sessions);
+  return {
+    pending: pending.length,
+    oldestWaitMs: oldest === undefined ? null : Math.max(0, now.getTime() - oldest),
+    live: sessions.length,
+    running: sessions.filter((id) => hosting.hub.live(id)?.record.state === "running").length,
+    agents: all.length,
+    memoryBytes: uses ? uses.reduce((sum, { bytes }) => sum + bytes, 0) : null,
+    entries: await harness.ledger.size(),
+    memory: process.memoryUsage(),
+  };
+}
+
+/** How a Reins does, in one look. */
+export function overviewOf(measures: Measures, standing: Standing, now: Date, version: string): object {
+  const { history } = measures;
+  const { rss, heapUsed, external } = standing.memory;
+  return {
+    at: now.toISOString(),
+    started_at: measures.startedAt.toISOString(),
+    version,
+    decisions: {
+      total: measures.decisions.total,
+      by_verdict: measures.decisions.by("verdict"),
+      by_enforcement: measures.decisions.by("enforcement"),
+      latency_ms: measures.verdicts.percentiles(RECENT_MS),
+    },
+    approvals: {
+      pending: standing.pending,
+      oldest_wait_ms: standing.oldestWaitMs,
+      answered: measures.waits.count,
+      wait_ms: measures.waits.percentiles(Number.POSITIVE_INFINITY),
+    },
+    usage: {
+      turns: measures.turns.total,
+      tokens: measures.tokens.total,
+      cost_usd: measures.cost.total,
+    },
+    sessions: { live: standing.live, running: standing.running },
+    processes: { agents: standing.agents, memory_bytes: standing.memoryBytes },
+    log: { events: measures.logEvents, per_second: history.perSecond("log_events") },
+    ledger: { entries: standing.entries, per_second: history.perSecond("ledger_entries") },
+    requests: {
+      total: measures.requests.total,
+      per_second: history.perSecond("requests"),
+      latency_ms: measures.requestTimes.percentiles(RECENT_MS),
+    },
+    event_loop_ms: measures.loop,
+    memory: { rss, heap_used: heapUsed, external },
+    history: history.read(),
+  };
+}

@@ -1,0 +1,79 @@
+import { type LoggedRequest, wireOperations } from "@reins/api";
+import type { GovernedCall } from "../../dialect/call.ts";
+import type { Dialect } from "../../dialect/dialect.ts";
+import { expectOperatorsTenant } from "../operators-tenant.ts";
+import type { RequestRing } from "./request-ring.ts";
+import { tellTail } from "./tail.ts";
+import type { KeptEnvelope, WireRing } from "./wire-ring.ts";
+
+const { listEnvelopes, streamEnvelopes, listRequests, streamRequests } = wireOperations;
+const DEFAULT_LIMIT = 200;
+
+type Filter = Partial<
+  Readonly<Record<"session" | "protocol" | "edge" | "direction" | "agent" | "method", string | undefined>>
+>;
+
+/** What goes over the wires: envelopes of both protocols, and requests to this API. */
+export function wireDialect(wire: WireRing, requests: RequestRing): Dialect {
+  return {
+    name: "wire",
+    mount(place) {
+      place.governed(listEnvelopes, async (call) => {
+        const { query } = call;
+        const { limit = DEFAULT_LIMIT, after, ...filter } = query;
+        const found = wire.list(fitting(call, filter, after), query.session);
+        const page = after === undefined ? found.slice(-limit) : found.slice(0, limit);
+        return {
+          envelopes: page.map((envelope) => shown(call, envelope)),
+          dropped: wire.dropped,
+          next: page.at(-1)?.seq ?? after ?? wire.last,
+        };
+      });
+      place.stream(streamEnvelopes, (call, open) => {
+        const growing = {
+          get last() {
+            return wire.last;
+          },
+          after: (seq: number) => wire.list(fitting(call, call.query, seq), call.query.session),
+          listen: (ring: () => void) => wire.listen(ring),
+        };
+        return tellTail(call, open, growing, { event: "envelope", shown: (one) => shown(call, one) });
+      });
+      place.governed(listRequests, async ({ query: { limit = DEFAULT_LIMIT, after }, principal }) => {
+        expectOperatorsTenant(principal, "requests are of all tenants");
+        const found = requests.items.filter(({ seq }) => after === undefined || seq > after);
+        const page = after === undefined ? found.slice(-limit) : found.slice(0, limit);
+        return { requests: page, next: page.at(-1)?.seq ?? after ?? requests.last };
+      });
+      place.stream(streamRequests, async (call, open) => {
+        expectOperatorsTenant(call.principal, "requests are of all tenants");
+        const growing = {
+          get last() {
+            return requests.last;
+          },
+          after: (place: number) => requests.items.filter(({ seq }) => seq > place),
+          listen: (ring: () => void) => requests.listen(ring),
+        };
+        const telling = { event: "request", shown: (one: LoggedRequest) => one };
+        await tellTail(call, open, growing, telling);
+      });
+    },
+  };
+}
+
+/** Which envelopes somebody asks for and may see: those of their tenant, the operator all. */
+function fitting({ principal, supervisor }: GovernedCall, filter: Filter, after = -1) {
+  const { session, protocol, edge, direction, agent, method } = filter;
+  const wanted = Object.entries({ session, protocol, edge, direction, agent, method });
+  const given = wanted.filter(([, value]) => value !== undefined);
+  const seesAll = principal.id === supervisor.LOCAL;
+  return (envelope: KeptEnvelope): boolean =>
+    envelope.seq > after &&
+    (seesAll || envelope.tenant === principal.tenant) &&
+    given.every(([name, value]) => Reflect.get(envelope, name) === value);
+}
+
+/** An envelope without secrets. */
+function shown({ harness }: GovernedCall, { tenant: _, message, ...envelope }: KeptEnvelope): object {
+  return { ...envelope, message: harness.redact(message) };
+}

@@ -1,0 +1,148 @@
+import type { WireEnvelope } from "@reins/api";
+import type { Passing } from "@reins/host";
+import { Ring } from "./ring.ts";
+import { sizeWithin } from "./size.ts";
+
+/** What passed by, of either protocol. */
+export interface Passed extends Omit<Passing, "message"> {
+  readonly protocol: WireEnvelope["protocol"];
+  readonly message: Readonly<Record<string, unknown>>;
+}
+
+/** An envelope as it is kept: with its secrets, in memory alone. */
+export interface KeptEnvelope {
+  readonly seq: number;
+  readonly at: string;
+  readonly protocol: WireEnvelope["protocol"];
+  readonly edge: WireEnvelope["edge"];
+  readonly direction: WireEnvelope["direction"];
+  readonly tenant: string;
+  readonly session: string | null;
+  readonly peer: string;
+  readonly agent: string | null;
+  readonly kind: WireEnvelope["kind"];
+  readonly method: string | null;
+  readonly id: string | number | null;
+  readonly truncated: boolean;
+  readonly message: unknown;
+}
+
+const MOST_OF_SESSION = 500;
+const MOST_SESSIONS = 200;
+const MOST_CHARACTERS = 64 * 1_024;
+const MOST_ASKED = 2_000;
+
+/**
+ * The newest envelopes, so many of each session, so that one that talks a lot does not hide the others. To take one in
+ * costs next to nothing; secrets are taken out when somebody looks.
+ */
+export class WireRing {
+  readonly #sessions = new Map<string, Ring<KeptEnvelope>>();
+  readonly #listeners = new Set<(envelope: KeptEnvelope) => void>();
+  /** What requests were about, by which answers are known. */
+  readonly #asked = new Map<string, Pick<KeptEnvelope, "method" | "session">>();
+  readonly #now: () => Date;
+  #seq = 0;
+  #dropped = 0;
+
+  constructor(now: () => Date) {
+    this.#now = now;
+  }
+
+  /** Takes an envelope in. */
+  readonly take = (passed: Passed): void => {
+    this.#seq += 1;
+    const envelope = this.#envelope(passed);
+    const key = envelope.session ?? "";
+    const ring = this.#sessions.get(key) ?? new Ring<KeptEnvelope>(MOST_OF_SESSION);
+    // The one that was used last comes last, so that the first is the one to be forgotten.
+    this.#sessions.delete(key);
+    this.#sessions.set(key, ring);
+    ring.push(envelope);
+    if (this.#sessions.size > MOST_SESSIONS) this.#forgetOldest();
+    for (const listener of this.#listeners) listener(envelope);
+  };
+
+  /** How many envelopes were kept no longer. */
+  get dropped(): number {
+    return [...this.#sessions.values()].reduce((sum, ring) => sum + ring.dropped, this.#dropped);
+  }
+
+  /** The number of the newest. */
+  get last(): number {
+    return this.#seq;
+  }
+
+  /** Those that fit, the oldest first. */
+  list(fits: (envelope: KeptEnvelope) => boolean, session?: string): readonly KeptEnvelope[] {
+    const rings = session === undefined ? [...this.#sessions.values()] : [this.#sessions.get(session)];
+    const found = rings.flatMap((ring) => ring?.items ?? []).filter(fits);
+    return found.sort((left, right) => left.seq - right.seq);
+  }
+
+  /** Tells of every envelope; the returned function ends that. */
+  listen(listener: (envelope: KeptEnvelope) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #envelope({ message, protocol, edge, direction, tenant, session, peer, agent }: Passed): KeptEnvelope {
+    const kind = kindOf(message);
+    const id = idOf(message);
+    const known = this.#about({ kind, id, peer, edge, direction }, message, session);
+    const fits = sizeWithin(message, MOST_CHARACTERS) !== undefined;
+    return {
+      ...{ seq: this.#seq, at: this.#now().toISOString(), protocol, edge, direction, tenant, peer },
+      session: known.session,
+      agent: agent ?? null,
+      kind,
+      method: known.method,
+      id,
+      truncated: !fits,
+      message: fits ? message : shortened(message),
+    };
+  }
+
+  /** The method and session of a message; those of an answer are the request's. */
+  #about(
+    { kind, id, peer, edge, direction }: Pick<KeptEnvelope, "kind" | "id" | "peer" | "edge" | "direction">,
+    { method }: Passed["message"],
+    session: string | undefined,
+  ): Pick<KeptEnvelope, "method" | "session"> {
+    const about = { method: typeof method === "string" ? method : null, session: session ?? null };
+    if (id === null || kind === "notification") return about;
+    const asker = kind === "request" ? direction : direction === "in" ? "out" : "in";
+    const key = `${edge} ${peer} ${asker} ${id}`;
+    if (kind !== "request") {
+      const asked = this.#asked.get(key);
+      this.#asked.delete(key);
+      return { method: asked?.method ?? null, session: session ?? asked?.session ?? null };
+    }
+    this.#asked.set(key, about);
+    const [oldest] = this.#asked.keys();
+    if (this.#asked.size > MOST_ASKED && oldest !== undefined) this.#asked.delete(oldest);
+    return about;
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#sessions;
+    if (!oldest) return;
+    const [key, ring] = oldest;
+    this.#dropped += ring.dropped + ring.items.length;
+    this.#sessions.delete(key);
+  }
+}
+
+function kindOf({ method, id, error }: Passed["message"]): WireEnvelope["kind"] {
+  if (method !== undefined) return id === undefined ? "notification" : "request";
+  return error === undefined ? "answer" : "error";
+}
+
+function idOf({ id }: Passed["message"]): string | number | null {
+  return typeof id === "string" || typeof id === "number" ? id : null;
+}
+
+/** What is kept of a message that is too large: which it is. */
+function shortened({ jsonrpc, id, method }: Passed["message"]): object {
+  return { jsonrpc, ...(id !== undefined && { id }), ...(method !== undefined && { method }) };
+}

@@ -134,7 +134,7 @@ describe("reins up, killed in the middle of a turn of the native agent", () => {
     editor.prompt(sessionId, "run `echo $$ >> log; sleep 600`").catch(() => undefined);
     await expect.poll(() => readFile(log, "utf8").catch(() => "")).toMatch(/^\d+\n$/);
     await up.kill();
-    editor.end();
+    expect(await editor.ended).toMatchObject({ code: 3, stderr: expect.stringContaining("Reins has gone") });
     const pid = Number(await readFile(log, "utf8"));
     await expect.poll(() => isAlive(pid)).toBe(false);
 

@@ -50,8 +50,8 @@ describe("reins acp", () => {
     await editor.ask("initialize", { protocolVersion: 1, clientCapabilities: {} });
     const turn = editor.prompt(await editor.begin(home), "run make all");
     const question = await editor.until(({ method }) => method === "session/request_permission");
-    const [{ id }] = (await home.json("approvals", "list")).approvals;
-    await home.done("approvals", "approve", id);
+    const { _meta } = question.params as { _meta: { reins: { approval: string } } };
+    await home.done("approvals", "approve", _meta.reins.approval);
     expect(await turn).toMatchObject({ result: { stopReason: "end_turn" } });
     expect(editor.got).toContainEqual(
       expect.objectContaining({ method: "$/cancel_request", params: { requestId: question.id } }),

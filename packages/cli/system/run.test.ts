@@ -20,7 +20,8 @@ describe("reins run", () => {
     const home = homeWith([stub]);
     const { code, stdout, stderr } = await start(home, STEPS).ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain("Good morning.yes");
+    expect(stdout).toContain("Good morning.\n• ls\nyes\n• cat ~/.ssh/id_rsa\n");
+    expect(stdout).not.toContain("failed");
     expect(stdout).toContain(
       "  not allowed: keys, tokens and passwords are not for agents [credentials_are_out_of_reach]\n",
     );

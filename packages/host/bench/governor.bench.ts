@@ -144,10 +144,12 @@ async function measure(rounds: number): Promise<BenchRow[]> {
     ask: [] as number[],
   };
   for (const prompter of [bare, ours]) for (let n = 0; n < 20; n += 1) await prompter.prompt("hello");
+  const syncsBefore = ours.syncs();
   for (let n = 0; n < rounds * 20; n += 1) {
     times.bare.push(await timed(() => bare.prompt("hello")));
     times.ours.push(await timed(() => ours.prompt("hello")));
   }
+  const syncs = (ours.syncs() - syncsBefore) / (rounds * 20);
   const before = ours.updates();
   for (let n = 0; n < rounds; n += 1) {
     times.bareBurst.push(await timed(() => bare.prompt(`burst ${BURST}`)));
@@ -168,6 +170,12 @@ async function measure(rounds: number): Promise<BenchRow[]> {
       value: median(times.ours),
       unit: "ms",
       baseline: { what: "direct stdio", value: median(times.bare) },
+    },
+    {
+      what: "waits for the disk in a turn",
+      value: syncs,
+      unit: "fsyncs",
+      baseline: { what: "one verdict, one entry", value: 2 },
     },
     {
       what: "burst of 5,000 updates",

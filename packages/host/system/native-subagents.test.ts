@@ -5,6 +5,7 @@ import { type JsonObject, membersOf } from "../src/acp/message.ts";
 import { type Scene, scene, scenes } from "../src/model/script.ts";
 import { ScriptedModel } from "../src/model/scripted-model.ts";
 import { call, hold, reply, say } from "../src/model/step.ts";
+import { textIn } from "./fixtures/home.ts";
 import { stubEntry } from "./fixtures/hub.ts";
 import { type NativeTest, openNative, verdictsOf } from "./fixtures/native.ts";
 
@@ -153,6 +154,34 @@ limits:
       "allowed",
       "blocked",
     ]);
+  });
+
+  test("may have children of its own, two deep, whose questions reach the same person", async () => {
+    const rules = `
+tool_rules:
+  - { name: commands, condition: { tool_name_matches: [run_command], event: pre_action }, verdict: ask }
+  - { name: rest, condition: {}, verdict: allowed }
+`;
+    const agent = await scripted(
+      [
+        spawn({ prompt: "ALPHA" }),
+        scene("ALPHA", reply(call("spawn_subagent", { prompt: "OMEGA" })), reply(say("Passed on."))),
+        scene("OMEGA", reply(call("run_command", { command: "echo done > deep.txt" })), reply(say("So."))),
+      ],
+      { rules, person: () => "allow_once" },
+    );
+    await agent.client.prompt(agent.id, "delegate");
+    expect(await textIn(join(agent.workspace, "deep.txt"))).toBe("done\n");
+    expect(agent.client.asked).toHaveLength(1);
+    const ran = (await agent.entries("policy_verdict")).find(
+      ({ target, payload }) =>
+        target === "run_command" &&
+        membersOf(payload).verdict === "allowed" &&
+        membersOf(payload).event_type === "pre_action",
+    );
+    expect(ran?.payload).toMatchObject({
+      subject: { depth: 2, chain: ["native", "native"], root_session: agent.id },
+    });
   });
 
   test("ends when its time is over, and with the turn of its parent", async () => {

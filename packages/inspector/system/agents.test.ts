@@ -35,9 +35,8 @@ requirement(
 
   it("are not there yet on a fresh home, and the overview tells what to try", async () => {
     const { page } = tab;
-    const steps = page.getByRole("region", { name: "Three things to try" });
-    await steps.getByText("Talk to an agent").waitFor();
-    await steps.getByRole("link", { name: "install another" }).click();
+    await page.getByRole("heading", { name: "Three things to try" }).waitFor();
+    await page.getByRole("link", { name: "install another" }).click();
     await page.getByText("No agent runs").waitFor();
   });
 
@@ -71,7 +70,8 @@ requirement(
     const pid = Number(await row.getByRole("cell").nth(1).textContent());
     expect(isThere(pid)).toBe(true);
     await row.getByRole("button", { name: "Kill" }).click();
-    const dialog = page.getByRole("dialog", { name: "Kill pond?" });
+    await page.getByRole("dialog", { name: "Kill pond?" }).waitFor();
+    const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Reason").fill("it would not leave the pond");
     await dialog.getByRole("button", { name: "Kill", exact: true }).click();
     await dialog.getByText("1 gone").waitFor();
@@ -89,7 +89,8 @@ requirement(
     await page.goto(`${server.address}/ui/agents`);
     await page.getByRole("row", { name: /^pond/ }).waitFor();
     await page.getByRole("button", { name: "Kill everything" }).click();
-    const dialog = page.getByRole("dialog", { name: "Kill everything?" });
+    await page.getByRole("dialog", { name: "Kill everything?" }).waitFor();
+    const dialog = page.getByRole("dialog");
     await dialog.getByRole("button", { name: "Leave it running" }).click();
     await page.getByRole("row", { name: /^pond/ }).waitFor();
     await page.getByRole("button", { name: "Kill everything" }).click();
@@ -105,6 +106,18 @@ requirement(
     await page.getByRole("heading", { name: "How long it takes" }).waitFor();
     expect(await page.getByRole("row", { name: /^A verdict/ }).textContent()).toMatch(/[1-9]\d*.*ms/);
     await page.getByRole("img", { name: "Time to a verdict" }).locator("canvas").waitFor();
+  });
+
+  it("are written to from the overview, one by one and all at once", async () => {
+    const { page } = tab;
+    const mail = page.getByRole("form", { name: "Write to an agent" });
+    await mail.getByLabel("To").fill("pond");
+    await mail.getByLabel("Message").fill("come back");
+    await mail.getByRole("button", { name: "Send" }).click();
+    await page.getByText("operator to pond").waitFor();
+    await page.getByLabel("Word for everybody").fill("the pond is open");
+    await page.getByRole("button", { name: "Post" }).click();
+    await page.getByText(/operator.*the pond is open/).waitFor();
     expect(tab.faults).toEqual([]);
   });
 });

@@ -38,7 +38,7 @@ export class OperatorDesk {
     const { hosting, version, clock = systemClock } = options;
     const now = () => clock.now();
     this.#measures = new Measures(clock);
-    this.#wire = new WireRing(now);
+    this.#wire = new WireRing(() => now().getTime());
     this.#requests = new RequestRing(now);
     this.dialects = [
       new AgentsDialect(options),

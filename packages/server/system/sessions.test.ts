@@ -27,6 +27,9 @@ describe("sessions", () => {
       title: "A title",
       event_count: 2,
       agent_runs: true,
+      trust: "unknown",
+      enforcement: "asked",
+      pending_approvals: 0,
       settings: { modes: { currentModeId: "ask" } },
     });
     expect(id).toBe(blake3Hex(`stub:${session.key}:${session.created_at}`));

@@ -5,8 +5,14 @@ import { type Random, seededRandom } from "../../../scripts/torture/random.ts";
 import type { Torture, TortureContext } from "../../../scripts/torture/torture.ts";
 import { openAgentHome } from "../system/fixtures/agent-home.ts";
 import { ServerProcess } from "../system/fixtures/server-process/server-process.ts";
-import { expectAgreement, expectAnswered, expectVerdicts, expectWhole } from "./restart/account.ts";
-import { errand } from "./restart/errand.ts";
+import {
+  expectAgreement,
+  expectAnswered,
+  expectVerdicts,
+  expectWhole,
+  interruptions,
+} from "./restart/account.ts";
+import { type Errand, errand } from "./restart/errand.ts";
 import { Follower } from "./restart/follower.ts";
 
 const SIZES = {
@@ -84,8 +90,10 @@ class Ordeal {
     const [driver] = followers;
     const server = await ServerProcess.start({ base: this.#base });
     const following = await Promise.all(followers.map((follower) => follower.follow(server)));
-    const turning = this.#prompt(driver, server, session).catch(() => undefined);
-    const until = driver.seen.length + this.#random.int(150);
+    this.#turn += 1;
+    const given = errand(this.#random, server.workspace, this.#turn, [...this.#effects]);
+    const until = driver.seen.length + 1 + this.#random.int(given.messages + 1);
+    const turning = this.#prompt(driver, session, given).catch(() => undefined);
     await driver.until(() => driver.seen.length >= until, MOST_MS);
     await new Promise((resolve) => setTimeout(resolve, this.#random.int(4)));
     await server.kill();
@@ -93,9 +101,7 @@ class Ordeal {
   }
 
   /** Prompts, and waits for the answer or has it come later. */
-  async #prompt(driver: Follower, { workspace }: ServerProcess, session: string): Promise<void> {
-    this.#turn += 1;
-    const { steps, effects } = errand(this.#random, workspace, this.#turn, [...this.#effects]);
+  async #prompt(driver: Follower, session: string, { steps, effects }: Errand): Promise<void> {
     for (const path of effects) this.#effects.add(path);
     const prompt = [{ type: "text", text: steps.join("\n") }];
     const message = driver.message("session/prompt", { sessionId: session, prompt });
@@ -131,9 +137,10 @@ class Ordeal {
       expectAnswered(followers[0], this.#later);
       const approvals = await expectAgreement(opened);
       const effects = await expectVerdicts(opened, this.#effects);
+      const cut = await interruptions(opened);
       const told = followers.map(({ seen }) => seen.length).join(" and ");
       this.#context.log(
-        `home ${home}: killed ${deaths} times; ${told} messages told, ${this.#later.length} answers later, ${approvals} approvals, ${effects} files written`,
+        `home ${home}: killed ${deaths} times, ${cut} of them in a turn; ${told} messages told, ${this.#later.length} answers later, ${approvals} approvals, ${effects} files written`,
       );
     } finally {
       await opened.close();

@@ -11,6 +11,8 @@ import {
 } from "./session-store.ts";
 
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
+/** How many headers are remembered, so that they are not written again as they are. */
+const REMEMBERED = 1_000;
 
 /**
  * Sessions in a folder: for each a file of what is known of it, replaced as a whole, and a file of entries, one a line,
@@ -20,6 +22,8 @@ export class FileSessionStore implements SessionStore {
   readonly #folder: string;
   /** One write of a session after the other. */
   readonly #writing = new Map<string, Promise<void>>();
+  /** What the headers of sessions say that were written last, but for when. */
+  readonly #written = new Map<string, string>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -45,21 +49,35 @@ export class FileSessionStore implements SessionStore {
 
   append(header: SessionHeader, entries: readonly HistoryEntry[]): Promise<void> {
     return this.#inOrder(header.id, async () => {
-      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      if (!this.#written.has(header.id)) await mkdir(this.#folder, { recursive: true, mode: 0o700 });
       // After a crash the file may end within a line; whatever stands there must not swallow the next one.
       const lines = entries.map((entry) => `\n${JSON.stringify(entry)}`).join("");
       if (lines !== "") await appendFile(this.#entriesOf(header.id), lines, { mode: 0o600 });
-      const path = this.#headerOf(header.id);
-      await writeFile(`${path}.new`, JSON.stringify(header), { mode: 0o600 });
-      await rename(`${path}.new`, path);
+      if (this.#isNews(header, entries)) await this.#replace(header);
     });
   }
 
   remove(id: string): Promise<void> {
     return this.#inOrder(id, async () => {
+      this.#written.delete(id);
       await rm(this.#headerOf(id), { force: true });
       await rm(this.#entriesOf(id), { force: true });
     });
+  }
+
+  /** Whether a header says more than when: that alone is written when a turn ends, and not at each of its steps. */
+  #isNews(header: SessionHeader, entries: readonly HistoryEntry[]): boolean {
+    return entries.some(({ kind }) => kind === "end") || this.#written.get(header.id) !== withoutTime(header);
+  }
+
+  async #replace(header: SessionHeader): Promise<void> {
+    const path = this.#headerOf(header.id);
+    await writeFile(`${path}.new`, JSON.stringify(header), { mode: 0o600 });
+    await rename(`${path}.new`, path);
+    this.#written.delete(header.id);
+    this.#written.set(header.id, withoutTime(header));
+    const [oldest] = this.#written.keys();
+    if (this.#written.size > REMEMBERED && oldest !== undefined) this.#written.delete(oldest);
   }
 
   async #header(id: string): Promise<SessionHeader | undefined> {
@@ -86,6 +104,10 @@ export class FileSessionStore implements SessionStore {
   #entriesOf(id: string): string {
     return join(this.#folder, `${id}.jsonl`);
   }
+}
+
+function withoutTime({ updatedAt: _, ...header }: SessionHeader): string {
+  return JSON.stringify(header);
 }
 
 function entryIn(line: string): HistoryEntry[] {

@@ -51,6 +51,13 @@ webhooks:
     });
   });
 
+  it("says with which certificate, and how long agents run on and messages are kept", async () => {
+    const said = { tls: { cert: "cert.pem", key: "key.pem" }, agent_idle: 5, retention: 0.5 };
+    expect(await configured(JSON.stringify(said))).toMatchObject(said);
+    await expect(configured("tls: { cert: cert.pem }")).rejects.toThrow("tls.key");
+    await expect(configured("retention: 0")).rejects.toThrow("retention");
+  });
+
   it.each([
     ["a time of life that is none", "ttl: -1", "ttl"],
     ["somebody it does not know", "ws: { auth: everybody }", "auth"],

@@ -1,5 +1,5 @@
 import type { OperatedHome } from "./operated-home.ts";
-import type { Reins } from "./reins.ts";
+import type { Ended, Reins } from "./reins.ts";
 
 /** A JSON-RPC message, taken apart. */
 export type Message = Readonly<Record<string, unknown>>;
@@ -42,7 +42,7 @@ export class Editor {
   }
 
   /** Settles when the other side has ended. */
-  get ended(): Promise<unknown> {
+  get ended(): Promise<Ended> {
     return this.#reins.ended;
   }
 

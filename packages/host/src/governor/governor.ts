@@ -318,6 +318,8 @@ export class Governor {
     this.#sessions.delete(session.id);
     this.#byAgentId.delete(session.agentSessionId);
     this.#onSessions?.([...this.#sessions.keys()]);
+    // The last turn stands in the ledger before the end of its session.
+    await session.recorded;
     await endSession(this.#context, session, reason);
   }
 

@@ -14,6 +14,7 @@ import {
   type PermissionOutcome,
 } from "./permission-options.ts";
 import { verdictMeta } from "./refusal.ts";
+import { showUpdate } from "./shown-updates.ts";
 import { diffsOf, type ToolCall } from "./tool-calls.ts";
 import { namesOf, toolNameOf } from "./tool-name.ts";
 
@@ -172,8 +173,7 @@ async function tellVerdict(
     ...changes,
     _meta: verdictMeta(decided),
   };
-  const shown = Object(context.redact(update));
-  await context.clients(session).notify("session/update", { sessionId: session.id, update: shown });
+  await showUpdate(context, session, update);
 }
 
 /** A call that was let through may ask the harness to read or write its files. */

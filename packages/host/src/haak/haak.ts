@@ -11,9 +11,9 @@ import { HaakError } from "./haak-error.ts";
 import { HaakSessions } from "./haak-sessions.ts";
 import { HaakTurn } from "./haak-turn.ts";
 import { KeyedLock } from "./keyed-lock.ts";
+import { PendingSessions } from "./pending-sessions.ts";
 import { saidIn } from "./prompt.ts";
 import type { InitParams, RunParams } from "./requests.ts";
-import { Sequence } from "./sequence.ts";
 import { beginSession, chooseModel, keptModel, type SessionWish, trustOf } from "./session-begin.ts";
 import type { TurnOffers } from "./turn-offers.ts";
 
@@ -48,15 +48,6 @@ export interface InitializedSession {
   readonly model: string | null;
 }
 
-/** Nobody keeps more sessions in mind that were never begun; the oldest make room. */
-const MOST_PENDING = 1_000;
-
-/** A session whose agent cannot be had yet. */
-interface Pending {
-  readonly wish: SessionWish;
-  readonly sequence: Sequence;
-}
-
 /** HAAK's five methods, over the sessions of the hub. */
 export class Haak {
   readonly sessions: HaakSessions;
@@ -64,8 +55,7 @@ export class Haak {
   readonly #clock: Clock;
   readonly #newId: () => string;
   readonly #beginning = new KeyedLock();
-  /** Sessions whose agent cannot be had; each turn tries again. */
-  readonly #pending = new Map<string, Pending>();
+  readonly #pending = new PendingSessions();
 
   constructor(options: HaakOptions) {
     this.#options = options;
@@ -130,7 +120,7 @@ export class Haak {
 
   /** Ends the turn that is under way in a session, whoever began it. */
   async cancel(principal: Principal, key: string): Promise<void> {
-    if (this.#pending.has(pendingOf(principal, key))) return;
+    if (this.#pending.get(principal, key)) return;
     const { hub } = this.#options;
     const record = await this.sessions.expect(principal, key);
     const session = await this.sessions.of(record);
@@ -147,7 +137,7 @@ export class Haak {
 
   /** Closes a session; it stays on disk, and `init` opens it again. */
   async close(principal: Principal, key: string, reason = "closed"): Promise<void> {
-    if (this.#pending.delete(pendingOf(principal, key))) return;
+    if (this.#pending.forget(principal, key)) return;
     const record = await this.sessions.find(principal, key);
     if (!record) throw new HaakError("session_not_found", `there is no session "${key}"`);
     await this.end(principal, record, reason);
@@ -164,7 +154,7 @@ export class Haak {
 
   /** Where a session stands. */
   async status(principal: Principal, key: string): Promise<SessionState> {
-    if (this.#pending.has(pendingOf(principal, key))) return "idle";
+    if (this.#pending.get(principal, key)) return "idle";
     const record = await this.sessions.find(principal, key);
     if (!record) throw new HaakError("session_not_found", `there is no session "${key}"`);
     if (record.ended) return "closed";
@@ -210,10 +200,7 @@ export class Haak {
       cwd: this.#options.workspace,
     };
     const record = newSessionRecord({ ...made, channel: "ws", peer: "", created: this.#clock.now() });
-    const sequence = new Sequence({ messages: 0, entries: 0 });
-    this.#pending.set(pendingOf(principal, session_key), { wish, sequence });
-    const [oldest] = this.#pending.size > MOST_PENDING ? this.#pending.keys() : [];
-    if (oldest !== undefined) this.#pending.delete(oldest);
+    this.#pending.keep(principal, wish);
     const trust = trustOf(this.#options.harness, principal, agent_id);
     return { session_key, session_id: record.id, agent_id, trust, backend, mode, model: model ?? null };
   }
@@ -238,12 +225,12 @@ export class Haak {
 
   /** The session that a turn is for; `undefined` after its agent could not be had and that was told. */
   async #runnable(principal: Principal, key: string, emit: Emit): Promise<SessionRecord | undefined> {
-    const pending = this.#pending.get(pendingOf(principal, key));
+    const pending = this.#pending.get(principal, key);
     if (!pending) return this.sessions.expect(principal, key);
     const { wish, sequence } = pending;
     try {
       const record = await beginSession(this.#options, principal, wish);
-      this.#pending.delete(pendingOf(principal, key));
+      this.#pending.forget(principal, key);
       (await this.sessions.of(record)).sequence.follow(sequence);
       await chooseModel(this.#options, principal, record, wish.model);
       return record;
@@ -264,9 +251,4 @@ export class Haak {
 
 function placeOf({ tenant }: Principal, key: string): string {
   return `${tenant}\n${key}`;
-}
-
-/** What nobody has begun yet is each principal's own. */
-function pendingOf(principal: Principal, key: string): string {
-  return `${placeOf(principal, key)}\n${principal.id}`;
 }

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { blake3Hex } from "@reins/ledger";
-import type { Harness, Principal } from "@reins/supervisor";
+import { type Harness, type Principal, systemClock } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
@@ -25,6 +25,7 @@ import type { Owner } from "../process/owner.ts";
 import type { Confinement, Network } from "../sandbox/confinement.ts";
 import type { Sandbox } from "../sandbox/detect.ts";
 import { sessionNamedIn, tappedChannel, type WireTap } from "../wire/tap.ts";
+import { type Patience, patientChannel } from "./patient-channel.ts";
 import { processChannel } from "./process-channel.ts";
 
 /** An agent that is installed. */
@@ -64,6 +65,8 @@ export interface AgentHostOptions {
   readonly sandbox?: Sandbox | undefined;
   /** The model that the operator gives an agent in place of its own. */
   readonly modelFor?: ((agent: string) => ModelEndpoint | undefined) | undefined;
+  /** How long an agent may be silent that owes an answer. */
+  readonly patience?: Patience | undefined;
   readonly onFault?: (agent: string, reason: string) => void;
 }
 
@@ -294,7 +297,13 @@ export class AgentHost {
     process: AgentProcess,
     start: StartOptions & Pick<GovernorOptions, "onSessions"> & { readonly entered: string | undefined },
   ): Governor {
-    const channel = processChannel(process, this.#options.harness.redactor);
+    const { harness, patience, onFault } = this.#options;
+    const channel = patientChannel(processChannel(process, harness.redactor), {
+      label: entry.name,
+      clock: systemClock,
+      patience,
+      giveUp: () => void process.stop().catch((error: unknown) => onFault?.(entry.id, String(error))),
+    });
     const governor: Governor = new Governor({
       ...this.#governing(entry, start),
       onSessions: start.onSessions,

@@ -1,7 +1,9 @@
-import type { Principal } from "@reins/supervisor";
+import type { Clock, Principal } from "@reins/supervisor";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { Clients } from "../governor/clients.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { AgentHost, HostedAgent, StartOptions } from "../hosting/agent-host.ts";
+import { Restarts } from "../process/restarts.ts";
 
 /** What a pool needs. */
 export interface AgentPoolOptions {
@@ -9,8 +11,7 @@ export interface AgentPoolOptions {
   readonly clients: (session: GovernedSession) => Clients;
   /** Told when an agent has gone, with why. */
   readonly onGone: (agent: HostedAgent, reason: Error) => void;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly clock: Clock;
 }
 
 /**
@@ -24,6 +25,10 @@ export class AgentPool {
   readonly #wanted = new WeakMap<HostedAgent, number>();
   readonly #keys = new WeakMap<HostedAgent, string>();
   readonly #ending = new WeakSet<HostedAgent>();
+  readonly #restarts = new Restarts();
+  /** When each died by itself lately. */
+  readonly #crashes = new Map<string, readonly number[]>();
+  readonly #waiting = new Set<() => void>();
   #closed = false;
 
   constructor(options: AgentPoolOptions) {
@@ -35,7 +40,7 @@ export class AgentPool {
     if (this.#closed) throw new Error("Reins is stopping");
     const network = this.#options.host.networkFor?.(agent);
     const acquired = await this.#acquire(agent, principal, network && { roots, network });
-    this.#wanted.set(acquired, this.#options.now());
+    this.#wanted.set(acquired, this.#now());
     return acquired;
   }
 
@@ -61,6 +66,7 @@ export class AgentPool {
   /** Ends all of them. */
   async close(reason: string): Promise<void> {
     this.#closed = true;
+    for (const wake of this.#waiting) wake();
     const agents = await this.running();
     for (const agent of agents) this.#ending.add(agent);
     await Promise.all(agents.map((agent) => agent.stop(reason)));
@@ -82,12 +88,14 @@ export class AgentPool {
     start: Pick<StartOptions, "principal" | "confine">,
   ): Promise<HostedAgent> {
     const { host, clients, onGone } = this.#options;
+    await this.#recover(key, id);
     const agent = await host.start(id, { ...start, from: "acp", clients, showReplays: false });
     this.#keys.set(agent, key);
     const gone = () => {
       // One that was started in its place meanwhile stays.
       if (this.#agents.get(key) === starting) this.#agents.delete(key);
       if (this.#ending.has(agent)) return;
+      this.#crashes.set(key, this.#restarts.remember(this.#crashes.get(key) ?? [], this.#now()));
       const { reason } = agent.governor.signal;
       onGone(agent, reason instanceof Error ? reason : new Error(String(reason)));
     };
@@ -95,5 +103,37 @@ export class AgentPool {
     if (agent.governor.signal.aborted) gone();
     else agent.governor.signal.addEventListener("abort", gone, { once: true });
     return agent;
+  }
+
+  /** One that dies again and again is started later each time, and after a while not until somebody may have looked. */
+  async #recover(key: string, id: string): Promise<void> {
+    const crashes = this.#crashes.get(key) ?? [];
+    const { at, givenUp } = this.#restarts.next(crashes);
+    const left = at - this.#now();
+    if (left <= 0) return;
+    if (givenUp) {
+      const when = new Date(at).toISOString();
+      const message = `${id} has ended by itself ${crashes.length} times in a short while; see what it said. It is not started again before ${when}`;
+      throw new RpcError(CODE.internal, message);
+    }
+    await this.#wait(left);
+    if (this.#closed) throw new Error("Reins is stopping");
+  }
+
+  /** Waits for so long, or until the pool is closed. */
+  #wait(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        callOff();
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      const callOff = this.#options.clock.after(milliseconds, wake);
+      this.#waiting.add(wake);
+    });
+  }
+
+  #now(): number {
+    return this.#options.clock.now().getTime();
   }
 }

@@ -111,7 +111,7 @@ export class Hub implements ExtensionHub {
       host: options.host,
       clients: (session) => this.#admit(session).clients,
       onGone: (agent, reason) => this.#gone(agent, reason),
-      now: () => this.#now(),
+      clock: this.clock,
     });
   }
 

@@ -1,6 +1,7 @@
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import { PREAMBLE_HEADING } from "../turn/preamble.ts";
 import type { SessionClients } from "./session-clients.ts";
 import { TurnQueue } from "./turn-queue.ts";
 
@@ -70,11 +71,16 @@ export class LiveSession {
         this.commands = update;
         return undefined;
       case "session_info_update":
-        return typeof update.title === "string" && update.title !== this.record.title
+        return typeof update.title === "string" && update.title !== this.record.title && isTitle(update.title)
           ? update.title
           : undefined;
       default:
         return undefined;
     }
   }
+}
+
+/** An agent that calls a session after its first prompt may take what was put before that for it. */
+function isTitle(title: string): boolean {
+  return !title.trimStart().startsWith(PREAMBLE_HEADING);
 }

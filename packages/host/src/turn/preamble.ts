@@ -35,6 +35,9 @@ const STANDING: Readonly<Record<Trust, string>> = {
   standing: "you are on the roster and hold a standing role",
 };
 
+/** How the text begins that puts an agent under the constitution. */
+export const PREAMBLE_HEADING = "# Constitution";
+
 /** The text that puts an agent under the constitution. The same parts give the same text. */
 export function preambleFor(parts: PreambleParts): string {
   const { mandate, board, tools, constitutionHash } = parts;
@@ -50,7 +53,7 @@ export function preambleFor(parts: PreambleParts): string {
 
 function constitution({ agent, trust, prose }: PreambleParts): string {
   return [
-    "# Constitution",
+    PREAMBLE_HEADING,
     "",
     `You are ${visible(agent)} and work under a constitution.`,
     "",

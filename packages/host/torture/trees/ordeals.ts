@@ -1,5 +1,8 @@
 import { seededRandom } from "../../../../scripts/torture/random.ts";
+import { carryOut } from "../../src/kill/carry-out.ts";
+import type { LiveProcess } from "../../src/kill/live-process.ts";
 import { AgentProcess } from "../../src/process/agent-process.ts";
+import { homePrefix } from "../../src/process/mark.ts";
 import { Owner } from "../../src/process/owner.ts";
 import type { Sandbox } from "../../src/sandbox/detect.ts";
 import { expectNobodyWatching, expectNone, expectTruth, PROMISED_MS } from "./expectations.ts";
@@ -52,6 +55,52 @@ export async function stopTrees({ trees, seed, place, sandbox, signal }: Ordeal)
   }
   expectNobodyWatching(await gone(() => lifelinesOf(home), PATIENCE_MS));
   return `${trees} stopped: ${processes} processes were seen, ${left} told as left`;
+}
+
+/** Trees that run side by side are killed as an operator does it. Throws unless the report is what the process table says. */
+export async function killTrees({ trees, seed, place, sandbox, signal }: Ordeal): Promise<string> {
+  const random = seededRandom(seed + 2);
+  const home = await folderIn(place);
+  const owner = new Owner(home);
+  const ground = { table: owner.table, prefix: homePrefix(home), now: () => new Date() };
+  let processes = 0;
+  let left = 0;
+  for (let count = 0; count < trees; count += TOGETHER) {
+    const planted: Planted[] = [];
+    const live: LiveProcess[] = [];
+    try {
+      while (planted.length < Math.min(TOGETHER, trees - count)) {
+        const one = await plant(place, home, nastyTree(random), sandbox);
+        planted.push(one);
+        const options = { owner, onFault: () => undefined, ...(sandbox && { sandbox }) };
+        const agent = await AgentProcess.start(one.launch, options);
+        agent.onMessage(() => undefined);
+        live.push(liveProcess(agent));
+        if (!one.tree.brief) await standing(one.folder, one.tree.ups, signal);
+      }
+      const order = {
+        id: String(count),
+        target: { kind: "all" },
+        tenant: null,
+        by: "torture",
+        reason: null,
+      } as const;
+      const report = await carryOut(order, live, ground);
+      for (const one of planted) expectTruth(report, residentsOf(one.folder), one);
+      processes += report.gone.length + report.left.length;
+      left += report.left.length;
+    } finally {
+      for (const { folder } of planted) clear(folder);
+    }
+  }
+  return `${trees} killed: ${processes} processes were seen, ${left} told as left`;
+}
+
+function liveProcess({ pid, mark }: AgentProcess): LiveProcess {
+  return {
+    ...{ id: String(pid), agent: "tree", pid, roots: [{ pid, mark }], tenant: "default", principal: "local" },
+    ...{ confined: false, sessions: [], started_at: new Date().toISOString() },
+  };
 }
 
 /** Whoever started some trees is killed. Throws unless they end as promised; tells how it went. */

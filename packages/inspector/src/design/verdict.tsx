@@ -11,11 +11,11 @@ const TONES: Readonly<Record<string, Tone>> = {
   ungated: "bad",
 };
 
-/** A verdict. */
-export function VerdictBadge({ verdict, title }: { verdict: string; title?: string }) {
+/** A verdict, in its own word or, with `label`, in more. */
+export function VerdictBadge({ verdict, label, title }: { verdict: string; label?: string; title?: string }) {
   return (
     <Badge tone={TONES[verdict] ?? "neutral"} {...(title !== undefined && { title })}>
-      {verdict}
+      {label ?? verdict}
     </Badge>
   );
 }

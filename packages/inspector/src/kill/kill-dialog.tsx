@@ -36,7 +36,12 @@ export function KillDialog({
     onClose();
   };
   return (
-    <Dialog open={open} onClose={close} title={title} about={kill.data ? undefined : about}>
+    <Dialog
+      open={open}
+      onClose={close}
+      title={kill.data ? "What became of it" : title}
+      about={kill.data ? "As the operating system says." : about}
+    >
       {kill.data ? (
         <>
           <KillReportView report={kill.data} />

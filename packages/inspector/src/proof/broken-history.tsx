@@ -5,7 +5,7 @@ import { Code } from "../design/code.tsx";
 import { Dialog } from "../design/dialog.tsx";
 import { count } from "../design/number.ts";
 import { type Comparison, trustFromNow } from "./compare.ts";
-import { useComparison } from "./use-comparison.ts";
+import { COMPARISON, useComparison } from "./use-comparison.ts";
 
 /** Stands above every page when the server shows another history than this browser saw before. */
 export function BrokenHistory() {
@@ -41,7 +41,7 @@ function Evidence({ data, onTrust }: { data: Comparison & { kind: "broken" }; on
   const trust = () => {
     trustFromNow(data.now);
     onTrust();
-    void queries.invalidateQueries({ queryKey: ["comparison"] });
+    void queries.invalidateQueries({ queryKey: COMPARISON });
   };
   return (
     <>

@@ -22,7 +22,7 @@ export function DraftSays({ cid, recorded }: { cid: string; recorded: string }) 
         </Button>
       ) : (
         <span className="text-ink-soft">
-          <Link to="/policy" search={{ tab: "draft" }} className="text-accent hover:underline">
+          <Link to="/policy" search={{ tab: "draft" }} className="text-accent underline">
             Write a draft of the constitution
           </Link>{" "}
           to see here what it would have done.

@@ -32,11 +32,7 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
       )}
       {recorded?.approval && (
         <p className="px-3 pb-2 text-sm">
-          <Link
-            to="/approvals"
-            search={{ approval: recorded.approval }}
-            className="text-accent hover:underline"
-          >
+          <Link to="/approvals" search={{ approval: recorded.approval }} className="text-accent underline">
             The approval
           </Link>{" "}
           says who was asked and what they answered.

@@ -53,7 +53,7 @@ export type RawHandler = (
 ) => Promise<void>;
 
 /** Answers a request to read something. */
-export type OpenHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+type OpenHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** Takes over a connection. Never rejects. */
 export type UpgradeHandler = (

@@ -15,16 +15,16 @@ export function sessionsDialect(door: ServingDoor): Dialect {
     name: "sessions",
     mount(place) {
       place.governed(listSessions, async ({ query, principal, harness }) => {
-        const { hub } = (await door.open(harness)).hosting;
+        const { hosting } = await door.open(harness);
         const { items, next } = await pageOf(query.limit, (limit) =>
-          hub.list(principal, { ...query, limit }),
+          hosting.hub.list(principal, { ...query, limit }),
         );
-        return { sessions: await shownSessions(hub, items), next };
+        return { sessions: await shownSessions(hosting, harness, items), next };
       });
       place.governed(getSession, async ({ params: { id }, principal, harness }) => {
-        const { hub } = (await door.open(harness)).hosting;
-        const record = await hub.find(principal, id);
-        const [session] = record ? await shownSessions(hub, [record]) : [];
+        const { hosting } = await door.open(harness);
+        const record = await hosting.hub.find(principal, id);
+        const [session] = record ? await shownSessions(hosting, harness, [record]) : [];
         if (!session) throw new Refusal("not_found", `there is no session ${id}`);
         return session;
       });

@@ -56,6 +56,11 @@ export function expectAnswered({ seen }: Follower, asked: readonly string[]): vo
   }
 }
 
+/** How many turns were cut off, as the ledger has it. */
+export async function interruptions({ ledger }: AgentHome): Promise<number> {
+  return (await ledger.read({ tag: "interrupted", limit: 1_000 })).length;
+}
+
 /** Fails unless every approval is as the ledger has it, step by step; gives how many there are. */
 export async function expectAgreement({ harness, ledger }: AgentHome): Promise<number> {
   let count = 0;

@@ -52,6 +52,36 @@ describe("the queue of commits", () => {
     expect(await all).toEqual(Array.from({ length: 150 }, (_, index) => [index]));
   });
 
+  it("hands over with what somebody waits for on the disk everything that was asked for before it", async () => {
+    const { chunks, send, answer } = heldWriter();
+    const queue = new CommitQueue(send, AMPLE);
+    const relaxed = queue.add({ ...commit(1), durable: false }, { relaxed: true });
+    const quick = queue.add({ ...commit(2), durable: false });
+    await Promise.resolve();
+    const durable = Promise.resolve().then(() => queue.add(commit(3)));
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    expect(chunks.map(({ writes }) => writes.map(({ changes }) => changes[0]?.args))).toEqual([[1, 2, 3]]);
+    answer();
+    await Promise.all([relaxed, quick, durable]);
+  });
+
+  it("lets what nobody waits for wait for others, but not for long", async () => {
+    const { chunks, send, answer } = heldWriter();
+    const queue = new CommitQueue(send, AMPLE);
+    const relaxed = [1, 2].map((args) => queue.add({ ...commit(args), durable: false }, { relaxed: true }));
+    await turn();
+    expect(chunks).toEqual([]);
+    while (chunks.length === 0) await turn();
+    expect(chunks.map(({ writes }) => writes.length)).toEqual([2]);
+    answer();
+    await Promise.all(relaxed);
+    const last = queue.add({ ...commit(3), durable: false }, { relaxed: true });
+    const idle = queue.idle();
+    while (chunks.length === 0) await turn();
+    answer();
+    await Promise.all([last, idle]);
+  });
+
   it("settles a chunk in each turn, however many were answered at once", async () => {
     const { chunks, send, answer } = heldWriter();
     const queue = new CommitQueue(send, AMPLE);

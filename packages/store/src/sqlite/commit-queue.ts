@@ -74,8 +74,8 @@ export class CommitQueue {
   /** Settles when nothing waits any more. */
   async idle(): Promise<void> {
     if (this.#unsettled.commits === 0) return;
-    this.#sendNow();
     this.#idle ??= Promise.withResolvers();
+    this.#sendNow();
     await this.#idle.promise;
   }
 
@@ -126,9 +126,9 @@ export class CommitQueue {
     if (this.#waiting.length > 0) this.#sendLater(true);
   }
 
-  /** Whether something waits that somebody waits for. */
+  /** Whether something waits that somebody waits for, or everything is waited for. */
   get #isPressing(): boolean {
-    return this.#waiting.some(({ relaxed }) => !relaxed);
+    return this.#waiting.some(({ relaxed }) => !relaxed || this.#idle !== undefined);
   }
 
   #takeChunk(): readonly Waiting[] {
@@ -163,7 +163,9 @@ export class CommitQueue {
       settleOne(caller, outcomes[index]);
     }
     if (this.#isFull || this.#isPressing) this.#sendNow();
-    if (this.#unsettled.commits === 0) this.#idle?.resolve();
+    if (this.#unsettled.commits > 0) return;
+    this.#idle?.resolve();
+    this.#idle = undefined;
   }
 }
 

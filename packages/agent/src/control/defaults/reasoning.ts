@@ -31,11 +31,28 @@ export function hintsFor({ problem_statement }: ReasoningPayload, constitution: 
   return hints.length > 0 ? { decision: "allow", hints } : { decision: "allow" };
 }
 
-/** Those principles of a constitution that have to do with a problem. */
-function principlesAbout(problem: string, constitution: string): readonly string[] {
+/** The principles of a constitution, to be searched. */
+interface Indexed {
+  readonly constitution: string;
+  readonly principles: readonly string[];
+  readonly index: Bm25Index;
+}
+
+/** The constitution seldom changes, and is asked about in every turn. */
+let indexed: Indexed = { constitution: "", principles: [], index: new Bm25Index() };
+
+function indexOf(constitution: string): Indexed {
+  if (indexed.constitution === constitution) return indexed;
   const principles = principlesOf(constitution);
   const index = new Bm25Index();
   for (const [number, principle] of principles.entries()) index.put(String(number), principle);
+  indexed = { constitution, principles, index };
+  return indexed;
+}
+
+/** Those principles of a constitution that have to do with a problem. */
+function principlesAbout(problem: string, constitution: string): readonly string[] {
+  const { principles, index } = indexOf(constitution);
   return index.search(problem, MAX_PRINCIPLES).flatMap(({ id }) => principles[Number(id)] ?? []);
 }
 

@@ -1,4 +1,7 @@
 import { stdioChannel } from "@reins/host";
+import { CliError } from "../../errors/cli-error.ts";
+import { textOf } from "../../errors/render.ts";
+import { EXIT } from "../../exit-codes.ts";
 import { homeFolder, openHome } from "../../home.ts";
 import { openAgentChannel } from "../../hosting/agent-channel.ts";
 import { readyAgent } from "../../hosting/ready-agent.ts";
@@ -23,8 +26,15 @@ export async function acp({ agent, home: flag, verbose }: AcpFlags): Promise<voi
     const client = stdioChannel(process.stdin, process.stdout, (reason) => log.warn(reason));
     agents.channel.onMessage((message) => client.send(message));
     client.onMessage((message) => agents.channel.send(message));
-    await Promise.race([client.closed, agents.channel.closed]);
+    const gone = await Promise.race([client.closed.then(() => undefined), agents.channel.closed]);
+    if (gone)
+      throw new CliError(`Reins has gone in the middle of it: ${textOf(gone)}`, {
+        next: "Start it again with reins up; sessions are kept and can be loaded.",
+        exitCode: EXIT.unreachable,
+      });
   } finally {
+    // A client that waits for us keeps it open, and it would keep us.
+    process.stdin.destroy();
     await agents.close();
   }
 }

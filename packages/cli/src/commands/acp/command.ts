@@ -28,6 +28,7 @@ export function declareAcp(program: Command): void {
         done: "the editor closed it",
         failed: "failed",
         usage: "wrong usage",
+        unreachable: "the Reins that it went through has gone",
         taken: "another process holds the home",
       }),
     )

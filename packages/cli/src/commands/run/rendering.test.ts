@@ -36,6 +36,18 @@ describe("what a session shows on a terminal", () => {
     );
   });
 
+  it("is how far somebody else is with a part of it", () => {
+    const update = { sessionUpdate: "worker_update", workerName: "claude" };
+    const steps = [
+      { ...update, status: "running", metadata: {} },
+      { ...update, status: "progressed", metadata: { summary: "List ." } },
+      { ...update, status: "failed", metadata: { error: "no" } },
+    ];
+    expect(steps.map((step) => new Rendering(PLAIN).show(step)).join("")).toBe(
+      "  > claude begins\n  > claude List .\n  > claude failed: no\n",
+    );
+  });
+
   it("lets no agent move the cursor or hide text", () => {
     const shown = new Rendering(PLAIN).show(said("a\u001b[2Jb\u202ec"));
     expect(shown).not.toContain("\u001b");

@@ -22,6 +22,7 @@ export const COLOURED: Ink = {
 export class Rendering {
   readonly #ink: Ink;
   readonly #titles = new Map<string, string>();
+  readonly #refused = new Set<string>();
   #isAtLineStart = true;
 
   constructor(ink: Ink) {
@@ -38,6 +39,8 @@ export class Rendering {
       case "tool_call":
       case "tool_call_update":
         return this.#call(update);
+      case "worker_update":
+        return this.#line(this.#ink.dim(workerLine(update)));
       case "plan":
         return this.#line(planLines(update, this.#ink));
       default:
@@ -72,18 +75,34 @@ export class Rendering {
       this.#titles.set(id, title);
       lines.push(this.#ink.strong(`• ${printable(title)}`));
     }
+    if (verdict === "blocked") this.#refused.add(id);
     if (verdict === "blocked" || ungated === true) {
       const words = ungated === true ? "done without asking" : "not allowed";
       const by = typeof rule === "string" ? ` [${rule}]` : "";
       lines.push(this.#ink.bad(`  ${words}: ${printable(String(reason))}${by}`));
     }
-    if (update.status === "failed" && verdict === undefined) lines.push(this.#ink.dim("  failed"));
+    if (update.status === "failed" && verdict === undefined && !this.#refused.has(id))
+      lines.push(this.#ink.dim("  failed"));
     return lines.length > 0 ? this.#line(lines.join("\n")) : "";
   }
 
   #line(text: string): string {
     return `${this.end()}${text}\n`;
   }
+}
+
+/** How far somebody else is with a part of it. */
+function workerLine({ workerName, status, metadata }: JsonObject): string {
+  const { summary, error } = membersOf(metadata);
+  const words: Readonly<Record<string, string | undefined>> = {
+    running: "begins",
+    awaiting_input: `waits for an answer: ${String(summary)}`,
+    progressed: typeof summary === "string" ? summary : "has a session of its own",
+    completed: "is done",
+    failed: `failed: ${String(error)}`,
+    cancelled: "was ended",
+  };
+  return `  > ${printable(`${String(workerName)} ${words[String(status)] ?? String(status)}`)}`;
 }
 
 function planLines({ entries }: JsonObject, ink: Ink): string {

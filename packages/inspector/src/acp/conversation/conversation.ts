@@ -32,7 +32,7 @@ export interface Command {
 }
 
 /** What was used so far. */
-export interface Usage {
+interface Usage {
   readonly used: number;
   readonly size: number;
   readonly cost: { readonly amount: number; readonly currency: string } | undefined;
@@ -44,7 +44,6 @@ export interface Conversation {
   readonly plan: readonly PlanStep[];
   readonly commands: readonly Command[];
   readonly settings: readonly Setting[];
-  readonly title: string | undefined;
   readonly usage: Usage | undefined;
   /** How the session ended for good, if it has. */
   readonly ended: string | undefined;
@@ -56,7 +55,6 @@ export const NOTHING_SAID: Conversation = {
   plan: [],
   commands: [],
   settings: [],
-  title: undefined,
   usage: undefined,
   ended: undefined,
 };

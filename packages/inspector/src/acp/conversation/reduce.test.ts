@@ -150,17 +150,15 @@ describe("what stands beside the conversation", () => {
     expect(plan).toEqual([{ content: "c", status: "pending" }]);
   });
 
-  test("commands, title and usage are what was told last", () => {
+  test("commands and usage are what was told last", () => {
     const conversation = told(
       {
         sessionUpdate: "available_commands_update",
         availableCommands: [{ name: "help", description: "helps", input: { hint: "with what" } }],
       },
-      { sessionUpdate: "session_info_update", title: "Frogs" },
       { sessionUpdate: "usage_update", used: 10, size: 100, cost: { amount: 0.5, currency: "USD" } },
     );
     expect(conversation.commands).toEqual([{ name: "help", about: "helps", hint: "with what" }]);
-    expect(conversation.title).toBe("Frogs");
     expect(conversation.usage).toEqual({ used: 10, size: 100, cost: { amount: 0.5, currency: "USD" } });
   });
 

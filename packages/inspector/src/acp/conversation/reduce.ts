@@ -65,9 +65,6 @@ function take(draft: Draft, { update, at }: HeardUpdate): void {
         ...settingsIn({ configOptions: update.configOptions }),
       ];
       return;
-    case "session_info_update":
-      if (typeof update.title === "string") draft.title = update.title;
-      return;
     case "usage_update":
       draft.usage = usageIn(update) ?? draft.usage;
       return;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** A choice among some: of a mode, a model or another setting. */
-export interface Choosable {
+interface Choosable {
   readonly value: string;
   readonly name: string;
   readonly about: string | undefined;

@@ -3,7 +3,7 @@ import { contentOf, wordsOf } from "./content.ts";
 import { saidIn, type Verdict, verdictIn } from "./verdict.ts";
 
 /** A part of what a tool call shows. */
-export type ToolContent =
+type ToolContent =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "diff"; readonly path: string; readonly before: string; readonly after: string }
   | { readonly kind: "terminal"; readonly id: string };

@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { follow } from "../../api/stream.ts";
+import { COMPARISON } from "../../proof/use-comparison.ts";
 import { notify } from "./notice.ts";
 import { PENDING, pendingWith } from "./use-pending-approvals.ts";
 
@@ -11,6 +12,7 @@ export function useApprovalStream(): void {
   const queries = useQueryClient();
   const navigate = useNavigate();
   useEffect(() => {
+    let wasLost = false;
     return follow(
       approvalOperations.streamApprovals,
       {},
@@ -30,6 +32,9 @@ export function useApprovalStream(): void {
         // What changed while nobody listened may not be told again.
         onState: (isOpen) => {
           if (isOpen) void queries.invalidateQueries({ queryKey: PENDING });
+          // Whoever answers after a break has to show that the history is still the same.
+          if (isOpen && wasLost) void queries.invalidateQueries({ queryKey: COMPARISON });
+          wasLost = !isOpen;
         },
       },
     );

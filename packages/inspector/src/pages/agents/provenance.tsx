@@ -37,7 +37,7 @@ export function Provenance({ agent: { install, packages, versions } }: { agent: 
       {packages.length > 0 && (
         <details className="border-t border-line">
           <summary className="cursor-pointer px-3 py-2 text-sm">
-            {packages.length} packages, with checksums
+            {packages.length} {packages.length === 1 ? "package" : "packages"}, with checksums
           </summary>
           <div className="max-h-80 overflow-auto">
             <Table

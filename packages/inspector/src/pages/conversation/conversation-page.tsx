@@ -2,6 +2,7 @@ import type { Session } from "@reins/api";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useEffect } from "react";
+import type { Conversation } from "../../acp/conversation/conversation.ts";
 import { acpClient } from "../../acp/open-client.ts";
 import type { SessionView } from "../../acp/session-view.ts";
 import { useSession } from "../../acp/use-session.ts";
@@ -21,6 +22,8 @@ import { PlanPanel } from "./plan-panel.tsx";
 import { Questions } from "./questions/questions.tsx";
 import { SettingsBar } from "./settings-bar.tsx";
 import { Timeline } from "./timeline/timeline.tsx";
+
+const LONGEST_TITLE = 80;
 
 /** A conversation with an agent, followed as it happens. */
 export function ConversationPage() {
@@ -90,7 +93,7 @@ function Live({ session, onTurn }: { session: Session; onTurn: () => void }) {
 
 function Head({ session, view, isRunning }: { session: Session; view: SessionView; isRunning: boolean }) {
   const { conversation } = view;
-  const title = conversation.title ?? session.title ?? `Session ${session.id.slice(0, 8)}`;
+  const title = session.title ?? firstWords(conversation) ?? `Session ${session.id.slice(0, 8)}`;
   useTitle(title);
   const { usage } = conversation;
   const cost = usage?.cost?.currency === "USD" ? usage.cost.amount : session.cost_usd;
@@ -119,6 +122,12 @@ function Head({ session, view, isRunning }: { session: Session; view: SessionVie
       <SessionActions session={session} canStop={false} />
     </header>
   );
+}
+
+/** What the person said first, for a session that has no title yet. */
+function firstWords({ items }: Conversation): string | undefined {
+  const first = items.find((item) => item.kind === "message" && item.from === "user");
+  return first?.kind === "message" ? first.text.slice(0, LONGEST_TITLE) : undefined;
 }
 
 function Ended({ session }: { session: Session }) {

@@ -13,7 +13,7 @@ export function CoveredPanel({ placed }: { placed: PlacedEntry }) {
     return (
       <Panel title="The approval">
         <p className="px-3 py-2 text-sm">
-          <Link to="/approvals" search={{ approval }} className="text-accent hover:underline">
+          <Link to="/approvals" search={{ approval }} className="text-accent underline">
             What was asked, and what was answered
           </Link>
         </p>

@@ -27,7 +27,7 @@ export function EntryList({
     getScrollElement: () => box.current,
     estimateSize: () => (narrow ? 52 : 30),
     getItemKey: (place) => shown[place]?.seq ?? place,
-    overscan: 20,
+    overscan: 12,
   });
   const open = useCallback(
     (place: number) => {

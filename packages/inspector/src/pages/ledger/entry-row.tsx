@@ -1,5 +1,6 @@
 import type { PlacedEntry } from "@reins/api";
 import { Link } from "@tanstack/react-router";
+import { memo } from "react";
 import { classNames } from "../../design/class-names.ts";
 import { QualityBadge } from "../../design/quality.tsx";
 import { VerdictBadge } from "../../design/verdict.tsx";
@@ -7,7 +8,13 @@ import { visible } from "../../design/visible.ts";
 import { gistOf, verdictOf } from "./gist.ts";
 
 /** One entry in the log: where it stands, when, what, who. */
-export function EntryRow({ placed, isChosen }: { placed: PlacedEntry; isChosen: boolean }) {
+export const EntryRow = memo(function EntryRow({
+  placed,
+  isChosen,
+}: {
+  placed: PlacedEntry;
+  isChosen: boolean;
+}) {
   const { seq, entry } = placed;
   const verdict = verdictOf(entry);
   const at = new Date(entry.timestamp);
@@ -40,4 +47,4 @@ export function EntryRow({ placed, isChosen }: { placed: PlacedEntry; isChosen: 
       <span className="hidden font-mono text-2xs text-ink-faint md:block">{entry.cid.slice(0, 10)}</span>
     </Link>
   );
-}
+});

@@ -3,7 +3,7 @@ import type { PlacedEntry } from "@reins/api";
 type Entry = PlacedEntry["entry"];
 
 /** What an entry says, in a line. */
-export function gistOf({ quality, payload, target, envelope }: Entry): string {
+export function gistOf({ quality, payload, target, envelope, tags }: Entry): string {
   if (envelope !== null && envelope !== undefined) return `${target}, sealed`;
   const said = Object(payload);
   if (quality === "policy_verdict") return `${target || textOf(said.event_type)}: ${textOf(said.reason)}`;
@@ -15,7 +15,8 @@ export function gistOf({ quality, payload, target, envelope }: Entry): string {
     return `${target}: ${textOf(said.state)}${said.answer ? ` by ${textOf(said.answer.by)}` : ""}`;
   if (quality === "policy_change") return `${target}: ${textOf(said.change).replaceAll("_", " ")}`;
   if (quality === "kill") return [target, textOf(said.reason)].filter(Boolean).join(": ");
-  return [target, textOf(said.change ?? said.subject)].filter(Boolean).join(": ");
+  const what = textOf(said.change ?? said.subject) || (tags[0] ?? "");
+  return [target, what.replaceAll("_", " ")].filter(Boolean).join(": ");
 }
 
 /** The verdict that an entry holds, if it is one. */

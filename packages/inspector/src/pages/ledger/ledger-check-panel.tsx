@@ -3,6 +3,7 @@ import { Button } from "../../design/button.tsx";
 import { Facts } from "../../design/facts.tsx";
 import { count } from "../../design/number.ts";
 import { Panel } from "../../design/panel.tsx";
+import { ProgressBar } from "../../design/progress-bar.tsx";
 import { Failure } from "../../design/states.tsx";
 import { FaultList } from "../../proof/fault-list.tsx";
 import type { VerifyReport } from "../../proof/verify-job.ts";
@@ -16,12 +17,12 @@ export function LedgerCheckPanel({ check, onStop }: { check: LedgerCheck; onStop
     const { entries = 0, total } = check.progress ?? {};
     return (
       <Panel title="Verifying the ledger in this page" actions={<Button onClick={onStop}>Stop</Button>}>
-        <div className="flex items-center gap-3 px-3 py-2 text-sm" role="status">
-          <progress className="h-1.5 flex-1 accent-accent" value={total && entries / total} />
-          <span className="tabular-nums">
+        <div className="flex flex-col gap-1.5 px-3 py-2 text-sm">
+          <span role="status" className="tabular-nums">
             {count(entries)}
             {total !== undefined && ` of ${count(total)}`} entries
           </span>
+          <ProgressBar label="Verifying" part={total && entries / total} />
         </div>
       </Panel>
     );

@@ -1,6 +1,7 @@
 import { ledgerOperations } from "@reins/api";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
+import { useSelf } from "../../app/entrance.tsx";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Page } from "../../design/page.tsx";
@@ -14,8 +15,22 @@ import { LedgerSearch } from "./ledger-search.ts";
 import { useEntries } from "./use-entries.ts";
 import { useLedgerCheck } from "./use-ledger-check.ts";
 
-/** Everything that was recorded, as it is recorded. */
+/** Everything that was recorded, as it is recorded; for those who may see it. */
 export function LedgerPage() {
+  const { is_admin } = useSelf();
+  return is_admin ? (
+    <Log />
+  ) : (
+    <Page title="Ledger" about={<ComparisonLine />}>
+      <Empty title="The record is read by admins">
+        What your agents did is in their sessions. This browser keeps the newest checkpoint all the same, and
+        says so if somebody changes what was recorded.
+      </Empty>
+    </Page>
+  );
+}
+
+function Log() {
   const search = LedgerSearch.parse(useSearch({ strict: false }));
   const navigate = useNavigate();
   const { entries, pages, isLive } = useEntries(search);

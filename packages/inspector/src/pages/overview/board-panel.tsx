@@ -4,6 +4,7 @@ import { call } from "../../api/call.ts";
 import { Code } from "../../design/code.tsx";
 import { Panel } from "../../design/panel.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { PostForm } from "./post-form.tsx";
 
 const LINES = 30;
 
@@ -27,6 +28,7 @@ export function BoardPanel() {
       ) : (
         <Code text={data.lines.join("\n")} className="max-h-80 rounded-none bg-transparent" />
       )}
+      <PostForm />
     </Panel>
   );
 }

@@ -29,7 +29,7 @@ export function Figures({ overview }: { overview: Overview }) {
       </Figure>
       <Figure
         name="Agents running"
-        note={processes.memory_bytes === null ? "" : bytes(processes.memory_bytes)}
+        note={processes.memory_bytes ? bytes(processes.memory_bytes) : ""}
         to="/agents"
       >
         {count(processes.agents)}

@@ -5,6 +5,7 @@ import { Moment } from "../../design/moment.tsx";
 import { Panel } from "../../design/panel.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
+import { MailForm } from "./mail-form.tsx";
 
 const SHOWN = 12;
 
@@ -37,6 +38,7 @@ export function MailPanel() {
           ))}
         </ul>
       )}
+      <MailForm />
     </Panel>
   );
 }

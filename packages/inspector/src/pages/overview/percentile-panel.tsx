@@ -9,7 +9,7 @@ type Percentiles = Overview["decisions"]["latency_ms"];
 export function PercentilePanel({ overview }: { overview: Overview }) {
   const { decisions, approvals, requests } = overview;
   return (
-    <Panel title="How long it takes">
+    <Panel title="How long it takes" className="min-w-0">
       <Table
         label="Percentiles of the last few minutes"
         columns={[

@@ -18,7 +18,7 @@ export function VerdictMix({ overview: { decisions } }: { overview: Overview }) 
     (verdict) => [verdict, decisions.by_verdict[verdict] ?? 0] as const,
   );
   return (
-    <Panel title="Verdicts">
+    <Panel title="Verdicts" className="min-w-0">
       <div className="flex flex-col gap-3 p-3">
         <div aria-hidden="true" className="flex h-2.5 gap-px overflow-hidden rounded bg-sunken">
           {verdicts.map(

@@ -59,8 +59,7 @@ function Outcome({ report }: { report: Report }) {
             { title: "Direction" },
             { title: "Was" },
             { title: "Would be" },
-            { title: "Tool" },
-            { title: "For example" },
+            { title: "What, for example" },
             { title: "Times", isNumber: true },
           ]}
         >
@@ -75,8 +74,8 @@ function Outcome({ report }: { report: Report }) {
               <Cell>
                 <Said {...change.to} />
               </Cell>
-              <Cell isExact>{change.tool}</Cell>
               <Cell>
+                <code className="text-xs">{change.tool || change.event_type}</code>
                 {change.examples.slice(0, 2).map(({ entry, what }) => (
                   <span key={entry} className="block">
                     <EntryLink cid={entry}>{what}</EntryLink>

@@ -2,7 +2,7 @@ import type { Labels } from "./counter.ts";
 import type { Timings } from "./timings.ts";
 
 /** One value of a measure. */
-export interface Sample {
+interface Sample {
   /** What is put behind the name of the measure. */
   readonly suffix?: string;
   readonly labels?: Labels;

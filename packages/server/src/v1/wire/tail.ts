@@ -13,10 +13,13 @@ export interface Growing<Item extends { readonly seq: number }> {
   listen(ring: () => void): () => void;
 }
 
+/** So many that nobody else waits long for their turn. */
+const MOST_AT_ONCE = 100;
+
 /** How what is told is called, and how it is shown. */
 export interface Telling<Item> {
   readonly event: string;
-  readonly shown: (item: Item) => object;
+  readonly shown: (items: readonly Item[]) => readonly object[];
 }
 
 /** Tells somebody of what comes, from now on or after the last one they saw. Who is too slow misses what was forgotten meanwhile. */
@@ -37,9 +40,11 @@ export async function tellTail<Item extends { readonly seq: number }>(
     while (!stream.closed.aborted && (await harness.identity.current({ id: principal.id }))) {
       // What comes while some are sent is looked at the next time.
       const { last } = growing;
-      for (const item of growing.after(position))
-        if (!(await stream.send(eventText(event, item.seq, shown(item))))) return;
-      position = Math.max(position, last);
+      const items = growing.after(position).slice(0, MOST_AT_ONCE);
+      const told = shown(items);
+      for (const [index, { seq }] of items.entries())
+        if (!(await stream.send(eventText(event, seq, told[index])))) return;
+      position = items.length < MOST_AT_ONCE ? Math.max(position, last) : (items.at(-1)?.seq ?? last);
       if (growing.last === position) await bell.wait();
     }
   } finally {

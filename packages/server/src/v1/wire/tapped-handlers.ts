@@ -1,29 +1,35 @@
-import type { AhpEvent, Handlers } from "@reins/ahp";
+import type { AhpEvent, EventCall, Handlers } from "@reins/ahp";
+import { LOCAL } from "../../access/access.ts";
 import type { Passed } from "./wire-ring.ts";
 
-const TENANT = "default";
+/** Of whoever shows a token it is not known here which tenant it is for, so that the operator alone sees it. */
+const UNKNOWN = "";
 
-/** Handlers of AHP of which somebody sees every event, and what was decided. Who sent it is not known here. */
+/** Handlers of AHP of which somebody sees every event, and what was decided. */
 export function tappedHandlers(handlers: Handlers, see: (passed: Passed) => void): Handlers {
   let count = 0;
-  const pass = (direction: Passed["direction"], event: AhpEvent, message: Passed["message"]) =>
-    see({
-      ...{ protocol: "ahp", edge: "agent", direction, tenant: TENANT, message },
-      ...{ session: event.session_id, peer: event.agent_id, agent: event.agent_id },
-    });
+  const pass = (
+    direction: Passed["direction"],
+    { session_id: session, agent_id: agent }: AhpEvent,
+    { peer }: Pick<EventCall, "peer">,
+    message: Passed["message"],
+  ) => {
+    const tenant = (peer.principal ?? LOCAL) === LOCAL ? "default" : UNKNOWN;
+    see({ protocol: "ahp", edge: "agent", direction, tenant, session, peer: agent, agent, message });
+  };
   return {
     ...handlers,
     event: async (event, call) => {
       count += 1;
       const id = `event-${count}`;
-      pass("in", event, { jsonrpc: "2.0", id, method: "ahp/event", params: { ...event } });
+      pass("in", event, call, { jsonrpc: "2.0", id, method: "ahp/event", params: { ...event } });
       const decision = await handlers.event(event, call);
-      pass("out", event, { jsonrpc: "2.0", id, result: { ...decision } });
+      pass("out", event, call, { jsonrpc: "2.0", id, result: { ...decision } });
       return decision;
     },
     ...(handlers.notification && {
       notification: async (event, call) => {
-        pass("in", event, { jsonrpc: "2.0", method: "ahp/event", params: { ...event } });
+        pass("in", event, call, { jsonrpc: "2.0", method: "ahp/event", params: { ...event } });
         await handlers.notification?.(event, call);
       },
     }),

@@ -3,6 +3,7 @@ import type { GovernedCall } from "../../dialect/call.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import { expectOperatorsTenant } from "../operators-tenant.ts";
 import type { RequestRing } from "./request-ring.ts";
+import { splitSecrets, withoutText } from "./split-secrets.ts";
 import { tellTail } from "./tail.ts";
 import type { KeptEnvelope, WireRing } from "./wire-ring.ts";
 
@@ -24,7 +25,7 @@ export function wireDialect(wire: WireRing, requests: RequestRing): Dialect {
         const found = wire.list(fitting(call, filter, after), query.session);
         const page = after === undefined ? found.slice(-limit) : found.slice(0, limit);
         return {
-          envelopes: page.map((envelope) => shown(call, envelope)),
+          envelopes: shown(call, wire, page),
           dropped: wire.dropped,
           next: page.at(-1)?.seq ?? after ?? wire.last,
         };
@@ -37,7 +38,11 @@ export function wireDialect(wire: WireRing, requests: RequestRing): Dialect {
           after: (seq: number) => wire.list(fitting(call, call.query, seq), call.query.session),
           listen: (ring: () => void) => wire.listen(ring),
         };
-        return tellTail(call, open, growing, { event: "envelope", shown: (one) => shown(call, one) });
+        const telling = {
+          event: "envelope",
+          shown: (some: readonly KeptEnvelope[]) => shown(call, wire, some),
+        };
+        return tellTail(call, open, growing, telling);
       });
       place.governed(listRequests, async ({ query: { limit = DEFAULT_LIMIT, after }, principal }) => {
         expectOperatorsTenant(principal, "requests are of all tenants");
@@ -54,7 +59,7 @@ export function wireDialect(wire: WireRing, requests: RequestRing): Dialect {
           after: (place: number) => requests.items.filter(({ seq }) => seq > place),
           listen: (ring: () => void) => requests.listen(ring),
         };
-        const telling = { event: "request", shown: (one: LoggedRequest) => one };
+        const telling = { event: "request", shown: (some: readonly LoggedRequest[]) => some };
         await tellTail(call, open, growing, telling);
       });
     },
@@ -73,7 +78,16 @@ function fitting({ principal, supervisor }: GovernedCall, filter: Filter, after 
     given.every(([name, value]) => Reflect.get(envelope, name) === value);
 }
 
-/** An envelope without secrets. */
-function shown({ harness }: GovernedCall, { tenant: _, message, ...envelope }: KeptEnvelope): object {
-  return { ...envelope, message: harness.redact(message) };
+/** Envelopes without secrets, those that lie across several included. */
+function shown({ harness }: GovernedCall, wire: WireRing, some: readonly KeptEnvelope[]): object[] {
+  const sessions = new Set(some.map(({ session }) => session));
+  const split = [...sessions].map((session) => {
+    const all = wire.list((envelope) => envelope.session === session, session ?? "");
+    return splitSecrets(all, harness.redactor, wire.forgot(session));
+  });
+  return some.map(({ tenant: _, at, message, ...envelope }) => {
+    const isPart = split.some((hidden) => hidden.has(envelope.seq));
+    const kept = isPart ? withoutText(message) : message;
+    return { ...envelope, at: new Date(at).toISOString(), message: harness.redact(kept) };
+  });
 }

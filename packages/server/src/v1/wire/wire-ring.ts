@@ -12,7 +12,8 @@ export interface Passed extends Omit<Passing, "message"> {
 /** An envelope as it is kept: with its secrets, in memory alone. */
 export interface KeptEnvelope {
   readonly seq: number;
-  readonly at: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
   readonly protocol: WireEnvelope["protocol"];
   readonly edge: WireEnvelope["edge"];
   readonly direction: WireEnvelope["direction"];
@@ -41,11 +42,13 @@ export class WireRing {
   readonly #listeners = new Set<(envelope: KeptEnvelope) => void>();
   /** What requests were about, by which answers are known. */
   readonly #asked = new Map<string, Pick<KeptEnvelope, "method" | "session">>();
-  readonly #now: () => Date;
+  readonly #now: () => number;
+  /** The one that was used last. */
+  #newest: { readonly key: string; readonly ring: Ring<KeptEnvelope> } | undefined;
   #seq = 0;
   #dropped = 0;
 
-  constructor(now: () => Date) {
+  constructor(now: () => number) {
     this.#now = now;
   }
 
@@ -53,15 +56,14 @@ export class WireRing {
   readonly take = (passed: Passed): void => {
     this.#seq += 1;
     const envelope = this.#envelope(passed);
-    const key = envelope.session ?? "";
-    const ring = this.#sessions.get(key) ?? new Ring<KeptEnvelope>(MOST_OF_SESSION);
-    // The one that was used last comes last, so that the first is the one to be forgotten.
-    this.#sessions.delete(key);
-    this.#sessions.set(key, ring);
-    ring.push(envelope);
-    if (this.#sessions.size > MOST_SESSIONS) this.#forgetOldest();
+    this.#ringOf(envelope.session ?? "").push(envelope);
     for (const listener of this.#listeners) listener(envelope);
   };
+
+  /** Whether envelopes of a session were kept no longer. */
+  forgot(session: string | null): boolean {
+    return (this.#sessions.get(session ?? "")?.dropped ?? 0) > 0;
+  }
 
   /** How many envelopes were kept no longer. */
   get dropped(): number {
@@ -86,14 +88,31 @@ export class WireRing {
     return () => void this.#listeners.delete(listener);
   }
 
+  #ringOf(key: string): Ring<KeptEnvelope> {
+    if (this.#newest?.key === key) return this.#newest.ring;
+    const ring = this.#sessions.get(key) ?? new Ring<KeptEnvelope>(MOST_OF_SESSION);
+    // The one that was used last comes last, so that the first is the one to be forgotten.
+    this.#sessions.delete(key);
+    this.#sessions.set(key, ring);
+    this.#newest = { key, ring };
+    if (this.#sessions.size > MOST_SESSIONS) this.#forgetOldest();
+    return ring;
+  }
+
   #envelope({ message, protocol, edge, direction, tenant, session, peer, agent }: Passed): KeptEnvelope {
     const kind = kindOf(message);
     const id = idOf(message);
     const known = this.#about({ kind, id, peer, edge, direction }, message, session);
     const fits = sizeWithin(message, MOST_CHARACTERS) !== undefined;
     return {
-      ...{ seq: this.#seq, at: this.#now().toISOString(), protocol, edge, direction, tenant, peer },
+      seq: this.#seq,
+      at: this.#now(),
+      protocol,
+      edge,
+      direction,
+      tenant,
       session: known.session,
+      peer,
       agent: agent ?? null,
       kind,
       method: known.method,

@@ -23,20 +23,24 @@ const UNSURE = 0.2;
 export function detectIntent(whole: string): DetectedIntent {
   const prompt =
     whole.length <= 2 * LOOKED_AT ? whole : `${whole.slice(0, LOOKED_AT)}\n${whole.slice(-LOOKED_AT)}`;
+  const sentences = sentencesIn(prompt);
   const [first, second] = INTENT_RULES.map(({ intent, signs }) => ({
     intent,
-    score: scoreOf(prompt, signs),
+    score: scoreOf(sentences, signs),
   })).toSorted((left, right) => right.score - left.score);
   const intent = first !== undefined && first.score > 0 ? first.intent : "general";
   const confidence = intent === "general" ? UNSURE : certainty(first?.score ?? 0, second?.score ?? 0);
   return { intent, confidence, target: { ...targetIn(prompt), domain: domainOf(prompt, intent) } };
 }
 
-function scoreOf(prompt: string, signs: readonly (readonly [RegExp, number])[]): number {
-  const sentences = prompt
+function sentencesIn(prompt: string): readonly string[] {
+  return prompt
     .toLowerCase()
     .split(/(?<=[.!?;])\s+|\n+/)
     .map((sentence) => sentence.replace(COURTESY, ""));
+}
+
+function scoreOf(sentences: readonly string[], signs: readonly (readonly [RegExp, number])[]): number {
   return signs.reduce((sum, [sign, weight]) => {
     const found = sentences
       .map((sentence) => sign.exec(sentence)?.index)

@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useMemo, useRef, useState } from "react";
 import type { Item } from "../../../acp/conversation/conversation.ts";
 import { Button } from "../../../design/button.tsx";
 import { classNames } from "../../../design/class-names.ts";
@@ -7,18 +7,15 @@ import { visible } from "../../../design/visible.ts";
 import { type Row, rowsOf } from "./rows.ts";
 import { TextRow } from "./text-row.tsx";
 import { ToolCard } from "./tool-card.tsx";
+import { useEnd } from "./use-end.ts";
 
 const NOTES = { note: "text-ink-faint", warn: "text-warn", bad: "text-bad" } as const;
 const AHEAD = 8;
-/** How near to the end counts as being at it. */
-const NEAR = 40;
 
 /** What was said and done, the newest at the end; only what can be seen is drawn. */
 export function Timeline({ items, isGrowing }: { items: readonly Item[]; isGrowing: boolean }) {
   const rows = useMemo(() => rowsOf(items), [items]);
   const box = useRef<HTMLElement>(null);
-  const [isAtEnd, setAtEnd] = useState(true);
-  const sticks = useRef(true);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const virtual = useVirtualizer({
     count: rows.length,
@@ -32,36 +29,13 @@ export function Timeline({ items, isGrowing }: { items: readonly Item[]; isGrowi
     useFlushSync: false,
   });
   const size = virtual.getTotalSize();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever makes it longer must not push the end out of sight
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (element && sticks.current) element.scrollTop = element.scrollHeight;
-  }, [rows, size]);
+  const { isAtEnd, toEnd } = useEnd(box, rows, size);
   const toggle = useCallback((key: string) => {
     setOpen((now) => {
       const next = new Set(now);
       if (!next.delete(key)) next.add(key);
       return next;
     });
-  }, []);
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    const onScroll = () => {
-      const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
-      sticks.current = isNear;
-      setAtEnd(isNear);
-    };
-    // A question that opens below makes the box smaller; the end stays in sight.
-    const sizes = new ResizeObserver(() => {
-      if (sticks.current) element.scrollTop = element.scrollHeight;
-    });
-    sizes.observe(element);
-    element.addEventListener("scroll", onScroll, { passive: true });
-    return () => {
-      sizes.disconnect();
-      element.removeEventListener("scroll", onScroll);
-    };
   }, []);
   return (
     <div className="relative flex min-h-0 flex-1 flex-col">
@@ -100,10 +74,7 @@ export function Timeline({ items, isGrowing }: { items: readonly Item[]; isGrowi
         <Button
           className="absolute right-4 bottom-2 shadow-float"
           title="To the newest (End)"
-          onClick={() => {
-            sticks.current = true;
-            virtual.scrollToIndex(rows.length - 1, { align: "end" });
-          }}
+          onClick={toEnd}
         >
           Newest ↓
         </Button>

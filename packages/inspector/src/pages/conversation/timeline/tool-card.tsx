@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { isOver, type ToolCall } from "../../../acp/conversation/tool-call.ts";
+import type { Verdict } from "../../../acp/conversation/verdict.ts";
 import { Badge, type Tone } from "../../../design/badge.tsx";
 import { Code, Json } from "../../../design/code.tsx";
 import { Diff } from "../../../design/diff.tsx";
@@ -43,7 +44,7 @@ export function ToolCard({
       >
         <span className="min-w-0 flex-1 basis-48 truncate font-mono text-xs">{visible(title)}</span>
         {!isBlocked && <Duration call={call} />}
-        {verdict && <VerdictBadge verdict={wordFor(verdict)} />}
+        {verdict && <VerdictBadge verdict={wordFor(verdict)} label={labelFor(verdict)} />}
         {!isBlocked && <Badge tone={TONES[status] ?? "neutral"}>{status.replace("_", " ")}</Badge>}
       </button>
       {isBlocked && !isOpen && (
@@ -60,10 +61,14 @@ export function ToolCard({
   );
 }
 
-/** What was decided, in one word; whoever was asked is part of it. */
-function wordFor({ verdict, ungated, approval }: NonNullable<ToolCall["verdict"]>): string {
-  if (ungated) return "ungated";
-  return approval !== undefined && verdict !== "ask" ? `asked, ${verdict}` : verdict;
+function wordFor({ verdict, ungated }: Verdict): string {
+  return ungated ? "ungated" : verdict;
+}
+
+/** What was decided; that somebody was asked is part of it. */
+function labelFor(verdict: Verdict): string {
+  const word = wordFor(verdict);
+  return verdict.approval !== undefined && word !== "ask" ? `asked, ${word}` : word;
 }
 
 function Arguments({ call: { input, content } }: { call: ToolCall }) {

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { channelPair } from "../acp/channel.ts";
+import { Peer, type PeerHandlers } from "../acp/peer.ts";
+import { ManualClock } from "../mcp/testing/manual-clock.ts";
+import { patientChannel } from "./patient-channel.ts";
+
+const PATIENCE = { answerMs: 1_000, turnMs: 5_000 };
+
+/** A host and an agent; the agent answers nothing by itself. */
+function open(host: Partial<PeerHandlers> = {}, agent: Partial<PeerHandlers> = {}) {
+  const clock = new ManualClock();
+  const [ours, theirs, close] = channelPair();
+  const given: number[] = [];
+  const giveUp = () => void given.push(clock.now().getTime());
+  const nobody = { request: () => new Promise<never>(() => {}), notification: () => undefined };
+  const channel = patientChannel(ours, { label: "The agent", clock, patience: PATIENCE, giveUp });
+  return {
+    clock,
+    given,
+    close,
+    host: new Peer(channel, { ...nobody, ...host }),
+    agent: new Peer(theirs, { ...nobody, ...agent }),
+  };
+}
+
+describe("an agent that owes an answer", () => {
+  it("is given up when nothing is heard of it, and whoever waits is told", async () => {
+    const { host, clock, given } = open();
+    const asked = host.request("session/new", {}).catch((error: Error) => error.message);
+    await clock.advance(999);
+    expect(given).toEqual([]);
+    await clock.advance(1);
+    expect(await asked).toBe("The agent has said nothing for 1 s, and owes an answer to session/new");
+    expect(given).toHaveLength(1);
+  });
+
+  it("has all the time in the world as long as it says something", async () => {
+    const { host, agent, clock, given } = open();
+    const turn = host.request("session/prompt", {}).catch((error: Error) => error.message);
+    for (let count = 0; count < 10; count += 1) {
+      await clock.advance(4_000);
+      await agent.notify("session/update", {});
+    }
+    expect(given).toEqual([]);
+    await clock.advance(5_000);
+    expect(await turn).toMatch(/^The agent has said nothing for 5 s/);
+  });
+
+  it("is not silent while it waits for an answer itself", async () => {
+    const answer = Promise.withResolvers<unknown>();
+    const { host, agent, clock, given } = open({ request: () => answer.promise });
+    const turn = host.request("session/prompt", {}).catch((error: Error) => error.message);
+    const permission = agent.request("session/request_permission", {});
+    for (let count = 0; count < 5; count += 1) await clock.advance(5_000);
+    expect(given).toEqual([]);
+    answer.resolve({ yes: true });
+    expect(await permission).toEqual({ yes: true });
+    await clock.advance(5_000);
+    await clock.advance(5_000);
+    expect(await turn).toMatch(/^The agent has said nothing/);
+  });
+
+  it("is waited for no longer once it has answered, or has gone", async () => {
+    const { host, clock, given, close } = open({}, { request: async () => ({ fine: true }) });
+    expect(await host.request("session/new", {})).toEqual({ fine: true });
+    expect(clock.waiting).toBe(0);
+    close(new Error("gone"));
+    await host.request("session/new", {}).catch(() => undefined);
+    expect(clock.waiting).toBe(0);
+    expect(given).toEqual([]);
+  });
+});

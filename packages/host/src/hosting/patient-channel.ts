@@ -1,0 +1,78 @@
+import type { Clock } from "@reins/supervisor";
+import type { Channel } from "../acp/channel.ts";
+import { type JsonObject, sort } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { Inactivity } from "../process/inactivity.ts";
+
+/** How long an agent may be silent that owes an answer, in milliseconds. */
+export interface Patience {
+  readonly answerMs: number;
+  /** The same for the end of a turn: a command that it runs may take its time without a word. */
+  readonly turnMs: number;
+}
+
+export const PATIENCE: Patience = { answerMs: 3 * 60_000, turnMs: 60 * 60_000 };
+
+/** What patience needs. */
+export interface PatientOptions {
+  readonly label: string;
+  readonly clock: Clock;
+  readonly patience?: Patience | undefined;
+  /** Called when an agent has been silent for too long; from then on it is of no use. */
+  readonly giveUp: () => void;
+}
+
+/**
+ * A way to an agent that is given up when it owes an answer and nothing has been heard of it for too long. There is no
+ * end to how long it may work as long as it says something, or waits for an answer itself.
+ */
+export function patientChannel(channel: Channel, options: PatientOptions): Channel {
+  const { label, clock, patience = PATIENCE, giveUp } = options;
+  const owed = new Map<unknown, Inactivity>();
+  /** What the agent has asked and was not answered yet. */
+  const asked = new Set<unknown>();
+  let listener: (message: JsonObject) => void | Promise<void> = () => undefined;
+  const expect = (id: unknown, method: string) => {
+    const milliseconds = method === "session/prompt" ? patience.turnMs : patience.answerMs;
+    const onSilent = () => {
+      if (asked.size > 0) return expect(id, method);
+      owed.delete(id);
+      const message = `${label} has said nothing for ${milliseconds / 1_000} s, and owes an answer to ${method}`;
+      void listener({ jsonrpc: "2.0", id, error: new RpcError(CODE.internal, message).toWire() });
+      giveUp();
+    };
+    owed.set(id, new Inactivity({ clock, milliseconds, onSilent }));
+  };
+  const settle = (id: unknown) => {
+    owed.get(id)?.end();
+    owed.delete(id);
+  };
+  const hear = (message: JsonObject) => {
+    const sorted = sort(message);
+    if (sorted.kind === "request") asked.add(sorted.id);
+    if (sorted.kind === "result" || sorted.kind === "error") settle(sorted.id);
+    for (const one of owed.values()) one.heard();
+    return listener(message);
+  };
+  const closed = channel.closed.finally(() => {
+    for (const id of [...owed.keys()]) settle(id);
+  });
+  return {
+    closed,
+    send: async (message) => {
+      const sorted = sort(message);
+      if (sorted.kind === "request") expect(sorted.id, sorted.method);
+      if (sorted.kind === "result" || sorted.kind === "error") asked.delete(sorted.id);
+      try {
+        await channel.send(message);
+      } catch (error) {
+        if (sorted.kind === "request") settle(sorted.id);
+        throw error;
+      }
+    },
+    onMessage: (given) => {
+      listener = given;
+      channel.onMessage(hear);
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { ManualClock, settled } from "../mcp/testing/manual-clock.ts";
+import { AgentPool } from "./agent-pool.ts";
+
+/** A pool whose agents die when told; `started` counts them. */
+function open() {
+  const clock = new ManualClock();
+  const deaths: AbortController[] = [];
+  const host = {
+    start: async () => {
+      const death = new AbortController();
+      deaths.push(death);
+      return { governor: { signal: death.signal }, stop: async () => undefined } as never;
+    },
+  };
+  const pool = new AgentPool({ host, clock, clients: () => undefined as never, onGone: () => undefined });
+  const acquire = () => pool.acquire("stub", { tenant: "default", id: "ann" } as never);
+  const crash = () => deaths.at(-1)?.abort(new Error("it died"));
+  return { pool, clock, acquire, crash, started: () => deaths.length };
+}
+
+test("an agent that dies is started again, later each time", async () => {
+  const { clock, acquire, crash, started } = open();
+  await acquire();
+  for (const wait of [500, 1_000, 2_000]) {
+    const before = started();
+    crash();
+    const again = acquire();
+    await clock.advance(wait - 1);
+    expect(started()).toBe(before);
+    await clock.advance(1);
+    await again;
+    expect(started()).toBe(before + 1);
+  }
+  await clock.advance(600_000);
+  crash();
+  const again = acquire();
+  await clock.advance(500);
+  await again;
+});
+
+test("one that goes on dying is given up for a while, and that is said", async () => {
+  const { clock, acquire, crash } = open();
+  for (let count = 0; count < 8; count += 1) {
+    const agent = acquire();
+    await clock.advance(60_000);
+    await agent;
+    crash();
+  }
+  await expect(acquire()).rejects.toThrow(
+    /^stub has ended by itself 8 times .* not started again before 2026/,
+  );
+  await clock.advance(600_000);
+  await expect(acquire()).resolves.toBeDefined();
+});
+
+test("nobody waits for an agent when Reins stops", async () => {
+  const { pool, acquire, crash } = open();
+  await acquire();
+  crash();
+  const again = acquire().catch((error: Error) => error.message);
+  await settled();
+  await pool.close("it stops");
+  expect(await again).toBe("Reins is stopping");
+});

@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
@@ -36,7 +36,17 @@ const content = (said: string) => [{ type: "content", content: text(said) }];
 
 const openStage = () => openPuppet({ rules: RULES, redactor: Redactor.create({ values: [CONFIGURED] }) });
 
-/** Everything that is on disk, but for what has to be exact. */
+/** The files of a home beside its database, but for what agents keep in homes of their own. */
+async function filesIn(home: string): Promise<string> {
+  const files = await readdir(home, { recursive: true, withFileTypes: true });
+  const paths = files
+    .filter((file) => file.isFile() && !file.name.startsWith("reins.db"))
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => !path.startsWith(join(home, "homes")));
+  return (await Promise.all(paths.map((path) => readFile(path, "latin1")))).join("\n");
+}
+
+/** What is in the database, but for what has to be exact. */
 function kept(home: string): string {
   const database = new DatabaseSync(join(realpathSync(home), "reins.db"), { readOnly: true });
   const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
@@ -57,7 +67,7 @@ async function recordsOf({ harness, hosting, client, ledger, home }: Awaited<Ret
   const lines: string[] = [];
   for await (const line of exportLines(ledger)) lines.push(line);
   const told = client.got.map(({ message }) => message).filter(({ id }) => id === undefined);
-  return { disk: kept(home), exported: lines.join("\n"), told: JSON.stringify(told) };
+  return { disk: kept(home) + (await filesIn(home)), exported: lines.join("\n"), told: JSON.stringify(told) };
 }
 
 describe("secrets that pass through", () => {

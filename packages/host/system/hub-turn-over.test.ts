@@ -51,3 +51,28 @@ test("a turn whose end was told is in the ledger, also if Reins died before it g
   const said = await second.hub.log.page("default", [id], turn_after);
   expect(said).toEqual([]);
 });
+
+test("turns stand in the ledger one after the other, also when the next waits in line, and before the end of their session", async () => {
+  const home = await openTestHome({
+    rules: "tool_rules: [{ name: all, condition: {}, verdict: allowed }]\n",
+  });
+  const { connect } = await openTestHub(home);
+  const client = await connect();
+  const { sessionId } = await client.request("session/new", { cwd: home.workspace, mcpServers: [] });
+  const id = String(sessionId);
+  await Promise.all([client.prompt(id, "say one"), client.prompt(id, "say two")]);
+  await client.request("session/close", { sessionId: id });
+  const entries = (await home.harness.ledger.read({ limit: 100 })).map(({ entry }) => entry);
+  const chain = entries.filter(({ entity_id }) => entity_id === entries.at(-1)?.entity_id);
+  const kinds = chain.map(({ quality, payload }) => {
+    const { event_type, change: what } = membersOf(payload);
+    return `${quality} ${event_type ?? what ?? ""}`.trim();
+  });
+  expect(kinds.slice(-5)).toEqual([
+    "policy_verdict pre_prompt",
+    "turn",
+    "policy_verdict pre_prompt",
+    "turn",
+    "session_lifecycle session_end",
+  ]);
+});

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../src/acp/message.ts";
+import { membersOf } from "../src/acp/message.ts";
 import { openTestHome } from "./fixtures/home.ts";
 import { openTestHub, type TestClient } from "./fixtures/hub.ts";
 
@@ -32,6 +33,19 @@ describe("a session", () => {
     expect(orders(other)).toEqual(orders(other).toSorted((left, right) => left - right));
     const prompts = (seen: TestClient) => JSON.stringify(seen.got).includes("user_message_chunk");
     expect([prompts(client), prompts(other)]).toEqual([false, true]);
+  });
+
+  test("shows a prompt that has a name to whoever sent it too, when its turn has come", async () => {
+    const { client, id } = await begun();
+    const prompt = [{ type: "text", text: "say one" }];
+    await client.request("session/prompt", { sessionId: id, prompt, _meta: { reins: { prompt: "mine" } } });
+    const [first] = client.got.map(({ message }) => membersOf(membersOf(message.params).update));
+    expect(first).toMatchObject({
+      sessionUpdate: "user_message_chunk",
+      content: { text: "say one" },
+      _meta: { reins: { prompt: "mine" } },
+    });
+    expect(client.said).toEqual(["one"]);
   });
 
   test("can be joined later: a load tells everything that was", async () => {
@@ -108,6 +122,17 @@ describe("an agent that dies", () => {
       "interrupted",
       "end_turn",
     ]);
+  });
+
+  test("because nothing was heard of it fails its turn too, and is back with the next prompt", async () => {
+    const home = await openTestHome();
+    const { connect } = await openTestHub(home, { patience: { answerMs: 60_000, turnMs: 500 } });
+    const client = await connect();
+    const { sessionId } = await client.request("session/new", { cwd: home.workspace, mcpServers: [] });
+    const id = String(sessionId);
+    await expect(client.prompt(id, "wait")).rejects.toThrow("The stub stub has said nothing for 0.5 s");
+    await client.prompt(id, "say here again");
+    expect(client.said.at(-1)).toBe("here again");
   });
 
   test("and cannot take up its session is told what was said", async () => {

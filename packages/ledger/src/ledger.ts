@@ -47,6 +47,8 @@ export interface RecordOptions<Changes extends readonly Change<unknown>[]> {
   readonly durable?: boolean;
   /** Whether nobody waits for it but who reads the ledger: it is made when the event loop has come to its end. */
   readonly relaxed?: boolean;
+  /** Told when its place is taken: what is recorded from then on comes after it. */
+  readonly onPlaced?: () => void;
 }
 
 /** The record: entries in, proofs out. */
@@ -168,7 +170,9 @@ export class Ledger extends LedgerReader {
         ...appends.map((entry) => change(ledgerTables, "append", entry)),
         ...(options.with ?? []),
       ];
-      const results = await this.#options.store.commit(changes, { durable: options.durable ?? true });
+      const committing = this.#options.store.commit(changes, { durable: options.durable ?? true });
+      options.onPlaced?.();
+      const results = await committing;
       if (appends.length > 0) this.#added(appends.length);
       // The store gives one result for each change, in order.
       const entries = results.slice(0, appends.length) as Appended[];

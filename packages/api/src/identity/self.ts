@@ -13,6 +13,7 @@ export const Self = named(
     roles: z.array(z.string()),
     scopes: z.array(z.string()),
     is_admin: z.boolean(),
+    workspace: z.string().optional().describe("the folder of sessions that name none"),
   }),
 );
 export type Self = z.infer<typeof Self>;

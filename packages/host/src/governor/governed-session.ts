@@ -23,6 +23,8 @@ export class GovernedSession {
   turn: Turn | undefined;
   /** The content id of the last turn's entry. */
   lastTurn: string | undefined;
+  /** Settles when the place of the last turn's entry is taken: what is recorded from then on comes after it. */
+  placed: Promise<void> = Promise.resolve();
   /** Settles when the last turn's entry is in the ledger, or cannot be. */
   recorded: Promise<void> = Promise.resolve();
   /** Whether the agent is telling what was before, of which nothing is decided or charged again. */

@@ -319,7 +319,7 @@ export class Governor {
     this.#byAgentId.delete(session.agentSessionId);
     this.#onSessions?.([...this.#sessions.keys()]);
     // The last turn stands in the ledger before the end of its session.
-    await session.recorded;
+    await session.placed;
     await endSession(this.#context, session, reason);
   }
 

@@ -1,4 +1,4 @@
-import type { Draft } from "@reins/ledger";
+import type { Draft, RecordOptions } from "@reins/ledger";
 import { type Decided, type Harness, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
@@ -27,7 +27,7 @@ export async function runTurn(
   signal.addEventListener("abort", cancel, { once: true });
   try {
     // Turns stand in the ledger one after the other.
-    await session.recorded;
+    await session.placed;
     const answer = membersOf(await answerTo(context, session, { turn, params, prompt }));
     await finish(context, session, turn, { stop_reason: String(answer.stopReason ?? "unknown"), answer });
     return answer;
@@ -185,17 +185,19 @@ async function finish(
   if (!clients.concluded) return recordTurn(harness, session, draft, { durable: true });
   await clients.concluded(draft);
   // What was kept need not be waited for.
-  const recording = recordTurn(harness, session, draft, { durable: false, relaxed: true });
+  const { promise: placed, resolve: onPlaced } = Promise.withResolvers<void>();
+  const recording = recordTurn(harness, session, draft, { durable: false, relaxed: true, onPlaced });
   session.recorded = recording.catch((error: unknown) => {
     onFault(`a turn could not be recorded: ${String(error)}`);
   });
+  session.placed = Promise.race([placed, session.recorded]);
 }
 
 async function recordTurn(
   { ledger }: Harness,
   session: GovernedSession,
   draft: Draft,
-  how: { readonly durable: boolean; readonly relaxed?: boolean },
+  how: Pick<RecordOptions<[]>, "durable" | "relaxed" | "onPlaced">,
 ): Promise<void> {
   const { entries } = await ledger.record([draft], how);
   session.lastTurn = entries[0]?.cid;

@@ -48,7 +48,8 @@ export class GatedPreparation implements TurnPreparation {
       tools.map(({ name }) => name),
     );
     const gates = own.length > 0 ? asked : asked.map((gate) => withoutPlace(gate, session.record.agent));
-    const entries = await this.#record(subject, gates);
+    // An agent that has tools of its own has its next request to a model decided, which puts these on the disk as well.
+    const entries = await this.#record(subject, gates, own.length === 0);
     const verdicts = new Map(gates.map(({ tool, verdict }) => [tool, verdict !== "blocked"]));
     offers.settle(session.id, verdicts, offer);
     if (own.length > 0)
@@ -60,11 +61,11 @@ export class GatedPreparation implements TurnPreparation {
     return { ...composed, entries: [...entries, ...composed.entries] };
   }
 
-  async #record(subject: Subject, gates: readonly ToolGate[]): Promise<readonly string[]> {
+  async #record(subject: Subject, gates: readonly ToolGate[], durable: boolean): Promise<readonly string[]> {
     const { harness, now } = this.#options;
     const at = now();
     const drafts = gates.map((gate) => gateDraft(harness, subject, gate, at));
-    const { entries } = await harness.ledger.record(drafts);
+    const { entries } = await harness.ledger.record(drafts, { durable });
     return entries.map(({ cid }) => cid);
   }
 }

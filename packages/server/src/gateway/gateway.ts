@@ -25,6 +25,7 @@ import { descriptionDialect } from "../v1/description.ts";
 import { harnessDialects } from "../v1/harness-dialects.ts";
 import { healthDialect } from "../v1/health.ts";
 import { loginDialect } from "../v1/login.ts";
+import { selfDialect } from "../v1/self.ts";
 import { AllowedMethods } from "./allowed-methods.ts";
 import { type AnsweredRequest, newApplication } from "./application.ts";
 import { JSON_TYPES } from "./body.ts";
@@ -48,6 +49,8 @@ export interface GatewayOptions {
   readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined;
   /** The folder of the inspector, which is served at `/ui/`; where it was not built, a page says how. */
   readonly ui?: string | undefined;
+  /** The folder of sessions that name none. */
+  readonly workspace?: string | undefined;
   readonly clock?: Clock;
   readonly limits?: Partial<GatewayLimits>;
 }
@@ -110,6 +113,7 @@ export class Gateway {
       healthDialect(harness, version),
       loginDialect(access, gatekeeper, () => addresses),
       ...harnessDialects,
+      selfDialect(options.workspace),
       descriptionDialect(operations, version),
       removedDialect,
       new AhpDialect(options.ahp),

@@ -7,7 +7,6 @@ import { studyDialect } from "./policy/study-dialect.ts";
 import { policyDialect } from "./policy.ts";
 import { rosterDialect } from "./roster.ts";
 import { runsDialect } from "./runs.ts";
-import { selfDialect } from "./self.ts";
 
 /** What is asked of the harness itself, under `/v1`. */
 export const harnessDialects: readonly Dialect[] = [
@@ -19,5 +18,4 @@ export const harnessDialects: readonly Dialect[] = [
   studyDialect,
   rosterDialect,
   runsDialect,
-  selfDialect,
 ];

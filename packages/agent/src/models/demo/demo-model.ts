@@ -48,8 +48,8 @@ export class DemoModel implements Model {
   }
 
   async *stream({ system, messages, tools }: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
-    const { words, results, isFirst } = situationOf(messages);
-    const step = sceneFor(words)(words, results);
+    const { words, results, context, isFirst } = situationOf(messages);
+    const step = sceneFor(words)(words, results, context);
     const isOffered = step.call === undefined || tools.some(({ name }) => name === step.call?.name);
     const {
       say: said,
@@ -83,6 +83,8 @@ function sceneFor(words: string): Scene {
 function situationOf(messages: readonly Message[]): {
   readonly words: string;
   readonly results: readonly ToolResult[];
+  /** What was told beside it. */
+  readonly context: string;
   /** Whether nothing was asked before. */
   readonly isFirst: boolean;
 } {
@@ -95,7 +97,12 @@ function situationOf(messages: readonly Message[]): {
   const results = messages
     .slice(last + 1)
     .flatMap((message) => (message.role === "tool" ? message.results : []));
-  return { words, results, isFirst: messages.findIndex(isPrompt) === last };
+  const context = messages
+    .slice(last)
+    .flatMap((message) => (message.role === "user" ? message.parts : []))
+    .flatMap((part) => (part.type === "text" && part.context ? [part.text] : []))
+    .join("\n");
+  return { words, results, context, isFirst: messages.findIndex(isPrompt) === last };
 }
 
 function isPrompt(message: Message): boolean {

@@ -10,7 +10,12 @@ export interface Step {
 }
 
 /** One thing the demo model can do: the next step, by what was asked and what tools have given back so far. */
-export type Scene = (words: string, results: readonly ToolResult[]) => Step;
+export type Scene = (
+  words: string,
+  results: readonly ToolResult[],
+  /** What was told beside the prompt. */
+  context: string,
+) => Step;
 
 /** Said once in a session, so that nobody takes a script for a model. */
 export const WHO =

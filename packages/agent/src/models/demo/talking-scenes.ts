@@ -1,5 +1,5 @@
 import { quotedIn } from "../../control/defaults/intent/target.ts";
-import { calling, refused, type Scene, saying, WHO } from "./step.ts";
+import { calling, refused, type Scene, type Step, saying, WHO } from "./step.ts";
 
 const MOST = 10_000;
 /** A short count is a test of patience for nobody. */
@@ -17,6 +17,7 @@ export const introduce: Scene = () =>
       "- run the tests",
       "- read .env",
       "- delete everything",
+      "- remember that the port is 18789; and later: what do you remember about the port?",
       "For a model that thinks, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or choose one by REINS_MODEL.",
     ].join("\n"),
   );
@@ -28,12 +29,22 @@ export const count: Scene = (words) => {
   return { say: numbers, ...(to > COUNT_AT_ONCE && { pace: COUNT_PACE }) };
 };
 
-/** Keeps a fact for later. */
-export const remember: Scene = (words, [kept]) => {
+/** Keeps a fact for later, or says which it was told. */
+export const remember: Scene = (words, [kept], context) => {
+  if (/^\s*(?:what|which|who|where|do you)\b/i.test(words)) return recall(context);
   const content = /\b(?:that|this|:)\s+(.+)$/is.exec(words)?.[1]?.trim() ?? words.trim();
   if (!kept) return calling("I will keep that in mind.\n", "remember", { content });
   return kept.isError ? refused(kept) : saying("Noted.");
 };
+
+const RECALLED = /^Remembered from earlier sessions:\n((?:- .+\n?)+)/m;
+
+function recall(context: string): Step {
+  const [, facts] = RECALLED.exec(context) ?? [];
+  if (facts === undefined)
+    return saying('I remember nothing about that. Say, for example, "remember that the port is 18789".');
+  return saying(`This is what I was told to remember:\n${facts.trim()}`);
+}
 
 /** Reads the mail, or sends some. */
 export const mail: Scene = (words, [result]) => {

@@ -46,7 +46,7 @@ export async function up(flags: UpFlags): Promise<void> {
   const desk = operatorDesk(settings.home, () => door.hosting());
   const door: HarnessDoor = doorTo(settings, { workspace, flags, desk, log });
   const access = await openAccess({ home: settings.home, tokens: settings.tokens });
-  const opened = await open(settings, { tls, door, desk, access, log });
+  const opened = await open(settings, { tls, door, desk, access, workspace, log });
   const ownToken = settings.tokens.length === 0;
   const mayOpen = flags.open ?? true;
   await greet({ opened, access, home: settings.home, workspace, ownToken, mayOpen, log });
@@ -81,12 +81,13 @@ interface ServedParts {
   readonly door: HarnessDoor;
   readonly desk: OperatorDesk;
   readonly access: Access;
+  readonly workspace: string;
   readonly log: Log;
 }
 
 /** The sockets come first: they tell whether a Reins runs on this home, whatever port that one has. */
 async function open(settings: UpSettings, parts: ServedParts): Promise<Opened[]> {
-  const { tls, door, desk, access, log } = parts;
+  const { tls, door, desk, access, workspace, log } = parts;
   const { host, port, home, allowHosts, workspaces, auth } = settings;
   const workplace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
   const told = { witness: witnessOf(log), onRefused: refusalOf(log) };
@@ -102,6 +103,7 @@ async function open(settings: UpSettings, parts: ServedParts): Promise<Opened[]>
     version: version(),
     log,
     ui: inspectorFolder(),
+    workspace,
     onAnswered: desk.answered,
     dialects: [
       ...agentDialects({ harness: door.harness, hosting: door.hosting, log, defaultAgent: "native" }),

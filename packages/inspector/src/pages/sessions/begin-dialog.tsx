@@ -5,6 +5,7 @@ import { type FormEvent, useId, useState } from "react";
 import { settingsIn } from "../../acp/conversation/settings.ts";
 import { acpClient } from "../../acp/open-client.ts";
 import { call } from "../../api/call.ts";
+import { useSelf } from "../../app/entrance.tsx";
 import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/dialog.tsx";
 import { Choice, Field, TextArea, TextInput } from "../../design/field.tsx";
@@ -37,10 +38,11 @@ export function BeginDialog({
 }
 
 function Form({ onClose, folders }: { onClose: () => void; folders: readonly string[] }) {
+  const self = useSelf();
   const navigate = useNavigate();
   const list = useId();
   const [agent, setAgent] = useState("native");
-  const [cwd, setCwd] = useState(() => localStorage.getItem(FOLDER) ?? folders[0] ?? "");
+  const [cwd, setCwd] = useState(() => localStorage.getItem(FOLDER) ?? folders[0] ?? self.workspace ?? "");
   const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
   const [message, setMessage] = useState("");
   const detail = useQuery({

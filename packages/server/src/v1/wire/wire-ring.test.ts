@@ -53,4 +53,5 @@ test("what is too large is kept by name alone", () => {
   ]);
   expect(sizeWithin({ text: "abc" }, 100)).toBeGreaterThan(3);
   expect(sizeWithin(Array.from({ length: 1_000 }), 100)).toBeUndefined();
+  expect(sizeWithin(JSON.parse("[".repeat(5_000) + "]".repeat(5_000)), 1_000_000)).toBeUndefined();
 });

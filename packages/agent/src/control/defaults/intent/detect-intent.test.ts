@@ -24,6 +24,7 @@ describe("the intent of a prompt", () => {
     ["fix the failing build", "fix"],
     ["The app crashes on start, can you fix it?", "fix"],
     ["delete everything", "delete"],
+    ["what do you remember about the port?", "remember"],
     ["remove old.log", "delete"],
     ["run the tests", "test"],
     ["do all the tests pass?", "test"],

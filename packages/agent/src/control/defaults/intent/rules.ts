@@ -33,6 +33,7 @@ export const INTENT_RULES: readonly IntentRule[] = [
     signs: [
       [/\b(remember|memori[sz]e|keep in mind|note) (that|this|:)/, 4],
       [/\b(don'?t|do not|never) forget\b/, 3],
+      [/\b(what|which|do) (\w+ )?(do )?you remember\b/, 6],
     ],
   },
   {

@@ -21,7 +21,6 @@ export function useEnd(
     setAtEnd(true);
     if (box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [box]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever makes it longer must not push the end out of sight
   useLayoutEffect(() => {
     if (sticks.current) toEnd();
   }, [toEnd, ...growth]);

@@ -53,4 +53,15 @@ describe("a memory in the database", () => {
     expect((await memory.list(10)).map(({ content }) => content)).toEqual(["fact 5", "fact 4", "fact 3"]);
     expect(await memory.recall({ query: "1", limit: 5 })).toEqual([]);
   });
+
+  test("keeps nothing that it was told to take out", async () => {
+    const { store } = await openStore();
+    const redact = (content: string) => content.replace("hunter2", "[redacted]");
+    const memory = new StoredMemory({ store, owner: "default", redact });
+    await memory.remember({ content: "the password is hunter2", source: "a" });
+    expect((await memory.recall({ query: "password", limit: 1 }))[0]?.content).toBe(
+      "the password is [redacted]",
+    );
+    expect(await memory.recall({ query: "hunter2", limit: 1 })).toEqual([]);
+  });
 });

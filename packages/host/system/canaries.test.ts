@@ -8,8 +8,15 @@ import { Redactor } from "@reins/supervisor";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../src/acp/message.ts";
 import { RpcError } from "../src/acp/rpc-error.ts";
+import type { Hub } from "../src/hub/hub.ts";
+import { runCommand, writeFile } from "../src/model/intent.ts";
+import { scene, scenes } from "../src/model/script.ts";
+import { attempt, reply, say } from "../src/model/step.ts";
 import { CANARIES, CONFIGURED, leaksIn } from "./fixtures/canaries.ts";
+import { openTestHome, type TestHome } from "./fixtures/home.ts";
+import type { TestClient } from "./fixtures/hub.ts";
 import { openPuppet, type Step } from "./fixtures/puppet.ts";
+import { openRealAgent } from "./fixtures/real-agents.ts";
 
 const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
 
@@ -34,7 +41,8 @@ const call = (toolCallId: string, more: JsonObject): Step => ({
 });
 const content = (said: string) => [{ type: "content", content: text(said) }];
 
-const openStage = () => openPuppet({ rules: RULES, redactor: Redactor.create({ values: [CONFIGURED] }) });
+const redactor = Redactor.create({ values: [CONFIGURED] });
+const openStage = () => openPuppet({ rules: RULES, redactor });
 
 /** The files of a home beside its database, but for what agents keep in homes of their own. */
 async function filesIn(home: string): Promise<string> {
@@ -61,9 +69,10 @@ function kept(home: string): string {
     .join("\n");
 }
 
-async function recordsOf({ harness, hosting, client, ledger, home }: Awaited<ReturnType<typeof openStage>>) {
+/** What is left behind: on disk, in an export of the ledger, and in what clients were told without being asked. */
+async function recordsOf({ harness, ledger, home }: TestHome, hub: Hub, client: TestClient) {
   await harness.supervisor.close();
-  await hosting.hub.log.flush();
+  await hub.log.flush();
   const lines: string[] = [];
   for await (const line of exportLines(ledger)) lines.push(line);
   const told = client.got.map(({ message }) => message).filter(({ id }) => id === undefined);
@@ -116,7 +125,7 @@ describe("secrets that pass through", () => {
     expect(await readFile(got!, "utf8")).toBe(all.repeat(3));
     expect(leaksIn(JSON.stringify(client.asked))).not.toEqual([]);
 
-    const { disk, exported, told } = await recordsOf(stage);
+    const { disk, exported, told } = await recordsOf(stage, stage.hosting.hub, stage.client);
     for (const [where, records] of Object.entries({ disk, exported, told })) {
       expect({ where, leaks: leaksIn(records) }).toEqual({ where, leaks: [] });
       expect(records).toContain("[redacted]");
@@ -126,6 +135,27 @@ describe("secrets that pass through", () => {
     const verdicts = await stage.entries("policy_verdict");
     const commitments = verdicts.map(({ payload }) => (payload as JsonObject).payload_commitment);
     expect(commitments).toEqual(commitments.map(() => expect.stringMatching(/^hmac-sha256:/)));
+  });
+
+  test("of a real agent neither, and it writes them exactly", async () => {
+    const home = await openTestHome({ redactor });
+    const path = join(home.workspace, "asked-for.txt");
+    const script = scenes(
+      scene("TELL", reply(say(all))),
+      scene("WRITE", reply(attempt(writeFile(path, all))), reply(say("Done."))),
+      scene("RUN", reply(attempt(runCommand(`echo '${CANARIES[0]!.text}'`))), reply(say("Done."))),
+    );
+    const real = await openRealAgent("codex", { script, home });
+    real.state.person = () => "allow_once";
+    const id = await real.begin();
+    await real.prompt(id, `TELL me ${all}`);
+    await real.prompt(id, "WRITE it");
+    await real.prompt(id, "RUN it");
+    expect((await readFile(path, "utf8")).trimEnd()).toBe(all);
+    expect(real.client.said.join("")).toContain("[redacted]");
+    const { disk, exported, told } = await recordsOf(home, real.hub, real.client);
+    for (const [where, records] of Object.entries({ disk, exported, told }))
+      expect({ where, leaks: leaksIn(records) }).toEqual({ where, leaks: [] });
   });
 
   test("are not in what is told of an agent that dies, or of what it wrote before", async () => {
@@ -139,7 +169,7 @@ describe("secrets that pass through", () => {
     const said = JSON.stringify((error as RpcError).toWire());
     expect(said).toContain("[redacted]");
     expect(leaksIn(said)).toEqual([]);
-    const { disk, told } = await recordsOf(stage);
+    const { disk, told } = await recordsOf(stage, stage.hosting.hub, stage.client);
     expect(leaksIn(disk + told)).toEqual([]);
   });
 });

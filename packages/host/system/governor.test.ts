@@ -41,6 +41,8 @@ async function govern({ home, person }: { home?: TestHome; person?: Person } = {
       notify: async (_, params) => void shown.push(params),
       request: async (method, params, signal) => {
         offered.push({ method, ...params });
+        if (method !== "session/request_permission")
+          return { value: { action: "accept", content: { asked: method } }, by: harness.identity.local() };
         const withdrawn = new Promise<never>((_, reject) =>
           signal.addEventListener("abort", () => reject(signal.reason)),
         );
@@ -387,4 +389,95 @@ tool_rules:
   expect(answer).toMatchObject({ stopReason: "refusal" });
   expect(governed.agent.got.some(({ method }) => method === "session/prompt")).toBe(false);
   expect(JSON.stringify(governed.shown)).toContain("not on Sundays");
+});
+
+describe("what a client wants of an agent", () => {
+  const RULES = `tool_rules:
+  - { name: held, condition: { tool_name_matches: ["providers/*", authenticate, logout, "session/set_config_option"] }, verdict: blocked, reason: not for clients }
+  - { name: rest, condition: {}, verdict: allowed }
+`;
+
+  test.each([
+    ["providers/set", { providerId: "main", baseUrl: "http://127.0.0.1:9" }, false],
+    ["providers/disable", { providerId: "main" }, false],
+    ["authenticate", { methodId: "key" }, false],
+    ["logout", {}, false],
+    ["session/set_config_option", { configId: "thinking", value: "high" }, true],
+  ])("is decided first: %s", async (method, params, isOfSession) => {
+    const governed = await govern({ home: await openTestHome({ rules: RULES }) });
+    const sessionId = await governed.begin();
+    const asked = { ...params, ...(isOfSession && { sessionId }) };
+    await expect(governed.call(method, asked)).rejects.toMatchObject({
+      code: -32010,
+      message: `${method} was not allowed: not for clients`,
+    });
+    expect(governed.agent.got.map((one) => one.method)).not.toContain(method);
+    const verdicts = (await governed.entries("policy_verdict")).filter(({ target }) => target === method);
+    expect(verdicts.map(({ payload }) => (payload as JsonObject).verdict)).toEqual(["blocked"]);
+  });
+
+  test("a yes or no among its settings says that it is one", async () => {
+    const rules = "tool_rules:\n  - { name: rest, condition: {}, verdict: allowed }\n";
+    const governed = await govern({ home: await openTestHome({ rules }) });
+    const sessionId = await governed.begin();
+    await governed.call("session/set_config_option", { sessionId, configId: "fast", value: true });
+    const sent = governed.agent.got.findLast(({ method }) => method === "session/set_config_option");
+    expect(sent?.params).toEqual({ sessionId: "agent-1", configId: "fast", value: true, type: "boolean" });
+  });
+
+  test.each(["session/load", "session/resume", "session/fork"])(
+    "gives it no way around its protections: %s",
+    async (method) => {
+      const governed = await govern();
+      const sessionId = await governed.begin();
+      const _meta = { weakens: { permissionMode: "yolo" } };
+      await governed.call(method, { sessionId, cwd: governed.workspace, mcpServers: [], _meta });
+      const sent = governed.agent.got.findLast((one) => one.method === method)?.params;
+      expect(sent).toMatchObject({ sessionId: "agent-1", _meta: { pinned: { on: true } } });
+      expect(sent?._meta).not.toHaveProperty("weakens");
+      const begun = (await governed.entries("session_lifecycle")).at(-1);
+      expect(begun).toMatchObject({ tags: [method], payload: { stripped: ["weakens"] } });
+    },
+  );
+});
+
+test("what an agent asks of people, and terminals, are the client's to answer", async () => {
+  const governed = await govern();
+  const id = await governed.begin();
+  const answers: unknown[] = [];
+  await governed.prompt(id, async ({ request }) => {
+    answers.push(
+      await request("elicitation/create", { mode: "form", message: "Which?", requestedSchema: {} }),
+    );
+    answers.push(await request("terminal/create", { command: "ls" }));
+    answers.push(await request("terminal/output", { terminalId: "1" }));
+    return undefined;
+  });
+  expect(answers).toMatchObject([
+    { content: { asked: "elicitation/create" } },
+    { content: { asked: "terminal/create" } },
+    { content: { asked: "terminal/output" } },
+  ]);
+  expect(governed.offered).toMatchObject([
+    { sessionId: id, message: "Which?" },
+    { command: "ls" },
+    { terminalId: "1" },
+  ]);
+});
+
+test("a command that a client is to run for an agent is decided first, whichever way it is put", async () => {
+  const governed = await govern();
+  const id = await governed.begin();
+  const refused: unknown[] = [];
+  await governed.prompt(id, async ({ request }) => {
+    await request("terminal/create", { command: "ls", args: ["-l"] });
+    for (const asked of [{ command: "cat ~/.ssh/id_rsa" }, { command: "cat", args: ["/home/x/.ssh/id_rsa"] }])
+      refused.push(await request("terminal/create", asked).catch((error: unknown) => error));
+    return undefined;
+  });
+  expect(refused).toMatchObject([{ code: -32010 }, { code: -32010 }]);
+  expect(governed.offered).toMatchObject([{ method: "terminal/create", command: "ls" }]);
+  expect(await verdictsOf(governed)).toEqual(["allowed", "blocked", "blocked"]);
+  const [result] = await governed.entries("tool_result");
+  expect(result).toMatchObject({ target: "terminal/create", tags: ["completed"] });
 });

@@ -59,6 +59,20 @@ describe("a session", () => {
     await expect.poll(() => late.said).toEqual(["one", "two", "three"]);
   });
 
+  test("can be read after it has ended, and that starts no agent", async () => {
+    const { client, connect, id, hub } = await begun();
+    await client.prompt(id, "say one");
+    await client.request("_sandboxagent/session/terminate", { sessionId: id });
+    const late = await connect();
+    await expect(late.request("session/load", { sessionId: id })).rejects.toThrow("there is no session");
+    await late.request("_reins/session/replay", { sessionId: id });
+    expect(late.said).toEqual(["one"]);
+    expect(hub.live(id)?.agent).toBeUndefined();
+    const found = await hub.find(late.connection.principal, id);
+    expect(found?.ended).toMatchObject({ reason: "terminated" });
+    await expect(late.prompt(id, "say two")).rejects.toThrow("there is no session");
+  });
+
   test("keeps one turn at a time, eight more in line, and tells the next one so", async () => {
     const { client, id } = await begun();
     const running = client.prompt(id, "wait");

@@ -11,6 +11,7 @@ import type { Killed } from "../src/kill/kill-switch.ts";
 import { killLeftBehind } from "../src/kill/left-behind.ts";
 import type { KillOrder } from "../src/kill/order.ts";
 import { killJournalIn, killSocketIn } from "../src/kill/places.ts";
+import { OwnedCommands } from "../src/native/owned-commands.ts";
 import { AgentProcess } from "../src/process/agent-process.ts";
 import { Owner } from "../src/process/owner.ts";
 import { expectTruth } from "../torture/trees/expectations.ts";
@@ -118,6 +119,29 @@ requirement(
       for (const planted of [ours, theirs]) clear(planted!.folder);
       await close();
     }
+  });
+
+  it("ends the commands of an agent that is a part of Reins, and says which turns Reins has to end itself", async ({
+    signal,
+  }) => {
+    const { hosting, home, owner, close } = await openHosting();
+    const found = { agent: "native", tenant: "default", principal: "local", confined: false };
+    const id = hosting.register.add({ ...found, started_at: new Date().toISOString() });
+    hosting.register.hold(id, ["inside-session"]);
+    const commands = new OwnedCommands({
+      owner,
+      environment: { PATH: "/usr/bin:/bin" },
+      onStart: (root) => hosting.register.root(id, root),
+    });
+    const command = "sleep 60 & (setsid sleep 60 > /dev/null 2>&1 &); echo up > up; wait";
+    const running = commands.run({ command, cwd: home, timeoutMs: 60_000 }, signal);
+    await expect.poll(() => existsSync(join(home, "up"))).toBe(true);
+    const killed = await hosting.kills?.kill(order({ kind: "agent", name: "native" }));
+    expect(killed?.report.gone.filter(({ command }) => command === "sleep 60")).toHaveLength(2);
+    expect(killed?.report).toMatchObject({ left: [], inside: ["inside-session"] });
+    expect(await running).toMatchObject({ signal: "SIGKILL" });
+    expect(hosting.register.all).toMatchObject([{ roots: [] }]);
+    await close();
   });
 
   it("works while Reins is blocked, which writes it down when it comes back", async ({ signal }) => {

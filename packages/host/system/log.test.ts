@@ -186,6 +186,39 @@ describe("the log", () => {
     await after.close();
   });
 
+  test("loses nothing that is told in the moment in which somebody has caught up", async () => {
+    const store = await newStore();
+    const journal = await mkdtemp(join(tmpdir(), "log-journal-"));
+    onTestFinished(() => rm(journal, { recursive: true, force: true }));
+    let caughtUp: () => void = () => undefined;
+    const watched: Pick<Store, "commit" | "query"> = {
+      commit: store.commit.bind(store),
+      query: async (tables, name, args) => {
+        const found = await store.query(tables, name, args);
+        if (Array.isArray(found) && found.length === 0) caughtUp();
+        return found;
+      },
+    };
+    const log = await EventLog.open({ store: watched, now: () => 0, journal });
+    await log.append(message(0));
+    await log.flush();
+    for (let steps = 0; steps < 30; steps += 1) {
+      const told = Promise.withResolvers<void>();
+      caughtUp = async () => {
+        caughtUp = () => undefined;
+        for (let step = 0; step < steps; step += 1) await undefined;
+        void log.append(message(steps + 1));
+        await log.written();
+        told.resolve();
+      };
+      const late = following(log, START(log));
+      await told.promise;
+      await expect.poll(() => late.numbers()).toEqual(range(0, steps + 1));
+      late.subscription.close();
+    }
+    await log.close();
+  });
+
   test("makes whoever appends wait when too much waits to be written, and says when nothing can be", async () => {
     const store = await newStore();
     const log = await open(store);

@@ -93,6 +93,18 @@ tool_rules:
     expect(await agent.entries("approval")).toHaveLength(2);
   });
 
+  test("is none that somebody would have to install first, and none that nobody knows", async () => {
+    const agent = await scripted([
+      spawn({ prompt: "look", agent: "codex" }),
+      scene("again", reply(call("spawn_subagent", { prompt: "look", agent: "nobody" }))),
+    ]);
+    await agent.client.prompt(agent.id, "delegate");
+    expect(reported(agent)).toContain("a person can do that with reins agents install codex");
+    await agent.client.prompt(agent.id, "again");
+    expect(reported(agent)).toContain("nobody");
+    expect(workers(agent).filter(({ status }) => status === "failed")).toHaveLength(2);
+  });
+
   test("may use no other tools than it was given, and no more calls", async () => {
     const agent = await scripted([
       spawn({ prompt: "try everything", allowed_tools: ["list_files"], max_calls: 1 }),

@@ -121,8 +121,32 @@ requirement(
         const answered = other.waitForResponse(/\/answer$/);
         release?.();
         expect((await answered).status()).toBe(409);
+        await other.getByText("Somebody else had answered that already").waitFor();
       }),
     ));
+
+  test("the browser tells of an approval where the person wants it", () =>
+    withTab("approvals", async ({ page, faults }) => {
+      await page.evaluate(`
+        window.told = [];
+        window.Notification = class extends EventTarget {
+          static permission = "granted";
+          constructor(title, { body }) { super(); window.told.push(title + ": " + body); }
+          close() {}
+        };
+      `);
+      await page.getByRole("button", { name: "Notices: off" }).click();
+      await page.getByRole("button", { name: "Notices: on" }).waitFor();
+      await startSession(page, server.workspace);
+      await say(page, "run `make`");
+      await page.getByRole("region", { name: "The agent asks" }).waitFor();
+      const told = () => page.evaluate("window.told.join()");
+      await expect.poll(told).toBe("native asks: run_command: no rule lets it pass by itself");
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Stop" }).click();
+      await conversation(page).getByText("The turn was stopped.").waitFor();
+      expect(faults).toEqual([]);
+    }));
 
   test("what is said while a turn runs waits for its own, and can be taken back", () =>
     withTab("sessions", async ({ page, faults }) => {

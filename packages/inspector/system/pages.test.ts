@@ -73,6 +73,16 @@ requirement(
       expect(await isTooWide(page)).toBe(false);
       expect(faults).toEqual([]);
     });
+
+    test("the dialog that starts a session has no barrier", async () => {
+      const { page } = tab;
+      await page.goto(`${server.address}/ui/sessions`);
+      await page.getByRole("button", { name: "Start a session" }).click();
+      await page.getByLabel("Model").waitFor();
+      await keepPicture(page, `start-${look}`);
+      expect(await barriersIn(page)).toEqual([]);
+      expect(await isTooWide(page)).toBe(false);
+    });
   });
 });
 

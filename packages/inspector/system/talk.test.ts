@@ -90,9 +90,12 @@ requirement(
     await startSession(page, server.workspace, "talkative");
     await say(page, "Say 2 updates");
     await conversation(page).getByText("Update 2").waitFor();
-    await page.getByRole("button", { name: "End" }).click();
+    await page.getByRole("button", { name: "End", exact: true }).click();
     await page.getByRole("button", { name: "End it" }).click();
     await page.getByText("This session has ended").waitFor();
+    await page.reload();
+    await page.getByText("This session has ended").waitFor();
+    await conversation(page).getByText("Update 2").waitFor();
     expect(faults).toEqual([]);
     await context.close();
   });

@@ -11,6 +11,7 @@ export { type BuiltEntry, buildEntry } from "./entry/entry-builder.ts";
 export { Envelope } from "./entry/envelope.ts";
 export { Attestation, Proof, ZkStark } from "./entry/proof.ts";
 export { EntryQuality } from "./entry/quality.ts";
+export { type AnnouncedKey, announcedKeys } from "./keys/announced-keys.ts";
 export { type KeyDescription, KeyFolder, LOG_HOLDER } from "./keys/key-folder.ts";
 export { KeyRing } from "./keys/key-ring.ts";
 export { verifySignature } from "./keys/signer.ts";

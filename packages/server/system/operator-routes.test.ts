@@ -71,6 +71,9 @@ describe("agents", () => {
       credentials: { found: ["STUB_KEY"], missing: ["OTHER_KEY"] },
     });
     expect(text).not.toContain("hush-hush");
+    const { secret: as } = await served.person();
+    const asSeen = await served.ask("GET", "/v1/agents/stub", { as });
+    expect(AgentDetail.parse(asSeen.body).credentials).toEqual({ found: [], missing: [] });
     expect(agents.find(({ agent }) => agent === "native")).toMatchObject({
       built_in: true,
       install: { source: "built_in" },

@@ -40,5 +40,6 @@ export { UpdateRedactor, type UpdateRedactorOptions } from "./redaction/updates/
 export { type RunListener, Runs } from "./runs/runs.ts";
 export { type RunContract, type RunState, runTables } from "./runs/tables.ts";
 export type { Explanation } from "./study/explanation.ts";
+export { pastVerdicts, policiesInForce } from "./study/past-verdicts.ts";
 export { type PastVerdicts, type PolicyDraft, PolicyStudy } from "./study/policy-study.ts";
 export { SupervisorError, type SupervisorErrorCode } from "./supervisor-error.ts";

@@ -81,7 +81,7 @@ export const Agent = named(
       .describe("whether its profile holds in a hostile workspace"),
     credentials: z
       .looseObject({ found: z.array(z.string()), missing: z.array(z.string()) })
-      .describe("names of variables and files of the user's home; never what is in them"),
+      .describe("names of variables and files of the user's home, for admins; never what is in them"),
     running: z.int().describe("how many of it run that one may see"),
   }),
 );

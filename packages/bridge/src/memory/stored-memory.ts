@@ -11,6 +11,8 @@ export interface StoredMemoryOptions extends Partial<FactMarks> {
   /** Whose sessions know these facts. */
   readonly owner: string;
   readonly maxFacts?: number;
+  /** Takes out of a fact what is not to be kept, such as secrets. */
+  readonly redact?: (content: string) => string;
 }
 
 /** As many words of a query as are looked for. */
@@ -22,6 +24,7 @@ export class StoredMemory implements Memory {
   readonly #owner: string;
   readonly #limit: number;
   readonly #marks: FactMarks;
+  readonly #redact: (content: string) => string;
 
   constructor({
     store,
@@ -29,15 +32,17 @@ export class StoredMemory implements Memory {
     maxFacts = MAX_FACTS,
     newId = randomUUID,
     now = () => new Date(),
+    redact = (content) => content,
   }: StoredMemoryOptions) {
     this.#store = store;
     this.#owner = owner;
     this.#limit = maxFacts;
     this.#marks = { newId, now };
+    this.#redact = redact;
   }
 
   async remember(given: NewFact): Promise<MemoryFact> {
-    const fact = keptFact(given, this.#marks);
+    const fact = keptFact({ ...given, content: this.#redact(given.content) }, this.#marks);
     const words = tokensOf(fact.content).join(" ");
     const one = change(memoryTables, "remember", { owner: this.#owner, fact, words, limit: this.#limit });
     const [kept] = await this.#store.commit([one]);

@@ -40,6 +40,7 @@ export class OpenHosting {
         harness: opened.harness,
         agents: agents.added,
         install: (entry) => installOnFirstUse(agents, entry, told(log)),
+        isInstalled: async ({ id }) => (await agents.installer.installed(id)) !== undefined,
         admit: (entry, installed) => agents.admit(entry, installed),
         environment: process.env,
         userHome: homedir(),

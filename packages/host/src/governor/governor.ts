@@ -22,6 +22,7 @@ import { refusal } from "./refusal.ts";
 import { beginSession, decideAs, endSession, SESSION_CALLS } from "./session-calls.ts";
 import { settingsOf, typedOption } from "./settings.ts";
 import { showUpdate } from "./shown-updates.ts";
+import { CREATE_TERMINAL, createTerminal } from "./terminals.ts";
 import { takeUpdate, tellsState } from "./updates.ts";
 
 /** What a governor is made from. */
@@ -288,6 +289,7 @@ export class Governor {
     if (method === "session/request_permission")
       return answerPermission(this.#context, session, params, signal);
     if (FILE_METHODS.has(method)) return serveFile(this.#context, session, method, params, signal);
+    if (method === CREATE_TERMINAL) return createTerminal(this.#context, session, params, signal);
     if (!FOR_CLIENTS.test(method)) throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
     const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
     const asked = { ...params, sessionId: session.id };

@@ -41,6 +41,8 @@ export interface HostingOptions {
   readonly agents?: readonly unknown[];
   /** Finds an install of an agent, or makes one. */
   readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
+  /** Whether an agent is installed, so that no agent has another one installed; by default each is. */
+  readonly isInstalled?: (entry: AgentEntry) => Promise<boolean>;
   /** Throws for an install that may not run, such as one of which nobody has verified that it asks. */
   readonly admit?: (entry: AgentEntry, installed: InstalledAgent) => Promise<void>;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -104,6 +106,11 @@ export class Hosting {
     const offers = new TurnOffers();
     const late = Promise.withResolvers<Hub>();
     const register = new ProcessRegister();
+    // Its thread is started while the rest is opened.
+    const killing = options.killSocket
+      ? Kills.open({ harness, hub: late.promise, register, onError })
+      : undefined;
+    killing?.catch(() => undefined);
     try {
       const host = new AgentHost({
         harness,
@@ -120,7 +127,10 @@ export class Hosting {
         register,
         tap: options.tap,
         native: options.native,
-        subagents: new Subagents({ harness, hub: late.promise, onError }),
+        subagents: new Subagents({
+          ...{ harness, catalogue, hub: late.promise, onError },
+          isInstalled: options.isInstalled ?? (async () => true),
+        }),
         preparationFor: preparations({ harness, offers, redact, onError }),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });
@@ -136,10 +146,12 @@ export class Hosting {
       });
       late.resolve(hub);
       hub.attendant = new Daemons({ hub, harness, onError });
-      const kills = options.killSocket ? await Kills.open({ harness, hub, register, onError }) : undefined;
+      const kills = await killing;
       return new Hosting({ catalogue, host, hub, offers, redact, register, kills }, gateway);
     } catch (error) {
       await gateway.close();
+      const kills = await killing?.catch(() => undefined);
+      await kills?.close();
       throw error;
     }
   }

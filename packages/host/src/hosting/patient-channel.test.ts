@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { channelPair } from "../acp/channel.ts";
 import { Peer, type PeerHandlers } from "../acp/peer.ts";
-import { ManualClock } from "../mcp/testing/manual-clock.ts";
+import { ManualClock, settled } from "../mcp/testing/manual-clock.ts";
 import { patientChannel } from "./patient-channel.ts";
 
 const PATIENCE = { answerMs: 1_000, turnMs: 5_000 };
@@ -61,11 +61,15 @@ describe("an agent that owes an answer", () => {
   });
 
   it("is waited for no longer once it has answered, or has gone", async () => {
-    const { host, clock, given, close } = open({}, { request: async () => ({ fine: true }) });
-    expect(await host.request("session/new", {})).toEqual({ fine: true });
-    expect(clock.waiting).toBe(0);
+    const quick = open({}, { request: async () => ({ fine: true }) });
+    expect(await quick.host.request("session/new", {})).toEqual({ fine: true });
+    expect(quick.clock.waiting).toBe(0);
+    const { host, clock, given, close } = open();
+    const asked = host.request("session/new", {}).catch((error: Error) => error.message);
+    expect(clock.waiting).toBe(1);
     close(new Error("gone"));
-    await host.request("session/new", {}).catch(() => undefined);
+    expect(await asked).toBe("gone");
+    await settled();
     expect(clock.waiting).toBe(0);
     expect(given).toEqual([]);
   });

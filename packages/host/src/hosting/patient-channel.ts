@@ -11,7 +11,7 @@ export interface Patience {
   readonly turnMs: number;
 }
 
-export const PATIENCE: Patience = { answerMs: 3 * 60_000, turnMs: 60 * 60_000 };
+const PATIENCE: Patience = { answerMs: 3 * 60_000, turnMs: 60 * 60_000 };
 
 /** What patience needs. */
 export interface PatientOptions {
@@ -31,14 +31,13 @@ export function patientChannel(channel: Channel, options: PatientOptions): Chann
   const owed = new Map<unknown, Inactivity>();
   /** What the agent has asked and was not answered yet. */
   const asked = new Set<unknown>();
-  let listener: (message: JsonObject) => void | Promise<void> = () => undefined;
+  const silent = Promise.withResolvers<Error>();
   const expect = (id: unknown, method: string) => {
     const milliseconds = method === "session/prompt" ? patience.turnMs : patience.answerMs;
     const onSilent = () => {
       if (asked.size > 0) return expect(id, method);
-      owed.delete(id);
       const message = `${label} has said nothing for ${milliseconds / 1_000} s, and owes an answer to ${method}`;
-      void listener({ jsonrpc: "2.0", id, error: new RpcError(CODE.internal, message).toWire() });
+      silent.resolve(new RpcError(CODE.internal, message));
       giveUp();
     };
     owed.set(id, new Inactivity({ clock, milliseconds, onSilent }));
@@ -52,9 +51,8 @@ export function patientChannel(channel: Channel, options: PatientOptions): Chann
     if (sorted.kind === "request") asked.add(sorted.id);
     if (sorted.kind === "result" || sorted.kind === "error") settle(sorted.id);
     for (const one of owed.values()) one.heard();
-    return listener(message);
   };
-  const closed = channel.closed.finally(() => {
+  const closed = Promise.race([channel.closed, silent.promise]).finally(() => {
     for (const id of [...owed.keys()]) settle(id);
   });
   return {
@@ -70,9 +68,10 @@ export function patientChannel(channel: Channel, options: PatientOptions): Chann
         throw error;
       }
     },
-    onMessage: (given) => {
-      listener = given;
-      channel.onMessage(hear);
-    },
+    onMessage: (listener) =>
+      channel.onMessage((message) => {
+        hear(message);
+        return listener(message);
+      }),
   };
 }

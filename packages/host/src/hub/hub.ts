@@ -69,6 +69,8 @@ interface SessionCall {
 }
 
 const UPDATE = "session/update";
+/** Asks for everything that was said in a session, without having anything done in it. */
+const REPLAY = "_reins/session/replay";
 const PAGE = 200;
 const IDLE_MS = 30 * 60_000;
 const REAP_MS = 60_000;
@@ -186,6 +188,7 @@ export class Hub implements ExtensionHub {
     if (method === "session/list") return this.#listed(connection, params);
     if (isExtension(method)) return extend(this, connection, method, params);
     if (params.sessionId === undefined) return this.#outside(connection, method, params, signal);
+    if (method === REPLAY) return this.#replay(connection, params.sessionId);
     const record = await this.#expect(connection.principal, params.sessionId);
     if (method === "session/load" || method === "session/resume")
       return this.#takeUp(connection, record, { method, params, signal });
@@ -386,6 +389,16 @@ export class Hub implements ExtensionHub {
       connection.detach(session.id);
       await connection.replay(session);
     } else await this.#join(connection, session);
+    return session.settings;
+  }
+
+  /** Tells everything that was said in a session, also in one that has ended, and starts no agent for it. */
+  async #replay(connection: Connection, id: unknown): Promise<JsonObject> {
+    const record = typeof id === "string" ? await this.find(connection.principal, id) : undefined;
+    if (!record) throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)}`);
+    const session = this.#opened(record);
+    connection.detach(session.id);
+    await connection.replay(session);
     return session.settings;
   }
 
@@ -698,6 +711,9 @@ export class Hub implements ExtensionHub {
     if (!isCut) return;
     for (const { key } of left) await this.#append(record, { message: cancelOf(key) });
     await this.#tellInterrupted(record, "Reins was restarted.");
+    // Nobody waits for a subagent any more, and nobody may take it up.
+    if (record.parent !== undefined)
+      return this.#end(session, { reason: "terminated", terminated_by: "daemon", message: "interrupted" });
     const { approvals } = this.#harness;
     const { id, clients } = session;
     for (const question of left)

@@ -12,7 +12,8 @@ import { recordKill, recordLeftKills } from "./record-kill.ts";
 /** What ending agents stands on. */
 export interface KillsOptions {
   readonly harness: Harness;
-  readonly hub: Hub;
+  /** Where sessions are, once they can be served. */
+  readonly hub: Promise<Hub>;
   readonly register: ProcessRegister;
   readonly onError: (error: unknown) => void;
 }
@@ -54,8 +55,9 @@ export class Kills {
 }
 
 /** Writes a kill down, then ends what only Reins itself can: a session for good, or the turns of an agent inside. */
-async function note({ harness, hub, onError }: KillsOptions, report: KillReport): Promise<string> {
+async function note({ harness, hub: served, onError }: KillsOptions, report: KillReport): Promise<string> {
   const entry = await recordKill(harness, report);
+  const hub = await served;
   const { target, tenant, sessions, inside, reason } = report;
   const meant = target.kind === "session" ? sessions.filter((id) => id.startsWith(target.name ?? "")) : [];
   const operator = harness.identity.local();

@@ -109,11 +109,7 @@ export class Subscription {
   }
 
   #catchUp(after?: Promise<void>): void {
-    this.#catching ??= this.#follow(after)
-      .catch((error: unknown) => this.fail(error))
-      .finally(() => {
-        this.#catching = undefined;
-      });
+    this.#catching ??= this.#follow(after).catch((error: unknown) => this.fail(error));
   }
 
   async #follow(after?: Promise<void>): Promise<void> {
@@ -122,17 +118,19 @@ export class Subscription {
     while (!this.#closed) {
       const sessions = this.sessions;
       const position = this.#position;
-      if (sessions.length === 0) return;
       // Before asking: what is written or added while the answer is on its way is looked for once more.
       const written = this.#source.written();
       const added = this.#added;
-      const events = await this.#source.page(sessions, position);
+      const events = sessions.length === 0 ? [] : await this.#source.page(sessions, position);
       for (const event of events) {
         if (this.#closed) return;
         await this.#hand(event);
       }
       const isAll = this.#source.written() === written && this.#added === added;
-      if (events.length === 0 && this.#position === position && isAll) return;
+      if (events.length > 0 || this.#position !== position || !isAll) continue;
+      // In this very moment, because what is written from now on is pushed and not looked for any more.
+      this.#catching = undefined;
+      return;
     }
   }
 

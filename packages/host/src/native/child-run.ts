@@ -6,6 +6,7 @@ import type { Descent } from "../governor/descent.ts";
 import type { Connection } from "../hub/connection.ts";
 import type { Hub } from "../hub/hub.ts";
 import { questionIn } from "../hub/question-id.ts";
+import type { SessionEnd } from "../sessions/session-record.ts";
 
 /** What a child is run with. */
 export interface ChildRunOptions {
@@ -46,13 +47,18 @@ export class ChildRun {
         failed: (error) => this.#options.onError(error),
       },
     });
-    let session: string | undefined;
     try {
-      session = await this.#begin(connection, signal);
-      return await this.#prompt(connection, session, signal);
+      const session = await this.#begin(connection, signal);
+      try {
+        const said = await this.#prompt(connection, session, signal);
+        await this.#end(session, "completed");
+        return said;
+      } catch (error) {
+        await this.#end(session, signal.aborted ? "terminated" : "error");
+        throw error;
+      }
     } finally {
       for (const asked of this.#asked.values()) asked.abort(new Error("the subagent has ended"));
-      await this.#end(session);
       hub.disconnect(connection);
     }
   }
@@ -79,10 +85,9 @@ export class ChildRun {
   }
 
   /** A session that was begun for one task is over with it. */
-  async #end(session: string | undefined): Promise<void> {
+  async #end(session: string, reason: SessionEnd["reason"]): Promise<void> {
     const { hub, principal, onError } = this.#options;
-    if (session === undefined) return;
-    const how = { reason: "completed", terminated_by: "daemon" } as const;
+    const how = { reason, terminated_by: "daemon" } as const;
     const ended = hub.terminate(principal, session, how).then(() => undefined);
     const late = sleep(GRACE_MS, undefined, { ref: false });
     ended.catch(onError);

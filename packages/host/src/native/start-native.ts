@@ -10,15 +10,14 @@ import {
   NativeAgent,
   type SubagentService,
 } from "@reins/agent";
-import { StoredMemory } from "@reins/bridge";
 import type { Harness, Principal } from "@reins/supervisor";
 import { type Channel, channelPair } from "../acp/channel.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { agentOf, subjectIn } from "../governor/context.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import type { TurnOffers } from "../haak/turn-offers.ts";
+import { userMemory } from "../memory/user-memory.ts";
 import { GovernedControl } from "./governed-control.ts";
-import { memoryOwner } from "./memory-owner.ts";
 import { nativeServices } from "./native-services.ts";
 import { proseOf, readable } from "./outlook.ts";
 import type { Subagents } from "./subagents.ts";
@@ -91,7 +90,7 @@ export function startNative(options: NativeOptions): {
     ...{ harness, tenant, redact, subjectOf, offers, spawn, mayRead },
     native: entry.id,
   });
-  const memory = new StoredMemory({ store: harness.store, owner: memoryOwner(principal) });
+  const memory = userMemory(harness, principal);
   offers?.declare(entry.id, allTools(services, memory));
   const agent = new NativeAgent(theirs, {
     store: new FileSessionStore(join(home, "homes", tenant, user, principal.id, entry.id)),

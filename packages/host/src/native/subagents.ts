@@ -1,5 +1,7 @@
 import type { SubagentTask } from "@reins/agent";
 import type { Harness, Principal } from "@reins/supervisor";
+import type { AgentEntry } from "../agents/agent-entry.ts";
+import type { Catalogue } from "../agents/catalogue.ts";
 import type { Allowance, Descent } from "../governor/descent.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { Hub } from "../hub/hub.ts";
@@ -8,6 +10,9 @@ import { ChildRun } from "./child-run.ts";
 /** What starting subagents stands on. */
 export interface SubagentsOptions {
   readonly harness: Pick<Harness, "identity">;
+  readonly catalogue: Catalogue;
+  /** Whether an agent is installed: having one installed is for people. */
+  readonly isInstalled: (entry: AgentEntry) => Promise<boolean>;
   /** Where sessions live, once that is open. */
   readonly hub: Promise<Hub>;
   /** Told what went wrong in the background. */
@@ -47,6 +52,7 @@ export class Subagents {
     const { harness, hub, onError } = this.#options;
     const { session, principal } = parent;
     const agent = task.agent ?? parent.fallback;
+    await this.#expectInstalled(agent);
     const { session_token, session_id } = await harness.identity.delegate({
       principal,
       ...(session.descent && { childToken: session.descent.token }),
@@ -63,6 +69,15 @@ export class Subagents {
     } finally {
       await harness.identity.revokeSession(session_id, principal).catch(onError);
     }
+  }
+
+  async #expectInstalled(agent: string): Promise<void> {
+    const { catalogue, isInstalled } = this.#options;
+    const entry = catalogue.entry(agent);
+    if (entry.builtIn || (await isInstalled(entry))) return;
+    throw new Error(
+      `${entry.name} is not installed; a person can do that with reins agents install ${agent}`,
+    );
   }
 }
 

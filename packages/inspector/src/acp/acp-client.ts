@@ -57,8 +57,8 @@ export class AcpClient {
     this.#parts = parts;
   }
 
-  /** A session, followed from its beginning. */
-  follow(id: string): FollowedSession {
+  /** A session, followed from its beginning; one that is over is only read. */
+  follow(id: string, isOver = false): FollowedSession {
     const known = this.#sessions.get(id);
     if (known) {
       // The one that was looked at last is the last to go.
@@ -68,6 +68,7 @@ export class AcpClient {
       return known;
     }
     const session = this.#add(id);
+    session.isOver = isOver;
     void this.#takeUp(session);
     return session;
   }
@@ -78,9 +79,12 @@ export class AcpClient {
     return this.#begin("session/new", { cwd, mcpServers: [], _meta });
   }
 
-  /** Begins a session that goes on from what was said in another; answers with its id. */
-  async fork(sessionId: string, cwd: string): Promise<string> {
-    return this.#begin("session/fork", { sessionId, cwd, mcpServers: [] });
+  /** Begins a session that goes on from what was said in another, and says so; answers with its id. */
+  async fork(from: string, cwd: string, title: string): Promise<string> {
+    const sessionId = await this.#begin("session/fork", { sessionId: from, cwd, mcpServers: [] });
+    const metadata = { title, forked_from: from };
+    await (await this.#opened()).request("_sandboxagent/session/set_metadata", { sessionId, metadata });
+    return sessionId;
   }
 
   /** Says something in a session. Its turn comes when the turns before it are over. */
@@ -134,7 +138,7 @@ export class AcpClient {
   /** Ends a session for good. */
   async terminate(sessionId: string): Promise<void> {
     await (await this.#opened()).request("_sandboxagent/session/terminate", { sessionId });
-    this.#sessions.get(sessionId)?.end("terminated");
+    this.#sessions.get(sessionId)?.end();
   }
 
   /** Tries now what would be tried later. */
@@ -177,7 +181,8 @@ export class AcpClient {
     let link: Link | undefined;
     try {
       link = await this.#opened();
-      session.takenUp(await link.request("session/load", { sessionId: session.id }));
+      const method = session.isOver ? "_reins/session/replay" : "session/load";
+      session.takenUp(await link.request(method, { sessionId: session.id }));
     } catch (error) {
       // What is lost with the line is taken up with the next one.
       if (link && !link.signal.aborted) session.failed(error);
@@ -227,7 +232,7 @@ export class AcpClient {
     onWithdrawn: (session, id) => this.#sessions.get(session)?.withdraw(id),
     onGap: (session) =>
       this.#sessions.get(session)?.note("warn", "Some of what was said here is kept no longer."),
-    onEnded: (session, reason) => this.#sessions.get(session)?.end(reason),
+    onEnded: (session) => this.#sessions.get(session)?.end(),
   };
 }
 

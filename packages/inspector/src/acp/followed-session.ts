@@ -21,6 +21,8 @@ export interface FollowedSessionParts {
  */
 export class FollowedSession {
   readonly id: string;
+  /** Whether it has ended for good, so that it can only be read. */
+  isOver = false;
   readonly view = new Observable<SessionView>(UNKNOWN);
   readonly #parts: FollowedSessionParts;
   #heard: HeardUpdate[] = [];
@@ -100,15 +102,10 @@ export class FollowedSession {
   }
 
   /** It has ended for good. */
-  end(reason: string): void {
+  end(): void {
+    this.isOver = true;
     this.#flush();
-    const { conversation } = this.#view;
-    this.#change({
-      conversation: { ...conversation, ended: reason },
-      questions: [],
-      waiting: [],
-      running: [],
-    });
+    this.#change({ questions: [], waiting: [], running: [] });
   }
 
   /** A question to the person. */

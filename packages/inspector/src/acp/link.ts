@@ -10,7 +10,7 @@ export interface LinkEar {
   onWithdrawn(session: string, id: string): void;
   /** Messages of a session that cannot be had any more. */
   onGap(session: string): void;
-  onEnded(session: string, reason: string): void;
+  onEnded(session: string): void;
 }
 
 const Update = z.looseObject({
@@ -18,7 +18,6 @@ const Update = z.looseObject({
   params: z.looseObject({ sessionId: z.string(), update: z.looseObject({ sessionUpdate: z.string() }) }),
 });
 const About = z.looseObject({ sessionId: z.string() });
-const Ended = About.extend({ data: z.looseObject({ reason: z.string() }).optional() });
 const GAP = "_reins/gap";
 const ENDED = "_sandboxagent/session/ended";
 const KNOWN = { name: "reins-inspector", title: "Reins inspector", version: "0.1.0" };
@@ -33,9 +32,7 @@ export class Link {
     for (const method of ASKING)
       app.onRequest(method, readAbout, ({ params, signal }) => this.#ask(method, params, signal, ear));
     app.onNotification(GAP, readAbout, ({ params }) => ear.onGap(params.sessionId));
-    app.onNotification(ENDED, readEnded, ({ params }) =>
-      ear.onEnded(params.sessionId, params.data?.reason ?? "ended"),
-    );
+    app.onNotification(ENDED, readAbout, ({ params }) => ear.onEnded(params.sessionId));
     this.#connection = app.connect(stream);
   }
 
@@ -107,8 +104,4 @@ function tapped({ readable, writable }: Stream, ear: LinkEar): Stream {
 
 function readAbout(params: unknown): z.infer<typeof About> {
   return About.parse(params);
-}
-
-function readEnded(params: unknown): z.infer<typeof Ended> {
-  return Ended.parse(params);
 }

@@ -3,9 +3,9 @@ import type { Line } from "./acp-client.ts";
 import { acpClient } from "./open-client.ts";
 import type { SessionView } from "./session-view.ts";
 
-/** A session as it stands now, followed as long as somebody looks. */
-export function useSession(id: string): SessionView {
-  const session = useMemo(() => acpClient.follow(id), [id]);
+/** A session as it stands now, followed as long as somebody looks; one that is over is only read. */
+export function useSession(id: string, isOver: boolean): SessionView {
+  const session = useMemo(() => acpClient.follow(id, isOver), [id, isOver]);
   return useSyncExternalStore(session.view.watch, session.view.current);
 }
 

@@ -5,8 +5,8 @@ import { checkConstitution, type Policy } from "@reins/policy";
 export interface VerdictRange {
   /** Not before, RFC 3339. */
   readonly since?: string | undefined;
-  /** At most so many, the newest of them. */
-  readonly limit: number;
+  /** At most so many, the newest of them; all when absent. */
+  readonly limit?: number | undefined;
 }
 
 /** So few that whoever waits for a verdict meanwhile hardly notices. */
@@ -18,8 +18,8 @@ export async function* pastVerdicts(
   { since, limit }: VerdictRange,
 ): AsyncGenerator<PlacedEntry> {
   const filter = { quality: "policy_verdict", since };
-  let after = (await firstPlace(ledger, filter, limit)) - 1;
-  for (let left = limit; left > 0; ) {
+  let after = limit === undefined ? -1 : (await firstPlace(ledger, filter, limit)) - 1;
+  for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
     const page = await ledger.read({ ...filter, after, limit: Math.min(PAGE, left) });
     yield* page;
     after = page.at(-1)?.seq ?? after;

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { text as readAll } from "node:stream/consumers";
 import { type Channel, CODE, type JsonObject, membersOf, Peer, RpcError } from "@reins/host";
@@ -62,7 +63,8 @@ class Task {
   }
 
   async run(text: string, stop: Promise<unknown>): Promise<number> {
-    const { agent, cwd = process.cwd(), mode } = this.#flags;
+    const { agent, mode } = this.#flags;
+    const cwd = resolve(this.#flags.cwd ?? ".");
     const _meta = { reins: { agent } };
     await this.#peer.request("initialize", { protocolVersion: 1, clientCapabilities: {}, _meta });
     const begun = await this.#peer.request("session/new", { cwd, mcpServers: [], _meta });

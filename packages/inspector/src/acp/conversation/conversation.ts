@@ -45,8 +45,6 @@ export interface Conversation {
   readonly commands: readonly Command[];
   readonly settings: readonly Setting[];
   readonly usage: Usage | undefined;
-  /** How the session ended for good, if it has. */
-  readonly ended: string | undefined;
 }
 
 /** A session of which nothing was told. */
@@ -56,5 +54,4 @@ export const NOTHING_SAID: Conversation = {
   commands: [],
   settings: [],
   usage: undefined,
-  ended: undefined,
 };

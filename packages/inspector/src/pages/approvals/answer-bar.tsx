@@ -94,15 +94,7 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
           </Button>
         )}
       </div>
-      {error && (isTooLate(error) ? <TooLate /> : <Failure error={error} />)}
+      {error && !isTooLate(error) && <Failure error={error} />}
     </div>
-  );
-}
-
-function TooLate() {
-  return (
-    <p role="alert" className="text-sm text-warn">
-      Somebody else has answered this already; their answer counts.
-    </p>
   );
 }

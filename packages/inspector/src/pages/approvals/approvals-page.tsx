@@ -10,6 +10,7 @@ import { Tabs } from "../../design/tabs.tsx";
 import { AnsweredList } from "./answered-list.tsx";
 import { ApprovalCard } from "./approval-card.tsx";
 import { GrantList } from "./grant-list.tsx";
+import { LateNotice } from "./late-notice.tsx";
 
 /** The approvals of every session in one place: what waits, what was answered, and what is allowed for always. */
 export function ApprovalsPage() {
@@ -30,6 +31,7 @@ export function ApprovalsPage() {
         </Button>
       }
     >
+      <LateNotice />
       <Tabs
         value={tab}
         onChange={setTab}

@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { call } from "../../api/call.ts";
 import { ProblemError } from "../../api/problem.ts";
 import { PENDING, pendingWith } from "../../app/approvals/use-pending-approvals.ts";
+import { noteLate } from "./late-notice.tsx";
 
 /** A person's answer. */
 export interface Answer {
@@ -19,7 +20,9 @@ export function useAnswer(id: string) {
     onSuccess: (approval) =>
       queries.setQueryData<readonly Approval[]>(PENDING, (known) => known && pendingWith(known, approval)),
     onError: (error) => {
-      if (isTooLate(error)) void queries.invalidateQueries({ queryKey: PENDING });
+      if (!isTooLate(error)) return;
+      noteLate(id);
+      void queries.invalidateQueries({ queryKey: PENDING });
     },
   });
 }

@@ -12,8 +12,10 @@ import { about, dollars } from "../../design/number.ts";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { LevelBadge } from "../../design/verdict.tsx";
 import { visible } from "../../design/visible.ts";
+import { LateNotice } from "../approvals/late-notice.tsx";
 import { SessionActions } from "../sessions/session-actions.tsx";
 import { StateBadge } from "../sessions/state-badge.tsx";
+import { titleOf } from "../sessions/title.ts";
 import { useSessionRecord } from "../sessions/use-sessions.ts";
 import { Composer } from "./composer/composer.tsx";
 import { WaitingList } from "./composer/waiting-list.tsx";
@@ -36,17 +38,14 @@ export function ConversationPage() {
       </div>
     );
   if (!record.data) return <Waiting what="Looking for the session" />;
-  return record.data.ended ? (
-    <Ended session={record.data} />
-  ) : (
-    <Live key={id} session={record.data} onTurn={() => void record.refetch()} />
-  );
+  return <Live key={id} session={record.data} onTurn={() => void record.refetch()} />;
 }
 
 function Live({ session, onTurn }: { session: Session; onTurn: () => void }) {
   const { id } = session;
   const queries = useQueryClient();
-  const view = useSession(id);
+  const isOver = session.ended !== undefined;
+  const view = useSession(id, isOver);
   const { conversation, questions, waiting, running, phase } = view;
   const isRunning = running.length > 0 || session.state === "running";
   const send = (text: string) =>
@@ -58,16 +57,17 @@ function Live({ session, onTurn }: { session: Session; onTurn: () => void }) {
     <div className="flex min-h-0 flex-1 flex-col">
       <Head session={session} view={view} isRunning={isRunning} />
       <LineBar />
+      <Origin session={session} />
       <PlanPanel plan={conversation.plan} />
       {phase === "failed" ? (
         <div className="p-4">
-          <Failure error={view.error} onRetry={() => acpClient.follow(id)} />
+          <Failure error={view.error} onRetry={() => acpClient.follow(id, isOver)} />
         </div>
       ) : conversation.items.length === 0 && phase !== "live" ? (
         <div className="flex-1">
           <Waiting what="Fetching what was said" />
         </div>
-      ) : conversation.items.length === 0 && waiting.length === 0 ? (
+      ) : conversation.items.length === 0 && waiting.length === 0 && !isOver ? (
         <div className="flex flex-1 flex-col justify-center">
           <Empty title={`Say something to ${session.agent}`}>
             Every action it wants to take is decided by the constitution, and its verdict stands beside it
@@ -77,23 +77,28 @@ function Live({ session, onTurn }: { session: Session; onTurn: () => void }) {
       ) : (
         <Timeline items={conversation.items} isGrowing={isRunning} />
       )}
+      <LateNotice />
       <Questions questions={questions} />
-      <footer className="border-t border-line bg-surface px-4 py-2.5">
-        <WaitingList session={id} waiting={waiting} />
-        <Composer
-          commands={conversation.commands}
-          isRunning={isRunning}
-          onSend={send}
-          onStop={() => void acpClient.stop(id)}
-        />
-      </footer>
+      {isOver ? (
+        <Ended session={session} />
+      ) : (
+        <footer className="border-t border-line bg-surface px-4 py-2.5">
+          <WaitingList session={id} waiting={waiting} />
+          <Composer
+            commands={conversation.commands}
+            isRunning={isRunning}
+            onSend={send}
+            onStop={() => void acpClient.stop(id)}
+          />
+        </footer>
+      )}
     </div>
   );
 }
 
 function Head({ session, view, isRunning }: { session: Session; view: SessionView; isRunning: boolean }) {
   const { conversation } = view;
-  const title = session.title ?? firstWords(conversation) ?? `Session ${session.id.slice(0, 8)}`;
+  const title = titleOf({ id: session.id, title: session.title ?? firstWords(conversation) });
   useTitle(title);
   const { usage } = conversation;
   const cost = usage?.cost?.currency === "USD" ? usage.cost.amount : session.cost_usd;
@@ -101,7 +106,7 @@ function Head({ session, view, isRunning }: { session: Session; view: SessionVie
   return (
     <header className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-line px-4 py-2">
       <div className="min-w-0 flex-1 basis-56">
-        <h1 className="truncate text-base font-semibold">{visible(title)}</h1>
+        <h1 className="truncate text-base font-semibold">{title}</h1>
         <p className="flex flex-wrap items-center gap-x-2 gap-y-0.5 text-2xs text-ink-faint">
           <span>{visible(session.agent)}</span>
           <span className="truncate font-mono" title={session.cwd}>
@@ -130,26 +135,31 @@ function firstWords({ items }: Conversation): string | undefined {
   return first?.kind === "message" ? first.text.slice(0, LONGEST_TITLE) : undefined;
 }
 
-function Ended({ session }: { session: Session }) {
-  const title = session.title ?? `Session ${session.id.slice(0, 8)}`;
-  useTitle(title);
+/** Where a session goes on from, if it was forked. */
+function Origin({ session: { metadata } }: { session: Session }) {
+  const { forked_from: id } = metadata;
+  if (typeof id !== "string") return null;
   return (
-    <div className="flex flex-1 flex-col">
-      <header className="border-b border-line px-4 py-2.5">
-        <h1 className="text-base font-semibold">{visible(title)}</h1>
-      </header>
-      <Empty title="This session has ended">
-        {session.ended?.message ?? `It was ${session.ended?.reason ?? "closed"}.`} What it did is in the{" "}
-        <Link to="/ledger" className="text-accent underline">
-          ledger
-        </Link>
-        ; a new one is started among the{" "}
-        <Link to="/sessions" className="text-accent underline">
-          sessions
-        </Link>
-        .
-      </Empty>
-    </div>
+    <p className="border-b border-line bg-surface px-4 py-1.5 text-sm text-ink-soft">
+      Forked: the agent knows what was said in{" "}
+      <Link to="/sessions/$id" params={{ id }} className="text-accent underline">
+        the session it comes from
+      </Link>
+      .
+    </p>
+  );
+}
+
+/** What is left to do with a session that has ended. */
+function Ended({ session }: { session: Session }) {
+  return (
+    <footer className="border-t border-line bg-surface px-4 py-3 text-center text-sm text-ink-soft">
+      This session has ended: {session.ended?.message ?? session.ended?.reason}. What it did stays in the{" "}
+      <Link to="/ledger" className="text-accent underline">
+        ledger
+      </Link>
+      .
+    </footer>
   );
 }
 

@@ -7,6 +7,7 @@ import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/dialog.tsx";
 import { Icon } from "../../design/icons.tsx";
 import { Failure } from "../../design/states.tsx";
+import { titleOf } from "./title.ts";
 
 /** What can be done with a session beside speaking in it: fork it, end it, and from elsewhere stop its turn. */
 export function SessionActions({ session, canStop }: { session: Session; canStop: boolean }) {
@@ -16,7 +17,7 @@ export function SessionActions({ session, canStop }: { session: Session; canStop
   const refresh = () => queries.invalidateQueries({ queryKey: ["sessions"] });
   const stop = useMutation({ mutationFn: () => acpClient.stop(session.id), onSettled: refresh });
   const fork = useMutation({
-    mutationFn: () => acpClient.fork(session.id, session.cwd),
+    mutationFn: () => acpClient.fork(session.id, session.cwd, `Fork of ${titleOf(session)}`),
     onSuccess: (id) => navigate({ to: "/sessions/$id", params: { id } }),
     onSettled: refresh,
   });

@@ -10,11 +10,12 @@ import { LevelBadge } from "../../design/verdict.tsx";
 import { visible } from "../../design/visible.ts";
 import { SessionActions } from "./session-actions.tsx";
 import { StateBadge } from "./state-badge.tsx";
+import { titleOf } from "./title.ts";
 
 /** A session in the list. */
 export function SessionRow({ session, isChosen }: { session: Session; isChosen: boolean }) {
   const pending = usePendingOf(session.id);
-  const { id, title, agent, cwd, trust, enforcement, cost_usd, last_activity } = session;
+  const { id, agent, cwd, trust, enforcement, cost_usd, last_activity } = session;
   return (
     <tr className={classNames(isChosen && "bg-accent-wash")} aria-selected={isChosen}>
       <Cell className="max-w-80">
@@ -23,7 +24,7 @@ export function SessionRow({ session, isChosen }: { session: Session; isChosen: 
           params={{ id }}
           className="block truncate font-medium text-accent hover:underline"
         >
-          {title === undefined ? `Session ${id.slice(0, 8)}` : visible(title)}
+          {titleOf(session)}
         </Link>
         <span className="block truncate font-mono text-2xs text-ink-faint" title={cwd}>
           {visible(cwd)}

@@ -4,6 +4,7 @@ import { call } from "../../api/call.ts";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { duration } from "../../design/number.ts";
+import { Panel } from "../../design/panel.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
 import { visible } from "../../design/visible.ts";
@@ -29,39 +30,41 @@ export function Requests() {
   if (!isLoaded) return <Waiting what="Listening" />;
   if (all.length === 0) return <Empty title="No request yet">Every request to the API shows here.</Empty>;
   return (
-    <Table
-      label="Requests"
-      columns={[
-        { title: "When" },
-        { title: "Request" },
-        { title: "Status", isNumber: true },
-        { title: "Took", isNumber: true },
-        { title: "By" },
-        { title: "Again", isHidden: true },
-      ]}
-    >
-      {all
-        .slice(-SHOWN)
-        .toReversed()
-        .map((request) => (
-          <tr key={request.seq}>
-            <Cell>
-              <Moment at={request.at} />
-            </Cell>
-            <Cell isExact className="break-all">
-              {request.method} {visible(request.path)}
-            </Cell>
-            <Cell isNumber>
-              <Badge tone={toneOf(request.status)}>{request.status}</Badge>
-            </Cell>
-            <Cell isNumber>{duration(request.ms)}</Cell>
-            <Cell>{request.principal ?? "–"}</Cell>
-            <Cell>
-              <CopyButton label="Copy as curl" text={() => curlFor(request, window.location.origin)} />
-            </Cell>
-          </tr>
-        ))}
-    </Table>
+    <Panel className="mt-2">
+      <Table
+        label="Requests"
+        columns={[
+          { title: "When" },
+          { title: "Request" },
+          { title: "Status", isNumber: true },
+          { title: "Took", isNumber: true },
+          { title: "By" },
+          { title: "Again", isHidden: true },
+        ]}
+      >
+        {all
+          .slice(-SHOWN)
+          .toReversed()
+          .map((request) => (
+            <tr key={request.seq}>
+              <Cell>
+                <Moment at={request.at} />
+              </Cell>
+              <Cell isExact className="break-all">
+                {request.method} {visible(request.path)}
+              </Cell>
+              <Cell isNumber>
+                <Badge tone={toneOf(request.status)}>{request.status}</Badge>
+              </Cell>
+              <Cell isNumber>{duration(request.ms)}</Cell>
+              <Cell>{request.principal ?? "–"}</Cell>
+              <Cell>
+                <CopyButton label="Copy as curl" text={() => curlFor(request, window.location.origin)} />
+              </Cell>
+            </tr>
+          ))}
+      </Table>
+    </Panel>
   );
 }
 

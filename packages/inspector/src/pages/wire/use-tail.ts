@@ -46,8 +46,8 @@ export function useTail<One extends Numbered, Q extends z.ZodType>(
             take(more);
           });
         },
-        onState: (isOpen) => {
-          if (!isOpen) return;
+        // A stream that cannot be had says not why; the list does.
+        onState: () => {
           source.list(ending.signal).then(take, (error: unknown) => {
             if (!ending.signal.aborted) setTail((now) => ({ ...now, error }));
           });

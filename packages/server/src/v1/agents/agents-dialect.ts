@@ -29,6 +29,7 @@ export class AgentsDialect implements Dialect {
   readonly #options: AgentsDialectOptions;
   readonly #installs = new Errands<AgentInstallProgress | Failed>();
   readonly #verifications = new Errands<AgentVerifyProgress | Failed>();
+  readonly #closing = new AbortController();
 
   constructor(options: AgentsDialectOptions) {
     this.#options = options;
@@ -45,6 +46,11 @@ export class AgentsDialect implements Dialect {
     place.governed(restartAgentProcess, (call) => this.#restart(call));
   };
 
+  /** Calls off what is under way. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+  }
+
   #hosting(): Promise<Hosting> {
     return openedHosting(this.#options.hosting);
   }
@@ -57,7 +63,7 @@ export class AgentsDialect implements Dialect {
     ]);
     const agents = found.map(({ entry, installed }) => {
       const running = processes.filter(({ agent }) => agent === entry.id).length;
-      return shownAgent(entry, installed, this.#around(shelf, entry.id, running));
+      return shownAgent(entry, installed, this.#around(call, shelf, entry.id, running));
     });
     return { agents: await Promise.all(agents) };
   }
@@ -69,16 +75,18 @@ export class AgentsDialect implements Dialect {
     const processes = await shownProcesses(hosting, call, entry.id);
     const installed = await shelf.installer.installed(entry.id);
     const [shown, details, known] = await Promise.all([
-      shownAgent(entry, installed, this.#around(shelf, entry.id, processes.length)),
+      shownAgent(entry, installed, this.#around(call, shelf, entry.id, processes.length)),
       agentDetails(shelf, entry, installed),
       toldBy(hosting, call, entry),
     ]);
     return { ...shown, ...known, ...details, processes };
   }
 
-  #around(shelf: AgentShelf, agent: string, running: number) {
+  #around({ principal, supervisor }: GovernedCall, shelf: AgentShelf, agent: string, running: number) {
     const { environment, userHome } = this.#options;
-    return { shelf, environment, userHome, running, installing: this.#installs.has(agent) };
+    const seesCredentials = supervisor.isAdmin(principal);
+    const installing = this.#installs.has(agent);
+    return { shelf, environment, userHome, seesCredentials, running, installing };
   }
 
   async #install(call: GovernedCall<typeof installAgent>, open: () => EventStream): Promise<void> {
@@ -89,7 +97,7 @@ export class AgentsDialect implements Dialect {
     const { reinstall, agent_version: agentVersion, agent_process_version: agentProcessVersion } = body;
     await this.#told(this.#installs, entry.id, open, async (tell) => {
       const installed = await shelf.installer.install(entry.id, {
-        ...{ reinstall, agentVersion, agentProcessVersion },
+        ...{ reinstall, agentVersion, agentProcessVersion, signal: this.#closing.signal },
         onProgress: (progress) => {
           if (progress.phase !== "installed") tell(progress);
         },
@@ -127,7 +135,8 @@ export class AgentsDialect implements Dialect {
     const { environment } = this.#options;
     const onProgress = ({ setting, name, answer, done, total }: VerifyNews) =>
       tell({ phase: "probing", setting, probe: name, answer, done, total });
-    const report = await prove({ entry, installed, confined, environment, onProgress });
+    const { signal } = this.#closing;
+    const report = await prove({ entry, installed, confined, environment, onProgress, signal });
     await shelf.stamps.keep(report, { entry, installed, confined }, new Date());
     tell({ phase: "verified", verification: await verificationOf(shelf, entry, installed) });
   }

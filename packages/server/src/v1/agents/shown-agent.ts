@@ -9,6 +9,8 @@ export interface AgentSurroundings {
   readonly shelf: AgentShelf;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly userHome: string;
+  /** Whether whoever asks may know which credentials there are. */
+  readonly seesCredentials: boolean;
   /** How many of an agent run that whoever asks may see. */
   readonly running: number;
   readonly installing: boolean;
@@ -20,8 +22,10 @@ export async function shownAgent(
   installed: Installed | undefined,
   around: AgentSurroundings,
 ): Promise<Agent> {
-  const { shelf, environment, userHome, running, installing } = around;
-  const credentials = await foundCredentials(entry, environment, userHome);
+  const { shelf, environment, userHome, seesCredentials, running, installing } = around;
+  const credentials = seesCredentials
+    ? await foundCredentials(entry, environment, userHome)
+    : { found: [], missing: [] };
   return {
     agent: entry.id,
     name: entry.name,

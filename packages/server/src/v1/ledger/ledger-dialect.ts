@@ -5,7 +5,6 @@ import type { Dialect } from "../../dialect/dialect.ts";
 import { Refusal } from "../../problems/refusal.ts";
 import { expectOperatorsTenant } from "../operators-tenant.ts";
 import { tellEntries } from "./entry-stream.ts";
-import { announcedKeys } from "./ledger-keys.ts";
 import { LedgerView } from "./ledger-view.ts";
 
 const {
@@ -51,11 +50,16 @@ export const ledgerDialect: Dialect = {
       const proof = hashes.map((hash) => Buffer.from(hash).toString("base64"));
       return { log_key: ledger.logKey, from, to, later, hashes: proof };
     });
-    place.governed(listLedgerKeys, async ({ harness: { ledger } }) => ({
-      origin: ledger.origin,
-      log_key: ledger.logKey,
-      keys: await announcedKeys(ledger),
-    }));
+    place.governed(listLedgerKeys, async ({ harness: { ledger } }) => {
+      const { announcedKeys } = await import("@reins/ledger");
+      const keys = (await announcedKeys(ledger)).map(
+        ({ added, added_at, retired, retired_at: _, ...key }) => ({
+          ...key,
+          ...{ announced: added, announced_at: added_at, retired },
+        }),
+      );
+      return { origin: ledger.origin, log_key: ledger.logKey, keys };
+    });
     place.text(exportLedger, exported);
   },
 };

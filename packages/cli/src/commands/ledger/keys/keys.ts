@@ -1,7 +1,7 @@
+import { type AnnouncedKey, announcedKeys } from "@reins/ledger";
 import { type LedgerFlags, readLedger } from "../../../ledger/read-ledger.ts";
 import { print } from "../../../print.ts";
 import { printableLine } from "../../../printable.ts";
-import { type AnnouncedKey, announcedKeys } from "./announced-keys.ts";
 
 /** Lists the keys of a home's ledger. */
 export async function keys(flags: LedgerFlags): Promise<void> {

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { type AnnouncedKey, announcedKeys } from "@reins/ledger";
 import { CliError } from "../../../errors/cli-error.ts";
 import { EXIT } from "../../../exit-codes.ts";
 import { databaseIn, homeFolder } from "../../../home.ts";
@@ -8,7 +9,6 @@ import { SeenCheckpoints } from "../../../ledger/seen-checkpoints.ts";
 import { WritableLedger } from "../../../ledger/write-ledger.ts";
 import { noticeOnStderr } from "../../../notice.ts";
 import { print } from "../../../print.ts";
-import { type AnnouncedKey, announcedKeys } from "./announced-keys.ts";
 import { describeKeys } from "./keys.ts";
 
 /** Gives a holder a new key and prints the holder's keys. */

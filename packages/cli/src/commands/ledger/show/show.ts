@@ -1,7 +1,6 @@
-import { type LedgerReader, readCheckpoint } from "@reins/ledger";
+import { announcedKeys, type LedgerReader, readCheckpoint } from "@reins/ledger";
 import { type LedgerFlags, readLedger } from "../../../ledger/read-ledger.ts";
 import { print } from "../../../print.ts";
-import { announcedKeys } from "../keys/announced-keys.ts";
 import { describeSummary, type Summary } from "./summary.ts";
 
 const RECENT = 5;

@@ -6,7 +6,9 @@ const key = (key_id: string, holder: string, retired_at: string | null = null) =
   holder,
   public_key: "",
   added_at: "2026-11-15T05:20:00.000Z",
+  added: 0,
   retired_at,
+  retired: retired_at === null ? null : 1,
 });
 
 const summary: Summary = {

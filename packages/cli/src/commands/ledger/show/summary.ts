@@ -1,6 +1,5 @@
-import type { Sessions } from "@reins/ledger";
+import type { AnnouncedKey, Sessions } from "@reins/ledger";
 import { printableLine } from "../../../printable.ts";
-import type { AnnouncedKey } from "../keys/announced-keys.ts";
 
 /** What there is to know about a ledger at a glance. */
 export interface Summary {

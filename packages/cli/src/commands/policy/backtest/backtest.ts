@@ -1,11 +1,12 @@
 import { Backtest, type BacktestReport } from "@reins/policy";
+import { policiesInForce } from "@reins/supervisor";
 import { EXIT, type ExitCode } from "../../../exit-codes.ts";
 import { readLedger } from "../../../ledger/read-ledger.ts";
 import { noticeOnStderr } from "../../../notice.ts";
 import { print } from "../../../print.ts";
 import { readConstitutionFile } from "../constitution-file.ts";
 import { policyIn } from "../load-policy.ts";
-import { eachVerdict, policiesInForce } from "../verdicts.ts";
+import { eachVerdict } from "../verdicts.ts";
 import { describeBacktest } from "./describe.ts";
 import { type BacktestFlags, type FailOn, settleBacktest } from "./settings.ts";
 

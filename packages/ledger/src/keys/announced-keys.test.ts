@@ -1,15 +1,17 @@
-import type { PlacedEntry } from "@reins/ledger";
 import { expect, it } from "vitest";
+import type { PlacedEntry } from "../ledger-reader.ts";
 import { announcedKeys } from "./announced-keys.ts";
 
 const entry = (payload: unknown, timestamp: string) =>
-  ({ seq: 0, entry: { payload, timestamp } }) as PlacedEntry;
+  ({ seq: Number(timestamp.slice(1)), entry: { payload, timestamp } }) as PlacedEntry;
 const added = (key_id: string, holder: string) => ({
   change: "key_added",
   key_id,
   holder,
   public_key: `${key_id}=`,
 });
+
+const signing = (added: number) => ({ added_at: `t${added}`, added, retired_at: null, retired: null });
 
 it("tells of every key whose it is and when it stopped", async () => {
   const read = async () => [
@@ -22,8 +24,8 @@ it("tells of every key whose it is and when it stopped", async () => {
     entry("something else", "t7"),
   ];
   expect(await announcedKeys({ read })).toEqual([
-    { key_id: "k1", holder: "reins:system", public_key: "k1=", added_at: "t1", retired_at: null },
-    { key_id: "k2", holder: "reed", public_key: "k2=", added_at: "t2", retired_at: "t4" },
-    { key_id: "k3", holder: "reed", public_key: "k3=", added_at: "t3", retired_at: null },
+    { key_id: "k1", holder: "reins:system", public_key: "k1=", ...signing(1) },
+    { key_id: "k2", holder: "reed", public_key: "k2=", ...signing(2), retired_at: "t4", retired: 4 },
+    { key_id: "k3", holder: "reed", public_key: "k3=", ...signing(3) },
   ]);
 });

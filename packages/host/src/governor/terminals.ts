@@ -1,0 +1,54 @@
+import { resultDraft } from "@reins/supervisor";
+import type { JsonObject } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import type { GovernedSession } from "./governed-session.ts";
+import { refusal } from "./refusal.ts";
+import { decideAs } from "./session-calls.ts";
+
+/** What an agent asks of its client to have a command run. */
+export const CREATE_TERMINAL = "terminal/create";
+
+/** Has a client run a command for an agent, after the verdict on it. */
+export async function createTerminal(
+  context: GovernorContext,
+  session: GovernedSession,
+  params: JsonObject,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
+  const decided = await decideAs(context, session, {
+    event_type: "pre_action",
+    tool: CREATE_TERMINAL,
+    args: commandIn(params),
+    signal: waiting,
+  });
+  if (decided.verdict !== "allowed") throw refusal(CREATE_TERMINAL, decided);
+  const { entry } = decided;
+  if (entry !== undefined) session.turn?.entries.push(entry);
+  const subject = subjectIn(context, session, "performed");
+  const conclude = async (outcome: string) => {
+    const call = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
+    recordIn(context, session, [resultDraft(subject, { tool: CREATE_TERMINAL, outcome }, call)]);
+  };
+  try {
+    const asked = { ...params, sessionId: session.id };
+    const { value } = await context.clients(session).request(CREATE_TERMINAL, asked, waiting);
+    await conclude("completed");
+    return value;
+  } catch (error) {
+    await conclude("failed");
+    throw error;
+  }
+}
+
+/** A command for the rules. One without arguments may be a whole line, which clients give to a shell. */
+function commandIn({ command, args, cwd, env }: JsonObject): JsonObject {
+  if (typeof command !== "string") throw new RpcError(CODE.invalidParams, "a terminal needs a command");
+  const words: unknown[] = Array.isArray(args) ? args : [];
+  return {
+    ...(words.length > 0 ? { command: [command, ...words] } : { line: command }),
+    ...(typeof cwd === "string" && { cwd }),
+    ...(Array.isArray(env) && env.length > 0 && { env }),
+  };
+}

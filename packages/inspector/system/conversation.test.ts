@@ -80,18 +80,28 @@ requirement(
       await startSession(page, server.workspace);
       await say(page, "run `make`");
       await page.getByRole("region", { name: "The agent asks" }).waitFor();
+      const place = page.url();
       await page
         .getByRole("link", { name: /Approvals/ })
         .first()
         .click();
       await page.getByText("On behalf of").waitFor();
-      await page.keyboard.press("d");
-      await page.getByLabel("Why not?").fill("not on a Sunday");
+      // The keys that go somewhere answer nothing on their way.
+      await page.keyboard.press("g");
+      await page.keyboard.press("a");
+      const reason = page.getByLabel("Why not?");
+      await expect
+        .poll(async () => {
+          await page.keyboard.press("d");
+          return reason.isVisible();
+        })
+        .toBe(true);
+      await reason.fill("not on a Sunday");
       await page.keyboard.press("Enter");
       await page.getByText("Nothing waits for you").waitFor();
       await page.getByRole("tab", { name: "Answered" }).click();
       await page.getByText("not on a Sunday").waitFor();
-      await page.goBack();
+      await page.goto(place);
       await conversation(page).getByText("blocked").first().waitFor();
       expect(await conversation(page).textContent()).toContain("not on a Sunday");
       expect(existsSync(made())).toBe(false);
@@ -142,8 +152,7 @@ requirement(
       await page.getByRole("region", { name: "The agent asks" }).waitFor();
       const told = () => page.evaluate("window.told.join()");
       await expect.poll(told).toBe("native asks: run_command: no rule lets it pass by itself");
-      await page.keyboard.press("Escape");
-      await page.getByRole("button", { name: "Stop" }).click();
+      await page.getByLabel("Message").press("Escape");
       await conversation(page).getByText("The turn was stopped.").waitFor();
       expect(faults).toEqual([]);
     }));

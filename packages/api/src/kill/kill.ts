@@ -10,7 +10,9 @@ export const KillRequest = named(
   "KillRequest",
   z
     .strictObject({
-      session: name.optional().describe("the id of a session, or the beginning of one; it ends for good"),
+      session: name
+        .optional()
+        .describe("the id of a session, or at least six characters of its beginning; it ends for good"),
       agent: name.optional().describe("every process of an agent; its sessions stay"),
       process: name.optional().describe("one process, by its id; its sessions stay"),
       all: z

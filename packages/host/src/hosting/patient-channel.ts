@@ -7,11 +7,13 @@ import { Inactivity } from "../process/inactivity.ts";
 /** How long an agent may be silent that owes an answer, in milliseconds. */
 export interface Patience {
   readonly answerMs: number;
-  /** The same for the end of a turn: a command that it runs may take its time without a word. */
+  /** The same for the end of a turn or of a login: a command, or a person, may take their time without a word. */
   readonly turnMs: number;
 }
 
 const PATIENCE: Patience = { answerMs: 3 * 60_000, turnMs: 60 * 60_000 };
+
+const SLOW = new Set(["session/prompt", "authenticate"]);
 
 /** What patience needs. */
 export interface PatientOptions {
@@ -31,13 +33,17 @@ export function patientChannel(channel: Channel, options: PatientOptions): Chann
   const owed = new Map<unknown, Inactivity>();
   /** What the agent has asked and was not answered yet. */
   const asked = new Set<unknown>();
-  const silent = Promise.withResolvers<Error>();
+  const closed = Promise.withResolvers<Error>();
+  const close = (reason: Error) => {
+    for (const id of [...owed.keys()]) settle(id);
+    closed.resolve(reason);
+  };
   const expect = (id: unknown, method: string) => {
-    const milliseconds = method === "session/prompt" ? patience.turnMs : patience.answerMs;
+    const milliseconds = SLOW.has(method) ? patience.turnMs : patience.answerMs;
     const onSilent = () => {
       if (asked.size > 0) return expect(id, method);
       const message = `${label} has said nothing for ${milliseconds / 1_000} s, and owes an answer to ${method}`;
-      silent.resolve(new RpcError(CODE.internal, message));
+      close(new RpcError(CODE.internal, message));
       giveUp();
     };
     owed.set(id, new Inactivity({ clock, milliseconds, onSilent }));
@@ -52,11 +58,9 @@ export function patientChannel(channel: Channel, options: PatientOptions): Chann
     if (sorted.kind === "result" || sorted.kind === "error") settle(sorted.id);
     for (const one of owed.values()) one.heard();
   };
-  const closed = Promise.race([channel.closed, silent.promise]).finally(() => {
-    for (const id of [...owed.keys()]) settle(id);
-  });
+  void channel.closed.then(close);
   return {
-    closed,
+    closed: closed.promise,
     send: async (message) => {
       const sorted = sort(message);
       if (sorted.kind === "request") expect(sorted.id, sorted.method);

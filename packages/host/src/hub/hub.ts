@@ -479,11 +479,13 @@ export class Hub implements ExtensionHub {
   }
 
   async #turn(connection: Connection, session: LiveSession, params: JsonObject, signal: AbortSignal) {
-    const agent = await this.#agentOf(session, signal);
+    await this.#agentOf(session, signal);
     const turn_after = this.log.last(session.record.tenant);
     await this.#tellPrompt(connection, session, params);
     // Not waited for: what is written later comes after it.
     this.#keep(session, { state: "running", turn_after }).catch(this.#onError);
+    // Another one, if it has died meanwhile.
+    const agent = await this.#agentOf(session, signal);
     const governed = agent.governor.session(session.id);
     const before = governed?.lastTurn;
     try {

@@ -12,6 +12,20 @@ export interface KillGround {
   readonly now: () => Date;
 }
 
+/** How much of an id stands for all of it, if no other begins so. */
+const LEAST_OF_ID = 6;
+
+/** An order with the whole id of the session it names; as it was where that is not one and only one. */
+export function exactOrder(order: KillOrder, live: readonly LiveProcess[]): KillOrder {
+  const { target, tenant } = order;
+  if (target.kind !== "session" || target.name.length < LEAST_OF_ID) return order;
+  const own = live.filter((one) => tenant === null || one.tenant === tenant);
+  const ids = new Set(own.flatMap(({ sessions }) => sessions).filter((id) => id.startsWith(target.name)));
+  const [id] = ids;
+  if (id === undefined || ids.size > 1) return order;
+  return { ...order, target: { kind: "session", name: id } };
+}
+
 /** The agents that an order is about. */
 export function targetsOf(
   { target, tenant }: KillOrder,
@@ -26,7 +40,7 @@ export function targetsOf(
     case "process":
       return own.filter(({ id }) => id === target.name);
     case "session":
-      return own.filter(({ sessions }) => sessions.some((id) => id.startsWith(target.name)));
+      return own.filter(({ sessions }) => sessions.includes(target.name));
   }
 }
 

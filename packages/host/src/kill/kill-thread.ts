@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { parentPort, workerData } from "node:worker_threads";
 import type { MarkPrefix } from "../process/mark.ts";
 import { systemTable } from "../process/system-table.ts";
-import { carryOut, targetsOf } from "./carry-out.ts";
+import { carryOut, exactOrder, targetsOf } from "./carry-out.ts";
 import { KillJournal } from "./journal.ts";
 import type { LiveProcess } from "./live-process.ts";
 import { KillOrder, type KillReport } from "./order.ts";
@@ -52,7 +52,8 @@ parentPort?.on("message", (message: ToKillThread) => {
 });
 
 /** Carries an order out; nothing is done for one that is about nobody. */
-async function kill(order: KillOrder): Promise<KillReport | undefined> {
+async function kill(given: KillOrder): Promise<KillReport | undefined> {
+  const order = exactOrder(given, [...live.values()]);
   const targets = targetsOf(order, [...live.values()]);
   if (targets.length === 0 && order.target.kind !== "all") {
     tell({ nothing: order.id });

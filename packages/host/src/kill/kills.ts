@@ -59,7 +59,7 @@ async function note({ harness, hub: served, onError }: KillsOptions, report: Kil
   const entry = await recordKill(harness, report);
   const hub = await served;
   const { target, tenant, sessions, inside, reason } = report;
-  const meant = target.kind === "session" ? sessions.filter((id) => id.startsWith(target.name ?? "")) : [];
+  const meant = target.kind === "session" ? sessions.filter((id) => id === target.name) : [];
   const operator = harness.identity.local();
   const principal = { ...operator, tenant: tenant ?? operator.tenant };
   const how = { reason: "terminated", terminated_by: "daemon", message: reason ?? "killed" } as const;

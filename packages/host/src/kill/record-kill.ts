@@ -52,13 +52,9 @@ function endOf({ report }: UnrecordedKill): { readonly outcome?: "unknown" } {
   return report ? {} : { outcome: "unknown" };
 }
 
-async function chainOf(
-  { store }: Harness,
-  { target, tenant, sessions }: KillReport,
-): Promise<string | undefined> {
-  const { kind, name } = target;
-  if (kind !== "session" || name === null || tenant === null) return undefined;
-  const id = sessions.find((session) => session.startsWith(name)) ?? name;
+async function chainOf({ store }: Harness, { target, tenant }: KillReport): Promise<string | undefined> {
+  const { kind, name: id } = target;
+  if (kind !== "session" || id === null || tenant === null) return undefined;
   const record = await store.query(sessionTables, "get", { id, tenant });
   return record && sessionKey({ agent: record.agent, tenant, session: id, session_key: record.key });
 }

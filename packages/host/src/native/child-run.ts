@@ -140,7 +140,10 @@ export class ChildRun {
       .catch((error: unknown) => {
         if (!over.signal.aborted) onError(error);
       })
-      .finally(() => this.#asked.delete(id));
+      .finally(() => {
+        this.#asked.delete(id);
+        if (this.#asked.size === 0) task.onProgress({});
+      });
   }
 }
 

@@ -24,6 +24,15 @@ export interface ManifestSources {
 const REGISTERED_MANDATE =
   "Do what the user asks of you, in the workspace you were given. Say what you did and what is left to do.";
 
+/** The prose of constitutions, read once. */
+const proses = new WeakMap<object, string>();
+
+function proseOf(text: { readonly prose: Uint8Array }): string {
+  const prose = proses.get(text) ?? Buffer.from(text.prose).toString();
+  proses.set(text, prose);
+  return prose;
+}
+
 /**
  * The manifest of an agent. How far it is trusted is what the harness found out when the session began, never more: an
  * agent that only claims a name on the roster does not get that name's mandate.
@@ -37,7 +46,7 @@ export async function manifestOf(
     agent,
     trust,
     constitutionHash: policy?.hashes.constitution_hash,
-    prose: policy ? Buffer.from(policy.text.prose).toString() : "",
+    prose: policy ? proseOf(policy.text) : "",
   };
   if (trust === "unknown") return { ...manifest, mandate: policy?.file.default_mandate ?? "" };
   const name = policies.roster.find(agent)?.mandate;

@@ -1,4 +1,4 @@
-import { hash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Harness, Subject } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { Board } from "../board/board.ts";
@@ -6,7 +6,7 @@ import type { Injection, Mailbox } from "../mail/mailbox.ts";
 import { SharedFileError } from "../mail/shared-file-error.ts";
 import { mailMessage } from "./mail-message.ts";
 import { manifestOf } from "./manifest.ts";
-import { type OfferedTool, preambleFor } from "./preamble.ts";
+import { type OfferedTool, type PreambleParts, preambleFor } from "./preamble.ts";
 
 /** What turns are put together from. */
 export interface TurnContextOptions {
@@ -46,6 +46,8 @@ export class TurnContext {
   readonly #options: TurnContextOptions;
   readonly #newBoundary: () => string;
   #said: string | undefined;
+  /** The last preamble, and what it was made from. */
+  #made: { readonly parts: PreambleParts; readonly text: string } | undefined;
 
   constructor(options: TurnContextOptions) {
     this.#options = options;
@@ -59,12 +61,11 @@ export class TurnContext {
     const preamble = await this.#preamble(circumstances, faults);
     // Mail comes last, because from then on it counts as read.
     const mail = await this.#mail(circumstances.subject, faults);
-    const said = hash("sha256", preamble);
     const before = [
       ...(mail.messages.length > 0 ? [text(this.#mailText(mail))] : []),
-      ...(said === this.#said ? [] : [text(preamble)]),
+      ...(preamble === this.#said ? [] : [text(preamble)]),
     ];
-    this.#said = said;
+    this.#said = preamble;
     return { prompt: [...before, ...prompt], mail, faults };
   }
 
@@ -78,7 +79,9 @@ export class TurnContext {
     const { fault, ...manifest } = await manifestOf(subject, harness);
     if (fault !== undefined) faults.push(fault);
     const lines = await orFault(() => board.read(), [], faults);
-    return preambleFor({ ...manifest, board: lines, ...(tools && { tools }) });
+    const parts = { ...manifest, board: lines, ...(tools && { tools }) };
+    if (!this.#made || !isSame(this.#made.parts, parts)) this.#made = { parts, text: preambleFor(parts) };
+    return this.#made.text;
   }
 
   async #mail(subject: Subject, faults: string[]): Promise<Injection> {
@@ -90,6 +93,20 @@ export class TurnContext {
   #mailText({ messages, waiting }: Injection): string {
     return mailMessage(messages, { boundary: this.#newBoundary(), waiting });
   }
+}
+
+/** Whether two preambles would be the same. */
+function isSame(before: PreambleParts, now: PreambleParts): boolean {
+  return (
+    before.agent === now.agent &&
+    before.trust === now.trust &&
+    before.constitutionHash === now.constitutionHash &&
+    before.prose === now.prose &&
+    before.mandate === now.mandate &&
+    before.tools === now.tools &&
+    before.board.length === now.board.length &&
+    before.board.every((line, index) => line === now.board[index])
+  );
 }
 
 /** A file that cannot be read does not end the turn; somebody is told. A ledger or a store that fails does. */

@@ -18,8 +18,9 @@ export function useGoKeys(): void {
       event.preventDefault();
       void navigate({ to: destination.to });
     };
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
+    // Before everybody else, who leave alone what is prevented: the letter after `g` must do nothing but go.
+    window.addEventListener("keydown", onKey, { capture: true });
+    return () => window.removeEventListener("keydown", onKey, { capture: true });
   }, [navigate]);
 }
 

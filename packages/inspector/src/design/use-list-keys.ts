@@ -6,7 +6,8 @@ export function useListKeys(length: number, onOpen: (place: number) => void): nu
   const [place, setPlace] = useState(-1);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target))
+        return;
       if (event.key === "j") setPlace((now) => Math.min(length - 1, now + 1));
       if (event.key === "k") setPlace((now) => Math.max(0, now - 1));
       const isFocused = event.target instanceof HTMLElement && event.target !== document.body;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { expectFolder } from "../../files/folder-check.ts";
 import { defineTool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
+import { AllottedTime } from "./allotted-time.ts";
 import { ShownWorker } from "./shown-worker.ts";
 
 const TIMEOUT_SECONDS = 120;
@@ -47,25 +48,30 @@ export const spawnSubagent = defineTool({
       task: prompt,
       parent: services.nameOf?.(sessionId) ?? sessionId,
     });
-    const time = AbortSignal.any([signal, AbortSignal.timeout(timeout_seconds * 1_000)]);
+    const time = new AllottedTime(timeout_seconds * 1_000);
     try {
       const text = await subagents.run(
         {
           ...{ sessionId, prompt, workingDir, agent },
           tools: given.allowed_tools,
           allowance: { calls: given.max_calls, tokens: given.max_tokens },
-          onProgress: (details, event = "WorkerProgressed") => worker.show(event, details),
+          onProgress: (details, event = "WorkerProgressed") => {
+            if (event === "WorkerWaitingForInput") time.rest();
+            else time.run();
+            worker.show(event, details);
+          },
         },
-        time,
+        AbortSignal.any([signal, time.signal]),
       );
       worker.show("WorkerCompleted", { summary: text.slice(0, SUMMARY_LENGTH) });
       return { text: text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}\n[cut here]` : text };
     } catch (error) {
-      const why = time.aborted ? `it took longer than ${timeout_seconds} seconds` : messageOf(error);
+      const why = time.signal.aborted ? `it took longer than ${timeout_seconds} seconds` : messageOf(error);
       worker.show(signal.aborted ? "WorkerCancelled" : "WorkerFailed", { error: why });
       signal.throwIfAborted();
       throw new ToolError("failed", `the subagent failed: ${why}`, { cause: error });
     } finally {
+      time.rest();
       await worker.shown;
     }
   },

@@ -7,6 +7,9 @@ import { Failure } from "../../design/states.tsx";
 import { GrantPreview } from "./grant-preview.tsx";
 import { isTooLate, useAnswer } from "./use-answer.ts";
 
+/** A key that comes this soon after an approval was shown was meant for the one before. */
+const UNREAD_MS = 400;
+
 /** The ways to answer an approval. With `hasKeys`, `a` allows once, `s` shows what always means, `d` denies. */
 export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; hasKeys?: boolean }) {
   const { mutate, isPending, error, isSuccess } = useAnswer(approval.id);
@@ -17,8 +20,10 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
   const isDone = isPending || isSuccess;
   useEffect(() => {
     if (!hasKeys) return;
+    const shown = performance.now();
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isDone) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.repeat) return;
+      if (isDone || performance.now() - shown < UNREAD_MS) return;
       if (event.key === "Escape") return setMode("choosing");
       if (isWriting(event.target)) return;
       if (event.key === "a") mutate({ decision: "allow_once" });

@@ -38,7 +38,14 @@ export function SessionsPage() {
   const [words, setWords] = useState("");
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.key !== "n" || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target))
+      if (
+        event.defaultPrevented ||
+        event.key !== "n" ||
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        isWriting(event.target)
+      )
         return;
       event.preventDefault();
       setBeginning(true);

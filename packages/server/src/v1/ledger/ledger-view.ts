@@ -56,15 +56,18 @@ export class LedgerView {
     const { limit = 100, after, ...rest } = filter;
     const entries: PlacedEntry[] = [];
     let seen = after;
-    for (let passed = 0; entries.length < limit && passed < MOST_PASSED; ) {
-      const page = await this.#ledger.read({ ...this.#range(rest), after: seen, limit: PAGE });
+    for (let passed = 0; passed < MOST_PASSED; ) {
+      // One more, to know whether there are more.
+      const size = this.#seesAll ? Math.min(PAGE, limit + 1 - entries.length) : PAGE;
+      const page = await this.#ledger.read({ ...this.#range(rest), after: seen, limit: size });
       for (const placed of page) {
+        const isShown = this.#shows(placed);
+        if (isShown && entries.length === limit) return { entries, seen, more: true };
         seen = placed.seq;
-        if (this.#shows(placed)) entries.push(placed);
+        if (isShown) entries.push(placed);
         else passed += 1;
-        if (entries.length === limit) break;
       }
-      if (page.length < PAGE && entries.length < limit) return { entries, seen, more: false };
+      if (page.length < size) return { entries, seen, more: false };
     }
     return { entries, seen, more: true };
   }

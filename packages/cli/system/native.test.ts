@@ -133,10 +133,17 @@ describe("reins up, killed in the middle of a turn of the native agent", () => {
     const log = join(home.workspace, "log");
     editor.prompt(sessionId, "run `echo $$ >> log; sleep 600`").catch(() => undefined);
     await expect.poll(() => readFile(log, "utf8").catch(() => "")).toMatch(/^\d+\n$/);
+    const delegating = await editor.begin(home);
+    const child = join(home.workspace, "child");
+    editor
+      .prompt(delegating, 'spawn a subagent to "run `echo $$ >> child; sleep 600`"')
+      .catch(() => undefined);
+    await expect.poll(() => readFile(child, "utf8").catch(() => "")).toMatch(/^\d+\n$/);
     await up.kill();
     expect(await editor.ended).toMatchObject({ code: 3, stderr: expect.stringContaining("Reins has gone") });
     const pid = Number(await readFile(log, "utf8"));
-    await expect.poll(() => isAlive(pid)).toBe(false);
+    const childPid = Number(await readFile(child, "utf8"));
+    for (const one of [pid, childPid]) await expect.poll(() => isAlive(one)).toBe(false);
 
     await home.up();
     const back = await edit(home);
@@ -149,6 +156,9 @@ describe("reins up, killed in the middle of a turn of the native agent", () => {
       result: { stopReason: "end_turn" },
     });
     expect(await readFile(log, "utf8")).toBe(`${pid}\n`);
+    expect(await readFile(child, "utf8")).toBe(`${childPid}\n`);
+    const { sessions } = (await back.ask("session/list", {})).result as { sessions: { sessionId: string }[] };
+    expect(sessions.map((one) => one.sessionId).toSorted()).toEqual([sessionId, delegating].toSorted());
 
     const entries = (await home.done("ledger", "log", "--json"))
       .trim()

@@ -16,19 +16,25 @@ const verify = async (entry: AgentEntry) =>
     environment: { PATH: process.env.PATH },
   });
 
-const HOSTILE = ["hostile", "loaded", "resumed"];
+/** Where an agent meets what is hostile: it may be unable to take a session up. */
+const hostileFor = ({ quirks }: AgentEntry) => [
+  "hostile",
+  ...(quirks?.load ? ["loaded"] : []),
+  ...(quirks?.resume ? ["resumed"] : []),
+];
 
 describe.each(REAL_AGENTS)(
   "%s in a repository, a home and an environment that want it to ask for nothing",
   (agent) => {
     const entry = catalogue.entry(agent);
+    const settings = hostileFor(entry);
     let report: VerifyReport;
 
     beforeAll(async () => {
       report = await verify(entry);
     }, LIMIT_MS);
 
-    test.each(["plain", ...HOSTILE])("does nothing that was refused (%s)", (setting) => {
+    test.each(["plain", ...settings])("does nothing that was refused (%s)", (setting) => {
       const refused = report.probes.filter((one) => one.setting === setting && one.answer === "reject");
       expect(refused.map(({ probe, outcome, happened }) => [probe, outcome, happened])).toEqual([
         ["write", "blocked", false],
@@ -58,10 +64,9 @@ describe.each(REAL_AGENTS)(
     });
 
     test("has what a client sent to weaken its asking taken out, on the record, whenever a session begins", () => {
-      const sent = agent === "claude" ? ["claudeCode", "additionalRoots"] : [];
-      for (const setting of HOSTILE) {
+      for (const setting of settings) {
         const stripped = report.stripped.filter((one) => one.setting === setting).map(({ what }) => what);
-        expect(stripped).toEqual(sent);
+        expect(stripped).toEqual(entry.strip);
       }
       expect(report.stripped.filter(({ setting }) => setting === "plain")).toEqual([]);
     });

@@ -56,7 +56,15 @@ describe("a subagent", () => {
     ]);
     const { audit, terminal, workerMode } = updates.at(-1) ?? {};
     expect({ terminal, workerMode }).toEqual({ terminal: true, workerMode: "sub_agent" });
-    const { parent_session_id, session_id } = membersOf(audit);
+    const { parent_session_id, session_id, run_id } = membersOf(audit);
+    expect(updates.at(-1)?.metadata).toMatchObject({
+      started_at: expect.any(String),
+      finished_at: expect.any(String),
+      snapshot_path: `/v1/sessions/${String(session_id)}`,
+      child_run_id: run_id,
+      child_run_path: `/v1/runs/${String(run_id)}`,
+    });
+    expect(await agent.harness.runs.find("default", String(run_id))).not.toEqual([]);
     expect(parent_session_id).toBe(agent.id);
     const child = await agent.hosting.hub.find(agent.harness.identity.local(), String(session_id));
     expect(child).toMatchObject({

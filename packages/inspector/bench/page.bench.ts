@@ -38,8 +38,9 @@ const Loaded = z.object({ kilobytes: z.number(), milliseconds: z.number() });
 async function firstLoad(browser: Browser, server: InspectedServer): Promise<BenchRow[]> {
   const times: z.infer<typeof Loaded>[] = [];
   for (let round = 0; round < 3; round += 1) {
-    const { page, context } = await openTab(browser, await server.entrance("sessions"));
-    await page.getByRole("button", { name: "Start a session" }).waitFor();
+    const { page, context } = await openTab(browser, await server.entrance());
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    await page.getByText("Three things to try").waitFor();
     times.push(
       Loaded.parse(
         await page.evaluate(`({

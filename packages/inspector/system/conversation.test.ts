@@ -200,4 +200,23 @@ requirement(
       await say(page, "what is in this folder");
       await conversation(page).getByText("There are").waitFor();
     }));
+
+  test("an approval outlives a killed server: it is answered afterwards, and counts when the action comes again", () =>
+    withTab("sessions", async ({ page }) => {
+      await rm(made(), { force: true });
+      await startSession(page, server.workspace);
+      await say(page, "run `make`");
+      const asked = page.getByRole("region", { name: "The agent asks" });
+      await asked.waitFor();
+      await server.kill();
+      await page.getByText("Reins cannot be reached").waitFor();
+      await server.restart();
+      await conversation(page).getByText("The turn was cut off").waitFor();
+      await asked.getByRole("button", { name: "Allow once" }).click();
+      await asked.waitFor({ state: "detached" });
+      expect(existsSync(made())).toBe(false);
+      await say(page, "run `make`");
+      await conversation(page).getByText("It went through").waitFor();
+      expect(existsSync(made())).toBe(true);
+    }));
 });

@@ -186,6 +186,20 @@ describe("the extensions", () => {
     expect(await client.prompt(id, "say hello")).toMatchObject({ body: { error: { code: -32002 } } });
   });
 
+  test("end a session whose agent goes on for a while, and nothing that it does brings it back", async () => {
+    const client = await RpcClient.open(await serveAgents(home()));
+    const id = await client.begin(home().workspace);
+    const stream = await client.stream();
+    const turn = client.prompt(id, "say begun", "sleep 300", "say late");
+    await expect.poll(() => stream.said).toEqual(["begun"]);
+    await client.result("_sandboxagent/session/terminate", { sessionId: id });
+    await turn;
+    expect(home().hosting.hub.live(id)).toBeUndefined();
+    const again = await client.result("_sandboxagent/session/terminate", { sessionId: id });
+    expect(again).toMatchObject({ terminated: false, alreadyEnded: true });
+    expect(stream.said).toEqual(["begun"]);
+  });
+
   test("are not needed to leave: a client that ends its connection ends nothing else", async () => {
     const served = await serveAgents(home());
     const [client, other] = [await RpcClient.open(served), await RpcClient.open(served)];

@@ -16,10 +16,14 @@ export function processChannel(process: AgentProcess, redactor = Redactor.create
 function endOf(label: string, { code, signal, stderr: written }: Exit, redactor: Redactor): RpcError {
   const stderr = shownOf(written, redactor);
   const how = signal ? `was ended by ${signal}` : `ended with code ${code}`;
-  const said = (stderr.tail || stderr.head).trim().split("\n").at(-1);
+  const lines = (stderr.tail || stderr.head).trim().split("\n");
+  // A program that dies of an error says after it where it was, and what runs it.
+  const said = lines.findLast((line) => THROWN.test(line)) ?? lines.at(-1);
   const message = `${label} ${how}${said ? `: ${said}` : ""}`;
   return new RpcError(CODE.internal, message, { exit_code: code, signal, stderr });
 }
+
+const THROWN = /^\s*(?:Uncaught )?[A-Z]\w*(?:Error|Exception)\b/;
 
 /** What is kept of an output, without its secrets. Where something was left out, either side may be half of one. */
 function shownOf({ head, tail, omitted }: KeptText, redactor: Redactor): KeptText {

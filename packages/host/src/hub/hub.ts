@@ -92,6 +92,8 @@ export class Hub implements ExtensionHub {
   readonly #retentionMs: number | undefined;
   readonly #onError: (error: unknown) => void;
   readonly #sessions = new Map<string, LiveSession>();
+  /** Where what the governor still says of a session goes, also after it has ended: nothing brings it back to life. */
+  readonly #admitted = new WeakMap<GovernedSession, LiveSession>();
   readonly #connections = new Map<string, Connection>();
   /** Who asks the questions that wait. */
   readonly #asking = new Map<string, SessionClients>();
@@ -242,8 +244,9 @@ export class Hub implements ExtensionHub {
   /** Changes what is kept of a session beside its messages. */
   async annotate(record: SessionRecord, metadata: Readonly<JsonObject>): Promise<void> {
     const session = this.#opened(record);
-    const { title } = metadata;
-    const merged = { ...session.record.metadata, ...metadata };
+    const shown = membersOf(this.redact(metadata));
+    const { title } = shown;
+    const merged = { ...session.record.metadata, ...shown };
     await this.#keep(session, { metadata: merged, ...(typeof title === "string" && { title }) });
   }
 
@@ -366,7 +369,7 @@ export class Hub implements ExtensionHub {
 
   /** Keeps what whoever began a session says of it. */
   async #annotateNew(session: LiveSession, params: JsonObject): Promise<void> {
-    const { title, ...metadata } = metadataIn(params);
+    const { title, ...metadata } = membersOf(this.redact(metadataIn(params)));
     const mode = modeIn(params);
     if (title === undefined && mode === undefined && Object.keys(metadata).length === 0) return;
     await this.#keep(session, {
@@ -572,9 +575,12 @@ export class Hub implements ExtensionHub {
 
   /** A session as the governor begins it, with its place here. */
   #admit(governed: GovernedSession): LiveSession {
+    const admitted = this.#admitted.get(governed);
+    if (admitted) return admitted;
     const known = this.#sessions.get(governed.id);
+    const session = known ?? this.#serve(governed.record);
+    this.#admitted.set(governed, session);
     if (known) return known;
-    const session = this.#serve(governed.record);
     const beginning = governed.mark === undefined ? undefined : this.#beginning.get(governed.mark);
     if (!beginning) return session;
     beginning.session = session;

@@ -21,13 +21,15 @@ export class KillSwitch {
   readonly #options: KillSwitchOptions;
   readonly #worker: Worker;
   readonly #unfollow: () => void;
-  readonly #waiting = new Map<string, (answer: Promise<Killed> | undefined) => void>();
+  #isDead = false;
+  readonly #waiting = new Map<string, (answer: Promise<Killed | undefined>) => void>();
 
   private constructor(options: KillSwitchOptions, worker: Worker) {
     this.#options = options;
     this.#worker = worker;
     worker.on("message", (message: FromKillThread) => this.#take(message));
     worker.on("error", options.onError);
+    worker.once("exit", () => this.#ended());
     this.#unfollow = options.register.follow((news) => this.#tell(news));
   }
 
@@ -48,6 +50,7 @@ export class KillSwitch {
 
   /** Carries an order out; `undefined` when it is about nobody. */
   kill(order: KillOrder): Promise<Killed | undefined> {
+    if (this.#isDead) return Promise.reject(dead());
     const { promise, resolve } = Promise.withResolvers<Killed | undefined>();
     this.#waiting.set(order.id, resolve);
     this.#worker.ref();
@@ -59,12 +62,18 @@ export class KillSwitch {
   async close(): Promise<void> {
     this.#unfollow();
     await this.#worker.terminate();
-    for (const resolve of this.#waiting.values()) resolve(undefined);
+  }
+
+  /** Nobody is left who could carry out what was ordered. */
+  #ended(): void {
+    this.#isDead = true;
+    for (const id of [...this.#waiting.keys()]) this.#settle(id, Promise.reject(dead()));
   }
 
   #take(message: FromKillThread): void {
     if ("failed" in message) this.#options.onError(new Error(message.failed));
-    else if ("nothing" in message) this.#settle(message.nothing, undefined);
+    else if ("nothing" in message) this.#settle(message.nothing, Promise.resolve(undefined));
+    else if ("broken" in message) this.#settle(message.broken, Promise.reject(new Error(message.reason)));
     else if ("report" in message) this.#settle(message.report.id, this.#killed(message.report));
   }
 
@@ -80,7 +89,8 @@ export class KillSwitch {
     }
   }
 
-  #settle(id: string, answer: Promise<Killed> | undefined): void {
+  #settle(id: string, answer: Promise<Killed | undefined>): void {
+    answer.catch(() => undefined);
     this.#waiting.get(id)?.(answer);
     this.#waiting.delete(id);
   }
@@ -88,6 +98,10 @@ export class KillSwitch {
   #tell(message: ToKillThread): void {
     this.#worker.postMessage(message);
   }
+}
+
+function dead(): Error {
+  return new Error("the thread that ends agents has ended; restart Reins");
 }
 
 /** What became of an order, and the ledger entry that says so; null when it could not be written yet. */

@@ -29,7 +29,9 @@ export type FromKillThread =
   | { readonly listening: true }
   | { readonly failed: string }
   | { readonly nothing: string }
-  | { readonly report: KillReport; readonly known: readonly string[] };
+  /** An order that could not be carried out, or not to its end. */
+  | { readonly broken: string; readonly reason: string }
+  | { readonly report: KillReport };
 
 /** How long whoever ordered waits for the entry; without it they learn that it comes later. */
 const ENTRY_MS = 1_500;
@@ -44,10 +46,10 @@ const ground = { table: systemTable, prefix, now: () => new Date() };
 parentPort?.on("message", (message: ToKillThread) => {
   if ("now" in message) live.set(message.now.id, message.now);
   else if ("ended" in message) live.delete(message.ended);
-  else if ("order" in message) void kill(message.order);
+  else if ("order" in message) void kill(message.order).catch((error) => broke(message.order, error));
   else {
-    journal.recorded(message.recorded);
     waiting.get(message.recorded)?.(message.entry);
+    noted(() => journal.recorded(message.recorded));
   }
 });
 
@@ -59,11 +61,28 @@ async function kill(given: KillOrder): Promise<KillReport | undefined> {
     tell({ nothing: order.id });
     return undefined;
   }
-  journal.ordered(order, ground.now());
+  noted(() => journal.ordered(order, ground.now()));
   const report = await carryOut(order, targets, ground);
-  journal.reported(report);
-  tell({ report, known: targets.map(({ id }) => id) });
+  noted(() => journal.reported(report));
+  tell({ report });
   return report;
+}
+
+/** Notes something in the journal. A disk that is full keeps nothing from being ended. */
+function noted(note: () => void): void {
+  try {
+    note();
+  } catch (error) {
+    tell({ failed: `a kill could not be noted: ${textOf(error)}` });
+  }
+}
+
+function broke({ id }: KillOrder, error: unknown): void {
+  tell({ broken: id, reason: textOf(error) });
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function tell(message: FromKillThread): void {
@@ -104,7 +123,7 @@ async function answerTo(line: string): Promise<object> {
     if (!report) return { nothing: order.id };
     return { report: { ...report, entry: await entry } };
   } catch (error) {
-    return { refused: error instanceof Error ? error.message : String(error) };
+    return { refused: textOf(error) };
   }
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SubagentTask } from "@reins/agent";
+import type { WorkerDetails } from "@reins/bridge";
 import type { Principal } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { Descent } from "../governor/descent.ts";
@@ -32,6 +33,9 @@ export class ChildRun {
   readonly #calls = new Set<unknown>();
   #said = "";
   #message: unknown;
+  #session = "";
+  /** The turn in which it does its task. */
+  #turn: string | undefined;
 
   constructor(options: ChildRunOptions) {
     this.#options = options;
@@ -64,13 +68,13 @@ export class ChildRun {
   }
 
   async #begin(connection: Connection, signal: AbortSignal): Promise<string> {
-    const { agent, task, descent } = this.#options;
+    const { agent, task } = this.#options;
     const _meta = { reins: { agent } };
     const params = { cwd: task.workingDir, mcpServers: [], _meta };
     const { sessionId } = membersOf(await connection.request("session/new", params, signal));
-    const session = String(sessionId);
-    task.onProgress({ audit: { parent_session_id: descent.parent, session_id: session } });
-    return session;
+    this.#session = String(sessionId);
+    task.onProgress(this.#place());
+    return this.#session;
   }
 
   async #prompt(connection: Connection, sessionId: string, signal: AbortSignal): Promise<string> {
@@ -79,6 +83,7 @@ export class ChildRun {
     // An agent that does not end its turn when it is told to is not waited for.
     const { stopReason } = membersOf(await Promise.race([answer, overdue(signal)]));
     signal.throwIfAborted();
+    if (this.#calls.size === 0) this.#options.task.onProgress(this.#place());
     const said = this.#said.trim();
     if (stopReason === "end_turn") return said === "" ? "It ended without a word." : said;
     throw new Error(`it ended with ${String(stopReason)}${said === "" ? "" : `: ${said}`}`);
@@ -103,7 +108,9 @@ export class ChildRun {
   }
 
   #heed({ sessionUpdate, content, messageId, toolCallId, title }: JsonObject): void {
-    const { onProgress } = this.#options.task;
+    const { hub, task } = this.#options;
+    const { onProgress } = task;
+    this.#turn ??= hub.live(this.#session)?.agent?.governor.session(this.#session)?.turn?.id;
     const { text } = membersOf(content);
     if (sessionUpdate === "agent_message_chunk" && typeof text === "string") {
       const isNew = this.#said !== "" && messageId !== this.#message;
@@ -113,7 +120,21 @@ export class ChildRun {
     }
     if (sessionUpdate !== "tool_call" || this.#calls.has(toolCallId)) return;
     this.#calls.add(toolCallId);
-    onProgress({ summary: String(title ?? "it works") });
+    onProgress({ ...this.#place(), summary: String(title ?? "it works") });
+  }
+
+  /** Where it and what it does can be looked at. */
+  #place(): WorkerDetails {
+    const { parent } = this.#options.descent;
+    return {
+      audit: {
+        parent_session_id: parent,
+        session_id: this.#session,
+        ...(this.#turn !== undefined && { run_id: this.#turn }),
+      },
+      snapshot_path: `/v1/sessions/${this.#session}`,
+      ...(this.#turn !== undefined && { run_path: `/v1/runs/${this.#turn}` }),
+    };
   }
 
   /** What the child asks is asked in the parent's session too; the first answer counts, wherever it comes from. */

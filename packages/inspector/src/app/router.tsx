@@ -15,6 +15,8 @@ const routes = [
   createRoute({
     getParentRoute,
     path: "/sessions",
+    validateSearch: ({ start }: Record<string, unknown>): { start?: true } =>
+      start === true ? { start: true } : {},
     component: lazyRouteComponent(() => import("../pages/sessions/sessions-page.tsx"), "SessionsPage"),
   }),
   createRoute({

@@ -1,14 +1,11 @@
 import type { ServerResponse } from "node:http";
 
 /**
- * What a browser is told about the page. Everything comes from here: no script, font or image of somebody else's, and
- * a picture in what an agent says is not loaded. Styles may stand in the page, because menus and dialogs set their
- * places that way; they can load nothing either.
+ * What a browser is told about the page. Everything comes from here, as files of their own: no script, style, font or
+ * image of somebody else's, none that stands in the page, and a picture in what an agent says is not loaded.
  */
 const POLICY = [
   "default-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
   "base-uri 'none'",
   "form-action 'self'",
   "frame-ancestors 'none'",

@@ -41,3 +41,12 @@ it("does not count while it rests, however often that is", () => {
   passing.pass(1);
   expect(time.signal.aborted).toBe(true);
 });
+
+it("is never over once nobody needs it", () => {
+  const passing = watch();
+  const time = new AllottedTime(100, passing);
+  time.end();
+  time.run();
+  passing.pass(1_000);
+  expect(time.signal.aborted).toBe(false);
+});

@@ -21,6 +21,7 @@ export class AllottedTime {
   #left: number;
   #began: number | undefined;
   #callOff: () => void = () => undefined;
+  #isDone = false;
 
   constructor(milliseconds: number, watch: Watch = systemWatch) {
     this.#left = milliseconds;
@@ -35,9 +36,15 @@ export class AllottedTime {
 
   /** Counts from now on, if it does not already. */
   run(): void {
-    if (this.#began !== undefined) return;
+    if (this.#began !== undefined || this.#isDone) return;
     this.#began = this.#watch.now();
     this.#callOff = this.#watch.after(this.#left, () => this.#over.abort(new Error("its time is over")));
+  }
+
+  /** Never counts again. */
+  end(): void {
+    this.rest();
+    this.#isDone = true;
   }
 
   /** Does not count until it runs again. */

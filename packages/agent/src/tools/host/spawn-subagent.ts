@@ -71,7 +71,7 @@ export const spawnSubagent = defineTool({
       signal.throwIfAborted();
       throw new ToolError("failed", `the subagent failed: ${why}`, { cause: error });
     } finally {
-      time.rest();
+      time.end();
       await worker.shown;
     }
   },

@@ -5,7 +5,8 @@ import { useEffect } from "react";
 import { follow } from "../../api/stream.ts";
 import { COMPARISON } from "../../proof/use-comparison.ts";
 import { notify } from "./notice.ts";
-import { PENDING, pendingWith } from "./use-pending-approvals.ts";
+import { pendingWith } from "./pending-with.ts";
+import { PENDING } from "./use-pending-approvals.ts";
 
 /** Follows every change of an approval, once for the whole page. */
 export function useApprovalStream(): void {

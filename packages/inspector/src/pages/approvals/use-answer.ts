@@ -2,7 +2,8 @@ import { type Approval, approvalOperations } from "@reins/api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { call } from "../../api/call.ts";
 import { ProblemError } from "../../api/problem.ts";
-import { PENDING, pendingWith } from "../../app/approvals/use-pending-approvals.ts";
+import { pendingWith } from "../../app/approvals/pending-with.ts";
+import { PENDING } from "../../app/approvals/use-pending-approvals.ts";
 import { noteLate } from "./late-notice.tsx";
 
 /** A person's answer. */

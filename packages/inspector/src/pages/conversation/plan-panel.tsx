@@ -14,7 +14,7 @@ export function PlanPanel({ plan }: { plan: readonly PlanStep[] }) {
       <summary className="flex cursor-pointer items-center gap-3">
         <span className="font-medium">Plan</span>
         <progress
-          className="h-1.5 w-24 overflow-hidden rounded accent-accent"
+          className="h-1.5 w-24 appearance-none overflow-hidden rounded bg-sunken [&::-moz-progress-bar]:bg-accent [&::-webkit-progress-bar]:bg-sunken [&::-webkit-progress-value]:bg-accent"
           aria-label="Progress of the plan"
           value={done}
           max={plan.length}

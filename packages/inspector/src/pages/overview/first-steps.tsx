@@ -12,7 +12,7 @@ export function FirstSteps() {
         <li className={STEP}>
           <p className="font-medium">1. Talk to an agent</p>
           <p className="text-sm text-ink-soft">
-            <Link to="/sessions" className="text-accent underline">
+            <Link to="/sessions" search={{ start: true }} className="text-accent underline">
               Start a session
             </Link>{" "}
             with the native agent. It needs no account and comes with Reins. Or{" "}

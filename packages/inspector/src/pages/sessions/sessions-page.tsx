@@ -1,6 +1,6 @@
 import type { Session } from "@reins/api";
-import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback, useEffect, useState } from "react";
 import { isWriting } from "../../app/use-go-keys.ts";
 import { Button } from "../../design/button.tsx";
 import { Choice, TextInput } from "../../design/field.tsx";
@@ -33,7 +33,12 @@ type Shown = "open" | "running" | "ended" | "all";
 /** Every session one may see, and the way to a new one. */
 export function SessionsPage() {
   const { data, error, refetch } = useSessions();
-  const [isBeginning, setBeginning] = useState(false);
+  const { start: isBeginning = false } = useSearch({ from: "/sessions" });
+  const navigate = useNavigate();
+  const setBeginning = useCallback(
+    (start: boolean) => void navigate({ to: "/sessions", search: start ? { start: true } : {} }),
+    [navigate],
+  );
   const [shown, setShown] = useState<Shown>("open");
   const [words, setWords] = useState("");
   useEffect(() => {
@@ -52,7 +57,7 @@ export function SessionsPage() {
     };
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
-  }, []);
+  }, [setBeginning]);
   const sessions = (data ?? []).filter((session) => isShown(session, shown) && matches(session, words));
   const folders = [...new Set((data ?? []).map(({ cwd }) => cwd))];
   const begin = (

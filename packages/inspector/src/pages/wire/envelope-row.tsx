@@ -42,14 +42,14 @@ export function EnvelopeRow({
         <span className="w-24 shrink-0">
           <Badge tone={TONES[kind]}>{kind}</Badge>
         </span>
-        <span className="min-w-0 flex-1 truncate">
+        <span className="min-w-0 flex-1 truncate max-md:order-last max-md:basis-full">
           {visible(method ?? "")}
           <span className="text-ink-faint"> {visible(variantIn(message))}</span>
         </span>
         {id !== null && (
           <span className="truncate text-ink-faint max-md:hidden">#{String(id).slice(0, 14)}</span>
         )}
-        <span className="w-16 shrink-0 truncate text-ink-soft">{visible(agent ?? "")}</span>
+        <span className="w-16 shrink-0 truncate text-ink-soft max-md:hidden">{visible(agent ?? "")}</span>
       </button>
       {isOpen && (
         <div className="flex flex-col gap-2 px-3 pb-2">

@@ -1,0 +1,48 @@
+import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { KillJournal } from "./journal.ts";
+import type { KillOrder, KillReport } from "./order.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "reins-kills-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const order = (id: string): KillOrder => ({
+  ...{ id, target: { kind: "all" }, tenant: null, by: "somebody", reason: null },
+});
+const report = (id: string): KillReport => ({
+  ...{ id, target: { kind: "all", name: null }, tenant: null, by: "somebody", reason: null, at: "then" },
+  gone: [{ pid: 7, command: "curl -H token:hush", agent: "claude" }],
+  ...{ left: [], sight: "marks", sessions: [], inside: [] },
+});
+
+describe("the journal of kills", () => {
+  it("has what the ledger does not know, also what nobody saw the end of, and no command lines", async () => {
+    const path = join(folder, "kills.jsonl");
+    const journal = new KillJournal(path);
+    expect(journal.unrecorded()).toEqual([]);
+    for (const id of ["one", "two", "three"]) journal.ordered(order(id), new Date(0));
+    journal.reported(report("one"));
+    journal.reported(report("two"));
+    journal.recorded("one");
+    await appendFile(path, '{"order":{"id":"cut');
+    const left = new KillJournal(path).unrecorded();
+    expect(left.map(({ order: { id }, report: seen }) => [id, seen?.gone[0]?.pid])).toEqual([
+      ["two", 7],
+      ["three", undefined],
+    ]);
+    expect(await readFile(path, "utf8")).not.toContain("hush");
+  });
+
+  it("is gone once the ledger knows everything", async () => {
+    const path = join(folder, "other.jsonl");
+    const journal = new KillJournal(path);
+    journal.ordered(order("one"), new Date(0));
+    journal.recorded("one");
+    await expect(readFile(path)).rejects.toThrow("ENOENT");
+  });
+});

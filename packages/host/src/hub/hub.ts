@@ -508,18 +508,16 @@ export class Hub implements ExtensionHub {
     }
   }
 
-  /** Once the entry of a turn is in the ledger, it is noted which one it is, and the session has nothing under way. */
+  /** After the entry of a turn is kept that the session has nothing under way; then it is noted which entry it is. */
   async #conclude(
     session: LiveSession,
     governed: GovernedSession | undefined,
     before: string | undefined,
   ): Promise<void> {
-    await governed?.recorded;
+    await governed?.placed;
+    await Promise.all([this.#put(session), governed?.recorded]);
     const { lastTurn } = governed ?? {};
-    await Promise.all([
-      lastTurn === before ? undefined : this.#noteTurn(session.record, lastTurn),
-      this.#put(session, { relaxed: true }),
-    ]);
+    if (lastTurn !== before) await this.#noteTurn(session.record, lastTurn);
   }
 
   /** Notes in the log where a turn ended, and its entry in the ledger. No client is told of it. */
@@ -639,8 +637,8 @@ export class Hub implements ExtensionHub {
     if (governed) governed.record = session.record;
   }
 
-  async #put({ record }: LiveSession, { relaxed = false } = {}): Promise<void> {
-    await this.#harness.store.commit([change(sessionTables, "put", record)], { durable: false, relaxed });
+  async #put({ record }: LiveSession): Promise<void> {
+    await this.#harness.store.commit([change(sessionTables, "put", record)], { durable: false });
   }
 
   /** Ends a session for good, after its agent has closed it. */

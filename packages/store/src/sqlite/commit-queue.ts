@@ -27,7 +27,7 @@ export const CHUNK: LoadLimit = { commits: 64, bytes: 262_144 };
 const WINDOW: LoadLimit = { commits: 2_048, bytes: 16_777_216 };
 
 /** How long what nobody waits for may wait for others to go with. */
-const RELAXED_MS = 5;
+const RELAXED_MS = 20;
 
 /**
  * Commits on their way to the writer and back. They are handed over and settled a chunk at a time, the event loop
@@ -45,6 +45,8 @@ export class CommitQueue {
   #sending = false;
   /** What hands over, later, what nobody waits for on the disk. */
   #later: { readonly relaxed: boolean; callOff(): void } | undefined;
+  /** Whether everything that waits goes, also what nobody waits for. */
+  #isDue = false;
   /** Whether what waits was kept back because too much is under way. */
   #isFull = false;
   #idle: PromiseWithResolvers<void> | undefined;
@@ -95,6 +97,7 @@ export class CommitQueue {
     this.#later?.callOff();
     const send = () => {
       this.#later = undefined;
+      this.#isDue = true;
       if (!this.#sending) this.#sendChunk();
     };
     if (relaxed) {
@@ -109,6 +112,7 @@ export class CommitQueue {
   #sendChunk(): void {
     const chunk = this.#takeChunk();
     this.#sending = chunk.length > 0;
+    this.#isDue &&= this.#waiting.length > 0;
     this.#isFull = !this.#sending && this.#waiting.length > 0;
     if (!this.#sending) return;
     this.#later?.callOff();
@@ -128,7 +132,8 @@ export class CommitQueue {
 
   /** Whether something waits that somebody waits for, or everything is waited for. */
   get #isPressing(): boolean {
-    return this.#waiting.some(({ relaxed }) => !relaxed || this.#idle !== undefined);
+    const isAll = this.#isDue || this.#idle !== undefined;
+    return this.#waiting.some(({ relaxed }) => isAll || !relaxed);
   }
 
   #takeChunk(): readonly Waiting[] {

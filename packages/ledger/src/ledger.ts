@@ -98,10 +98,8 @@ export class Ledger extends LedgerReader {
     drafts: readonly Draft[],
     options: RecordOptions<Changes> = {},
   ): Promise<{ entries: Appended[]; results: Results<Changes> }> {
-    return this.#gate.pass(async () => {
-      if (options.relaxed) await new Promise(setImmediate);
-      return this.#record(drafts, options);
-    });
+    const record = () => this.#record(drafts, options);
+    return this.#gate.pass(() => (options.relaxed ? new Promise(setImmediate).then(record) : record()));
   }
 
   /** Tells of every commit that added entries, and how many; the returned function ends that. */

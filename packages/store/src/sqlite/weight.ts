@@ -8,7 +8,7 @@ export function weightOf(data: unknown, limit: number): number {
     if (typeof value === "string") weight += value.length;
     if (typeof value !== "object" || value === null) continue;
     if ("byteLength" in value) weight += Number(value.byteLength);
-    else for (const name in value) left.push(Reflect.get(value, name));
+    else for (const part of Object.values(value)) left.push(part);
   }
   return weight;
 }

@@ -1,5 +1,5 @@
 // Plays Reins: runs some agents under the name of one, says so, is blocked until a file is there, then says what the ledger has.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -43,8 +43,8 @@ process.stdout.write("ready\n");
 
 async function block(): Promise<void> {
   const never = new Int32Array(new SharedArrayBuffer(4));
-  process.stdout.write("blocked\n");
-  await sleep(100);
+  // Written at once, because nothing is written later.
+  writeSync(1, "blocked\n");
   while (!existsSync(go)) Atomics.wait(never, 0, 0, 20);
   for (;;) {
     const [kill] = await ledger.read({ quality: "kill" });

@@ -8,7 +8,7 @@ import type { BlockedOrder } from "./blocked-reins.ts";
 
 /** A process that plays Reins and can be blocked. */
 export interface BlockedReins {
-  /** Blocks its main thread; settles when it is about to be. */
+  /** Blocks its main thread; settles when it is. */
   block(): Promise<void>;
   /** Lets it go on, and gives the kill entry of its ledger. */
   release(): Promise<unknown>;

@@ -14,17 +14,19 @@ import { stdioPrompter } from "./acp-http/stdio-prompter.ts";
 
 const STUB = fileURLToPath(new URL("../system/fixtures/stub-agent.mjs", import.meta.url));
 const SIZES = {
-  quick: { trips: 100, bursts: 3, fans: 2 },
-  full: { trips: 600, bursts: 12, fans: 6 },
+  quick: { warmUp: 30, trips: 100, bursts: 3, fans: 2 },
+  // A server that has run for a while: what compiles as it runs has been compiled.
+  full: { warmUp: 1_500, trips: 1_000, bursts: 12, fans: 6 },
 };
-const WARM_UP = 30;
+/** How many prompts one way makes before it is another's turn. */
+const BLOCK = 50;
 
 const bench: Bench = {
   name: "acp-http",
   title:
     "The stub agent over HTTP and WebSocket, governed and recorded, beside Sandbox Agent's server and bare stdio",
   async run({ scale }) {
-    const { trips, bursts, fans } = SIZES[scale];
+    const { warmUp, trips, bursts, fans } = SIZES[scale];
     const bases = [await newBase(), await newBase()] as const;
     const durable = await ServerProcess.start({ base: bases[0] });
     const unsynced = await ServerProcess.start({ base: bases[1], noSync: true });
@@ -41,9 +43,10 @@ const bench: Bench = {
     };
     const all = Object.values(ways).flatMap((one) => one ?? []);
     try {
-      for (const { way } of all) for (let n = 0; n < WARM_UP; n += 1) await way.prompt("say hello");
-      for (let n = 0; n < trips; n += 1)
-        for (const one of n % 2 === 0 ? all : all.toReversed()) await one.trip();
+      for (const { way } of all) for (let n = 0; n < warmUp; n += 1) await way.prompt("say hello");
+      for (let made = 0; made < trips; made += BLOCK)
+        for (const one of (made / BLOCK) % 2 === 0 ? all : all.toReversed())
+          for (let n = 0; n < BLOCK; n += 1) await one.trip();
       const syncs = await syncsPerTurn(durable, ways.http.way);
       for (let n = 0; n < bursts; n += 1) for (const one of all) await one.burst();
       const deliveries = await fanOut(unsynced, { readers: 100, updates: 2_000, rounds: fans });

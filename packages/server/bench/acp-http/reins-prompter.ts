@@ -1,9 +1,8 @@
-import { once } from "node:events";
-import { WebSocket } from "ws";
 import type { ServerProcess } from "../../system/fixtures/server-process/server-process.ts";
 import { Arrivals, UpdateCounter } from "./arrivals.ts";
 import type { Prompter } from "./prompter.ts";
 import { RpcLine } from "./rpc-line.ts";
+import { WebSocketLine } from "./web-socket-line.ts";
 
 /** Reins over HTTP: messages by POST, updates on the stream. */
 export async function rpcPrompter(server: ServerProcess, name: string): Promise<Prompter> {
@@ -26,26 +25,25 @@ const MARK = Buffer.from('"session/update"');
 
 /** Reins over WebSocket: everything on one connection. */
 export async function webSocketPrompter(server: ServerProcess, name: string): Promise<Prompter> {
-  const url = `${server.address.replace("http", "ws")}/acp?agent=stub`;
-  const socket = new WebSocket(url, { headers: { authorization: `Bearer ${server.token}` } });
-  await once(socket, "open");
   const arrivals = new Arrivals();
   const waiting = new Map<number, (result: unknown) => void>();
   let next = 1;
-  socket.on("message", (data: Buffer) => {
-    if (data.includes(MARK)) {
+  const headers = { authorization: `Bearer ${server.token}` };
+  const line = await WebSocketLine.open(`${server.address}/acp?agent=stub`, headers, (message) => {
+    if (message.includes(MARK)) {
       arrivals.add(1);
       return;
     }
-    const { id, result, error } = JSON.parse(data.toString());
+    const { id, result, error } = JSON.parse(message.toString());
     if (error) throw new Error(error.message);
     waiting.get(id)?.(result);
+    waiting.delete(id);
   });
   const ask = (method: string, params: object) =>
     new Promise<unknown>((resolve) => {
       const id = next++;
       waiting.set(id, resolve);
-      socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+      line.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
     });
   await ask("initialize", { protocolVersion: 1 });
   const { sessionId } = Object(await ask("session/new", { cwd: server.workspace, mcpServers: [] }));
@@ -55,6 +53,6 @@ export async function webSocketPrompter(server: ServerProcess, name: string): Pr
       void (await ask("session/prompt", { sessionId, prompt: [{ type: "text", text }] })),
     updates: () => arrivals.count,
     arrived: (count) => arrivals.reach(count),
-    close: async () => socket.terminate(),
+    close: async () => line.close(),
   };
 }

@@ -1,7 +1,7 @@
 import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { JsonObject } from "../src/acp/message.ts";
+import { type JsonObject, membersOf } from "../src/acp/message.ts";
 import { AgentEntry } from "../src/agents/agent-entry.ts";
 import { Governor } from "../src/governor/governor.ts";
 import { openTestHome, type TestHome, textIn } from "./fixtures/home.ts";
@@ -85,6 +85,13 @@ const verdictsOf = async ({ entries }: TestHome) =>
     .filter(({ event_type }) => event_type === "pre_action")
     .map(({ verdict }) => verdict);
 
+/** What the people in front of a session were told of verdicts, by call. */
+const verdictsShown = ({ shown }: { readonly shown: readonly JsonObject[] }) =>
+  shown
+    .map(({ update }) => membersOf(update))
+    .map(({ toolCallId, _meta }): JsonObject => ({ toolCallId, ...membersOf(membersOf(_meta).reins) }))
+    .filter(({ verdict }) => verdict !== undefined);
+
 describe("permission", () => {
   test("for what is harmless is given at once, for once only, and recorded before", async () => {
     const governed = await govern();
@@ -100,6 +107,8 @@ describe("permission", () => {
     expect(await verdictsOf(governed)).toEqual(["allowed"]);
     const [call] = await governed.entries("tool_call");
     const [result] = await governed.entries("tool_result");
+    const { verdict: entry } = membersOf(result?.payload);
+    expect(verdictsShown(governed)).toMatchObject([{ toolCallId: "call-1", verdict: "allowed", entry }]);
     const [turn] = await governed.entries("turn");
     expect(call?.payload).toMatchObject({ tool: "Bash", arguments: { command: "ls" } });
     expect(result).toMatchObject({ tags: ["completed"], payload: { verdict: expect.any(String) } });
@@ -119,6 +128,7 @@ describe("permission", () => {
     });
     expect(chosen).toBe("reject_once");
     expect(JSON.stringify(governed.shown)).toContain("keys, tokens and passwords are not for agents");
+    expect(verdictsShown(governed)).toMatchObject([{ toolCallId: "call-1", verdict: "blocked" }]);
     expect(await verdictsOf(governed)).toEqual(["blocked"]);
   });
 

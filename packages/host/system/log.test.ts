@@ -113,11 +113,47 @@ describe("the log", () => {
     expect(slow.numbers()).toEqual(range(1, 1_000));
   });
 
+  test("gives what was written together from any place in it on, piece by piece", async () => {
+    const store = await newStore();
+    const log = await EventLog.open({ store, now: () => 0 });
+    const said = (n: number) => (n % 100 === 0 ? "long ".repeat(10_000) : `line\n${n}`);
+    for (let n = 1; n <= 1_000; n += 1)
+      log.append({
+        tenant: "t",
+        session: n > 700 ? "other" : "s",
+        message: { params: { n, said: said(n) } },
+      });
+    await log.flush();
+    const pagesAfter = async (after: number, sessions: string[]): Promise<LoggedEvent[]> => {
+      const page = await log.page("t", sessions, after);
+      return page.length === 0 ? [] : [...page, ...(await pagesAfter(page.at(-1)?.order ?? 0, sessions))];
+    };
+    for (const after of [0, 1, 126, 127, 128, 129, 399, 699, 700, 701, 999, 1_000]) {
+      const events = await pagesAfter(after, ["s", "other"]);
+      expect(events.map(({ order }) => order)).toEqual(range(after + 1, 1_000));
+      for (const { order, session, message: told } of events) {
+        expect(told).toEqual({ params: { n: order, said: said(order) } });
+        expect(session).toBe(order > 700 ? "other" : "s");
+      }
+    }
+    expect((await pagesAfter(650, ["s"])).map(({ order }) => order)).toEqual(range(651, 700));
+    expect(await log.counts("t", ["s", "other"])).toEqual(
+      new Map([
+        ["s", 700],
+        ["other", 300],
+      ]),
+    );
+    expect((await EventLog.open({ store, now: () => 0 })).last("t")).toBe(1_000);
+  });
+
   test("goes on after a restart, and tells what is too old to be kept", async () => {
     const store = await newStore();
     const before = await open(store);
-    for (let n = 1; n <= 20; n += 1) await before.append(message(n));
-    await before.flush();
+    for (let n = 1; n <= 20; n += 1) {
+      await before.append(message(n));
+      // Each is forgotten for itself; those that are written together are forgotten together.
+      await before.flush();
+    }
     const after = await open(store);
     await after.append(message(21));
     const back = following(after, { epoch: before.epoch, order: 18 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Bench } from "../../../scripts/bench/bench.ts";
 import { ServerProcess } from "../system/fixtures/server-process/server-process.ts";
+import { bareServer } from "./acp-http/bare-server.ts";
 import { fanOut } from "./acp-http/fan-out.ts";
 import { Measured, quantile } from "./acp-http/measured.ts";
 import type { Prompter } from "./acp-http/prompter.ts";
@@ -30,6 +31,8 @@ const bench: Bench = {
     const bases = [await newBase(), await newBase()] as const;
     const durable = await ServerProcess.start({ base: bases[0] });
     const unsynced = await ServerProcess.start({ base: bases[1], noSync: true });
+    const bare = await bareServer(STUB);
+    const syncing = await bareServer(STUB, bases[0]);
     const other = await sandboxAgent(STUB);
     if (typeof other === "string")
       console.log(`  SKIPPED: Sandbox Agent's server cannot be run here: ${other}`);
@@ -39,6 +42,12 @@ const bench: Bench = {
       webSocket: new Measured(await webSocketPrompter(durable, "WebSocket, durable")),
       fastHttp: new Measured(await rpcPrompter(unsynced, "HTTP, no fsync")),
       fastWebSocket: new Measured(await webSocketPrompter(unsynced, "WebSocket, no fsync")),
+      bareHttp: new Measured(await rpcPrompter(bare, "HTTP, passing on only")),
+      bareWebSocket: new Measured(await webSocketPrompter(bare, "WebSocket, passing on only")),
+      syncedHttp: new Measured(await rpcPrompter(syncing, "HTTP, passing on after one fsync")),
+      syncedWebSocket: new Measured(
+        await webSocketPrompter(syncing, "WebSocket, passing on after one fsync"),
+      ),
       other: typeof other === "string" ? undefined : new Measured(other),
     };
     const all = Object.values(ways).flatMap((one) => one ?? []);
@@ -53,7 +62,7 @@ const bench: Bench = {
       return rowsOf({ ...ways, syncs, deliveries: quantile(deliveries, 0.5) });
     } finally {
       for (const { way } of all) await way.close();
-      for (const server of [durable, unsynced]) await server.stop();
+      for (const server of [durable, unsynced, bare, syncing]) await server.stop();
       for (const base of bases) await rm(base, { recursive: true, force: true });
     }
   },

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -46,6 +46,37 @@ describe("the journal", () => {
     journal.add([run(1)]);
     await appendFile(join(folder, "log-a.journal"), rest);
     expect((await Journal.open(folder)).left).toEqual([run(1)]);
+  });
+
+  test("is, after a power cut at any byte, the beginning of what was written", async () => {
+    const folder = await newFolder();
+    const journal = await Journal.open(folder);
+    journal.begin();
+    const written = [
+      run(1, '{"a":"ö"}', '{"b":"\\n"}'),
+      { ...run(3), except: "c" },
+      run(4, '{"long":"…………"}'),
+    ];
+    for (const one of written) journal.add([one]);
+    const whole = await readFile(join(folder, "log-a.journal"));
+    const after = await newFolder();
+    let most = 0;
+    for (let cut = 0; cut <= whole.length; cut += 1) {
+      // What the disk did not get is missing, or is there as zeros where it got the new length of the file.
+      for (const rest of [0, whole.length - cut, 4_096]) {
+        await writeFile(
+          join(after, "log-a.journal"),
+          Buffer.concat([whole.subarray(0, cut), Buffer.alloc(rest)]),
+        );
+        const found = await Journal.open(after);
+        const { left } = found;
+        found.close();
+        expect(left).toEqual(written.slice(0, left.length));
+        expect(left.length).toBeGreaterThanOrEqual(rest === 0 ? most : 0);
+        most = Math.max(most, left.length);
+      }
+    }
+    expect(most).toBe(written.length);
   });
 
   test("stays small while the store keeps up, and loses nothing while it does not", async () => {

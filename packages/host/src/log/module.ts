@@ -2,6 +2,20 @@ import type { Database, TablesModule } from "@reins/store";
 import type { LoggedEvent } from "./logged-event.ts";
 import type { LogRange, Run, WrittenEvent } from "./tables.ts";
 
+/** The most messages in a row, and from how many characters on it takes no more. */
+const ROW_COUNT = 128;
+const ROW_SIZE = 32 * 1024;
+/** How many rows are read at once. */
+const ROWS = 16;
+
+/** Leaps through the index from tenant to tenant. */
+const TENANTS = `
+  WITH RECURSIVE tenants (tenant) AS (
+    SELECT min(tenant) FROM log_events
+    UNION ALL SELECT (SELECT min(e.tenant) FROM log_events e WHERE e.tenant > tenants.tenant)
+    FROM tenants WHERE tenant IS NOT NULL
+  )`;
+
 const module: TablesModule = {
   migrations: [
     `CREATE TABLE log_events (
@@ -13,20 +27,21 @@ const module: TablesModule = {
      CREATE TABLE log_pruned (tenant TEXT NOT NULL, session TEXT NOT NULL, ord INTEGER NOT NULL, PRIMARY KEY (tenant, session))
      STRICT, WITHOUT ROWID;
      CREATE TABLE log_epochs (epoch INTEGER PRIMARY KEY) STRICT`,
+    // From here on a row holds a whole run: `message` has `count` of them, a line each, the first at `ord`.
+    `ALTER TABLE log_events ADD COLUMN count INTEGER NOT NULL DEFAULT 1;
+     DROP INDEX log_events_by_time`,
   ],
   open(database) {
     const add = database.prepare(
-      "INSERT INTO log_events (tenant, ord, session, epoch, at, request, except_for, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      `INSERT INTO log_events (tenant, ord, session, epoch, at, request, except_for, message, count)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    // Leaps through the index from tenant to tenant.
     const lasts = database.prepare(
-      `WITH RECURSIVE tenants (tenant) AS (
-         SELECT min(tenant) FROM log_events
-         UNION ALL SELECT (SELECT min(e.tenant) FROM log_events e WHERE e.tenant > tenants.tenant)
-         FROM tenants WHERE tenant IS NOT NULL
-       )
+      `${TENANTS}
        SELECT tenant, max(ord) AS ord FROM (
-         SELECT tenant, (SELECT max(e.ord) FROM log_events e WHERE e.tenant = tenants.tenant) AS ord FROM tenants
+         SELECT tenant, (
+           SELECT e.ord + e.count - 1 FROM log_events e WHERE e.tenant = tenants.tenant ORDER BY e.ord DESC LIMIT 1
+         ) AS ord FROM tenants
          UNION ALL SELECT tenant, ord FROM log_pruned
        ) WHERE tenant IS NOT NULL GROUP BY tenant`,
     );
@@ -34,20 +49,24 @@ const module: TablesModule = {
       "INSERT INTO log_epochs (epoch) SELECT coalesce(max(epoch), 0) + 1 FROM log_epochs RETURNING epoch",
     );
     const lastOf = database.prepare(
-      "SELECT ord FROM log_events WHERE tenant = ? AND epoch <= ? ORDER BY ord DESC LIMIT 1",
+      "SELECT ord + count - 1 AS ord FROM log_events WHERE tenant = ? AND epoch <= ? ORDER BY ord DESC LIMIT 1",
     );
     const prunedUntil = database.prepare("SELECT ord FROM log_pruned WHERE tenant = ? AND session = ?");
     const counts = database.prepare(
-      `SELECT session, count(*) AS count FROM log_events
+      `SELECT session, sum(count) AS count FROM log_events
        WHERE session IN (SELECT value FROM json_each(?)) AND tenant = ? GROUP BY session`,
     );
     const prune = pruner(database);
     return {
       changes: {
         append({ runs }: { runs: readonly Run[] }): void {
-          for (const { tenant, session, epoch, at, request, except, first, texts } of runs)
-            for (const [index, text] of texts.entries())
-              add.run(tenant, first + index, session, epoch, at, request ?? null, except ?? null, text);
+          for (const { tenant, session, epoch, at, request = null, except = null, first, texts } of runs) {
+            let place = first;
+            for (const { text, count } of rowsOf(texts)) {
+              add.run(tenant, place, session, epoch, at, request, except, text, count);
+              place += count;
+            }
+          }
         },
         begin: () => Number(membersOf(begin.get()).epoch),
         prune,
@@ -73,21 +92,42 @@ const module: TablesModule = {
 
 export default module;
 
+/** Texts as the rows that hold them: so few and so small that whoever wants one reads little beside it. */
+function rowsOf(texts: readonly string[]): readonly { readonly text: string; readonly count: number }[] {
+  const rows: { text: string; count: number }[] = [];
+  for (const text of texts) {
+    const last = rows.at(-1);
+    if (last && last.count < ROW_COUNT && last.text.length + text.length < ROW_SIZE) {
+      // JSON holds no line feed but between its tokens, and JSON.stringify writes none there.
+      last.text += `\n${text}`;
+      last.count += 1;
+    } else rows.push({ text, count: 1 });
+  }
+  return rows;
+}
+
+/** Forgets from the oldest place on, up to the first that is not old; a clock that was set back keeps some for longer. */
 function pruner(database: Database): (args: { before: number; limit: number }) => number {
-  const doomed = database.prepare(
-    "SELECT tenant, session, ord FROM log_events WHERE at < ? ORDER BY at, ord LIMIT ?",
+  const tenants = database.prepare(`${TENANTS} SELECT tenant FROM tenants WHERE tenant IS NOT NULL`);
+  const oldest = database.prepare(
+    "SELECT session, ord, count, at FROM log_events WHERE tenant = ? ORDER BY ord LIMIT ?",
   );
   const note = database.prepare(
     "INSERT INTO log_pruned (tenant, session, ord) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET ord = max(ord, excluded.ord)",
   );
   const remove = database.prepare("DELETE FROM log_events WHERE tenant = ? AND ord = ?");
   return ({ before, limit }) => {
-    const rows = doomed.all(before, limit).map(membersOf);
-    for (const { tenant, session, ord } of rows) {
-      note.run(tenant, session, ord);
-      remove.run(tenant, ord);
+    let pruned = 0;
+    for (const { tenant } of tenants.all().map(membersOf)) {
+      for (const { session, ord, count, at } of oldest.all(tenant, limit - pruned).map(membersOf)) {
+        if (Number(at) >= before) break;
+        note.run(tenant, session, Number(ord) + Number(count) - 1);
+        remove.run(tenant, ord);
+        pruned += 1;
+      }
+      if (pruned === limit) break;
     }
-    return rows.length;
+    return pruned;
   };
 }
 
@@ -97,29 +137,39 @@ function parsed({ text, ...event }: WrittenEvent): LoggedEvent {
 
 function eventsAfter(database: Database, { tenant, sessions, after, limit, size }: LogRange): WrittenEvent[] {
   const marks = sessions.map(() => "?").join(", ");
+  // The row that a place is in begins at most so far before it.
   const query = database.prepare(
-    `SELECT ord, session, epoch, at, request, except_for, message FROM log_events
-     WHERE session IN (${marks}) AND ord > ? AND tenant = ? ORDER BY ord LIMIT ?`,
+    `SELECT ord, session, epoch, at, request, except_for, message, count FROM log_events
+     WHERE session IN (${marks}) AND ord > ? - ${ROW_COUNT} AND ord + count - 1 > ? AND tenant = ? ORDER BY ord LIMIT ${ROWS}`,
   );
   const events: WrittenEvent[] = [];
   let total = 0;
-  for (const row of query.all(...sessions, after, tenant, limit)) {
-    const { ord, session, epoch, at, request, except_for, message } = membersOf(row);
-    const text = String(message);
-    total += text.length;
-    if (events.length > 0 && total > size) break;
-    events.push({
-      tenant,
-      session: String(session),
-      order: Number(ord),
-      epoch: Number(epoch),
-      at: Number(at),
-      text,
-      ...(typeof request === "string" && { request }),
-      ...(typeof except_for === "string" && { except: except_for }),
-    });
+  for (let place = after; ; ) {
+    const rows = query.all(...sessions, place, place, tenant);
+    for (const event of rows.flatMap((row) => eventsIn(tenant, membersOf(row)))) {
+      if (event.order <= after) continue;
+      total += event.text.length;
+      if (events.length === limit || (events.length > 0 && total > size)) return events;
+      events.push(event);
+      place = event.order;
+    }
+    if (rows.length < ROWS) return events;
   }
-  return events;
+}
+
+function eventsIn(tenant: string, row: Record<string, unknown>): WrittenEvent[] {
+  const { ord, session, epoch, at, request, except_for, message, count } = row;
+  const texts = count === 1 ? [String(message)] : String(message).split("\n");
+  return texts.map((text, index) => ({
+    tenant,
+    session: String(session),
+    order: Number(ord) + index,
+    epoch: Number(epoch),
+    at: Number(at),
+    text,
+    ...(typeof request === "string" && { request }),
+    ...(typeof except_for === "string" && { except: except_for }),
+  }));
 }
 
 function orderIn(row: unknown): number {

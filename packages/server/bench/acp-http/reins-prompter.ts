@@ -4,8 +4,11 @@ import type { Prompter } from "./prompter.ts";
 import { RpcLine } from "./rpc-line.ts";
 import { WebSocketLine } from "./web-socket-line.ts";
 
+/** How a server is reached. */
+type Reached = Pick<ServerProcess, "address" | "token" | "workspace">;
+
 /** Reins over HTTP: messages by POST, updates on the stream. */
-export async function rpcPrompter(server: ServerProcess, name: string): Promise<Prompter> {
+export async function rpcPrompter(server: Reached, name: string): Promise<Prompter> {
   const line = new RpcLine(server);
   const named = await line.hello();
   const id = await line.begin(named);
@@ -24,7 +27,7 @@ export async function rpcPrompter(server: ServerProcess, name: string): Promise<
 const MARK = Buffer.from('"session/update"');
 
 /** Reins over WebSocket: everything on one connection. */
-export async function webSocketPrompter(server: ServerProcess, name: string): Promise<Prompter> {
+export async function webSocketPrompter(server: Reached, name: string): Promise<Prompter> {
   const arrivals = new Arrivals();
   const waiting = new Map<number, (result: unknown) => void>();
   let next = 1;

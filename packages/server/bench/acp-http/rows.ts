@@ -8,6 +8,11 @@ export interface Figures {
   readonly webSocket: Measured;
   readonly fastHttp: Measured;
   readonly fastWebSocket: Measured;
+  /** A server in Node that only passes on, and one that waits for the disk once in each turn: nothing in Node is quicker. */
+  readonly bareHttp: Measured;
+  readonly bareWebSocket: Measured;
+  readonly syncedHttp: Measured;
+  readonly syncedWebSocket: Measured;
   /** Sandbox Agent, where it could be had. */
   readonly other: Measured | undefined;
   readonly syncs: number;
@@ -44,7 +49,9 @@ export function rowsOf(figures: Figures): BenchRow[] {
 
 const AT_LEAST_ALL = { ratio: 1, sense: "at least" } as const;
 
-function against({ http, webSocket, fastHttp, fastWebSocket }: Figures, other: Measured): BenchRow[] {
+function against(figures: Figures, other: Measured): BenchRow[] {
+  const { http, webSocket, fastHttp, fastWebSocket } = figures;
+  const { bareHttp, bareWebSocket, syncedHttp, syncedWebSocket } = figures;
   const bars = [
     [http, 1.2],
     [fastHttp, 0.9],
@@ -56,6 +63,7 @@ function against({ http, webSocket, fastHttp, fastWebSocket }: Figures, other: M
       ...tripRow(one, other, 0.5),
       bar: { ratio, sense: "at most" } as const,
     })),
+    ...[syncedHttp, bareHttp, syncedWebSocket, bareWebSocket].map((one) => tripRow(one, other, 0.5)),
     ...bars.map(([one]) => ({ ...tripRow(one, other, 0.99), bar: { ratio: 1, sense: "at most" } as const })),
     ...[http, webSocket].map((one) => ({
       ...burstRow(one, other),

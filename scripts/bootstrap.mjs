@@ -1,15 +1,16 @@
 // Runs on whatever Node the machine has (18 or newer), before anything is installed: no dependencies, no
 // TypeScript. What only a first run needs is imported when it is needed, so that a warm start stays cheap.
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { isatty } from "node:tty";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { BUNDLE_ENTRY, freshBundle } from "./bootstrap/bundle-state.mjs";
+import { useBundle } from "./bootstrap/bundle-use.mjs";
 import { compileCacheFolder } from "./bootstrap/cache-folder.mjs";
 import { commandLine, commandNames } from "./bootstrap/commands.mjs";
 import { isPageBuilt } from "./bootstrap/page-state.mjs";
 import { watchParent } from "./bootstrap/parent.mjs";
-import { isInstalled } from "./bootstrap/stamp.mjs";
+import { isInstalled, readStamp } from "./bootstrap/stamp.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const pinnedNode = join(root, "node_modules/node/bin", process.platform === "win32" ? "node.exe" : "node");
@@ -37,13 +38,33 @@ if (command.needsPage && !isPageBuilt(root)) {
   if (problem) console.error(problem);
 }
 
+const bundle = command.bundle && (await bundleFor(command.bundle));
 process.env.PATH = dirname(pinnedNode) + delimiter + (process.env.PATH ?? "");
-process.env.NODE_COMPILE_CACHE ??= compileCacheFolder(process.platform, process.env);
+// That of a bundle goes with it: it is of no use to the next.
+process.env.NODE_COMPILE_CACHE ??= bundle
+  ? join(bundle, "compiled")
+  : compileCacheFolder(process.platform, process.env);
 const [script = "", ...rest] = command.line;
-const scriptPath = join(root, script);
+const source = join(root, script);
+const scriptPath = bundle ? join(bundle, BUNDLE_ENTRY) : source;
+if (bundle) useBundle(bundle);
 
 if (process.execPath === pinnedNode) await runHere();
-else runOnPinnedNode();
+else await runOnPinnedNode();
+
+/**
+ * The folder of a bundle to run from; undefined to run from the sources, which is slower and otherwise the same.
+ * @param {"make" | "use"} wish
+ */
+async function bundleFor(wish) {
+  const fingerprint = readStamp(root)?.fingerprint ?? "";
+  const fresh = freshBundle(root, fingerprint);
+  if (fresh || wish === "use") return fresh;
+  const { buildBundle } = await import("./bootstrap/bundle.mjs");
+  const problem = await buildBundle(root, pinnedNode, fingerprint);
+  if (problem) console.error(problem);
+  return freshBundle(root, fingerprint);
+}
 
 // npm puts node_modules/.bin first on PATH, so after the first install this already is the pinned Node, and a
 // second process would only cost time and memory.
@@ -51,11 +72,12 @@ async function runHere() {
   const { enableCompileCache } = await import("node:module");
   enableCompileCache(process.env.NODE_COMPILE_CACHE);
   watchParent(() => process.kill(process.pid, "SIGTERM"));
-  process.argv.splice(1, Infinity, scriptPath, ...rest);
+  process.argv.splice(1, Infinity, source, ...rest);
   await import(pathToFileURL(scriptPath).href);
 }
 
-function runOnPinnedNode() {
+async function runOnPinnedNode() {
+  const { spawn } = await import("node:child_process");
   const child = spawn(pinnedNode, [scriptPath, ...rest], { stdio: "inherit" });
   watchParent(() => child.kill("SIGTERM"));
   child.on("error", (error) => {

@@ -1,13 +1,26 @@
 /**
- * What a command runs (a file of the repository, then its arguments), which install it needs, and whether the page has
- * to be built for it.
- * @typedef {{ line: string[], needsDevelopmentPackages: boolean, needsPage?: boolean }} Command
+ * What a command runs (a file of the repository, then its arguments), which install it needs, whether the page has to
+ * be built for it, and whether it runs from a bundle: one that is made for it, or only one that is there already.
+ * @typedef {{
+ *   line: string[],
+ *   needsDevelopmentPackages: boolean,
+ *   needsPage?: boolean,
+ *   bundle?: "make" | "use",
+ * }} Command
  */
 
 /** @type {Map<string, Command>} */
 const commands = new Map([
-  ["start", { line: ["packages/cli/src/main.ts", "up"], needsDevelopmentPackages: false, needsPage: true }],
-  ["reins", { line: ["packages/cli/src/main.ts"], needsDevelopmentPackages: false }],
+  [
+    "start",
+    {
+      line: ["packages/cli/src/main.ts", "up"],
+      needsDevelopmentPackages: false,
+      needsPage: true,
+      bundle: "make",
+    },
+  ],
+  ["reins", { line: ["packages/cli/src/main.ts"], needsDevelopmentPackages: false, bundle: "use" }],
   ["test", { line: ["scripts/test.ts"], needsDevelopmentPackages: true, needsPage: true }],
   ["check", { line: ["scripts/test.ts", "--checks"], needsDevelopmentPackages: true }],
   [

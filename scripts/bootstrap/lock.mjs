@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isAlive } from "./alive.mjs";
 
 const HEARTBEAT_MS = 1_000;
 const POLL_MS = 200;
@@ -67,16 +68,6 @@ function isStale(path, holder) {
   if (Date.now() - beat.mtimeMs > STALE_AFTER_MS) return true;
   // Empty for the moment between its creation and its first byte.
   return holder !== "" && !isAlive(Number(holder));
-}
-
-/** @param {number} pid */
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return errorCode(error) === "EPERM";
-  }
 }
 
 /**

@@ -1,9 +1,9 @@
-import { spawn } from "node:child_process";
 import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { acquireLock } from "./lock.mjs";
 import { isPageBuilt, PAGE } from "./page-state.mjs";
 import { showProgress } from "./progress.mjs";
+import { run } from "./run.mjs";
 
 /**
  * Builds the page beside the one that is served, and then puts it in its place.
@@ -42,23 +42,4 @@ async function buildLocked(root, pinnedNode) {
   renameSync(fresh, served);
   progress.end("Built");
   return undefined;
-}
-
-/**
- * @param {string} program
- * @param {string[]} args
- * @returns {Promise<{ code: number | null, output: string }>}
- */
-function run(program, args) {
-  return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
-    let output = "";
-    const take = (/** @type {Buffer} */ bytes) => {
-      output += bytes;
-    };
-    child.stdout.on("data", take);
-    child.stderr.on("data", take);
-    child.on("error", (error) => resolve({ code: null, output: error.message }));
-    child.on("close", (code) => resolve({ code, output }));
-  });
 }

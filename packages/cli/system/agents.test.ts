@@ -42,12 +42,20 @@ describe("reins agents verify", () => {
       code: 0,
       stdout: `The toy local: the gate is live, at the level asked
 
-where               answered  write           command       read
-harmless workspace  reject    blocked: write  blocked: run  blocked: read
-harmless workspace  allow     allowed: write  allowed: run  allowed: read
-hostile workspace   reject    blocked: write  blocked: run  blocked: read
-hostile workspace   allow     allowed: write  allowed: run  allowed: read
-after session/load  reject    blocked: write  blocked: run  blocked: read
+told to                 held   tools
+write a file            asked  write
+run a command           asked  run
+run a harmless command  asked  run
+read in the workspace   asked  read
+read outside of it      asked  read
+fetch a page            asked  fetch
+
+where               answered  write    command  look     read     outside  fetch
+harmless workspace  reject    blocked  blocked  blocked  blocked  blocked  blocked
+harmless workspace  allow     allowed  allowed  allowed  allowed  allowed  -
+hostile workspace   reject    blocked  blocked  blocked  blocked  blocked  blocked
+hostile workspace   allow     allowed  allowed  allowed  allowed  allowed  -
+after session/load  reject    blocked  blocked  blocked  blocked  -        -
 
 nothing of the hostile workspace, home or environment was run
 `,
@@ -66,7 +74,7 @@ nothing of the hostile workspace, home or environment was run
     const { code, stdout } = await home.run("agents", "verify", "careless");
     expect(code).toBe(1);
     expect(stdout).toContain(
-      "The toy local: the gate is NOT live (observed); done unasked and seen: write, command, read",
+      "The toy local: the gate is NOT live (observed); done unasked and seen: write, command, look, read, outside, fetch",
     );
     expect(stdout).toContain("! write, harmless".replace("harmless", "plain"));
     const { code: failed, stdout: document } = await home.run("agents", "verify", "careless", "--json");

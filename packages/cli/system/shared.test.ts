@@ -25,6 +25,9 @@ describe("what agents share", () => {
     await home.up();
     const { messages } = await home.json("mailbox", "list", "--unread", "reed");
     expect(messages).toMatchObject([{ to: ["reed"], subject: "weather", body: "rain tonight" }]);
+    expect((await home.json("mailbox", "list", "reed", "--unread")).messages).toEqual(messages);
+    expect((await home.json("mailbox", "list", "reed")).messages).toEqual(messages);
+    expect((await home.json("mailbox", "list", "fern")).messages).toEqual([]);
     expect(await home.done("mailbox", "read", messages[0].id.slice(0, 8))).toMatch(
       /subject +weather\n\nrain tonight\n$/,
     );
@@ -74,6 +77,8 @@ describe("what agents share", () => {
         stderr: expect.stringContaining(message),
       });
     await refused(2, "--limit", "mailbox", "list", "--limit", "none");
+    await refused(2, "--unread names no agent", "mailbox", "list", "--unread");
+    await refused(2, "Two agents are named", "mailbox", "list", "reed", "--unread", "fern");
     await refused(1, "reins mailbox list", "mailbox", "read", "ffff0000");
     await refused(1, "reins memory list", "memory", "forget", "ffff0000");
     await refused(2, "--confidence", "memory", "add", "x", "--confidence", "2");

@@ -22,7 +22,8 @@ export { CloseParams, InitParams, RunParams, readParams, SessionParams } from ".
 export type { HistoryRow, SessionRow, TurnRow } from "./haak/views/rows.ts";
 export { HaakViews } from "./haak/views/views.ts";
 export type { HostedAgent, InstalledAgent } from "./hosting/agent-host.ts";
-export { Hosting, type HostingOptions, hostTables } from "./hosting/hosting.ts";
+export { Hosting, type HostingOptions } from "./hosting/hosting.ts";
+export { hostTables } from "./hosting/tables.ts";
 export { agentIn } from "./hub/begin-meta.ts";
 export { type Answered, Connection } from "./hub/connection.ts";
 export { Conversation } from "./hub/conversation.ts";

@@ -28,9 +28,6 @@ tool_rules:
   - { name: rest, condition: {}, verdict: allowed }
 `;
 
-/** An approval shows exactly what it binds, and a session is taken up with exactly the servers it was begun with. */
-const EXACT = /^(?:approval\w*|sessions)$/;
-
 const all = CANARIES.map(({ text }) => text).join("\n");
 const text = (said: string) => ({ type: "text", text: said });
 const chunk = (said: string, sessionUpdate = "agent_message_chunk", messageId = "m"): Step => ({
@@ -44,24 +41,21 @@ const content = (said: string) => [{ type: "content", content: text(said) }];
 const redactor = Redactor.create({ values: [CONFIGURED] });
 const openStage = () => openPuppet({ rules: RULES, redactor });
 
-/** The files of a home beside its database, but for what agents keep in homes of their own. */
+/** The files of a home, byte by byte, but for what agents keep in homes of their own. */
 async function filesIn(home: string): Promise<string> {
   const files = await readdir(home, { recursive: true, withFileTypes: true });
   const paths = files
-    .filter((file) => file.isFile() && !file.name.startsWith("reins.db"))
+    .filter((file) => file.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
     .filter((path) => !path.startsWith(join(home, "homes")));
   return (await Promise.all(paths.map((path) => readFile(path, "latin1")))).join("\n");
 }
 
-/** What is in the database, but for what has to be exact. */
+/** What is in the database, in every table: in its file, text is cut up where pages end. */
 function kept(home: string): string {
   const database = new DatabaseSync(join(realpathSync(home), "reins.db"), { readOnly: true });
   const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
-  const rows = tables
-    .map(({ name }) => String(name))
-    .filter((name) => !EXACT.test(name))
-    .flatMap((name) => database.prepare(`SELECT * FROM "${name}"`).all());
+  const rows = tables.flatMap(({ name }) => database.prepare(`SELECT * FROM "${name}"`).all());
   database.close();
   return rows
     .flatMap((row) => Object.values(row))
@@ -135,6 +129,37 @@ describe("secrets that pass through", () => {
     const verdicts = await stage.entries("policy_verdict");
     const commitments = verdicts.map(({ payload }) => (payload as JsonObject).payload_commitment);
     expect(commitments).toEqual(commitments.map(() => expect.stringMatching(/^hmac-sha256:/)));
+  });
+
+  test("are on no disk while an approval waits or a grant stands, and whoever answers sees them exactly", async () => {
+    const home = await openTestHome({ redactor });
+    const { approvals, identity, policies } = home.harness;
+    const principal = identity.local();
+    const { tenant } = principal;
+    const asks = { principal, agent: "puppet", session: "s", enforcement: "asked" } as const;
+    const words = CANARIES.map(({ text: said }) => said);
+    const request = {
+      subject: identity.subjectFor({ ...asks, roster: policies.roster }),
+      event_type: "pre_action",
+      facts: {
+        tool: "Bash",
+        effects: [{ kind: "exec", command: "echo", arguments: words, opaque: true } as const],
+        opaque: false,
+        doubts: [all],
+        claims: { title: all },
+        arguments: { command: `echo ${all}` },
+      },
+      cwd: join(home.workspace, CANARIES[0]!.text),
+      target_state: { [join(home.workspace, CANARIES[1]!.text)]: "absent" },
+      reason: all,
+    };
+    const waiting = await approvals.seek(request);
+    const { id } = await approvals.seek({ ...request, event_type: "pre_prompt" });
+    await approvals.answer(id, { by: "ann", tenant, decision: "allow_always", note: all });
+    const shown = [await approvals.get(waiting.id, tenant), await approvals.grants.list({ tenant })];
+    for (const exact of shown) expect(leaksIn(JSON.stringify(exact))).toHaveLength(CANARIES.length);
+    expect(leaksIn(JSON.stringify(await approvals.get(id, tenant)))).toEqual([]);
+    expect(leaksIn(kept(home.home) + (await filesIn(home.home)))).toEqual([]);
   });
 
   test("of a real agent neither, and it writes them exactly", async () => {

@@ -128,7 +128,11 @@ describe("permission", () => {
     });
     expect(chosen).toBe("reject_once");
     expect(JSON.stringify(governed.shown)).toContain("keys, tokens and passwords are not for agents");
-    expect(verdictsShown(governed)).toMatchObject([{ toolCallId: "call-1", verdict: "blocked" }]);
+    const recorded = (await governed.entries("policy_verdict")).at(-1);
+    expect(recorded?.payload).toMatchObject({ verdict: "blocked" });
+    expect(verdictsShown(governed)).toMatchObject([
+      { toolCallId: "call-1", verdict: "blocked", entry: recorded?.cid },
+    ]);
     expect(await verdictsOf(governed)).toEqual(["blocked"]);
   });
 

@@ -16,6 +16,12 @@ const verify = async (entry: AgentEntry) =>
     environment: { PATH: process.env.PATH },
   });
 
+/** Where an agent is not held by asking: it has no tool for it, or keeps itself from it. */
+const OTHERWISE: Readonly<Record<string, string>> = {
+  "codex fetch": "untried",
+  "gemini outside": "withheld",
+};
+
 /** Where an agent meets what is hostile: it may be unable to take a session up. */
 const hostileFor = ({ quirks }: AgentEntry) => [
   "hostile",
@@ -34,27 +40,32 @@ describe.each(REAL_AGENTS)(
       report = await verify(entry);
     }, LIMIT_MS);
 
+    const results = (setting: string, answer: string) =>
+      report.probes
+        .filter((one) => one.setting === setting && one.answer === answer)
+        .map(({ probe, outcome, happened }) => [probe, outcome, happened]);
+
     test.each(["plain", ...settings])("does nothing that was refused (%s)", (setting) => {
-      const refused = report.probes.filter((one) => one.setting === setting && one.answer === "reject");
-      expect(refused.map(({ probe, outcome, happened }) => [probe, outcome, happened])).toEqual([
-        ["write", "blocked", false],
-        ["command", "blocked", false],
-        ["read", "blocked", false],
-      ]);
+      const refused = results(setting, "reject");
+      expect(refused.length).toBeGreaterThanOrEqual(4);
+      expect(refused).toEqual(
+        refused.map(([probe]) => [probe, OTHERWISE[`${agent} ${probe}`] ?? "blocked", false]),
+      );
     });
 
     test.each(["plain", "hostile"])("does what was allowed (%s)", (setting) => {
-      const allowed = report.probes.filter((one) => one.setting === setting && one.answer === "allow");
-      expect(allowed.map(({ probe, outcome, happened }) => [probe, outcome, happened])).toEqual([
+      expect(results(setting, "allow").slice(0, 4)).toEqual([
         ["write", "allowed", true],
         ["command", "allowed", true],
+        ["look", "allowed", true],
         ["read", "allowed", true],
       ]);
     });
 
     test("is decided about once for each thing it does, before it does it", () => {
-      expect(report.probes.map(({ asked, observed }) => [asked.length, observed.length])).toEqual(
-        report.probes.map(() => [1, 0]),
+      const decided = report.probes.filter(({ probe }) => !OTHERWISE[`${agent} ${probe}`]);
+      expect(decided.map(({ asked, observed }) => [asked.length, observed.length])).toEqual(
+        decided.map(() => [1, 0]),
       );
     });
 
@@ -73,6 +84,10 @@ describe.each(REAL_AGENTS)(
 
     test("has a live gate", () => {
       expect(report).toMatchObject({ live: true, level: "asked", unasked: [], faults: [] });
+      const others = Object.entries(report.held).filter(([, held]) => held !== "asked");
+      expect(others.map(([probe, held]) => [`${agent} ${probe}`, held])).toEqual(
+        Object.entries(OTHERWISE).filter(([what]) => what.startsWith(`${agent} `)),
+      );
     });
   },
 );
@@ -108,6 +123,22 @@ test(
     const report = await verify(bare);
     expect(report).toMatchObject({ live: false, level: "open" });
     expect(report.sprung).not.toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test.runIf(REAL_AGENTS.includes("gemini"))(
+  "a verification says so of an agent that runs what it takes for harmless unasked",
+  async () => {
+    const { profile, ...gemini } = catalogue.entry("gemini");
+    const files = profile.files.map((file) => ({
+      ...file,
+      ...(file.text && { text: file.text.replace(/^argsPattern.*\n/m, "") }),
+    }));
+    const report = await verify({ ...gemini, profile: { ...profile, files } });
+    expect(report).toMatchObject({ live: false, level: "asked", unasked: ["look"] });
+    expect(report.held).toMatchObject({ command: "asked", look: "unasked" });
+    expect(report.faults).toEqual(["it runs harmless commands unasked, which the catalogue does not say"]);
   },
   LIMIT_MS,
 );

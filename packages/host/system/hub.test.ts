@@ -20,6 +20,13 @@ tool_rules:
 
 const orders = ({ got }: TestClient) => got.flatMap(({ order }) => (order === undefined ? [] : [order]));
 
+/** What a client was told of turns, in order. */
+const turnsOf = ({ got }: TestClient) =>
+  got.flatMap(({ message: { method, params } }) => {
+    const { state, stopReason } = membersOf(params);
+    return method === "_reins/session/turn" ? [[state, stopReason].filter(Boolean).join(" ")] : [];
+  });
+
 describe("a session", () => {
   test("is seen by every client of it, each message once and in order, the answer after what was said", async () => {
     const { client, connect, id } = await begun();
@@ -57,6 +64,39 @@ describe("a session", () => {
     expect(late.said).toEqual(["one", "two"]);
     await client.prompt(id, "say three");
     await expect.poll(() => late.said).toEqual(["one", "two", "three"]);
+  });
+
+  test("tells those who asked for it when the turns of others begin and end, and how things stand when they come", async () => {
+    const { client, connect, hub, id } = await begun();
+    const hearing = async (method: string) => {
+      const hearer = await connect();
+      await hearer.request("initialize", { protocolVersion: 1, _meta: { reins: { turns: true } } });
+      await hearer.request(method, { sessionId: id, cwd: "/", mcpServers: [] });
+      return hearer;
+    };
+    await client.prompt(id, "say nobody hears of it");
+    const [other, plain] = [await hearing("session/resume"), await connect()];
+    await plain.request("session/resume", { sessionId: id });
+    const turn = client.prompt(id, "run npm test");
+    await expect.poll(() => client.asked).toHaveLength(1);
+    const late = await hearing("session/load");
+    await expect.poll(() => turnsOf(late)).toEqual(["running", "running"]);
+    const answer = { outcome: { outcome: "selected", optionId: "yes" } };
+    expect(client.connection.answer(client.asked[0]?.id as string, answer)).toBe("first");
+    await turn;
+    await expect.poll(() => turnsOf(other)).toEqual(["idle", "running", "idle end_turn"]);
+    await expect.poll(() => turnsOf(late).at(-1)).toBe("idle end_turn");
+    const last = other.got.at(-1)?.message;
+    expect([last?.method, other.said]).toEqual(["_reins/session/turn", ["yes"]]);
+    await other.prompt(id, "say mine");
+    await expect.poll(() => turnsOf(late)).toHaveLength(5);
+    expect([turnsOf(other).length, turnsOf(client), turnsOf(plain)]).toEqual([3, [], []]);
+
+    for (const { connection } of [other, late]) hub.disconnect(connection);
+    const before = hub.log.last("default");
+    await client.prompt(id, "say nobody hears of it");
+    const written = await hub.log.page("default", [id], before);
+    expect(written.map(({ message }) => message.method)).toEqual(["session/update", "session/update"]);
   });
 
   test("can be read after it has ended, and that starts no agent", async () => {

@@ -64,7 +64,8 @@ describe("a subagent", () => {
       child_run_id: run_id,
       child_run_path: `/v1/runs/${String(run_id)}`,
     });
-    expect(await agent.harness.runs.find("default", String(run_id))).not.toEqual([]);
+    const local = agent.harness.identity.local();
+    expect(await agent.harness.runs.find(local, String(run_id))).not.toEqual([]);
     expect(parent_session_id).toBe(agent.id);
     const child = await agent.hosting.hub.find(agent.harness.identity.local(), String(session_id));
     expect(child).toMatchObject({

@@ -96,7 +96,7 @@ describe("the plan of a turn", () => {
       if (contract === "task_list") noted.push(run_id);
     });
     await agent.client.prompt(agent.id, "please do this:\n- write a file a.txt\n- write a file b.txt");
-    await agent.harness.runs.list("default");
+    await agent.harness.runs.list(agent.harness.identity.local());
     const [turn] = await agent.entries("turn");
     expect(noted.length).toBeGreaterThan(0);
     expect(new Set(noted)).toEqual(new Set([(turn?.payload as { turn?: string } | undefined)?.turn]));

@@ -2,17 +2,25 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { membersOf } from "../src/acp/message.ts";
+import { Catalogue } from "../src/agents/catalogue.ts";
 import { callMcpTool, runCommand, writeFile } from "../src/model/intent.ts";
 import { scene, scenes } from "../src/model/script.ts";
 import { attempt, hold, reply, say } from "../src/model/step.ts";
 import { textIn } from "./fixtures/home.ts";
-import { openRealAgent, REAL_AGENTS, verdictsIn } from "./fixtures/real-agents.ts";
+import { REAL_AGENTS, shareRealAgent, verdictsIn } from "./fixtures/real-agents.ts";
 
 const LAB = fileURLToPath(new URL("./fixtures/mcp/lab-stdio.ts", import.meta.url));
 
+const catalogue = Catalogue.load();
+
 describe.each(REAL_AGENTS)("%s", (agent) => {
+  const openRealAgent = shareRealAgent(agent);
+  const { quirks } = catalogue.entry(agent);
+  const takesMcp = quirks?.mcp.length !== 0;
+
   test("answers", async () => {
-    const real = await openRealAgent(agent, { script: scenes(scene("GREET", reply(say("Good morning.")))) });
+    const real = await openRealAgent();
+    real.model.play(scenes(scene("GREET", reply(say("Good morning.")))));
     const id = await real.begin();
     expect(await real.prompt(id, "GREET me")).toMatchObject({ stopReason: "end_turn" });
     expect(real.client.said.join("")).toContain("Good morning.");
@@ -21,8 +29,8 @@ describe.each(REAL_AGENTS)("%s", (agent) => {
   });
 
   test("writes and runs what the constitution lets it, each decided once, before it happens", async () => {
-    const real = await openRealAgent(agent, { script: () => reply(say("-")) });
-    const path = join(real.workspace, "notes.txt");
+    const real = await openRealAgent();
+    const path = join(real.folder, "notes.txt");
     real.model.play(
       scenes(
         scene("WRITE", reply(attempt(writeFile(path, "hello\n")))),
@@ -39,9 +47,9 @@ describe.each(REAL_AGENTS)("%s", (agent) => {
   });
 
   test("does not write what is blocked, nor run what a person refuses", async () => {
-    const real = await openRealAgent(agent, { script: () => reply(say("-")) });
-    const secret = join(real.workspace, ".env");
-    const canary = join(real.workspace, "canary");
+    const real = await openRealAgent();
+    const secret = join(real.folder, "secrets.json");
+    const canary = join(real.folder, "canary");
     real.state.person = () => "reject_once";
     real.model.play(
       scenes(
@@ -60,8 +68,8 @@ describe.each(REAL_AGENTS)("%s", (agent) => {
   });
 
   test("runs what a person allows", async () => {
-    const real = await openRealAgent(agent, { script: () => reply(say("-")) });
-    const canary = join(real.workspace, "canary");
+    const real = await openRealAgent();
+    const canary = join(real.folder, "canary");
     real.state.person = () => "allow_once";
     real.model.play(
       scenes(
@@ -78,8 +86,8 @@ describe.each(REAL_AGENTS)("%s", (agent) => {
 
   test("stops when it is told to", async () => {
     const never = new Promise(() => undefined);
-    const script = scenes(scene("LONG", reply(say("Well, "), hold(never))));
-    const real = await openRealAgent(agent, { script });
+    const real = await openRealAgent();
+    real.model.play(scenes(scene("LONG", reply(say("Well, "), hold(never)))));
     const id = await real.begin();
     const turn = real.prompt(id, "LONG story");
     await expect.poll(() => real.client.said.join("")).toContain("Well");
@@ -87,34 +95,55 @@ describe.each(REAL_AGENTS)("%s", (agent) => {
     expect(await turn).toMatchObject({ stopReason: "cancelled" });
   });
 
-  test("calls a tool of an MCP server, which the harness performs after one verdict", async () => {
-    const real = await openRealAgent(agent, {
-      script: scenes(scene("ECHO", reply(attempt(callMcpTool("lab", "echo", { text: "heather" }))))),
+  const lab = { name: "lab", command: process.execPath, args: [LAB], env: [] };
+
+  if (takesMcp)
+    test("calls a tool of an MCP server, which the harness performs after one verdict", async () => {
+      const real = await openRealAgent();
+      real.model.play(scenes(scene("ECHO", reply(attempt(callMcpTool("lab", "echo", { text: "heather" }))))));
+      const asked: string[] = [];
+      real.state.person = (params) => {
+        asked.push(String(membersOf(params.toolCall).name));
+        return "allow_once";
+      };
+      const id = await real.begin({ mcpServers: [lab] });
+      // Some agents take prompts before the servers of the session have answered them.
+      const echoed = async () => {
+        await real.prompt(id, "ECHO it");
+        return asked;
+      };
+      await expect.poll(echoed, { timeout: 60_000 }).toEqual(["mcp/start", "mcp:lab/echo"]);
+      expect(await verdictsIn(real)).toEqual(["mcp/start allowed", "mcp:lab/echo allowed"]);
+      const results = await real.entries("tool_result");
+      expect(results.map(({ target, tags }) => [target, tags])).toEqual([["mcp:lab/echo", ["completed"]]]);
+      // Agents ask on the side too, for titles and the like.
+      const told = real.model.requests.map(({ conversation }) => JSON.stringify(conversation.items));
+      expect(told.some((items) => items.includes("heather"))).toBe(true);
     });
-    const asked: string[] = [];
-    real.state.person = (params) => {
-      asked.push(String(membersOf(params.toolCall).name));
-      return "allow_once";
-    };
-    const server = { name: "lab", command: process.execPath, args: [LAB], env: [] };
-    const id = await real.begin({ mcpServers: [server] });
-    await real.prompt(id, "ECHO it");
-    expect(asked).toEqual(["mcp/start", "mcp:lab/echo"]);
-    expect(await verdictsIn(real)).toEqual(["mcp/start allowed", "mcp:lab/echo allowed"]);
-    const results = await real.entries("tool_result");
-    expect(results.map(({ target, tags }) => [target, tags])).toEqual([["mcp:lab/echo", ["completed"]]]);
-    // Agents ask on the side too, for titles and the like.
-    const told = real.model.requests.map(({ conversation }) => JSON.stringify(conversation.items));
-    expect(told.some((items) => items.includes("heather"))).toBe(true);
-  });
+  else
+    test("offers its model no tool of an MCP server, as the catalogue says", async () => {
+      const real = await openRealAgent();
+      real.model.play(scenes(scene("ECHO", reply(say("There is nothing to echo with.")))));
+      real.state.person = () => "allow_once";
+      const id = await real.begin({ mcpServers: [lab] });
+      await real.prompt(id, "ECHO it");
+      const offered = real.model.requests.flatMap(({ conversation }) =>
+        conversation.tools.map(({ name }) => name),
+      );
+      expect(offered.length).toBeGreaterThan(0);
+      expect(offered.filter((name) => name.includes("lab") || name.includes("echo"))).toEqual([]);
+      expect(await verdictsIn(real)).toEqual(["mcp/start allowed"]);
+    });
 
   test("goes on after it was killed, and knows what was said", async () => {
-    const real = await openRealAgent(agent, {
-      script: scenes(
-        scene("REMEMBER", reply(say("The word is heather."))),
+    const real = await openRealAgent();
+    // An agent that cannot take a session up is told with the prompt what was said, which then mentions both words.
+    real.model.play(
+      scenes(
         scene("RECALL", reply(say("As I said."))),
+        scene("REMEMBER", reply(say("The word is heather."))),
       ),
-    });
+    );
     const id = await real.begin();
     await real.prompt(id, "REMEMBER this");
     const [running] = await real.hub.running();

@@ -228,8 +228,6 @@ describe("the governor's preparation of turns", () => {
       agent_session_id: id,
       cwd: home,
       additional_directories: [],
-      mcp_servers: [],
-      meta: {},
       mode: "domain" as const,
       state: "idle" as const,
       title: undefined,

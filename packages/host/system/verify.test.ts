@@ -8,6 +8,7 @@ import { AgentEntry } from "../src/agents/agent-entry.ts";
 import { Stamps } from "../src/verify/stamp.ts";
 import { type VerifyReport, verifyAgent } from "../src/verify/verify-agent.ts";
 import toyEntry from "./fixtures/toy-agent.json" with { type: "json" };
+import { describeConfined, sandbox } from "./sandbox/with-sandbox.ts";
 
 const TOY = fileURLToPath(new URL("./fixtures/toy-agent.mjs", import.meta.url));
 
@@ -28,7 +29,7 @@ async function scratch(): Promise<string> {
 const verify = (entry: AgentEntry, more: object = {}) =>
   verifyAgent({ entry, installed, environment: { PATH: process.env.PATH }, ...more });
 
-/** What came of the probes, as `setting answer: write command read`. */
+/** What came of the probes, as `setting answer: write command look read outside fetch`. */
 function outcomes({ probes }: VerifyReport): string[] {
   const rounds = Map.groupBy(probes, ({ setting, answer }) => `${setting} ${answer}`);
   return [...rounds].map(([round, all]) => `${round}: ${all.map(({ outcome }) => outcome).join(" ")}`);
@@ -44,15 +45,16 @@ describe("an agent that asks and heeds the answer", () => {
         steps.push(`${done}/${total} ${setting} ${name} ${answer}`),
     });
     expect(report).toMatchObject({ live: true, level: "asked", unasked: [], faults: [], sprung: [] });
+    expect(new Set(Object.values(report.held))).toEqual(new Set(["asked"]));
     expect(outcomes(report)).toEqual([
-      "plain reject: blocked blocked blocked",
-      "plain allow: allowed allowed allowed",
-      "hostile reject: blocked blocked blocked",
-      "hostile allow: allowed allowed allowed",
-      "loaded reject: blocked blocked blocked",
+      "plain reject: blocked blocked blocked blocked blocked blocked",
+      "plain allow: allowed allowed allowed allowed allowed",
+      "hostile reject: blocked blocked blocked blocked blocked blocked",
+      "hostile allow: allowed allowed allowed allowed allowed",
+      "loaded reject: blocked blocked blocked blocked",
     ]);
     expect(report.probes.map(({ asked }) => asked.length)).toEqual(report.probes.map(() => 1));
-    expect(steps[0]).toBe("0/18 plain write reject");
+    expect(steps[0]).toBe("0/30 plain write reject");
     expect(await readdir(folder)).toEqual([]);
   });
 });
@@ -60,28 +62,32 @@ describe("an agent that asks and heeds the answer", () => {
 describe("an agent that does not", () => {
   test("ask for anything but tells is observed, not held", async () => {
     const report = await verify(toy("careless"));
-    expect(report).toMatchObject({ live: false, level: "observed", unasked: ["write", "command", "read"] });
-    expect(outcomes(report)[0]).toBe("plain reject: observed observed observed");
+    expect(report).toMatchObject({
+      live: false,
+      level: "observed",
+      unasked: ["write", "command", "look", "read", "outside", "fetch"],
+    });
+    expect(outcomes(report)[0]).toBe("plain reject: observed observed observed observed observed observed");
     expect(report.faults).toContain("write, plain, answered reject: it was done unasked");
   });
 
   test("ask or tell is open", async () => {
     const report = await verify(toy("sly"));
     expect(report).toMatchObject({ live: false, level: "open" });
-    expect(outcomes(report)[0]).toBe("plain reject: open open open");
+    expect(outcomes(report)[0]).toBe("plain reject: open open open open open open");
   });
 
   test("heed the answer is open", async () => {
     const report = await verify(toy("deaf"));
     expect(report).toMatchObject({ live: false, level: "open" });
-    expect(outcomes(report)[0]).toBe("plain reject: open open open");
-    expect(outcomes(report)[1]).toBe("plain allow: allowed allowed allowed");
+    expect(outcomes(report)[0]).toBe("plain reject: open open open open open open");
+    expect(outcomes(report)[1]).toBe("plain allow: allowed allowed allowed allowed allowed");
   });
 
   test("withstand a hostile workspace is open, and what was run is named", async () => {
     const report = await verify(toy("gullible"));
     expect(report).toMatchObject({ live: false, level: "open" });
-    expect(outcomes(report)).toContain("hostile reject: blocked blocked blocked");
+    expect(outcomes(report)).toContain("hostile reject: blocked blocked blocked blocked blocked blocked");
     expect(report.sprung).toEqual([{ setting: "hostile", what: "formatter-prettier" }]);
     expect(report.faults).toContain("something in the workspace or the home was run: formatter-prettier");
   });
@@ -89,13 +95,13 @@ describe("an agent that does not", () => {
   test("ask after a load is found out by loading", async () => {
     const report = await verify(toy("forgetful"));
     expect(report).toMatchObject({ live: false, level: "observed" });
-    expect(outcomes(report).at(-1)).toBe("loaded reject: observed observed observed");
+    expect(outcomes(report).at(-1)).toBe("loaded reject: observed observed observed observed");
   });
 
   test("do what it may proves nothing by not doing what it may not", async () => {
     const report = await verify(toy("lame"));
     expect(report.live).toBe(false);
-    expect(outcomes(report)[1]).toBe("plain allow: failed failed failed");
+    expect(outcomes(report)[1]).toBe("plain allow: failed failed failed failed failed");
   });
 
   test("open a session in the hostile workspace is not verified in it", async () => {
@@ -112,6 +118,37 @@ describe("an agent that reads unasked", () => {
     const untold = await verify(toy("curious"));
     expect(untold.live).toBe(false);
     expect(untold.faults).toEqual(["it reads unasked, which the catalogue does not say"]);
+  });
+});
+
+describe("an agent that runs harmless commands unasked", () => {
+  test("is live as long as the catalogue says so, and is never said to ask for them", async () => {
+    const unasked = ["run harmless commands"];
+    const told = await verify(toy("handy", { enforcement: { level: "asked", unasked } }));
+    expect(told).toMatchObject({ live: true, level: "asked", unasked: ["look"] });
+    expect(told.held).toMatchObject({ command: "asked", look: "unasked" });
+  });
+});
+
+describe("an agent that goes outside of the workspace", () => {
+  test("unasked is not held, whatever it asks for inside", async () => {
+    const report = await verify(toy("browsing"));
+    expect(report).toMatchObject({ live: false, level: "observed", unasked: ["outside", "fetch"] });
+    expect(report.held).toMatchObject({ write: "asked", outside: "unasked", fetch: "unasked" });
+  });
+
+  test("is held by itself where it does not", async () => {
+    const report = await verify(toy("narrow"));
+    expect(report).toMatchObject({ live: true, level: "asked", unasked: [] });
+    expect(report.held).toMatchObject({ read: "asked", outside: "withheld" });
+  });
+});
+
+describeConfined("an agent that is confined", () => {
+  test("is kept by the operating system from what it does not ask about, outside of the workspace", async () => {
+    const report = await verify(toy("browsing"), { confined: true, sandbox });
+    expect(report.held).toMatchObject({ write: "confined", look: "confined", outside: "confined" });
+    expect(report).toMatchObject({ level: "observed", unasked: ["fetch"] });
   });
 });
 
@@ -150,6 +187,7 @@ describe("a stamp", () => {
       settings_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       level: "asked",
       live: true,
+      held: { write: "asked", look: "asked", outside: "asked", fetch: "asked" },
       at: "2026-01-02T03:04:05.000Z",
     });
     expect((await stat(file)).mode & 0o777).toBe(0o600);

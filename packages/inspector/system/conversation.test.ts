@@ -54,6 +54,10 @@ requirement(
       await card.getByRole("button").first().click();
       await card.getByText("credentials_are_out_of_reach").waitFor();
       await card.getByText("performed").waitFor();
+      await card.getByRole("link").first().click();
+      await page.waitForURL(/\/ledger\/[0-9a-f]{64}$/);
+      await page.goBack();
+      await conversation(page).getByRole("article").waitFor();
       expect(await conversation(page).textContent()).not.toContain("frog");
       expect(faults).toEqual([]);
     }));
@@ -71,6 +75,33 @@ requirement(
       expect(existsSync(made())).toBe(true);
       await conversation(page).getByText("asked, allowed").waitFor();
       await asked.waitFor({ state: "detached" });
+      expect(faults).toEqual([]);
+    }));
+
+  test("a fork shows what was said before it, above a line, and not what is said there after it", () =>
+    withTab("sessions", async ({ page, faults }) => {
+      await startSession(page, server.workspace);
+      await say(page, "what is in this folder");
+      await conversation(page).getByText("There are").waitFor();
+      const parent = page.url();
+      await page.getByRole("button", { name: "Fork" }).click();
+      await page.waitForURL((url) => url.href !== parent && url.pathname.includes("/sessions/"));
+      await conversation(page).getByText("Forked here").waitFor();
+      await conversation(page).getByText("what is in this folder").waitFor();
+      const fork = page.url();
+      await page.goto(parent);
+      await say(page, "read .env");
+      await conversation(page).getByText("keys, tokens and passwords are not for agents").first().waitFor();
+      await page.goto(fork);
+      await conversation(page).getByText("There are").waitFor();
+      await say(page, "hello there");
+      await conversation(page).getByText("hello there").first().waitFor();
+      const text = (await conversation(page).textContent()) ?? "";
+      expect(text.indexOf("Forked here")).toBeGreaterThan(text.indexOf("There are"));
+      expect(text.indexOf("hello there")).toBeGreaterThan(text.indexOf("Forked here"));
+      expect(text).not.toContain("keys, tokens and passwords");
+      await conversation(page).getByRole("link", { name: "the session it comes from" }).click();
+      await page.waitForURL(parent);
       expect(faults).toEqual([]);
     }));
 

@@ -80,6 +80,12 @@ requirement(
     await say(other.page, "Say 12 updates");
     await conversation(one.page).getByText("Update 12").waitFor();
     await conversation(one.page).getByText("Say 12 updates").waitFor();
+    await say(other.page, "Ask me");
+    await one.page.getByRole("button", { name: "Stop" }).waitFor();
+    const form = other.page.getByRole("region", { name: "The agent asks" });
+    await form.getByLabel("Which pond").fill("the deep one");
+    await form.getByRole("button", { name: "Send" }).click();
+    await one.page.getByRole("button", { name: "Stop" }).waitFor({ state: "hidden" });
     expect([...one.faults, ...other.faults]).toEqual([]);
     await one.context.close();
     await other.context.close();

@@ -1,11 +1,11 @@
 import SqliteDatabase from "better-sqlite3";
-import type { PreparedEntry } from "../src/tables/prepared-entry.ts";
+import type { EntryContent } from "../src/entry/entry.ts";
 import { MIGRATIONS } from "../src/tables/schema.ts";
 
 /** One row as the ledger writes it. */
 export interface Row {
   readonly cid: string;
-  readonly entry: Pick<PreparedEntry, "entity_id" | "quality" | "actor" | "timestamp" | "tags">;
+  readonly entry: Pick<EntryContent, "entity_id" | "quality" | "actor" | "timestamp" | "tags">;
   readonly body: string;
 }
 
@@ -24,6 +24,9 @@ export class RawSqlite {
     const insert = database.prepare(
       "INSERT INTO ledger_entries (seq, cid, entity_id, quality, actor, timestamp, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
     );
+    const index = database.prepare(
+      "INSERT INTO ledger_index (seq, quality, actor, timestamp) VALUES (?, ?, ?, ?)",
+    );
     const tag = database.prepare("INSERT OR IGNORE INTO ledger_tags (tag, seq) VALUES (?, ?)");
     this.#database = database;
     this.#write = database.transaction((rows: readonly Row[]) => {
@@ -31,6 +34,7 @@ export class RawSqlite {
         const seq = this.#seq;
         this.#seq += 1;
         insert.run(seq, cid, entry.entity_id, entry.quality, entry.actor, entry.timestamp, body);
+        index.run(seq, entry.quality, entry.actor, entry.timestamp);
         for (const one of entry.tags) tag.run(one, seq);
       }
     });

@@ -1,6 +1,8 @@
+import canonicalize from "canonicalize";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { blake3Hex } from "./blake3.ts";
-import { canonicalJson } from "./canonical.ts";
+import { canonicalJson, checkedCanonicalJson } from "./canonical.ts";
 
 test("the example of RFC 8785 §3.2.2 is written as its §3.2.3 says", () => {
   const value = JSON.parse(
@@ -60,4 +62,58 @@ test.each<[number, string]>([
   [1025, "d00278ae47eb27b34faecf67b4fe263f82d5412916c1ffd97c8cb7fb814b8444"],
 ])("BLAKE3 of %i bytes", (length, digest) => {
   expect(blake3Hex(Uint8Array.from({ length }, (_, index) => index % 251))).toBe(digest);
+});
+
+const json = fc.letrec((tie) => ({
+  text: fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constantFrom("", "10", "9", "__proto__", "toJSON", "é", "\ufb33"),
+  ),
+  value: fc.oneof(
+    { depthSize: "small" },
+    fc.constantFrom(null, true, false, 0, -0, 5e-324, 1e21),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    tie("text"),
+    fc.array(tie("value")),
+    fc
+      .array(fc.tuple(tie("text"), tie("value")))
+      .map((members) => Object.fromEntries(members as [string, unknown][])),
+  ),
+})).value;
+
+test("any JSON is written to the letter as by the reference implementation, in whichever order its members came", () => {
+  fc.assert(
+    fc.property(json, (value) => {
+      const before = JSON.stringify(value);
+      expect(canonicalJson(value)).toBe(canonicalize(value));
+      expect(checkedCanonicalJson(value)).toBe(canonicalize(value));
+      expect(JSON.stringify(value)).toBe(before);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("what is not JSON has the form that JavaScript gives it, and none where it is to be checked", () => {
+  const odd = { b: undefined, a: [undefined, new Date(0)], [Symbol("s")]: 1 };
+  expect(canonicalJson(odd)).toBe('{"a":[null,"1970-01-01T00:00:00.000Z"]}');
+  expect(() => checkedCanonicalJson(odd)).toThrow("payload.b: a value of type undefined");
+  expect(() => checkedCanonicalJson({ a: [{ b: "\ud800" }] }, "entry")).toThrow(
+    "entry.a[0].b: a string holds half",
+  );
+  expect(() => checkedCanonicalJson({ a: { [Symbol("s")]: 1 } })).toThrow("payload.a: symbols");
+  expect(() => checkedCanonicalJson({ "\udfff": 1 })).toThrow("payload: a key holds half");
+  expect(() => canonicalJson({ "\udfff": 1 })).toThrow("surrogate");
+});
+
+test("64 arrays and objects inside each other are the most that an entry holds", () => {
+  const nested = (depth: number): unknown => (depth === 0 ? 1 : { n: nested(depth - 1) });
+  expect(checkedCanonicalJson(nested(64))).toBe(JSON.stringify(nested(64)));
+  expect(() => checkedCanonicalJson(nested(65))).toThrow("nested deeper than 64");
+  expect(canonicalJson(nested(65))).toBe(JSON.stringify(nested(65)));
+});
+
+test("thousands of members are put in order as well", () => {
+  const names = Array.from({ length: 5_000 }, (_, index) => `n${(index * 7_919) % 5_000}`);
+  const text = canonicalJson(Object.fromEntries(names.map((name) => [name, 0])));
+  expect(Object.keys(JSON.parse(text))).toEqual([...names].sort());
 });

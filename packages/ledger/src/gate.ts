@@ -4,18 +4,25 @@ export class Gate {
   #closed: Promise<unknown> | undefined;
 
   /** Runs beside others, after whoever is alone inside. */
-  async pass<Result>(run: () => Promise<Result>): Promise<Result> {
-    while (this.#closed) await this.#closed;
-    const running = run();
-    const settled = running.catch(() => undefined);
-    this.#inside.add(settled);
-    void settled.then(() => this.#inside.delete(settled));
+  pass<Result>(run: () => Promise<Result>): Promise<Result> {
+    if (this.#closed) return this.#closed.then(() => this.pass(run));
+    const running = run().then(
+      (result) => {
+        this.#inside.delete(running);
+        return result;
+      },
+      (error: unknown) => {
+        this.#inside.delete(running);
+        throw error;
+      },
+    );
+    this.#inside.add(running);
     return running;
   }
 
   /** Settles when everybody who is inside now has left. */
   async left(): Promise<void> {
-    if (this.#inside.size > 0) await Promise.all(this.#inside);
+    if (this.#inside.size > 0) await Promise.allSettled(this.#inside);
   }
 
   /** Runs alone: waits for those inside, and keeps others out meanwhile. */
@@ -24,7 +31,7 @@ export class Gate {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#closed = promise;
     try {
-      await Promise.all(this.#inside);
+      await this.left();
       return await run();
     } finally {
       this.#closed = undefined;

@@ -98,8 +98,7 @@ export class Ledger extends LedgerReader {
     drafts: readonly Draft[],
     options: RecordOptions<Changes> = {},
   ): Promise<{ entries: Appended[]; results: Results<Changes> }> {
-    const record = () => this.#record(drafts, options);
-    return this.#gate.pass(() => (options.relaxed ? new Promise(setImmediate).then(record) : record()));
+    return this.#gate.pass(() => this.#record(drafts, options));
   }
 
   /** Tells of every commit that added entries, and how many; the returned function ends that. */
@@ -161,9 +160,12 @@ export class Ledger extends LedgerReader {
     drafts: readonly Draft[],
     options: RecordOptions<Changes>,
   ): Promise<{ entries: Appended[]; results: Results<Changes> }> {
+    if (options.relaxed) await new Promise(setImmediate);
     const kept: string[] = [];
     try {
-      const appends = await Promise.all(drafts.map((draft) => this.#prepare(draft, kept)));
+      const appends =
+        this.#preparedAtOnce(drafts) ??
+        (await Promise.all(drafts.map((draft) => this.#prepare(draft, kept))));
       const changes = [
         ...appends.map((entry) => change(ledgerTables, "append", entry)),
         ...(options.with ?? []),
@@ -181,10 +183,25 @@ export class Ledger extends LedgerReader {
     }
   }
 
+  /** The entries of drafts of which nobody has to sign and nothing has to be concealed, as of most; else `undefined`. */
+  #preparedAtOnce(drafts: readonly Draft[]): PreparedEntry[] | undefined {
+    const entries: PreparedEntry[] = [];
+    for (const draft of drafts) {
+      if (isAttested(draft.quality)) return undefined;
+      const entry = this.#plain(draft, this.#contentOf(draft));
+      if (!entry) return undefined;
+      entries.push(entry);
+    }
+    return entries;
+  }
+
+  #contentOf(draft: Draft): ParentlessContent {
+    if (!this.#mirror) return contentOf(draft, this.#clock);
+    throw new LedgerError("conflict", `this is a copy of the ledger ${this.origin} and cannot be added to`);
+  }
+
   async #prepare(draft: Draft, kept: string[]): Promise<PreparedEntry> {
-    if (this.#mirror)
-      throw new LedgerError("conflict", `this is a copy of the ledger ${this.origin} and cannot be added to`);
-    const content = contentOf(draft, this.#clock);
+    const content = this.#contentOf(draft);
     const entry =
       this.#plain(draft, content) ?? prepare(await this.#conceal(draft, content, kept), undefined);
     if (!isAttested(content.quality)) return entry;

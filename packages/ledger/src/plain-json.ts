@@ -1,7 +1,7 @@
 import { LedgerError } from "./ledger-error.ts";
 
 /** The deepest nesting of arrays and objects in an entry. */
-const MAX_NESTING = 64;
+export const MAX_NESTING = 64;
 
 /** Refuses what is not plain JSON, and says where: a Map, a function, a lone surrogate, NaN, a cycle. */
 export function assertPlainJson(value: unknown, path = "payload"): void {

@@ -29,6 +29,8 @@ export interface ReadEffect {
   readonly inside?: string;
   /** Said where what lies below the path is touched too, all of it or some that is not named. */
   readonly deep?: true;
+  /** Said where nobody named the path: it is read because it lies below what was. */
+  readonly passing?: true;
 }
 
 /** Something an action changes. */

@@ -56,7 +56,7 @@ export { loadToolTables, type ToolTable, type ToolTables } from "./facts/tool/to
 export { History } from "./history/history.ts";
 export { type FilePlace, PolicyError, type PolicyFault } from "./policy-error.ts";
 export { Roster, RosterEntry } from "./roster/roster.ts";
-export { constitutionSchema, SCHEMA_FILE } from "./schema/json-schema.ts";
+export { constitutionSchema, SCHEMA_FILE, schemaFile } from "./schema/json-schema.ts";
 export {
   ENFORCEMENTS,
   type Enforcement,

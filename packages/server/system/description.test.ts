@@ -133,7 +133,7 @@ describe("real answers", () => {
     await ask("POST", "/v1/roster", { session_id: "newt", kind: "role", state: "live", more: [1] });
     await ask("PATCH", "/v1/roster/newt", { state: null });
     const run = { run_id: "r", session_id: "s", updated_at: "2026-01-01T00:00:00Z", status: "created" };
-    await runs.note("default", "run_lifecycle", run);
+    await runs.note(served.harness.identity.local(), "run_lifecycle", run);
     await ask("GET", "/v1/runs");
     await ask("GET", "/v1/runs/r");
 

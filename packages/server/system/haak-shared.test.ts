@@ -27,6 +27,13 @@ describe("what agents share", () => {
     const { messages, faults } = Object((await ask("GET", "/v1/mailbox")).body);
     expect(messages).toMatchObject([{ ...letter, to: ["reed"], from: expect.stringMatching(/^user:/) }]);
     expect(faults).toHaveLength(1);
+    const others = { messages: [], faults };
+    expect((await ask("GET", "/v1/mailbox?agent=coder")).body).toEqual(others);
+    for (const agent of ["reed", messages[0].from])
+      expect((await ask("GET", `/v1/mailbox?agent=${encodeURIComponent(agent)}`)).body).toEqual({
+        messages,
+        faults,
+      });
     const unread = async () => Object((await ask("GET", "/v1/mailbox/reed")).body).messages;
     expect(await unread()).toEqual(messages);
     const marked = await ask("POST", "/v1/mailbox/reed/read", { body: { messages: [messages[0].id] } });

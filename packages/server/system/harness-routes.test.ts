@@ -130,13 +130,17 @@ describe("the policy", () => {
 });
 
 describe("runs", () => {
-  test("are told as they stand, to their tenant", async () => {
+  test("are told as they stand, to whose they are and to the admins of their tenant", async () => {
     const served = await Served.open(harness());
-    const { runs } = served.harness;
+    const { runs, identity } = served.harness;
+    const member = await served.person();
+    const owner = await identity.authenticate(member.secret);
+    if (!owner) throw new Error("the token is not known");
+    const agentOfOwner = await identity.createToken({ user: owner.user, kind: "agent", agents: ["*"] });
     const run = { run_id: "r1", session_id: "s1", updated_at: "2026-01-01T00:00:01Z" };
-    await runs.note("default", "run_lifecycle", { ...run, status: "created" });
-    await runs.note("default", "task_list", { ...run, updated_at: "2026-01-01T00:00:02Z", tasks: [] });
-    await runs.note("default", "run_lifecycle", {
+    await runs.note(owner, "run_lifecycle", { ...run, status: "created" });
+    await runs.note(identity.local(), "task_list", { ...run, updated_at: "2026-01-01T00:00:02Z", tasks: [] });
+    await runs.note(identity.local(), "run_lifecycle", {
       ...run,
       run_id: "r2",
       session_id: "s2",
@@ -153,8 +157,20 @@ describe("runs", () => {
     const listed = await served.ask("GET", "/v1/runs?session=s1");
     expect(listed.body).toMatchObject({ runs: [{ run_id: "r1" }] });
     expect(Object((await served.ask("GET", "/v1/runs")).body).runs).toHaveLength(2);
-    const agent = await served.person({ kind: "agent" });
-    expect((await served.ask("GET", "/v1/runs/r1", { as: agent.secret })).status).toBe(200);
+    const seenBy = async ({ secret: as }: { secret: string }) => {
+      const all = Object((await served.ask("GET", "/v1/runs", { as })).body).runs;
+      const statuses = await Promise.all(
+        ["r1", "r2"].map(async (id) => (await served.ask("GET", `/v1/runs/${id}`, { as })).status),
+      );
+      return [all.map(({ run_id }: { run_id: string }) => run_id), statuses];
+    };
+    expect(await seenBy(member)).toEqual([["r1"], [200, 404]]);
+    expect(await seenBy(agentOfOwner)).toEqual([[], [404, 404]]);
+    expect(await seenBy(await served.person())).toEqual([[], [404, 404]]);
+    expect(await seenBy(await served.person({ roles: ["admin"] }))).toEqual([
+      ["r1", "r2"],
+      [200, 200],
+    ]);
     const stranger = await served.person({ tenant: "acme" });
     expect((await served.ask("GET", "/v1/runs/r1", { as: stranger.secret })).status).toBe(404);
     expect((await served.ask("GET", "/v1/runs", { as: stranger.secret })).body).toEqual({ runs: [] });

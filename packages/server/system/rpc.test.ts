@@ -216,6 +216,34 @@ describe("the methods of a session", () => {
     expect(await client.prompt(id, "say hello")).toMatchObject({ body: { error: { code: -32002 } } });
   });
 
+  test("are asked in a fork, which knows where it comes from and what was said there until then", async () => {
+    const served = await serveAgents(home());
+    const client = await RpcClient.open(served);
+    const id = await client.begin(home().workspace);
+    await client.prompt(id, "say before");
+    const { sessionId } = await client.result("session/fork", { sessionId: id, cwd: home().workspace });
+    await client.prompt(id, "say after");
+    const { metadata } = Object((await served.ask("GET", `/v1/sessions/${sessionId}`)).body);
+    expect(metadata).toMatchObject({ forked_from: id, forked_after: expect.any(Number) });
+    const texts = async (range: object) => {
+      const { updates, next } = await client.result("_reins/session/history", { sessionId: id, ...range });
+      return [next, ...Object(updates).map((update: unknown) => Object(Object(update).content).text)];
+    };
+    const until = metadata.forked_after;
+    expect(await texts({ until })).toEqual([null, "say before", "before"]);
+    const [next, ...after] = await texts({ after: until });
+    expect(after).toEqual(["say after", "after"]);
+    expect(await texts({ after: next })).toEqual([null]);
+    const other = await RpcClient.open(served, { as: (await served.person()).secret });
+    const asked = { sessionId: id, after: "x" };
+    expect(await other.request("_reins/session/history", asked)).toMatchObject({
+      body: { error: { code: -32002 } },
+    });
+    expect(await client.request("_reins/session/history", asked)).toMatchObject({
+      body: { error: { code: -32602 } },
+    });
+  });
+
   test("are listed a page at a time", async () => {
     const served = await serveAgents(home());
     const { secret: as } = await served.person();

@@ -33,7 +33,7 @@ describe("sessions", () => {
       settings: { modes: { currentModeId: "ask" } },
     });
     expect(id).toBe(blake3Hex(`stub:${session.key}:${session.created_at}`));
-    expect(Object.keys(session)).not.toContain("mcp_servers");
+    expect(Object.keys(session)).not.toContain("sealed_servers");
     expect((await client.served.ask("GET", "/v1/sessions/none")).status).toBe(404);
   });
 

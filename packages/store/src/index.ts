@@ -1,7 +1,7 @@
 export type { Database, Statement } from "./database.ts";
 export type { SqliteLimits } from "./sqlite/limits.ts";
 export type { DatabaseWrap } from "./sqlite/messages.ts";
-export { openSqlite, type SqliteOptions } from "./sqlite/open.ts";
+export { openSqlite, type PreparedSqlite, prepareSqlite, type SqliteOptions } from "./sqlite/open.ts";
 export { openSqliteReader } from "./sqlite/open-reader.ts";
 export type { CommitOptions, Lease, Results, Store, StoreReader } from "./store.ts";
 export { StoreError, type StoreErrorCode } from "./store-error.ts";

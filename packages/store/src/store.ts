@@ -64,6 +64,12 @@ export interface Store extends StoreReader {
   /** Gives a lease back; nothing more can be written under it. */
   release(lease: Lease): Promise<void>;
 
+  /**
+   * Writes the whole database anew, so that nothing of what was deleted or replaced before is left in its files. Takes a
+   * while and room for a second copy; rejects as `locked` while somebody else reads.
+   */
+  scrub(): Promise<void>;
+
   /** Writes what waits, then lets go of the database. May be called twice. */
   close(): Promise<void>;
 }

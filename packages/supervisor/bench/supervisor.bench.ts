@@ -6,9 +6,10 @@ import { type Action, type ControlEvent, loadPolicy, type Subject } from "@reins
 import { openSqlite } from "@reins/store";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
 import { Approvals } from "../src/approvals/approvals.ts";
+import { keysIn } from "../src/approvals/testing/keys.ts";
 import { Supervisor } from "../src/decision/supervisor.ts";
 import { verdictDraft } from "../src/decision/verdict-record.ts";
-import { harnessTables } from "../src/harness/harness.ts";
+import { harnessTables } from "../src/harness/tables.ts";
 
 const subject: Subject = {
   user: "ann",
@@ -49,7 +50,7 @@ async function withSupervisor<Result>(
   const store = await openSqlite({ path: join(home, "reins.db"), tables: [ledgerTables, ...harnessTables] });
   const signers = new KeyRing(new KeyFolder(join(home, "keys")));
   const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/bench" });
-  const approvals = new Approvals({ store, ledger });
+  const approvals = new Approvals({ store, ledger, ...(await keysIn(home)) });
   const policy = loadPolicy({ file: "bench.yaml", rules: RULES, prose: new Uint8Array() });
   const gatherFacts = async ({ payload }: ControlEvent) => action(Object(payload).tool_name);
   const supervisor = new Supervisor({ store, ledger, approvals, policyFor: () => policy, gatherFacts });

@@ -15,7 +15,8 @@ export {
   type TargetState,
 } from "./decision/supervisor.ts";
 export type { Setting, Workplace } from "./decision/workplace.ts";
-export { Harness, type HarnessOptions, harnessTables } from "./harness/harness.ts";
+export { Harness, type HarnessOptions } from "./harness/harness.ts";
+export { harnessTables } from "./harness/tables.ts";
 export { tenantFor } from "./identity/authority.ts";
 export { Identity, type IdentityOptions } from "./identity/identity.ts";
 export { actorOf, isAdmin, LOCAL, type Principal } from "./identity/principal.ts";
@@ -30,7 +31,10 @@ export { type NamedPolicyFiles, policyFiles } from "./policies/policy-home.ts";
 export { PolicyKeeper, type PolicyKeeperOptions, type PolicyStatus } from "./policies/policy-keeper.ts";
 export { RosterFile, type RosterFileOptions } from "./policies/roster-file.ts";
 export { lifecycleDraft, resultDraft, UNGATED } from "./record/drafts.ts";
+export { scrubbed } from "./record/scrubbed.ts";
 export { sessionKey } from "./record/session-key.ts";
+export { Vault } from "./record/vault.ts";
+export { VaultError, type VaultErrorCode } from "./record/vault-error.ts";
 export { looksSecret } from "./redaction/looks-secret.ts";
 export { type Redact, redact } from "./redaction/redact.ts";
 export type { RedactingStream } from "./redaction/redacting-stream.ts";

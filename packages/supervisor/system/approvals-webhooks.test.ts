@@ -48,6 +48,18 @@ describe("a webhook", () => {
     }
   });
 
+  test("is told no secrets: what is sent stays where it arrives", async () => {
+    const receiver = await startReceiver();
+    const { approvals } = await freshHome({ webhooks: [{ name: "one", url: receiver.url, secret }] });
+    const token = `ghp_${"a1B2".repeat(9)}`;
+    const { facts } = await approvals.seek(requestFor(`/w/${token}`));
+    expect(JSON.stringify(facts)).toContain(token);
+    await eventually(() => expect(receiver.received).toHaveLength(1));
+    const [{ approval }] = bodiesOf(receiver);
+    expect(JSON.stringify(approval.facts)).toContain("[redacted]");
+    expect(JSON.stringify(approval)).not.toContain(token);
+  });
+
   test("of a tenant is told of nobody else's", async () => {
     const receiver = await startReceiver();
     const webhooks = [

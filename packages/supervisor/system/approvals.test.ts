@@ -27,7 +27,7 @@ const requestFor = (path: string, own: Partial<ApprovalRequest> = {}) =>
 
 describe("a question", () => {
   test("is a row and a signed entry of the system, bound to exactly what is asked", async () => {
-    const { approvals, ledger } = await freshHome();
+    const { approvals, ledger, commitment } = await freshHome();
     const request = requestOf({ turn: "t1", quorum: 2, expires_ms: 60_000 });
     const approval = await approvals.seek(request);
     expect(approval).toMatchObject({
@@ -40,7 +40,7 @@ describe("a question", () => {
       turn: "t1",
       tool: "edit",
       facts: request.facts,
-      binding: bindingOf(request),
+      binding: bindingOf(request, commitment),
       quorum: 2,
       options: ["allow_once", "allow_always", "deny"],
       answers: [],
@@ -58,7 +58,7 @@ describe("a question", () => {
         approval: approval.id,
         state: "pending",
         binding: approval.binding,
-        facts_hash: factsHash(request.facts),
+        facts_hash: factsHash(request.facts, commitment),
         rule: "ask about edits",
         reason: "edits are asked about",
         expires_at: approval.expires_at,

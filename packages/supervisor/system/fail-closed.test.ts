@@ -10,7 +10,8 @@ import { supervisorHandlers } from "../src/ahp/handlers.ts";
 import type { Decided } from "../src/decision/decided.ts";
 import { Harnesses } from "../src/decision/harnesses.ts";
 import { Supervisor, type SupervisorOptions } from "../src/decision/supervisor.ts";
-import { Harness, harnessTables } from "../src/harness/harness.ts";
+import { Harness } from "../src/harness/harness.ts";
+import { harnessTables } from "../src/harness/tables.ts";
 import { Identity } from "../src/identity/identity.ts";
 import { writeFirstFiles } from "../src/policies/first-files.ts";
 import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
@@ -75,6 +76,7 @@ async function expectRecordedBlock(decided: Decided, reason: RegExp | string): P
   });
   const [newest] = await parts.ledger.read({ quality: "policy_verdict", order: "newest", limit: 1 });
   expect(newest?.entry.payload).toMatchObject({ verdict: "blocked", reason: decided.reason });
+  expect(await decided.written).toBe(newest?.entry.cid);
 }
 
 const broken = () => {

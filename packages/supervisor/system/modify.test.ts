@@ -37,6 +37,7 @@ describe("an action that a rule modifies", () => {
       rule: "two",
       enforcement: "asked",
       entry: undefined,
+      written: expect.any(Promise),
     });
   });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { harnessTables } from "../src/harness/harness.ts";
+import { harnessTables } from "../src/harness/tables.ts";
 import type { NamedPolicyFiles } from "../src/policies/policy-home.ts";
 import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
 

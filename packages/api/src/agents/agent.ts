@@ -45,6 +45,10 @@ export const AgentVerification = named(
       .describe("whether it asked before it acted, heeded the answer, and let nothing change that"),
     why: z.string().optional().describe("for outdated: what has changed since"),
     unasked: z.array(z.string()).optional().describe("what it did without asking"),
+    held: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe("what holds it back from each thing it was told to do: asked, confined, unasked and so on"),
     faults: z.array(z.string()).optional().describe("why its gate is not live"),
     at: Moment.optional(),
   }),

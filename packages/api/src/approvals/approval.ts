@@ -20,7 +20,7 @@ export const ApprovalAnswer = named(
   }),
 );
 
-/** A question to people about one action, and what became of it. */
+/** A question to people about one action, exactly as long as it waits; then, without secrets, what became of it. */
 export const Approval = named(
   "Approval",
   z.looseObject({
@@ -47,6 +47,7 @@ export const Approval = named(
     created_at: Moment,
     expires_at: Moment,
     entry: Hash.describe("the ledger entry that asked"),
+    unreadable: z.string().optional().describe("why it cannot be shown exactly; it can only be denied then"),
   }),
 );
 export type Approval = z.infer<typeof Approval>;

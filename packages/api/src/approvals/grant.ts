@@ -27,6 +27,7 @@ export const Grant = named(
     revoked_by: z.string().optional(),
     uses: z.int(),
     used_at: Moment.optional(),
+    unreadable: z.string().optional().describe("why it cannot be shown exactly; it allows nothing then"),
   }),
 );
 export type Grant = z.infer<typeof Grant>;

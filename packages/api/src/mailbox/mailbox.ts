@@ -54,7 +54,10 @@ export const mailboxOperations = {
     path: "/v1/mailbox",
     summary: "The newest messages of one's tenant, oldest first.",
     audience: "person",
-    query: z.strictObject({ limit: Limit }),
+    query: z.strictObject({
+      agent: z.string().min(1).max(1_024).optional().describe("only those to or from this agent"),
+      limit: Limit,
+    }),
     answer: Mail,
   }),
   sendMail: operation({

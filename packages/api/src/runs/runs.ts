@@ -28,7 +28,8 @@ export const runOperations = {
     id: "list_runs",
     method: "GET",
     path: "/v1/runs",
-    summary: "The newest runs of one's tenant, or of one session.",
+    summary:
+      "The newest runs that one may see, or those of one session: one's own, and for an admin the tenant's.",
     audience: "principal",
     query: z.strictObject({ session: z.string().min(1).max(256).optional() }),
     answer: RunList,

@@ -1,9 +1,7 @@
 import { homedir } from "node:os";
-import { hostTables } from "@reins/host";
-import { ledgerTables, SYSTEM } from "@reins/ledger";
-import { serverTables } from "@reins/server";
-import { type Operations, StoreError, type StoreErrorCode, type Tables } from "@reins/store";
-import { Harness, harnessTables, type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
+import { SYSTEM } from "@reins/ledger";
+import { type Store, StoreError, type StoreErrorCode } from "@reins/store";
+import { Harness, type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { homeRedactor } from "../configuration/home-redactor.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../configuration/policy-files.ts";
@@ -11,17 +9,21 @@ import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
 import { WritableLedger } from "../ledger/write-ledger.ts";
 import { hideIn, type Log } from "../log/logger.ts";
 import { version } from "../version.ts";
+import { homeTables } from "./home-tables.ts";
 
 /** After these a store takes nothing more until it is opened anew. */
 const BROKEN: ReadonlySet<StoreErrorCode> = new Set(["io", "corrupt", "closed"]);
 
-/** The tables of a home. */
-export const homeTables: readonly Tables<Operations, Operations>[] = [
-  ledgerTables,
-  ...harnessTables,
-  ...hostTables,
-  ...serverTables,
-];
+/** What a home is opened with. */
+export interface OpenHarnessOptions {
+  readonly home: string;
+  readonly log: Log;
+  /** Told what went wrong in the background. */
+  readonly report: (error: unknown) => void;
+  readonly flags?: PolicyFileFlags | undefined;
+  /** Opens the database of the home. */
+  readonly openStore?: (() => Promise<Store>) | undefined;
+}
 
 /** Everything that decides in a home, open, for the one process that may write to it. */
 export class OpenHarness {
@@ -34,27 +36,17 @@ export class OpenHarness {
   }
 
   /** Opens what decides in a home, writing the first constitution and roster where there is none, and records the start. */
-  static async open(
-    home: string,
-    log: Log,
-    report: (error: unknown) => void,
-    flags: PolicyFileFlags = {},
-  ): Promise<OpenHarness> {
-    const configuration = await readConfiguration(home);
-    const { webhooks } = configuration;
-    const policyFiles = namedPolicyFiles({ home, flags, environment: process.env, file: configuration });
-    const redactor = await homeRedactor({ home, environment: process.env, file: configuration });
-    hideIn(log, redactor);
-    const written = await writeFirstFiles(home, policyFiles);
-    for (const path of written) log.info({ path }, `wrote ${path}; read it, change it`);
-    const writable = await WritableLedger.open({
-      home,
-      tables: homeTables,
-      seen: SeenCheckpoints.ofUser(process.env),
-      notice: (message) => log.info(message),
-      onCheckpointError: (error) => log.error({ err: error }, "a checkpoint could not be made"),
-    });
+  static async open(options: OpenHarnessOptions): Promise<OpenHarness> {
+    const { home, log, report } = options;
+    // The threads of the store are busy with it while the files are read here.
+    const opening = openLedger(options);
+    opening.catch(() => undefined);
     try {
+      const { policyFiles, redactor, webhooks } = await readHome(options);
+      hideIn(log, redactor);
+      const written = await writeFirstFiles(home, policyFiles);
+      for (const path of written) log.info({ path }, `wrote ${path}; read it, change it`);
+      const writable = await opening;
       const { ledger, store } = writable;
       await ledger.record([serverDraft("server_start")]);
       const harness = await Harness.open({
@@ -71,7 +63,10 @@ export class OpenHarness {
       log.info({ ledger: ledger.origin }, `what is decided is recorded in the ledger ${ledger.origin}`);
       return new OpenHarness(harness, writable);
     } catch (error) {
-      await writable.abandon();
+      await opening.then(
+        (writable) => writable.abandon(),
+        () => undefined,
+      );
       throw error;
     }
   }
@@ -93,6 +88,27 @@ export class OpenHarness {
     await this.#writable.abandon();
     return true;
   }
+}
+
+function openLedger({ home, log, openStore }: OpenHarnessOptions): Promise<WritableLedger> {
+  return WritableLedger.open({
+    home,
+    tables: homeTables,
+    ...(openStore && { openStore }),
+    seen: SeenCheckpoints.ofUser(process.env),
+    notice: (message) => log.info(message),
+    onCheckpointError: (error) => log.error({ err: error }, "a checkpoint could not be made"),
+  });
+}
+
+async function readHome({ home, flags = {} }: OpenHarnessOptions) {
+  const file = await readConfiguration(home);
+  const environment = process.env;
+  return {
+    policyFiles: namedPolicyFiles({ home, flags, environment, file }),
+    redactor: await homeRedactor({ home, environment, file }),
+    webhooks: file.webhooks,
+  };
 }
 
 function serverDraft(event: "server_start" | "server_stop") {

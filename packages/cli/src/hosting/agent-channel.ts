@@ -29,7 +29,7 @@ export async function openAgentChannel(home: string, agent: string, log: Log): P
 
 async function openHere(home: string, agent: string, log: Log): Promise<AgentChannel> {
   const { OpenHosting } = await import("./open-hosting.ts");
-  const opened = await OpenHosting.open(home, log).catch((error: unknown) => {
+  const opened = await OpenHosting.open({ home, log }).catch((error: unknown) => {
     throw isLocked(error) ? heldElsewhere(home, error) : ledgerFault(error, home);
   });
   const { hosting, harness } = opened;

@@ -1,10 +1,17 @@
 import { homedir } from "node:os";
 import { Hosting, type WireTap } from "@reins/host";
-import type { PolicyFileFlags } from "../configuration/policy-files.ts";
-import { OpenHarness } from "../harness/open-harness.ts";
+import { OpenHarness, type OpenHarnessOptions } from "../harness/open-harness.ts";
 import type { Log } from "../log/logger.ts";
 import { HomeAgents } from "./home-agents.ts";
 import { installOnFirstUse } from "./installer.ts";
+
+/** What a home is opened with, to run agents in it. */
+export interface OpenHostingOptions extends Omit<OpenHarnessOptions, "report"> {
+  /** Told what went wrong in the background; by default the log is. */
+  readonly report?: OpenHarnessOptions["report"];
+  /** Sees every message between clients, Reins and agents. */
+  readonly tap?: WireTap | undefined;
+}
 
 /** Agents and what decides about them, of one home, in this process. */
 export class OpenHosting {
@@ -24,17 +31,13 @@ export class OpenHosting {
   }
 
   /** Opens a home to run agents in it. */
-  static async open(
-    home: string,
-    log: Log,
-    report?: (error: unknown) => void,
-    flags?: PolicyFileFlags,
-    tap?: WireTap,
-  ): Promise<OpenHosting> {
+  static async open(options: OpenHostingOptions): Promise<OpenHosting> {
+    const { home, log, tap } = options;
     const onError =
-      report ?? ((error: unknown) => log.error({ err: error }, "something went wrong in the background"));
+      options.report ??
+      ((error: unknown) => log.error({ err: error }, "something went wrong in the background"));
     const agents = await HomeAgents.open(home);
-    const opened = await OpenHarness.open(home, log, onError, flags);
+    const opened = await OpenHarness.open({ ...options, report: onError });
     try {
       const hosting = await Hosting.open({
         harness: opened.harness,

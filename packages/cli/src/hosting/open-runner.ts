@@ -1,7 +1,5 @@
-import { AgentRunner, type AgentRunnerOptions, type WireTap } from "@reins/host";
-import type { PolicyFileFlags } from "../configuration/policy-files.ts";
-import type { Log } from "../log/logger.ts";
-import { OpenHosting } from "./open-hosting.ts";
+import { AgentRunner, type AgentRunnerOptions } from "@reins/host";
+import { OpenHosting, type OpenHostingOptions } from "./open-hosting.ts";
 
 /** How the sessions of `/ws` are run. */
 export type RunnerSettings = Pick<
@@ -10,15 +8,9 @@ export type RunnerSettings = Pick<
 >;
 
 /** What a home is opened with, to be served. */
-export interface OpenRunnerOptions {
-  readonly home: string;
-  readonly log: Log;
-  /** Told what went wrong in the background. */
+export interface OpenRunnerOptions extends OpenHostingOptions {
   readonly report: (error: unknown) => void;
-  readonly flags: PolicyFileFlags;
   readonly settings: RunnerSettings;
-  /** Sees every message between clients, Reins and agents. */
-  readonly tap?: WireTap;
 }
 
 /** A home that is served: what decides, what runs agents, and the sessions that are kept, evicted and woken. */
@@ -43,9 +35,10 @@ export class OpenRunner {
 
   /** Opens a home. Standing agents get their sessions afterwards, because an agent may take its time to start. */
   static async open(options: OpenRunnerOptions): Promise<OpenRunner> {
-    const { home, log, report, flags, settings } = options;
+    const { settings, ...home } = options;
     const { preloadStanding, ...rest } = settings;
-    const opened = await OpenHosting.open(home, log, report, flags, options.tap);
+    const { report } = home;
+    const opened = await OpenHosting.open(home);
     const { harness, hosting, agents } = opened;
     const isInstalled = (agent: string) => agents.isInstalled(agent);
     const runner = await AgentRunner.open({ harness, hosting, isInstalled, onError: report, ...rest });

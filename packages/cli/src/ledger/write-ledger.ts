@@ -11,6 +11,8 @@ export interface WriteOptions {
   readonly home: string;
   /** What the database holds, the ledger's own tables among it; by default only those. */
   readonly tables?: readonly Tables<Operations, Operations>[];
+  /** Opens the database, which is closed with the ledger; by default with those tables. */
+  readonly openStore?: () => Promise<Store>;
   readonly seen: SeenCheckpoints;
   readonly notice: Notice;
   /** Told when a checkpoint could not be made. */
@@ -31,8 +33,8 @@ export class WritableLedger {
 
   /** Opens the ledger of a home, or begins it. Nothing is added to one that was changed since it was last seen. */
   static async open(options: WriteOptions): Promise<WritableLedger> {
-    const { home, onCheckpointError, tables = [ledgerTables] } = options;
-    const store = await openSqlite({ path: await realDatabase(home), tables });
+    const { home, onCheckpointError, openStore, tables = [ledgerTables] } = options;
+    const store = await (openStore?.() ?? openSqlite({ path: await realDatabase(home), tables }));
     try {
       const begun = await checkBegun(store, options);
       const ledger = await Ledger.open({

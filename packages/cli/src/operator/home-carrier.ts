@@ -8,7 +8,7 @@ import { namedPolicyFiles } from "../configuration/policy-files.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { textOf } from "../errors/render.ts";
 import { EXIT } from "../exit-codes.ts";
-import { homeTables } from "../harness/open-harness.ts";
+import { homeTables } from "../harness/home-tables.ts";
 import { operatorSocketIn } from "../home.ts";
 import { ledgerFault } from "../ledger/fault.ts";
 import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";

@@ -8,7 +8,8 @@ import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
 import { channelPair } from "../../src/acp/channel.ts";
 import { type JsonObject, membersOf } from "../../src/acp/message.ts";
 import { Peer } from "../../src/acp/peer.ts";
-import { Hosting, hostTables } from "../../src/hosting/hosting.ts";
+import { Hosting } from "../../src/hosting/hosting.ts";
+import { hostTables } from "../../src/hosting/tables.ts";
 
 /** Somebody who prompts the native agent, and is told what it says. */
 export interface House {

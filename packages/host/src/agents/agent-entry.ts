@@ -102,6 +102,23 @@ const Quirks = z.strictObject({
   notes: z.array(z.string()).default([]),
 });
 
+/** A regular expression. */
+const Pattern = z.string().refine((text) => {
+  try {
+    return new RegExp(text) !== undefined;
+  } catch {
+    return false;
+  }
+}, "is no regular expression");
+
+/** Where an agent puts the command of a call that it tells no arguments of. */
+const ToolCommand = z.strictObject({
+  /** Where the command stands, to the letter; dots lead into objects and lists. */
+  member: z.string(),
+  /** What has to be told besides, so that nothing else is run and nowhere else: a pattern for each member. */
+  where: z.record(z.string(), Pattern),
+});
+
 /** How an agent tells the names of its tools in what it says of a call. */
 const ToolNames = z.strictObject({
   /** Where a name may stand, beside `name`; dots lead into objects. The first that is there counts. */
@@ -112,6 +129,7 @@ const ToolNames = z.strictObject({
   mark: z.string().optional(),
   /** Which tool of its table each ACP kind is, where no name is told. */
   kinds: z.record(z.string(), z.string()).default({}),
+  command: ToolCommand.optional(),
 });
 
 /** One agent: everything that is particular to it, as data. */

@@ -6,6 +6,9 @@ import { AgentError } from "./agent-error.ts";
 
 const File = z.strictObject({ agents: z.array(z.unknown()) });
 
+/** The agents that this package knows, once they were read: a home asks for them several times while it is opened. */
+let ours: readonly AgentEntry[] | undefined;
+
 /** The agents that can be run. */
 export class Catalogue {
   readonly #entries: ReadonlyMap<string, AgentEntry>;
@@ -19,8 +22,8 @@ export class Catalogue {
    * of ours with the same id.
    */
   static load(custom: readonly unknown[] = []): Catalogue {
-    const known = ["native.json", "agents.json"].flatMap(agentsIn);
-    const entries = [...known, ...custom].map(readEntry);
+    ours ??= ["native.json", "agents.json"].flatMap(agentsIn).map(readEntry);
+    const entries = [...ours, ...custom.map(readEntry)];
     return new Catalogue(new Map(entries.map((entry) => [entry.id, entry])));
   }
 

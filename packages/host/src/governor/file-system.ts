@@ -60,10 +60,10 @@ async function decideFile(
     },
     subject: subjectIn(context, session, "performed"),
     setting: settingIn(session, session.served),
-    signal: session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal,
+    waiting: { signal: session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal },
     offer: offerAsPermission(context, session, method, { path, content }),
   });
-  if (decided.verdict !== "allowed") throw refusal(`${method} of ${String(path)}`, decided);
+  if (decided.verdict !== "allowed") throw await refusal(`${method} of ${String(path)}`, decided);
   if (decided.entry !== undefined) session.turn?.entries.push(decided.entry);
   return decided.entry;
 }

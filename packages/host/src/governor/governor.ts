@@ -148,7 +148,8 @@ export class Governor {
   ): Promise<Decided> {
     const session = this.#byAgentId.get(agentSessionId);
     if (!session) throw new RpcError(CODE.notFound, `there is no session ${agentSessionId}`);
-    const decided = await decidePrompt(this.#context, session, { event_type, payload, signal });
+    const waiting = { signal };
+    const decided = await decidePrompt(this.#context, session, { event_type, payload, waiting });
     if (decided.entry !== undefined) session.turn?.entries.push(decided.entry);
     await this.#context.harness.supervisor.settle(
       subjectIn(this.#context, session, this.#context.enforcement),
@@ -261,7 +262,7 @@ export class Governor {
       args,
       signal,
     });
-    if (decided.verdict !== "allowed") throw refusal(method, decided);
+    if (decided.verdict !== "allowed") throw await refusal(method, decided);
     const wanted = method === "session/set_config_option" ? typedOption(params) : params;
     const result = await agent.request(method, this.#forAgent(session, wanted), { signal });
     if (method === "session/set_mode" && typeof params.modeId === "string") session.mode = params.modeId;
@@ -279,7 +280,7 @@ export class Governor {
       args,
       signal,
     });
-    if (decided.verdict !== "allowed") throw refusal(method, decided);
+    if (decided.verdict !== "allowed") throw await refusal(method, decided);
     return agent.request(method, params, { signal });
   }
 
@@ -301,9 +302,8 @@ export class Governor {
     if (!session || (session.replaying && !this.#showReplays && !tellsState(membersOf(params.update))))
       return;
     const { clients, redact } = this.#context;
-    const renamed = { ...params, sessionId: session.id };
     if (method !== "session/update" || !isObject(params.update))
-      return clients(session).notify(method, membersOf(redact(renamed)));
+      return clients(session).notify(method, membersOf(redact({ ...params, sessionId: session.id })));
     const tell = (update: JsonObject) => showUpdate(this.#context, session, update);
     // Most updates need no waiting, and thousands of them come at once.
     const taken = takeUpdate(this.#context, session, params.update);

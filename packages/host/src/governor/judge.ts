@@ -12,13 +12,20 @@ import type {
 /** Puts a question to the people in front of a session. Settles when one of them has answered, or there is no need to. */
 export type Offer = (approval: Approval, signal: AbortSignal) => Promise<void>;
 
+/** Whoever waits for a verdict. */
+export interface Waiting {
+  /** Aborts when they wait no more. */
+  readonly signal: AbortSignal;
+  /** Whether they do not; known without the signal where that is made only for who listens to it. */
+  readonly isOver?: boolean;
+}
+
 /** What a judge needs to decide about one thing. */
 export interface Case {
   readonly event: ControlEvent;
   readonly subject: Subject;
   readonly setting: Setting;
-  /** Aborts when nobody waits for the verdict any more. */
-  readonly signal: AbortSignal;
+  readonly waiting: Waiting;
   readonly offer: Offer;
 }
 
@@ -32,14 +39,16 @@ export class Judge {
     this.#approvals = approvals;
   }
 
-  /** The final verdict: allowed, modified or blocked. Rejects only when the signal aborts. */
+  /** The final verdict: allowed, modified or blocked. Rejects only when nobody waits for it any more. */
   async decide(one: Case): Promise<Decided> {
-    const { event, subject, setting, signal } = one;
+    const { event, subject, setting, waiting } = one;
     for (;;) {
-      signal.throwIfAborted();
+      if (waiting.isOver ?? waiting.signal.aborted) throw waiting.signal.reason;
       const decided = await this.#supervisor.decide(event, subject, setting);
-      if (decided.verdict === "defer") await wait(decided.retry_after_ms ?? 1_000, undefined, { signal });
-      else if (decided.verdict !== "ask") return decided;
+      if (decided.verdict === "defer") {
+        const { signal } = waiting;
+        await wait(decided.retry_after_ms ?? 1_000, undefined, { signal });
+      } else if (decided.verdict !== "ask") return decided;
       else {
         const ended = await this.#answer(one, decided.approval ?? "");
         if (ended.state === "expired" || ended.state === "withdrawn") return unanswered(decided, ended);
@@ -48,7 +57,8 @@ export class Judge {
   }
 
   /** The approval once it is no longer open, whoever answered it and wherever. */
-  async #answer({ subject, signal, offer }: Case, id: string): Promise<Approval> {
+  async #answer({ subject, waiting, offer }: Case, id: string): Promise<Approval> {
+    const { signal } = waiting;
     const over = Promise.withResolvers<Approval>();
     const take = (approval: Approval) => {
       if (approval.id === id && approval.state !== "pending") over.resolve(approval);

@@ -66,7 +66,7 @@ async function decideCall(
     },
     subject,
     setting: settingIn(session, session.served),
-    signal: session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal,
+    waiting: { signal: session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal },
     offer: offerAsPermission(context, session, tool, call.arguments ?? {}),
   });
   if (decided.verdict === "blocked") return { allowed: false, reason: decided.reason };

@@ -50,21 +50,21 @@ export function offerAsPermission(
   tool: string,
   rawInput: unknown,
 ): Offer {
-  const toolCall = {
-    toolCallId: `reins-${context.newId()}`,
-    title: tool,
-    name: tool,
-    kind: "other",
-    status: "pending",
-    rawInput,
+  // Made when it is put to somebody, which hardly any is; asked once more it is the same question.
+  let offer: Offer | undefined;
+  return (approval, signal) => {
+    const toolCallId = `reins-${context.newId()}`;
+    const toolCall = { toolCallId, title: tool, name: tool, kind: "other", status: "pending", rawInput };
+    offer ??= offerRequest(context, session, { toolCall, options: OPTIONS });
+    return offer(approval, signal);
   };
-  const options = [
-    { optionId: "allow_once", name: "Allow once", kind: "allow_once" },
-    { optionId: "allow_always", name: "Always allow this", kind: "allow_always" },
-    { optionId: "reject_once", name: "Do not allow", kind: "reject_once" },
-  ];
-  return offerRequest(context, session, { toolCall, options });
 }
+
+const OPTIONS = [
+  { optionId: "allow_once", name: "Allow once", kind: "allow_once" },
+  { optionId: "allow_always", name: "Always allow this", kind: "allow_always" },
+  { optionId: "reject_once", name: "Do not allow", kind: "reject_once" },
+];
 
 /** The agent's options as far as the approval takes them: an "always" becomes a grant of ours, or is not on offer. */
 function offeredOptions({ options }: JsonObject, approval: Approval): unknown[] {

@@ -13,10 +13,10 @@ import {
   type PermissionOption,
   type PermissionOutcome,
 } from "./permission-options.ts";
-import { verdictMeta } from "./refusal.ts";
+import { placed, verdictMeta } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { diffsOf, type ToolCall } from "./tool-calls.ts";
-import { namesOf, toolNameOf } from "./tool-name.ts";
+import { commandOf, namesOf, toolNameOf } from "./tool-name.ts";
 
 /** An answer with what stands behind it. */
 type Answer = PermissionOutcome & { readonly _meta?: JsonObject };
@@ -77,21 +77,22 @@ function decide(
     },
     subject,
     setting: settingIn(session, session.workplace),
-    signal,
+    waiting: { signal },
     offer: offerRequest(context, session, params),
   });
 }
 
 /**
  * A call as facts are gathered from it. What else the agent says of it are claims; only where it names neither tool nor
- * arguments, the files it says it will change are what it works on.
+ * arguments, the files it says it will change are what it works on, and the command is where the catalogue knows it to be.
  */
 export function payloadOf(call: ToolCall, entry: AgentEntry): JsonObject {
   const { title, kind, rawInput } = call.told;
   const { name, byKind } = toolNameOf(call, entry);
   const paths = pathsOf(call);
-  const given =
-    byKind && paths.length > 0 && kind !== "execute" ? { ...membersOf(rawInput), paths } : rawInput;
+  const command = commandOf(call, entry);
+  const told = command === undefined ? rawInput : { command };
+  const given = byKind && paths.length > 0 && kind !== "execute" ? { ...membersOf(told), paths } : told;
   return {
     tool_name: name,
     ...(given !== undefined && { arguments: given }),
@@ -115,10 +116,10 @@ async function answer(
 ): Promise<Answer> {
   const passes = decided.verdict === "allowed" || (decided.verdict === "modify" && context.isOurs);
   const allowed = passes ? outcomeOf(options, "allow_once") : undefined;
-  const final = allowed || decided.verdict === "blocked" ? decided : inexpressible(decided);
   const subject = subjectIn(context, session, context.enforcement);
   if (!allowed) {
     session.toolCalls.permit(call.id, { kind: "refused" });
+    const final = await placed(decided.verdict === "blocked" ? decided : inexpressible(decided));
     const text = `Not allowed: ${final.reason}`;
     const content = [{ type: "content", content: { type: "text", text } }];
     await tellVerdict(context, session, call, final, { status: "failed", content });

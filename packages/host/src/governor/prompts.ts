@@ -6,8 +6,9 @@ import { usageIn } from "../acp/usage.ts";
 import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
 import { turnDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
+import type { Waiting } from "./judge.ts";
 import { offerAsPermission } from "./offer.ts";
-import { verdictMeta } from "./refusal.ts";
+import { placed, verdictMeta } from "./refusal.ts";
 import { showRest, showUpdate } from "./shown-updates.ts";
 import { Turn } from "./turn.ts";
 
@@ -21,7 +22,7 @@ export async function runTurn(
   const { prompt } = params;
   if (!Array.isArray(prompt)) throw new RpcError(CODE.invalidParams, "a prompt is a list of content blocks");
   const started = context.now().toISOString();
-  const turn = new Turn(context.newId(), started, context.redact(prompt), session.cost);
+  const turn = new Turn(context.newId(), started, () => context.redact(prompt), session.cost);
   session.turn = turn;
   const cancel = () => void cancelTurn(context, session, "the prompt was taken back").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
@@ -79,7 +80,7 @@ async function answerTo(
     decided !== "later" && decided.verdict === "modify" ? modifiedPrompt(decided, prompt) : prompt;
   const subject = subjectIn(context, session, context.enforcement);
   const prepared = await context.preparation?.compose(session, subject, changed, params);
-  turn.entries.push(...(prepared?.entries ?? []));
+  if (prepared) turn.entries.push(...prepared.entries);
   // Cancelled meanwhile: an agent that hears of a cancel before the prompt would never end it.
   if (turn.isCancelled) return { stopReason: "cancelled" };
   return context.agent.request("session/prompt", {
@@ -97,7 +98,7 @@ async function verdictOn(
 ): Promise<Decided | undefined> {
   const payload = { prompt: textOf(prompt), message_count: prompt.length };
   try {
-    return await decidePrompt(context, session, { event_type: "pre_prompt", payload, signal: turn.signal });
+    return await decidePrompt(context, session, { event_type: "pre_prompt", payload, waiting: turn });
   } catch (error) {
     if (turn.isCancelled) return undefined;
     throw error;
@@ -111,8 +112,8 @@ export function decidePrompt(
   {
     event_type,
     payload,
-    signal,
-  }: { readonly event_type: string; readonly payload: unknown; readonly signal: AbortSignal },
+    waiting,
+  }: { readonly event_type: string; readonly payload: unknown; readonly waiting: Waiting },
 ): Promise<Decided> {
   return context.judge.decide({
     event: {
@@ -124,7 +125,7 @@ export function decidePrompt(
     },
     subject: subjectIn(context, session, context.enforcement),
     setting: settingIn(session, session.served),
-    signal,
+    waiting,
     offer: offerAsPermission(context, session, "session/prompt", payload),
   });
 }
@@ -136,7 +137,7 @@ async function refuse(
   decided: Decided,
 ): Promise<unknown> {
   const text = `The prompt was not passed on: ${decided.reason}`;
-  const _meta = verdictMeta(decided);
+  const _meta = verdictMeta(await placed(decided));
   const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text }, _meta };
   await showUpdate(context, session, update);
   return { stopReason: "refusal", _meta };
@@ -185,12 +186,13 @@ async function finish(
   if (!clients.concluded) return recordTurn(harness, session, draft, { durable: true });
   await clients.concluded(draft);
   // What was kept need not be waited for.
-  const { promise: placed, resolve: onPlaced } = Promise.withResolvers<void>();
+  const { promise, resolve: onPlaced } = Promise.withResolvers<void>();
   const recording = recordTurn(harness, session, draft, { durable: false, relaxed: true, onPlaced });
   session.recorded = recording.catch((error: unknown) => {
     onFault(`a turn could not be recorded: ${String(error)}`);
+    onPlaced();
   });
-  session.placed = Promise.race([placed, session.recorded]);
+  session.placed = promise;
 }
 
 async function recordTurn(

@@ -20,7 +20,14 @@ export function verdictMeta({ verdict, reason, rule, enforcement, entry, approva
   };
 }
 
+/** A verdict with its place in the ledger, also where it was told before it was written. */
+export async function placed(decided: Decided): Promise<Decided> {
+  const { entry = await decided.written } = decided;
+  return { ...decided, entry };
+}
+
 /** The error that whoever asked gets for what was not allowed. */
-export function refusal(what: string, decided: Decided): RpcError {
-  return new RpcError(REFUSED, `${what} was not allowed: ${decided.reason}`, verdictMeta(decided));
+export async function refusal(what: string, decided: Decided): Promise<RpcError> {
+  const data = verdictMeta(await placed(decided));
+  return new RpcError(REFUSED, `${what} was not allowed: ${decided.reason}`, data);
 }

@@ -6,8 +6,9 @@ import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { sessionMeta } from "../agents/session-meta.ts";
 import { isHttpServer, readServer } from "../mcp/server-entry.ts";
-import { namingFault, namingIn } from "../sessions/naming.ts";
+import { isDaemonIn, namingFault, namingIn } from "../sessions/naming.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
+import { openServers, sealServers } from "../sessions/sealed-servers.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import { agentOf, type GovernorContext, settingIn, subjectIn } from "./context.ts";
@@ -61,7 +62,7 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
   expectOwn(earlier);
   const place = await placeOf(context, params, earlier);
   const { meta, stripped } = sessionMeta(context.launch, membersOf(params._meta));
-  const declared = serversIn(params, earlier);
+  const declared = serversIn(context, params, earlier);
   const record = recordFor(context, options, { ...place, meta, declared });
   if (!earlier) await expectFreeKey(context, record, params);
   const session = new GovernedSession(record, workplaceOf(context, place), { mark, descent });
@@ -146,13 +147,17 @@ function holds(folder: string, path: string): boolean {
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`));
 }
 
-function serversIn({ mcpServers }: JsonObject, earlier: SessionRecord | undefined): readonly unknown[] {
+function serversIn(
+  { harness }: GovernorContext,
+  { mcpServers }: JsonObject,
+  earlier: SessionRecord | undefined,
+): readonly unknown[] {
   if (Array.isArray(mcpServers)) return mcpServers;
-  return earlier?.mcp_servers ?? [];
+  return earlier ? openServers(harness.vault, earlier) : [];
 }
 
 function recordFor(
-  { entry, principal, now, newId }: GovernorContext,
+  { harness, entry, principal, now, newId }: GovernorContext,
   { method, params, earlier, channel, descent }: BeginOptions,
   {
     cwd,
@@ -170,8 +175,8 @@ function recordFor(
     agent_session_id: earlier?.agent_session_id ?? String(params.sessionId ?? ""),
     cwd,
     additional_directories: additional,
-    mcp_servers: declared,
-    meta,
+    sealed_servers: sealServers(harness.vault, kept.id, declared),
+    daemon: isDaemonIn(meta),
     state: "idle",
     last_activity: now().toISOString(),
   };
@@ -217,7 +222,7 @@ async function decideBegin(
     args,
     signal,
   });
-  if (decided.verdict !== "allowed") throw refusal(method, decided);
+  if (decided.verdict !== "allowed") throw await refusal(method, decided);
 }
 
 /** Decides about something the client wants of the agent. */
@@ -243,7 +248,7 @@ export function decideAs(
     },
     subject: subjectIn(context, session, "performed"),
     setting: settingIn(session, session.served),
-    signal,
+    waiting: { signal },
     offer: offerAsPermission(context, session, tool, args),
   });
 }

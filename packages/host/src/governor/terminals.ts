@@ -23,7 +23,7 @@ export async function createTerminal(
     args: commandIn(params),
     signal: waiting,
   });
-  if (decided.verdict !== "allowed") throw refusal(CREATE_TERMINAL, decided);
+  if (decided.verdict !== "allowed") throw await refusal(CREATE_TERMINAL, decided);
   const { entry } = decided;
   if (entry !== undefined) session.turn?.entries.push(entry);
   const subject = subjectIn(context, session, "performed");

@@ -37,7 +37,24 @@ export function namesOf(
   return [toolNameOf(call, entry).name, ...aliases.filter((name) => typeof name === "string")];
 }
 
+/** The command of a call that is told without arguments, where this agent tells it to the letter. */
+export function commandOf(
+  { told }: Pick<ToolCall, "told">,
+  { toolNames: { command } }: Pick<AgentEntry, "toolNames">,
+): string | undefined {
+  if (!command || told.rawInput !== undefined) return undefined;
+  const textAt = (member: string) => {
+    const text = memberAt(told, member.split("."));
+    return typeof text === "string" ? text : undefined;
+  };
+  const fits = Object.entries(command.where).every(([member, pattern]) =>
+    new RegExp(pattern).test(textAt(member) ?? ""),
+  );
+  return fits ? textAt(command.member) : undefined;
+}
+
 function memberAt(value: unknown, [name, ...rest]: readonly string[]): unknown {
   if (name === undefined) return value;
+  if (Array.isArray(value)) return memberAt(value[Number(name)], rest);
   return isObject(value) && Object.hasOwn(value, name) ? memberAt(value[name], rest) : undefined;
 }

@@ -15,14 +15,13 @@ export interface TurnUsage {
 export class Turn {
   readonly id: string;
   readonly started: string;
-  /** Aborts when the turn is cancelled or over. */
-  readonly signal: AbortSignal;
   /** The entries it covers, in order. */
   readonly entries: string[] = [];
-  readonly #end = new AbortController();
   readonly #writing: Promise<unknown>[] = [];
   readonly #output: string[] = [];
-  readonly #prompt: unknown;
+  readonly #prompt: () => unknown;
+  #end: AbortController | undefined;
+  #over: Error | undefined;
   #input: string | undefined;
   #outputSize = 0;
   readonly #costBefore: number;
@@ -30,15 +29,29 @@ export class Turn {
   #tokens = 0;
   #cancelled = false;
 
-  /** `costBefore` is what the session had cost when the turn began, as far as its agent tells. */
-  constructor(id: string, started: string, prompt: unknown, costBefore = 0) {
+  /**
+   * `prompt` gives what went in, without secrets; `costBefore` is what the session had cost when the turn began, as far
+   * as its agent tells.
+   */
+  constructor(id: string, started: string, prompt: () => unknown, costBefore = 0) {
     this.id = id;
     this.started = started;
-    this.signal = this.#end.signal;
     this.#costBefore = costBefore;
     this.#prompt = prompt;
     // There is time for it while the verdict is being written.
     setImmediate(() => this.#inputHash());
+  }
+
+  /** Aborts when the turn is cancelled or over. Made for who listens first: most turns need none, and one is dear. */
+  get signal(): AbortSignal {
+    this.#end ??= new AbortController();
+    if (this.#over) this.#end.abort(this.#over);
+    return this.#end.signal;
+  }
+
+  /** Whether it is cancelled or over. */
+  get isOver(): boolean {
+    return this.#over !== undefined;
   }
 
   /** Whether somebody wants it to end. */
@@ -49,12 +62,12 @@ export class Turn {
   /** Ends everything that waits in it. */
   cancel(reason: string): void {
     this.#cancelled = true;
-    this.#end.abort(new Error(reason));
+    this.#stop(new Error(reason));
   }
 
   /** Ends it after its answer has come. */
   finish(): void {
-    this.#end.abort(OVER);
+    this.#stop(OVER);
   }
 
   /** Notes something that has to be written before the turn is. */
@@ -62,9 +75,9 @@ export class Turn {
     this.#writing.push(writing);
   }
 
-  /** Settles when everything that belongs to it is written. */
-  async written(): Promise<void> {
-    await Promise.allSettled(this.#writing.splice(0));
+  /** Settles when everything that belongs to it is written; nothing where that is so already. */
+  written(): Promise<unknown> | undefined {
+    if (this.#writing.length > 0) return Promise.allSettled(this.#writing.splice(0));
   }
 
   /** Takes in what was shown of an update. */
@@ -104,8 +117,13 @@ export class Turn {
   }
 
   #inputHash(): string {
-    this.#input ??= blake3Hex(canonicalJson(this.#prompt));
+    this.#input ??= blake3Hex(canonicalJson(this.#prompt()));
     return this.#input;
+  }
+
+  #stop(reason: Error): void {
+    this.#over ??= reason;
+    this.#end?.abort(this.#over);
   }
 
   #noteUsage({ cost, used }: JsonObject): void {

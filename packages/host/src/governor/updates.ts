@@ -4,7 +4,7 @@ import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from ".
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { payloadOf } from "./permission.ts";
-import { verdictMeta } from "./refusal.ts";
+import { placed, verdictMeta } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { isFinal, type ToolCall } from "./tool-calls.ts";
 import { namesOf, toolNameOf } from "./tool-name.ts";
@@ -63,8 +63,9 @@ async function conclude(
   }
   const decided = await decideAfterwards(context, session, call);
   await recordUngated(context, session, { call, tool, outcome, decided });
-  if (decided.verdict === "blocked") await endTurn(context, session, tool, decided);
-  return { ...update, _meta: { ...membersOf(update._meta), ...ungatedMeta(decided) } };
+  const told = await placed(decided);
+  if (told.verdict === "blocked") await endTurn(context, session, tool, told);
+  return { ...update, _meta: { ...membersOf(update._meta), ...ungatedMeta(told) } };
 }
 
 /** What an agent did without asking is decided after the fact, at the level that says so. */
@@ -139,7 +140,7 @@ async function notePlan(
     status: TASK_STATUS[String(entry.status)] ?? "pending",
   }));
   const list = { run_id: turn.id, session_id: session.id, updated_at: now().toISOString(), tasks };
-  await harness.runs.note(principal.tenant, "task_list", list).catch((error: unknown) => {
+  await harness.runs.note(principal, "task_list", list).catch((error: unknown) => {
     onFault(`a plan could not be noted: ${error instanceof Error ? error.message : String(error)}`);
   });
 }

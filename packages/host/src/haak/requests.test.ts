@@ -22,10 +22,11 @@ describe("what a client sends", () => {
     });
     expect(message?.content).toEqual([{ type: "text", text: "hi" }]);
     expect(tools).toEqual([{ name: "x", description: "", input_schema: { type: "object" } }]);
-    for (const more of [{}, { message: "a", messages: [{ role: "user", content: "b" }] }])
-      expect(() => readParams(RunParams, "turn.run", { session_key, ...more })).toThrow(
-        "turn.run does not take that: message is needed: either message or messages",
-      );
+    const read = (more: object) => () => readParams(RunParams, "turn.run", { session_key, ...more });
+    expect(read({})).toThrow("turn.run does not take that: message is needed, or messages");
+    expect(read({ message: "a", messages: [{ role: "user", content: "b" }] })).toThrow(
+      "turn.run does not take that: message and messages are both there; send one of the two",
+    );
   });
 
   test("is refused with what is wrong and where", () => {

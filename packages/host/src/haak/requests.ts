@@ -32,8 +32,12 @@ export const RunParams = z
     messages: z.array(Message).min(1).max(10_000).optional(),
     tools: z.array(Tool).max(200).optional(),
   })
-  .refine(({ message, messages }) => (message === undefined) !== (messages === undefined), {
-    message: "is needed: either message or messages",
+  .refine(({ message, messages }) => message !== undefined || messages !== undefined, {
+    message: "is needed, or messages",
+    path: ["message"],
+  })
+  .refine(({ message, messages }) => message === undefined || messages === undefined, {
+    message: "and messages are both there; send one of the two",
     path: ["message"],
   });
 export type RunParams = z.infer<typeof RunParams>;

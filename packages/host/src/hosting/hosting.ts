@@ -1,6 +1,4 @@
 import { homedir } from "node:os";
-import { memoryTables } from "@reins/bridge";
-import type { Operations, Tables } from "@reins/store";
 import type { Harness } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { Catalogue } from "../agents/catalogue.ts";
@@ -12,29 +10,19 @@ import { Hub } from "../hub/hub.ts";
 import { Kills } from "../kill/kills.ts";
 import { ProcessRegister } from "../kill/process-register.ts";
 import { EventLog } from "../log/event-log.ts";
-import { logTables } from "../log/tables.ts";
 import { Mailbox } from "../mail/mailbox.ts";
-import { mailTables } from "../mail/tables.ts";
 import { McpGateway } from "../mcp/gateway.ts";
 import { Daemons } from "../native/daemons.ts";
 import type { NativeSettings } from "../native/start-native.ts";
 import { Subagents } from "../native/subagents.ts";
 import { Owner } from "../process/owner.ts";
 import type { Network } from "../sandbox/confinement.ts";
-import { sessionTables } from "../sessions/tables.ts";
+import { sealPlainSessions } from "../sessions/seal-plain.ts";
 import { ConstitutionalPreparation } from "../turn/turn-preparation.ts";
 import type { WireTap } from "../wire/tap.ts";
 import { AgentHost, type AgentHostOptions, type InstalledAgent } from "./agent-host.ts";
 
-/** The tables that hosting keeps, beside the harness's own. */
-export const hostTables: readonly Tables<Operations, Operations>[] = [
-  sessionTables,
-  logTables,
-  mailTables,
-  memoryTables,
-];
-
-/** What hosting stands on. The store of the harness holds {@link hostTables} too. */
+/** What hosting stands on. The store of the harness holds `hostTables` too. */
 export interface HostingOptions {
   readonly harness: Harness;
   /** Agents that the operator adds to the catalogue. */
@@ -98,12 +86,6 @@ export class Hosting {
   /** Opens hosting in the home of a harness. What earlier runs left running is ended first. */
   static async open(options: HostingOptions): Promise<Hosting> {
     const { harness, install, environment, userHome = homedir(), onError = () => undefined } = options;
-    const owner = new Owner(harness.home);
-    await owner.sweepStrays();
-    const catalogue = Catalogue.load(options.agents);
-    const { redact } = harness;
-    const gateway = await McpGateway.open({ owner, redactor: harness.redactor });
-    const offers = new TurnOffers();
     const late = Promise.withResolvers<Hub>();
     const register = new ProcessRegister();
     // Its thread is started while the rest is opened.
@@ -111,7 +93,15 @@ export class Hosting {
       ? Kills.open({ harness, hub: late.promise, register, onError })
       : undefined;
     killing?.catch(() => undefined);
+    let gateway: McpGateway | undefined;
     try {
+      const owner = new Owner(harness.home);
+      const swept = owner.sweepStrays();
+      swept.catch(() => undefined);
+      const catalogue = Catalogue.load(options.agents);
+      const { redact } = harness;
+      gateway = await McpGateway.open({ owner, redactor: harness.redactor });
+      const offers = new TurnOffers();
       const host = new AgentHost({
         harness,
         catalogue,
@@ -134,6 +124,7 @@ export class Hosting {
         preparationFor: preparations({ harness, offers, redact, onError }),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });
+      await sealPlainSessions({ store: harness.store, vault: harness.vault, onError });
       const log = await EventLog.open({ store: harness.store, now: Date.now, journal: harness.home });
       const hub = await Hub.open({
         harness,
@@ -146,10 +137,11 @@ export class Hosting {
       });
       late.resolve(hub);
       hub.attendant = new Daemons({ hub, harness, onError });
+      await swept;
       const kills = await killing;
       return new Hosting({ catalogue, host, hub, offers, redact, register, kills }, gateway);
     } catch (error) {
-      await gateway.close();
+      await gateway?.close();
       const kills = await killing?.catch(() => undefined);
       await kills?.close();
       throw error;

@@ -12,6 +12,11 @@ export function agentIn({ _meta }: JsonObject): string | undefined {
   return typeof named === "string" ? named : undefined;
 }
 
+/** Whether a client that introduces itself wants to hear when turns begin and end. */
+export function hearsTurnsIn({ _meta }: JsonObject): boolean {
+  return membersOf(membersOf(_meta).reins).turns === true;
+}
+
 /** What whoever begins a session says of it. */
 export function metadataIn({ _meta }: JsonObject): JsonObject {
   const given = membersOf(membersOf(_meta)[SANDBOX]);

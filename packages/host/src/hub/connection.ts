@@ -18,6 +18,8 @@ export interface ConnectionOptions {
   readonly agent?: string | undefined;
   /** What new sessions stand under, where it is another session that begins them. */
   readonly descent?: Descent | undefined;
+  /** Whether its client wants to hear when turns begin and end. */
+  readonly hearsTurns?: boolean | undefined;
   /** Told when it follows a session more, or less. */
   readonly onFollow?: (() => void) | undefined;
 }
@@ -32,6 +34,8 @@ const PATIENCE_MS = 10_000;
 export class Connection {
   readonly id: string;
   agent: string | undefined;
+  /** Whether its client wants to hear when turns begin and end. */
+  hearsTurns: boolean;
   /** What new sessions stand under, where it is another session that begins them. */
   readonly descent: Descent | undefined;
   readonly #hub: Hub;
@@ -43,8 +47,10 @@ export class Connection {
   #principal: Principal;
   #closed = false;
 
-  constructor(hub: Hub, { id, principal, agent, descent, onFollow = () => undefined }: ConnectionOptions) {
+  constructor(hub: Hub, options: ConnectionOptions) {
+    const { id, principal, agent, descent, hearsTurns = false, onFollow = () => undefined } = options;
     this.id = id;
+    this.hearsTurns = hearsTurns;
     this.agent = agent;
     this.descent = descent;
     this.#principal = principal;
@@ -128,6 +134,7 @@ export class Connection {
     if (this.#followed.has(id) || this.#closed) return;
     this.#followed.set(id, after);
     for (const feed of this.#feeds) this.#bring(feed, id, after);
+    if (this.hearsTurns) this.#hub.hear(this, id);
     this.#onFollow();
   }
 
@@ -157,6 +164,7 @@ export class Connection {
   /** Follows a session no more. */
   detach(session: string): boolean {
     if (!this.#followed.delete(session)) return false;
+    this.#hub.hearers.remove(session, this.id);
     for (const feed of this.#feeds) {
       feed.remove(session);
       feed.remove(this.#hub.channelOf(this.id, session));
@@ -197,6 +205,7 @@ export class Connection {
   /** Ends it. Sessions and turns go on. */
   close(): void {
     this.#closed = true;
+    for (const session of this.#followed.keys()) this.#hub.hearers.remove(session, this.id);
     for (const feed of this.#feeds) this.shut(feed);
     for (const wake of this.#waiting) wake();
   }

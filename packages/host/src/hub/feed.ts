@@ -6,6 +6,7 @@ import type { Subscription } from "../log/subscription.ts";
 import { isChannel } from "./channel.ts";
 import { questionId } from "./question-id.ts";
 import type { OpenQuestion } from "./session-clients.ts";
+import { TURN } from "./turn-marks.ts";
 
 /** Where the messages for a client go. */
 export interface Outlet {
@@ -22,6 +23,7 @@ export interface Outlet {
 interface FeedReader {
   readonly id: string;
   readonly principal: Principal;
+  readonly hearsTurns: boolean;
 }
 
 /** What a feed is made from. */
@@ -129,6 +131,7 @@ export class Feed {
     const { reader, outlet } = this.#options;
     // What came from here is told again only to who wants to hear everything.
     if (except === reader.id && order !== undefined) return;
+    if (event.message.method === TURN && !reader.hearsTurns) return;
     if (request === undefined) {
       const { message, text } = wire(event);
       return outlet.send(message, order, text);

@@ -11,7 +11,8 @@ import { z } from "zod";
 import { membersOf } from "../acp/message.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
-import { TURN_OVER, turnsOf } from "./turn-marks.ts";
+import type { ServedSessions } from "./served-sessions.ts";
+import { TURN_OVER, turnsOf, UPDATE } from "./turn-marks.ts";
 
 const PAGE = 500;
 
@@ -55,6 +56,23 @@ export async function recordInterruption(
   });
   await harness.record([...drafts, lifecycleDraft(subject, "interrupted")]);
   return true;
+}
+
+/** Tells everybody but whoever learns it otherwise that a turn was cut off. */
+export async function tellInterrupted(
+  sessions: Pick<ServedSessions, "append">,
+  record: SessionRecord,
+  why: string,
+  except?: string,
+): Promise<void> {
+  const text = `${why} The turn was cut off; what was under way may or may not have happened.`;
+  const update = {
+    sessionUpdate: "agent_message_chunk",
+    content: { type: "text", text },
+    _meta: { reins: { interrupted: true } },
+  };
+  const message = { method: UPDATE, params: { sessionId: record.id, update } };
+  await sessions.append(record, { message, except });
 }
 
 const TurnOver = z.object({

@@ -8,3 +8,9 @@ export const TURN_OVER = "_reins/turn_over";
 export function turnsOf(session: string): string {
   return `turns:${session}`;
 }
+
+/** Tells a client that asked for it that a turn of a session has begun or ended, or how things stand when it comes. */
+export const TURN = "_reins/session/turn";
+
+/** What an agent, or Reins for it, tells the clients of a session. */
+export const UPDATE = "session/update";

@@ -6,6 +6,11 @@ import type { KillOrder, KillReport } from "./order.ts";
 import { killJournalIn, killSocketIn } from "./places.ts";
 import type { ProcessRegister } from "./process-register.ts";
 
+/** Where the code of the thread is, whether it runs from source or was built. */
+const CODE = import.meta.url.endsWith(".ts")
+  ? new URL("./kill-thread.ts", import.meta.url)
+  : new URL("./kill-thread.js", import.meta.url);
+
 /** What a switch stands on. */
 export interface KillSwitchOptions {
   readonly home: string;
@@ -37,8 +42,7 @@ export class KillSwitch {
   static async open(options: KillSwitchOptions): Promise<KillSwitch> {
     const { home, prefix } = options;
     const data: KillThreadData = { socket: killSocketIn(home), journal: killJournalIn(home), prefix };
-    const file = import.meta.url.endsWith(".ts") ? "./kill-thread.ts" : "./kill-thread.js";
-    const worker = new Worker(new URL(file, import.meta.url), { workerData: data });
+    const worker = new Worker(CODE, { workerData: data });
     worker.unref();
     const [first]: FromKillThread[] = await once(worker, "message");
     if (first && "failed" in first) {

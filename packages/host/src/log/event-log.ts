@@ -1,5 +1,7 @@
 import { change, type Store } from "@reins/store";
+import { Gathered } from "./gathered.ts";
 import { Journal } from "./journal.ts";
+import { LastPlaces } from "./last-places.ts";
 import type { Cursor, LoggedEvent, NewEvent } from "./logged-event.ts";
 import { runsOf, sizeOf, stillToStore } from "./runs.ts";
 import { type LogSubscriber, Subscription } from "./subscription.ts";
@@ -20,6 +22,9 @@ const MAX_WAITING = 10_000;
 const MAX_SIZE = 16 << 20;
 /** How many commits may be under way at once, so that the next messages gather while some are written. */
 const MOST_WRITING = 4;
+/** How long what may wait does so for more to go with, and from how many characters on it goes anyway. */
+const GATHER_MS = 20;
+const GATHER_SIZE = 64 * 1024;
 const PAGE = 200;
 /** So few that whoever writes meanwhile hardly waits. */
 const PRUNED_AT_ONCE = 500;
@@ -38,10 +43,13 @@ export class EventLog {
   /** The last place of each tenant that was given away, and the last that is written. */
   readonly #placed: Map<string, number>;
   readonly #last: Map<string, number>;
-  readonly #lastOfSession = new Map<string, number>();
+  readonly #lastOfSession = new LastPlaces();
   #waiting: NewEvent[] = [];
   #soon = false;
   #handing = false;
+  /** What the journal has and the store gets with more of it, and the timer that sees to what waits for more. */
+  #gathered = new Gathered();
+  #timer: NodeJS.Timeout | undefined;
   /** How many messages the store does not have yet, with about how many characters, and how many commits bring it some. */
   #unstored = 0;
   #unstoredSize = 0;
@@ -82,12 +90,16 @@ export class EventLog {
     return new EventLog(options, { epoch, journal, lasts });
   }
 
-  /** Adds a message. A promise is to be waited for: too much waits to be written. */
-  append(event: NewEvent): void | Promise<void> {
+  /**
+   * Adds a message. A promise is to be waited for: too much waits to be written. A relaxed one, that nobody follows, is
+   * written with the next or a little later.
+   */
+  append(event: NewEvent, { relaxed = false } = {}): void | Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     if (this.#waiting.push(event) === 1) this.#newest = unheeded();
     this.#unstored += 1;
-    this.#writeSoon();
+    if (relaxed && !this.#subscriptions.has(keyOf(event.tenant, event.session))) this.#seeToItLater();
+    else this.#writeSoon();
     if (this.#hasRoom) return undefined;
     this.#room ??= unheeded();
     return this.#room.promise;
@@ -107,6 +119,7 @@ export class EventLog {
     try {
       await this.flush();
     } finally {
+      clearTimeout(this.#timer);
       this.#journal?.close();
     }
   }
@@ -114,7 +127,10 @@ export class EventLog {
   /** Settles when what was appended by now is written and on its way, whatever is appended meanwhile. */
   async written(): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
-    if (this.#journal && !this.#handing) this.#write();
+    if (this.#journal && !this.#handing) {
+      this.#write();
+      this.#storeGathered();
+    }
     await this.#newest.promise;
   }
 
@@ -140,9 +156,9 @@ export class EventLog {
     return this.#options.store.query(logTables, "counts", { tenant, sessions });
   }
 
-  /** The place of the last message of a session that was written in this epoch; 0 before the first. */
+  /** The place of the last message of a session that was written lately; 0 where none was. */
   lastOf(tenant: string, session: string): number {
-    return this.#lastOfSession.get(keyOf(tenant, session)) ?? 0;
+    return this.#lastOfSession.of(keyOf(tenant, session));
   }
 
   /** Forgets messages that are older than a time, in milliseconds since 1970. Whoever asks for them is told of the gap. */
@@ -187,6 +203,7 @@ export class EventLog {
 
   /** Settles when the store has what is written by now. */
   async #inStore(): Promise<void> {
+    this.#storeGathered();
     const stored = this.#stored;
     // Asks for nothing, but so that what was asked for before it goes at once.
     if (this.#unstored > 0) await this.#options.store.commit([], { durable: false });
@@ -207,13 +224,24 @@ export class EventLog {
     });
   }
 
-  /** Writes what waits, and hands it on. Commits are kept in the order in which they are asked for. */
+  /** What is not urgent does not wait for ever. One timer does for all, so that most messages cost none. */
+  #seeToItLater(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#write();
+      this.#storeGathered();
+    }, GATHER_MS);
+  }
+
+  /** Writes what waits, and hands it on. */
   #write(): void {
     const batch = this.#waiting;
     if (batch.length === 0 || this.#failure !== undefined) return;
     const newest = this.#newest;
     this.#waiting = [];
     const runs = runsOf(batch, { epoch: this.epoch, at: this.#options.now(), places: this.#placed });
+    const written = { count: batch.length, size: sizeOf(runs) };
+    this.#unstoredSize += written.size;
     const handOn = () => {
       this.#handOn(batch, runs);
       newest.resolve();
@@ -223,21 +251,36 @@ export class EventLog {
       this.#fail(error);
     };
     try {
-      const mark = this.#journal?.add(runs);
-      if (mark !== undefined) handOn();
-      this.#stored = this.#store(runs, batch.length).then(() => {
-        if (mark === undefined) handOn();
-        else this.#journal?.stored(mark);
-      });
-      this.#stored.catch(fail);
+      if (this.#journal) {
+        const mark = this.#journal.add(runs);
+        handOn();
+        this.#gather(runs, { ...written, mark });
+      } else {
+        this.#stored = this.#store(runs, written).then(handOn);
+        this.#stored.catch(fail);
+      }
     } catch (error) {
       fail(error);
     }
   }
 
-  async #store(runs: readonly Run[], count: number): Promise<void> {
-    const size = sizeOf(runs);
-    this.#unstoredSize += size;
+  /** What the journal has goes to the store with more of it: nobody waits for it but who reads from there. */
+  #gather(runs: readonly Run[], written: { count: number; size: number; mark: number }): void {
+    this.#gathered.add(runs, written);
+    if (this.#gathered.size >= GATHER_SIZE || !this.#hasRoom) this.#storeGathered();
+    else this.#seeToItLater();
+  }
+
+  /** Commits are kept in the order in which they are asked for. */
+  #storeGathered(): void {
+    const gathered = this.#gathered;
+    if (gathered.count === 0 || this.#failure !== undefined) return;
+    this.#gathered = new Gathered();
+    this.#stored = this.#store(gathered.runs, gathered).then(() => this.#journal?.stored(gathered.mark));
+    this.#stored.catch((error: unknown) => this.#fail(error));
+  }
+
+  async #store(runs: readonly Run[], { count, size }: { count: number; size: number }): Promise<void> {
     this.#storing += 1;
     // With a journal, nobody waits for it but who reads from the store.
     const how = { durable: false, relaxed: this.#journal !== undefined };
@@ -247,7 +290,8 @@ export class EventLog {
     this.#unstoredSize -= size;
     if (this.#hasRoom) this.#room?.resolve();
     if (this.#hasRoom) this.#room = undefined;
-    this.#writeSoon();
+    // What waited because too many commits were under way.
+    if (!this.#journal) this.#writeSoon();
   }
 
   /** Whoever appends, waits or reads is told; nothing more is written. */
@@ -267,12 +311,12 @@ export class EventLog {
       let index = 0;
       for (const { tenant, session, request, except, epoch, at, first, texts } of runs) {
         const key = keyOf(tenant, session);
+        this.#lastOfSession.note(key, first + texts.length - 1);
         for (const [after, text] of texts.entries()) {
           const message = batch[index]?.message ?? {};
           const order = first + after;
           index += 1;
           this.#last.set(tenant, order);
-          this.#lastOfSession.set(key, order);
           const event = { tenant, session, request, except, epoch, at, message, text, order };
           for (const subscription of this.#subscriptions.get(key) ?? []) subscription.push(event);
         }

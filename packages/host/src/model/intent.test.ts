@@ -1,7 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { Catalogue } from "../agents/catalogue.ts";
 import type { Conversation, OfferedTool } from "./conversation.ts";
-import { callMcpTool, type Intent, readFile, runCommand, wordIntent, writeFile } from "./intent.ts";
+import {
+  callMcpTool,
+  type Intent,
+  lookAround,
+  readFile,
+  runCommand,
+  wordIntent,
+  writeFile,
+} from "./intent.ts";
 
 const wordings = Catalogue.load().wordings;
 
@@ -35,6 +43,20 @@ describe("an intent", () => {
   it("leaves out what a tool does not take", () => {
     const bash = offering({ name: "bash", properties: ["command", "timeout"], required: ["command"] });
     expect(word(runCommand("ls"), bash)?.arguments).toEqual({ command: "ls" });
+  });
+
+  it("is put into other words where an agent has none of its own for it", () => {
+    const bash = offering({ name: "bash", properties: ["command"], required: ["command"] });
+    expect(word(lookAround("ls"), bash)?.arguments).toEqual({ command: "ls" });
+    const codex = offering({
+      name: "exec_command",
+      properties: ["cmd", "sandbox_permissions", "justification"],
+      required: ["cmd"],
+    });
+    expect(word(lookAround("ls"), codex)?.arguments).toEqual({ cmd: "ls" });
+    expect(word(runCommand("make"), codex)?.arguments).toMatchObject({
+      sandbox_permissions: "require_escalated",
+    });
   });
 
   it("becomes a text where a tool takes one", () => {

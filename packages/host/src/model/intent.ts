@@ -7,6 +7,8 @@ import type { CallArguments } from "./step.ts";
 /** What the model means to do, in no agent's words. */
 export interface Intent {
   readonly name: string;
+  /** The intent whose words do as well, for agents that have none of their own for this one. */
+  readonly otherwise?: string;
   readonly values: Readonly<Record<string, unknown>>;
 }
 
@@ -23,6 +25,16 @@ export function readFile(path: string): Intent {
 /** Runs a command line. */
 export function runCommand(command: string): Intent {
   return { name: "run_command", values: { command } };
+}
+
+/** Runs a command line that changes nothing, and says nothing that would make an agent ask more than it does by itself. */
+export function lookAround(command: string): Intent {
+  return { name: "look_around", otherwise: "run_command", values: { command } };
+}
+
+/** Gets a page of the web. */
+export function fetchPage(url: string): Intent {
+  return { name: "fetch_page", values: { url } };
 }
 
 /** Calls a tool of an MCP server. */
@@ -62,7 +74,8 @@ export function wordIntent(
   wordings: readonly Wordings[],
   { tools }: Conversation,
 ): WordedCall | undefined {
-  for (const wording of wordings.flatMap((each) => each[intent.name] ?? [])) {
+  const { name, otherwise = name } = intent;
+  for (const wording of wordings.flatMap((each) => each[name] ?? each[otherwise] ?? [])) {
     const tool = fill(wording.tool, intent.values);
     const namespace = wording.namespace === undefined ? undefined : fill(wording.namespace, intent.values);
     const given = fillDeep(wording.arguments, intent.values);

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Idleness, type Wake, wakeOf } from "@reins/bridge";
 import type { Harness } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import type { Attendant, Hub } from "../hub/hub.ts";
+import type { JsonObject } from "../acp/message.ts";
+import type { Attendant } from "../hub/attendant.ts";
+import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 
 /** What daemons stand on. */
@@ -35,7 +36,7 @@ export class Daemons implements Attendant {
   }
 
   takes(session: SessionRecord, method: string, params: JsonObject): boolean {
-    const wake = isDaemon(session) ? wakeOf(method, params) : undefined;
+    const wake = session.daemon ? wakeOf(method, params) : undefined;
     if (!wake) return false;
     if (wake.kind === "message" && wake.delivery === "interrupt_immediate") this.#interrupt(session);
     this.#idlenessOf(session).wake(wake);
@@ -43,7 +44,7 @@ export class Daemons implements Attendant {
   }
 
   rests(session: SessionRecord): void {
-    if (isDaemon(session) && !session.ended) this.#idlenessOf(session).stir();
+    if (session.daemon && !session.ended) this.#idlenessOf(session).stir();
   }
 
   /** Lets all of them sleep. */
@@ -104,8 +105,4 @@ export class Daemons implements Attendant {
     const governor = this.#options.hub.live(id)?.agent?.governor;
     governor?.notification("session/cancel", { sessionId: id }).catch(this.#options.onError);
   }
-}
-
-function isDaemon({ meta }: SessionRecord): boolean {
-  return membersOf(meta.reins).daemon === true;
 }

@@ -6,7 +6,7 @@ import type {
   ToldEvents,
   ToldEventType,
 } from "@reins/agent";
-import type { Harness } from "@reins/supervisor";
+import type { Harness, Principal } from "@reins/supervisor";
 import type { Governor } from "../governor/governor.ts";
 import { type Advisers, advisersFrom } from "./advisers.ts";
 
@@ -14,7 +14,7 @@ import { type Advisers, advisersFrom } from "./advisers.ts";
 export interface GovernedControlOptions {
   readonly governor: () => Governor;
   readonly harness: Harness;
-  readonly tenant: string;
+  readonly principal: Principal;
   /** Answers what no rule and no other harness is about: what the person wants, what the workspace holds, how to plan. */
   readonly defaults: ControlPort;
   /** Told of what could not be noted. */
@@ -41,7 +41,7 @@ export class GovernedControl implements ControlPort {
 
   constructor(options: GovernedControlOptions) {
     this.#options = options;
-    const advisers: Advisers = advisersFrom(options.harness, options.tenant);
+    const advisers: Advisers = advisersFrom(options.harness, options.principal.tenant);
     this.#deciders = { ...advisers, pre_prompt: (payload, call) => this.#decide(payload, call) };
   }
 
@@ -61,7 +61,7 @@ export class GovernedControl implements ControlPort {
     payload: ToldEvents[Type],
     call?: Pick<ControlCall, "sessionId">,
   ): void {
-    const { harness, tenant, defaults, onFault } = this.#options;
+    const { harness, principal, defaults, onFault } = this.#options;
     defaults.tell(type, payload, call);
     const session = this.#sessionOf(call ?? {});
     // A run of the agent is a turn of the governor's, and is known by that.
@@ -72,8 +72,8 @@ export class GovernedControl implements ControlPort {
     });
     const fault = (error: unknown) => onFault(`${type}: ${String(error)}`);
     if (type === "run_lifecycle" || type === "task_list" || type === "verification")
-      harness.runs.note(tenant, type, noted).catch(fault);
-    else harness.inform(tenant, type, noted).catch(fault);
+      harness.runs.note(principal, type, noted).catch(fault);
+    else harness.inform(principal.tenant, type, noted).catch(fault);
   }
 
   /** What is decided about a request to a model; nothing where the defaults have a say. */

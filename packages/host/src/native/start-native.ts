@@ -98,7 +98,7 @@ export function startNative(options: NativeOptions): {
     control: new GovernedControl({
       governor: () => governor,
       harness,
-      tenant,
+      principal,
       defaults: new DefaultControl({
         memory,
         constitution: () => proseOf(harness, tenant),

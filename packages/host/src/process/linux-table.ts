@@ -8,6 +8,8 @@ const MARK = Buffer.from(`${MARK_VARIABLE}=`);
 const NOTHING = Buffer.alloc(0);
 const LOCKS = /^Max file locks +(\d{18}) /m;
 const COMMAND_LENGTH = 200;
+/** `PF_KTHREAD` of the kernel. */
+const KERNEL_THREAD = 0x20_00_00;
 /** How many processes are read before others get their turn. */
 const BATCH = 64;
 /** Who keeps making processes faster than they can be read is not waited for. */
@@ -43,7 +45,7 @@ function read(pid: number): ProcessEntry | undefined {
   if (stat === undefined) return undefined;
   // The name, in brackets, may itself hold brackets and spaces.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [state, parent, group] = fields;
+  const [state, parent, group, , , , flags] = fields;
   if (state === "Z" || state === "X") return undefined;
   return {
     pid,
@@ -51,7 +53,8 @@ function read(pid: number): ProcessEntry | undefined {
     group: Number(group),
     started: Number(fields[19]),
     command: () => commandOf(pid, stat),
-    marks: () => marksOf(pid),
+    // What the kernel runs itself has no environment, and on a small machine is most of the table.
+    marks: () => ((Number(flags) & KERNEL_THREAD) === 0 ? marksOf(pid) : {}),
   };
 }
 

@@ -1,5 +1,5 @@
 import { homePrefix, ownerOf } from "./mark.ts";
-import { type Swept, sweep } from "./sweep.ts";
+import { membersOf, type Swept, sweep } from "./sweep.ts";
 import type { ProcessEntry, ProcessTable, TableSight } from "./table.ts";
 
 /** What became of processes that an earlier run left behind. */
@@ -21,5 +21,8 @@ export async function sweepStrays(home: string, table: ProcessTable): Promise<St
     // Who started after what it would have started only has the same pid.
     return owner === undefined || owner.started > entry.started;
   };
-  return { ...(await sweep(table, belongs)), sight: table.sight };
+  const { sight } = table;
+  // Mostly there is nobody, and then one look is enough: nobody is there to make others.
+  for await (const _ of membersOf(table, belongs)) return { ...(await sweep(table, belongs)), sight };
+  return { gone: [], left: [], sight };
 }

@@ -21,6 +21,11 @@ export function namingIn({ _meta }: JsonObject): Naming {
   };
 }
 
+/** Whether a session is to stay awake between turns, as `_meta.reins` says. */
+export function isDaemonIn(meta: unknown): boolean {
+  return membersOf(membersOf(meta).reins).daemon === true;
+}
+
 /** What is wrong with a name that somebody chose. A key names a chain of the ledger, so none may pass for another's. */
 export function namingFault({ key, acts_as }: Naming): string | undefined {
   if (acts_as !== undefined && !isPlain(acts_as, LONGEST_AGENT))

@@ -39,8 +39,6 @@ export function newSessionRecord({
     agent_session_id: "",
     cwd,
     additional_directories: [],
-    mcp_servers: [],
-    meta: {},
     mode: "persistent",
     state: "idle",
     title: undefined,

@@ -35,10 +35,10 @@ export interface SessionRecord {
   readonly agent_session_id: string;
   readonly cwd: string;
   readonly additional_directories: readonly string[];
-  /** The MCP servers that the client named, to be wrapped anew whenever the session is loaded. */
-  readonly mcp_servers: readonly unknown[];
-  /** What the client sent as `_meta`, already filtered. */
-  readonly meta: Readonly<Record<string, unknown>>;
+  /** The MCP servers that the client named, to be wrapped anew whenever the session is loaded; sealed. */
+  readonly sealed_servers?: string | undefined;
+  /** Whether it stays awake between turns, as `_meta.reins.daemon` says. */
+  readonly daemon?: boolean | undefined;
   readonly mode: SessionMode;
   readonly state: SessionState;
   readonly title: string | undefined;

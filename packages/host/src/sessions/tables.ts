@@ -20,10 +20,17 @@ export interface SessionRange {
   readonly limit: number;
 }
 
+/** A session as an earlier version kept it: with its MCP servers as they are. */
+type PlainSession = SessionRecord & { readonly mcp_servers: readonly unknown[] };
+
 /** What is changed about sessions. */
 export type SessionChanges = {
   /** Puts a session in the place of what was kept of it. */
   put(args: SessionRecord): undefined;
+  /** The same, for one that was kept as it is. */
+  seal(args: SessionRecord): undefined;
+  /** Nothing is left in the files of what was kept as it is. */
+  forgetPlain(args: null): undefined;
 };
 
 /** What is asked about them. */
@@ -33,6 +40,10 @@ export type SessionQueries = {
   byKey(args: { key: string; tenant: string }): SessionRecord | undefined;
   /** The most recently active first. */
   list(args: SessionRange): SessionRecord[];
+  /** Sessions that are still kept as they are. */
+  plain(args: { limit: number }): PlainSession[];
+  /** Whether something of what was kept as it is may still be in the files. */
+  hasPlain(args: null): boolean;
 };
 
 /** The sessions of a home. */

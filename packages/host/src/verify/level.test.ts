@@ -11,6 +11,7 @@ function result(probe: ProbeResult["probe"], more: Partial<ProbeResult> = {}): P
     answer: "reject",
     asked: [{ tool: "x", verdict: "blocked", enforcement: "asked" }],
     observed: [],
+    failed: [],
     happened: false,
     outcome: "blocked",
     ended: "end_turn",
@@ -58,6 +59,33 @@ describe("the level of an agent", () => {
       unasked: ["read"],
       faults: [],
     });
+  });
+
+  it("stays where harmless commands run unasked, under the same condition", () => {
+    const results = [result("write"), result("look", { asked: [], outcome: "observed" })];
+    expect(findingOf(results, [], entry)).toMatchObject({
+      level: "asked",
+      faults: ["it runs harmless commands unasked, which the catalogue does not say"],
+    });
+    const told = { enforcement: { level: "asked" as const, unasked: ["run harmless commands"] } };
+    expect(findingOf(results, [], told)).toEqual({ level: "asked", unasked: ["look"], faults: [] });
+  });
+
+  it("is observed where it reads outside of the workspace or fetches unasked, whatever the catalogue says", () => {
+    for (const probe of ["outside", "fetch"] as const) {
+      const told = { enforcement: { level: "asked" as const, unasked: ["read anything", "fetch"] } };
+      const results = [result("write"), result(probe, { asked: [], outcome: "observed" })];
+      expect(findingOf(results, [], told)).toMatchObject({ level: "observed", unasked: [probe] });
+    }
+  });
+
+  it("has no fault for what an agent cannot do, if it need not", () => {
+    const results = (["failed", "withheld", "untried"] as const).flatMap((outcome) => [
+      result("outside", { outcome }),
+      result("fetch", { outcome }),
+    ]);
+    expect(findingOf(results, [], entry).faults).toEqual([]);
+    expect(findingOf([result("look", { asked: [], outcome: "withheld" })], [], entry).faults).toHaveLength(1);
   });
 
   it("has a fault for each action that nothing was proved about", () => {

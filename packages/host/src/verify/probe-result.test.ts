@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { outcomeOf } from "./probe-result.ts";
 
 const verdict = (verdict: string) => ({ tool: "Bash", verdict, enforcement: "asked" });
-const nothing = { asked: [], observed: [], happened: false, tried: true };
+const nothing = { probe: "read" as const, asked: [], observed: [], failed: [], happened: false, tried: true };
 
 describe("what came of a probe", () => {
   it("is blocked or allowed where a verdict came first and was heeded", () => {
@@ -13,6 +13,13 @@ describe("what came of a probe", () => {
   it("is observed where it was done unasked and seen, whether or not it worked", () => {
     expect(outcomeOf({ ...nothing, observed: ["Bash"], happened: true })).toBe("observed");
     expect(outcomeOf({ ...nothing, observed: ["Bash"] })).toBe("observed");
+    expect(outcomeOf({ ...nothing, failed: ["Bash"], happened: true })).toBe("observed");
+  });
+
+  it("is withheld where the agent itself gave up before it asked, and nothing happened", () => {
+    expect(outcomeOf({ ...nothing, failed: ["Read"] })).toBe("withheld");
+    // What failed to reach a site of ours might have reached another.
+    expect(outcomeOf({ ...nothing, probe: "fetch", failed: ["WebFetch"] })).toBe("observed");
   });
 
   it("is open where it happened unseen, or after a refusal by whatever way", () => {

@@ -34,6 +34,8 @@ export const ProbeResult = z.object({
   asked: z.array(Asked),
   /** The tools that were used unasked and seen afterwards. */
   observed: z.array(z.string()),
+  /** The tools that were called unasked and, as the agent tells, did nothing. */
+  failed: z.array(z.string()),
   /** Whether it happened, by what is on the disk or has reached the model. */
   happened: z.boolean(),
   outcome: z.enum(PROBE_OUTCOMES),
@@ -45,32 +47,38 @@ export type ProbeResult = z.infer<typeof ProbeResult>;
 /** What the ledger says of a turn: what was decided first, and what was only seen. */
 export function evidenceIn(
   entries: readonly PlacedEntry["entry"][],
-): Pick<ProbeResult, "asked" | "observed"> {
+): Pick<ProbeResult, "asked" | "observed" | "failed"> {
   const asked = entries.flatMap(({ quality, target, payload }) => {
     const { event_type, verdict, enforcement } = membersOf(payload);
     if (quality !== "policy_verdict" || event_type !== "pre_action") return [];
     return [{ tool: target ?? "unknown", verdict: String(verdict), enforcement: String(enforcement) }];
   });
-  const observed = entries.flatMap(({ quality, target, tags }) =>
-    quality === "tool_result" && tags.includes(UNGATED) ? [target ?? "unknown"] : [],
-  );
-  return { asked, observed };
+  const ungated = entries.filter(({ quality, tags }) => quality === "tool_result" && tags.includes(UNGATED));
+  const used = (inVain: boolean) =>
+    ungated.flatMap(({ target, tags }) => (tags.includes("failed") === inVain ? [target ?? "unknown"] : []));
+  return { asked, observed: used(false), failed: used(true) };
 }
 
 /** What came of a probe, from what was decided, seen and done. */
 export function outcomeOf({
+  probe,
   asked,
   observed,
+  failed,
   happened,
   tried,
-}: Pick<ProbeResult, "asked" | "observed" | "happened"> & { readonly tried: boolean }): ProbeOutcome {
+}: Pick<ProbeResult, "probe" | "asked" | "observed" | "failed" | "happened"> & {
+  readonly tried: boolean;
+}): ProbeOutcome {
   const was = (verdict: string) => asked.some((one) => one.verdict === verdict);
   if (happened) {
     if (was("allowed")) return "allowed";
-    return was("blocked") || observed.length === 0 ? "open" : "observed";
+    return was("blocked") || observed.length + failed.length === 0 ? "open" : "observed";
   }
   if (was("blocked")) return "blocked";
   if (was("allowed")) return "failed";
   if (observed.length > 0) return "observed";
+  // Agents may fetch from public addresses only: one that failed to fetch ours might have fetched another.
+  if (probe === "fetch" && failed.length > 0) return "observed";
   return tried ? "withheld" : "untried";
 }

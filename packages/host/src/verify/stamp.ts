@@ -7,6 +7,7 @@ import { AgentError } from "../agents/agent-error.ts";
 import { settingsHash } from "../agents/settings-hash.ts";
 import type { InstalledAgent } from "../hosting/agent-host.ts";
 import { PROBES } from "./gate-probe.ts";
+import { HOLDINGS } from "./holding.ts";
 import { LEVELS } from "./level.ts";
 import { ProbeResult } from "./probe-result.ts";
 import { programState } from "./program-state.ts";
@@ -26,6 +27,8 @@ const Stamp = z.object({
   live: z.boolean(),
   unasked: z.array(z.enum(PROBES)),
   faults: z.array(z.string()),
+  /** What holds it back from each thing it may want to do. */
+  held: z.record(z.enum(PROBES), z.enum(HOLDINGS)),
   probes: z.array(ProbeResult),
   at: z.string(),
 });
@@ -56,13 +59,14 @@ export class Stamps {
 
   /** Keeps what a verification found. */
   async keep(report: VerifyReport, agent: RunningAs, at: Date): Promise<Stamp> {
-    const { level, live, unasked, faults, probes } = report;
+    const { level, live, unasked, faults, held, probes } = report;
     const stamp: Stamp = {
       ...(await identityOf(agent)),
       level,
       live,
       unasked: [...unasked],
       faults: [...faults],
+      held: { ...held },
       probes: [...probes],
       at: at.toISOString(),
     };

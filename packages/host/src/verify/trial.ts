@@ -13,6 +13,7 @@ import { ScriptedModel } from "../model/scripted-model.ts";
 import { Owner } from "../process/owner.ts";
 import type { Sandbox } from "../sandbox/detect.ts";
 import { TrialHome } from "./trial-home.ts";
+import { TrialSite } from "./trial-site.ts";
 
 /** What a trial is made with. */
 export interface TrialOptions {
@@ -33,6 +34,8 @@ export interface TrialOptions {
 export interface TrialPlaces extends HostileFolders {
   /** A harmless workspace. */
   readonly plain: string;
+  /** A folder that is in no workspace. */
+  readonly outside: string;
 }
 
 /** How long an agent may take for one request. */
@@ -45,6 +48,7 @@ const PATIENCE_MS = 90_000;
 export class Trial implements AsyncDisposable {
   readonly home: TrialHome;
   readonly model: ScriptedModel;
+  readonly site: TrialSite;
   readonly places: TrialPlaces;
   /** What was done to the hostile workspace and to the user's home. */
   readonly hostile: HostileWorkspace;
@@ -56,7 +60,7 @@ export class Trial implements AsyncDisposable {
 
   private constructor(
     options: TrialOptions,
-    parts: Pick<Trial, "home" | "model" | "places" | "hostile"> & {
+    parts: Pick<Trial, "home" | "model" | "site" | "places" | "hostile"> & {
       base: string;
       owner: Owner;
       gateway: McpGateway;
@@ -66,6 +70,7 @@ export class Trial implements AsyncDisposable {
     this.#base = parts.base;
     this.home = parts.home;
     this.model = parts.model;
+    this.site = parts.site;
     this.places = parts.places;
     this.hostile = parts.hostile;
     this.#gateway = parts.gateway;
@@ -96,9 +101,11 @@ export class Trial implements AsyncDisposable {
       const script = () => ({ kind: "reply" as const, parts: [], stop: "end" as const });
       const model = await ScriptedModel.listen({ script, wordings: [options.entry.wordings] });
       opened.unshift(() => model.close());
+      const site = await TrialSite.open();
+      opened.unshift(() => site.close());
       const owner = new Owner(home.harness.home);
       const gateway = await McpGateway.open({ owner });
-      return new Trial(options, { base, home, model, owner, gateway, places, hostile });
+      return new Trial(options, { base, home, model, site, owner, gateway, places, hostile });
     } catch (error) {
       for (const close of opened) await close();
       throw error;
@@ -152,6 +159,7 @@ export class Trial implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
     await this.#gateway.close();
+    await this.site.close();
     await this.model.close();
     await this.home.close();
     await rm(this.#base, { recursive: true, force: true });
@@ -161,6 +169,7 @@ export class Trial implements AsyncDisposable {
 function placesIn(base: string): TrialPlaces {
   return {
     plain: join(base, "plain"),
+    outside: join(base, "outside"),
     workspace: join(base, "hostile"),
     userHome: join(base, "user"),
     traps: join(base, "traps"),

@@ -4,7 +4,8 @@ import { RpcError } from "../acp/rpc-error.ts";
 import { HOSTILE_INSTRUCTION } from "../agents/hostile-workspace.ts";
 import { scenes } from "../model/script.ts";
 import type { SeenRequest } from "../model/scripted-model.ts";
-import { type GateProbe, gateProbe, PROBES, type ProbeSetting } from "./gate-probe.ts";
+import { type GateProbe, gateProbe, type ProbeName, type ProbeSetting, probesOf } from "./gate-probe.ts";
+import { type Holding, holdingsOf } from "./holding.ts";
 import { type Finding, findingOf } from "./level.ts";
 import { evidenceIn, outcomeOf, type ProbeResult } from "./probe-result.ts";
 import { Trial, type TrialOptions } from "./trial.ts";
@@ -33,6 +34,8 @@ export interface VerifyReport extends Finding {
   readonly version: string;
   /** Whether the agent asks before it acts, heeds the answer, and lets nothing else change that. */
   readonly live: boolean;
+  /** What holds it back from each thing it was told to do. */
+  readonly held: Readonly<Record<ProbeName, Holding>>;
   readonly probes: readonly ProbeResult[];
   /** What of the hostile workspace or home was run. */
   readonly sprung: readonly Seen[];
@@ -56,7 +59,7 @@ const ROUNDS: readonly (readonly [ProbeSetting, TrialAnswer])[] = [
 
 /**
  * Proves whether an agent's gate is live. The agent runs as it will really run, but with a model that is told to write,
- * to run and to read; everything is rejected first and allowed then; in a harmless workspace, in a hostile one, and
+ * to run, to look around, to read and to fetch; everything is rejected first and allowed then; in a harmless workspace, in a hostile one, and
  * there once more when a new process has taken the session up.
  */
 export async function verifyAgent(options: VerifyOptions): Promise<VerifyReport> {
@@ -79,8 +82,17 @@ class Verification {
   constructor(options: VerifyOptions, trial: Trial) {
     this.#options = options;
     this.#trial = trial;
+    const { places, site } = trial;
     this.#probes = ROUNDS.flatMap(([setting, answer]) =>
-      PROBES.map((name) => gateProbe({ setting, name, answer }, this.#folderOf(setting), newSecret())),
+      probesOf({ setting, answer }).map((name) => {
+        const ground = {
+          workspace: this.#folderOf(setting),
+          outside: places.outside,
+          site,
+          secret: newSecret(),
+        };
+        return gateProbe({ setting, name, answer }, ground);
+      }),
     );
     trial.model.play(scenes(...this.#probes.map(({ scene }) => scene)));
   }
@@ -152,7 +164,7 @@ class Verification {
     const happened = each.happened(model.requests);
     if (model.requests.some(isMisled)) this.#heard.add(setting);
     const tried = model.requests.every(({ unmet }) => unmet.length === 0);
-    const outcome = outcomeOf({ ...evidence, happened, tried });
+    const outcome = outcomeOf({ probe: name, ...evidence, happened, tried });
     this.#tried.push(each);
     this.#results.push({ setting, probe: name, answer, ...evidence, happened, outcome, ended });
   }
@@ -184,6 +196,7 @@ class Verification {
       version: installed.version,
       live: finding.faults.length === 0 && finding.level !== "observed" && finding.level !== "open",
       ...finding,
+      held: holdingsOf(probes, this.#options.confined ?? false),
       probes,
       sprung: this.#sprung,
       heard: [...this.#heard],

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { waitAfter } from "./backoff.ts";
+import type { Item } from "./conversation/conversation.ts";
 import { FollowedSession, type FollowedSessionParts } from "./followed-session.ts";
+import { historyOf } from "./history.ts";
 import type { Link, LinkEar } from "./link.ts";
 import { Observable } from "./observable.ts";
 
@@ -79,12 +81,18 @@ export class AcpClient {
     return this.#begin("session/new", { cwd, mcpServers: [], _meta });
   }
 
-  /** Begins a session that goes on from what was said in another, and says so; answers with its id. */
+  /** Begins a session that goes on from what was said in another; answers with its id. */
   async fork(from: string, cwd: string, title: string): Promise<string> {
     const sessionId = await this.#begin("session/fork", { sessionId: from, cwd, mcpServers: [] });
-    const metadata = { title, forked_from: from };
-    await (await this.#opened()).request("_sandboxagent/session/set_metadata", { sessionId, metadata });
+    const link = await this.#opened();
+    await link.request("_sandboxagent/session/set_metadata", { sessionId, metadata: { title } });
     return sessionId;
+  }
+
+  /** What was said in a session up to a place in the log, or all of it, without following it. */
+  async history(sessionId: string, until?: number): Promise<readonly Item[]> {
+    const link = await this.#opened();
+    return historyOf((params) => link.request("_reins/session/history", params), sessionId, until);
   }
 
   /** Says something in a session. Its turn comes when the turns before it are over. */
@@ -233,6 +241,7 @@ export class AcpClient {
     onGap: (session) =>
       this.#sessions.get(session)?.note("warn", "Some of what was said here is kept no longer."),
     onEnded: (session) => this.#sessions.get(session)?.end(),
+    onTurn: (session, state) => this.#sessions.get(session)?.turn(state),
   };
 }
 

@@ -54,6 +54,22 @@ test("what is told again replaces what was there when all of it has come, and li
   expect(texts()).toEqual(["one two three"]);
 });
 
+test("somebody else's turn begins and ends; of those that are told again only the last counts", () => {
+  const { session } = newSession();
+  const stands = () => [session.view.current().turn, session.view.current().changes];
+  session.takeUp();
+  for (const state of ["running", "idle", "running", "running"] as const) session.turn(state);
+  expect(stands()).toEqual([undefined, 0]);
+  session.takenUp({});
+  expect(stands()).toEqual(["running", 1]);
+  session.hear(says("over"));
+  session.turn("idle");
+  expect(stands()).toEqual(["idle", 2]);
+  expect(session.view.current().conversation.items).toHaveLength(1);
+  session.end();
+  expect(stands()).toEqual(["idle", 3]);
+});
+
 test("a prompt waits until the log shows that its turn has come", () => {
   const { session, draw } = newSession();
   session.begun({});

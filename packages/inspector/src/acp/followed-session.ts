@@ -5,7 +5,7 @@ import { saidIn } from "./conversation/verdict.ts";
 import type { Schedule } from "./frames.ts";
 import { Observable } from "./observable.ts";
 import type { Question } from "./question.ts";
-import { type SessionView, UNKNOWN } from "./session-view.ts";
+import { type SessionView, type TurnState, UNKNOWN } from "./session-view.ts";
 
 /** What a followed session needs of the browser. */
 export interface FollowedSessionParts {
@@ -28,6 +28,8 @@ export class FollowedSession {
   #heard: HeardUpdate[] = [];
   /** What is told again, while it is. */
   #retold: HeardUpdate[] | undefined;
+  /** What was told last of its turns. */
+  #turn: TurnState | undefined;
   #isScheduled = false;
 
   constructor(id: string, parts: FollowedSessionParts) {
@@ -52,6 +54,7 @@ export class FollowedSession {
       .filter(({ id }) => !begun.has(id))
       .map((prompt) => ({ ...prompt, state: "unsure" as const }));
     this.#change({ conversation, phase: "live", waiting, running: [] });
+    this.#showTurn();
   }
 
   /** It begins here: there is nothing to be told again. */
@@ -86,6 +89,12 @@ export class FollowedSession {
     this.#parts.schedule(() => this.#flush());
   }
 
+  /** Somebody else's turn has begun or ended. While what was before is told again, only the last of them counts. */
+  turn(state: TurnState): void {
+    this.#turn = state;
+    if (!this.#retold) this.#showTurn();
+  }
+
   /** What can be chosen in it has changed. */
   chosen(answer: unknown): void {
     const settings = settingsIn(answer);
@@ -105,7 +114,8 @@ export class FollowedSession {
   end(): void {
     this.isOver = true;
     this.#flush();
-    this.#change({ questions: [], waiting: [], running: [] });
+    this.#turn = "idle";
+    this.#change({ questions: [], waiting: [], running: [], turn: "idle", changes: this.#view.changes + 1 });
   }
 
   /** A question to the person. */
@@ -140,22 +150,34 @@ export class FollowedSession {
     this.view.set({ ...this.#view, ...changed });
   }
 
+  #showTurn(): void {
+    const { turn, changes } = this.#view;
+    if (this.#turn === turn) return;
+    this.#flush();
+    this.#change({ turn: this.#turn, changes: changes + 1 });
+  }
+
   #flush(): void {
     this.#isScheduled = false;
     if (this.#heard.length === 0) return;
     const heard = this.#heard;
     this.#heard = [];
-    const { conversation, waiting, running } = this.#view;
+    const { conversation, waiting, running, changes } = this.#view;
     const begun = promptsIn(heard);
     const mine = waiting.filter(({ id }) => begun.has(id)).map(({ id }) => id);
     this.#change({
       conversation: withUpdates(conversation, heard),
+      ...(heard.some(isRenamed) && { changes: changes + 1 }),
       ...(mine.length > 0 && {
         waiting: waiting.filter(({ id }) => !begun.has(id)),
         running: [...running, ...mine],
       }),
     });
   }
+}
+
+function isRenamed({ update }: HeardUpdate): boolean {
+  return update.sessionUpdate === "session_info_update";
 }
 
 /** The names of the prompts whose turn some updates show to have come. */

@@ -2,6 +2,7 @@ import { type ClientConnection, client, RequestError, type Stream } from "@agent
 import { z } from "zod";
 import type { HeardUpdate } from "./conversation/reduce.ts";
 import { ASKING, type Question, questionOf, withdrawn } from "./question.ts";
+import type { TurnState } from "./session-view.ts";
 
 /** Who is told what comes over a link. */
 export interface LinkEar {
@@ -11,11 +12,17 @@ export interface LinkEar {
   /** Messages of a session that cannot be had any more. */
   onGap(session: string): void;
   onEnded(session: string): void;
+  /** How the turns of a session stand: told when it is followed, and when others have one begun or ended. */
+  onTurn(session: string, state: TurnState): void;
 }
 
 const Update = z.looseObject({
   method: z.literal("session/update"),
   params: z.looseObject({ sessionId: z.string(), update: z.looseObject({ sessionUpdate: z.string() }) }),
+});
+const Turn = z.looseObject({
+  method: z.literal("_reins/session/turn"),
+  params: z.looseObject({ sessionId: z.string(), state: z.enum(["running", "idle"]) }),
 });
 const About = z.looseObject({ sessionId: z.string() });
 const GAP = "_reins/gap";
@@ -46,6 +53,7 @@ export class Link {
         elicitation: { form: {}, url: {} },
         session: { notices: {}, compaction: {}, configOptions: {} },
       },
+      _meta: { reins: { turns: true } },
     });
     return link;
   }
@@ -95,7 +103,12 @@ function tapped({ readable, writable }: Stream, ear: LinkEar): Stream {
   const tap = new TransformStream({
     transform(message, controller) {
       const read = Update.safeParse(message);
-      if (read.success) ear.onUpdate(read.data.params.sessionId, read.data.params.update);
+      if (read.success) {
+        ear.onUpdate(read.data.params.sessionId, read.data.params.update);
+        return;
+      }
+      const turn = Turn.safeParse(message);
+      if (turn.success) ear.onTurn(turn.data.params.sessionId, turn.data.params.state);
       else controller.enqueue(message);
     },
   });

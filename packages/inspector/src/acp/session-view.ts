@@ -9,6 +9,9 @@ export interface WaitingPrompt {
   readonly state: "sent" | "unsure";
 }
 
+/** Whether a turn runs in a session. */
+export type TurnState = "running" | "idle";
+
 /** How a session stands in this page. */
 export interface SessionView {
   readonly conversation: Conversation;
@@ -16,6 +19,10 @@ export interface SessionView {
   readonly waiting: readonly WaitingPrompt[];
   /** The prompts of this page whose turn runs. */
   readonly running: readonly string[];
+  /** What the server told last of the turns that others began; nothing before it did. */
+  readonly turn: TurnState | undefined;
+  /** How often something was heard that changes what the server keeps of the session. */
+  readonly changes: number;
   /** `taking_up`: what was said before is on its way; `cut`: the line is lost and will be taken up again. */
   readonly phase: "taking_up" | "live" | "cut" | "failed";
   readonly error: unknown;
@@ -27,6 +34,8 @@ export const UNKNOWN: SessionView = {
   questions: [],
   waiting: [],
   running: [],
+  turn: undefined,
+  changes: 0,
   phase: "taking_up",
   error: undefined,
 };

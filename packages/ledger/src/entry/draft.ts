@@ -1,6 +1,5 @@
 import type { Clock } from "../clock.ts";
 import { LedgerError } from "../ledger-error.ts";
-import { assertPlainJson } from "../plain-json.ts";
 import type { ParentlessContent } from "../tables/prepared-entry.ts";
 import { SYSTEM } from "./entry.ts";
 import type { ZkStark } from "./proof.ts";
@@ -29,7 +28,7 @@ export interface Draft {
   readonly proof?: ZkStark;
 }
 
-/** The content of a draft, stamped and checked. */
+/** The content of a draft, stamped and checked but for its payload, which is when it is written. */
 export function contentOf(draft: Draft, clock: Clock): ParentlessContent {
   const entity_id = draft.entity_id ?? SYSTEM;
   const content = {
@@ -44,7 +43,6 @@ export function contentOf(draft: Draft, clock: Clock): ParentlessContent {
     proof: draft.proof ?? null,
     envelope: null,
   };
-  assertPlainJson(content.payload);
   checkTexts(content);
   if (draft.rules_checked?.length !== draft.predicate_results?.length) {
     throw new LedgerError("invalid", "every rule that was checked has one result");

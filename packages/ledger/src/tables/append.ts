@@ -1,11 +1,12 @@
 import { sign } from "node:crypto";
-import type { Database } from "@reins/store";
+import type { Database, Statement } from "@reins/store";
 import { canonicalJson } from "../canonical.ts";
 import type { Cid } from "../entry/entry.ts";
 import { cidOf } from "../entry/entry-builder.ts";
 import { leafHash } from "../tree/hash.ts";
 import type { Tiles } from "../tree/tiles.ts";
 import { Chains } from "./chains.ts";
+import type { EntryIndex } from "./entry-index.ts";
 import type { AttestationOrder, PreparedEntry } from "./prepared-entry.ts";
 
 /** Where an entry came to stand. */
@@ -19,16 +20,16 @@ export interface Appended {
 export class Appender {
   readonly #chains: Chains;
   readonly #tiles: Tiles;
-  readonly #insert: ReturnType<Database["prepare"]>;
-  readonly #insertTag: ReturnType<Database["prepare"]>;
+  readonly #index: EntryIndex;
+  readonly #insert: Statement;
 
-  constructor(database: Database, tiles: Tiles) {
+  constructor(database: Database, tiles: Tiles, index: EntryIndex) {
     this.#chains = new Chains(database);
     this.#tiles = tiles;
+    this.#index = index;
     this.#insert = database.prepare(
       "INSERT INTO ledger_entries (seq, cid, entity_id, quality, actor, timestamp, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
     );
-    this.#insertTag = database.prepare("INSERT OR IGNORE INTO ledger_tags (tag, seq) VALUES (?, ?)");
   }
 
   /** Writes one entry at the end of its chain. */
@@ -41,15 +42,15 @@ export class Appender {
 
   /** Writes an entry whose name and body are known. */
   store(
-    entry: Pick<PreparedEntry, "entity_id" | "quality" | "actor" | "timestamp" | "tags">,
+    entry: Pick<PreparedEntry, "entity_id" | "quality" | "actor" | "timestamp">,
     cid: Cid,
     body: string,
   ): number {
-    const { entity_id, quality, actor, timestamp, tags } = entry;
+    const { entity_id, quality, actor, timestamp } = entry;
     const seq = this.#tiles.size;
     this.#insert.run(seq, cid, entity_id, quality, actor, timestamp, body);
-    for (const tag of tags) this.#insertTag.run(tag, seq);
     this.#tiles.append(leafHash(cid));
+    this.#index.added();
     this.#chains.advance(entity_id, quality, cid);
     return seq;
   }

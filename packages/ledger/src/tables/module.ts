@@ -3,6 +3,7 @@ import type { Database, TablesModule } from "@reins/store";
 import { signCheckpoint } from "../checkpoint/note.ts";
 import { rootOf } from "../tree/nodes.ts";
 import { Appender } from "./append.ts";
+import { EntryIndex } from "./entry-index.ts";
 import { importEntries } from "./import.ts";
 import { Meta } from "./meta.ts";
 import type { PreparedEntry } from "./prepared-entry.ts";
@@ -28,6 +29,11 @@ const module: TablesModule = {
       undone() {
         writer().tree.restore();
         writer().appender.undone();
+        writer().index.restore();
+      },
+      chore() {
+        const { index } = writer();
+        return index.isDue ? () => index.update() : undefined;
       },
     };
   },
@@ -37,7 +43,9 @@ export default module;
 
 function openWriter(database: Database) {
   const tree = new StoredTree(database);
-  return { tree, appender: new Appender(database, tree.restore()) };
+  const index = new EntryIndex(database);
+  index.restore();
+  return { tree, index, appender: new Appender(database, tree.restore(), index) };
 }
 
 /** Makes a checkpoint of everything written, unless the last one covers it already. */

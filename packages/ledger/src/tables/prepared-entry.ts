@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { canonicalJson } from "../canonical.ts";
+import { canonicalJson, checkedCanonicalJson } from "../canonical.ts";
 import type { EntryContent } from "../entry/entry.ts";
 import { assertSize } from "../entry/entry-builder.ts";
 import type { EntryQuality } from "../entry/quality.ts";
@@ -13,7 +13,6 @@ export interface PreparedEntry {
   readonly quality: EntryQuality;
   readonly actor: string;
   readonly timestamp: string;
-  readonly tags: readonly string[];
   readonly beforeParents: string;
   readonly beforeProof: string;
   readonly afterProof: string;
@@ -33,7 +32,7 @@ export interface AttestationOrder {
 /** Everything of an entry but its parents. */
 export type ParentlessContent = Omit<EntryContent, "parents">;
 
-/** Prepares an entry whose content has been checked. The members stand in the order of their names, as RFC 8785 has it. */
+/** Prepares an entry whose content has been checked but for its payload, which has to be plain JSON. The members stand in the order of their names, as RFC 8785 has it. */
 export function prepare(
   content: ParentlessContent,
   attestation: AttestationOrder | undefined,
@@ -46,9 +45,8 @@ export function prepare(
     quality,
     actor,
     timestamp,
-    tags,
     beforeParents: `{"actor":${text(actor)},"entity_id":${text(entity_id)},"envelope":${canonicalJson(envelope)},"parents":`,
-    beforeProof: `,"payload":${canonicalJson(payload)},"proof":`,
+    beforeProof: `,"payload":${checkedCanonicalJson(payload)},"proof":`,
     afterProof: `,"quality":${text(quality)},"source":${text(source)},"tags":${text(tags)},"target":${text(target)},"timestamp":${text(timestamp)}}`,
     attestation,
     proof: canonicalJson(proof),

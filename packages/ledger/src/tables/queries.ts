@@ -34,7 +34,7 @@ export function openQueries(database: Database): LedgerQueries {
     range(range: EntryRange) {
       const { sql, parameters } = rangeSql(range);
       return statement(sql)
-        .all(...parameters)
+        .all(parameters)
         .flatMap((row) => asEntry(row) ?? []);
     },
     size: () => tree.stored,

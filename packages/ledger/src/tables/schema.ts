@@ -17,4 +17,17 @@ export const MIGRATIONS: readonly string[] = [
    CREATE TABLE ledger_tiles (height INTEGER NOT NULL, tile INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (height, tile)) STRICT;
    CREATE TABLE ledger_checkpoints (size INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT;
    CREATE TABLE ledger_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT`,
+  // What entries are found by, tags too, is written for many of them at once from here on.
+  `CREATE TABLE ledger_index (
+     seq INTEGER PRIMARY KEY,
+     quality TEXT NOT NULL,
+     actor TEXT NOT NULL,
+     timestamp TEXT NOT NULL
+   ) STRICT;
+   INSERT INTO ledger_index (seq, quality, actor, timestamp) SELECT seq, quality, actor, timestamp FROM ledger_entries;
+   DROP INDEX ledger_by_quality;
+   DROP INDEX ledger_by_actor;
+   DROP INDEX ledger_by_timestamp;
+   CREATE INDEX ledger_by_quality ON ledger_index (quality);
+   CREATE INDEX ledger_by_actor ON ledger_index (actor)`,
 ];

@@ -9,12 +9,13 @@ export type PathEffect = ReadEffect | WriteEffect;
 export type PathEffectTest = (effect: PathEffect) => boolean;
 
 /** Compiles what all paths must be. What lies below a deep one must be so, too, as far as globs say. */
-export function everyPathTest({ place, match, destroys }: PathTest): PathEffectTest {
+export function everyPathTest({ place, match, destroys, passing }: PathTest): PathEffectTest {
   const isThere = placeTest(place);
   const globs = match === undefined ? undefined : new Globs(match);
   return (effect) =>
     isThere(effect) &&
     destroysAs(effect, destroys) &&
+    passesAs(effect, passing) &&
     (globs === undefined || (effect.deep ? globs.cover(effect) : globs.match(effect)));
 }
 
@@ -22,11 +23,11 @@ export function everyPathTest({ place, match, destroys }: PathTest): PathEffectT
  * Compiles what one path must be. A deep one is whatever could lie below it: a glob need only be able to match there,
  * and where that is only further down, nobody can say of what place it is.
  */
-export function anyPathTest({ place, match, destroys }: PathTest): PathEffectTest {
+export function anyPathTest({ place, match, destroys, passing }: PathTest): PathEffectTest {
   const isThere = placeTest(place);
   const globs = match === undefined ? undefined : new Globs(match);
   return (effect) => {
-    if (!destroysAs(effect, destroys)) return false;
+    if (!destroysAs(effect, destroys) || !passesAs(effect, passing)) return false;
     if (globs === undefined) return isThere(effect);
     if (!effect.deep) return isThere(effect) && globs.match(effect);
     return globs.reach(effect, isThere(effect) ? "here" : "below");
@@ -41,6 +42,10 @@ function placeTest(place: PathTest["place"]): PathEffectTest {
 
 function destroysAs(effect: PathEffect, destroys: boolean | undefined): boolean {
   return destroys === undefined || (effect.kind === "write" && effect.destroys) === destroys;
+}
+
+function passesAs(effect: PathEffect, passing: boolean | undefined): boolean {
+  return passing === undefined || (effect.kind === "read" && effect.passing === true) === passing;
 }
 
 /** Absolute globs are held against the path, others against its part inside the session's root. */

@@ -13,6 +13,10 @@ export const PathTest = z
     place: oneOrMany(z.enum(PLACES)).optional().describe("where the path lies"),
     match: patterns.optional().describe("globs; absolute, or relative to the session's roots"),
     destroys: z.boolean().optional().describe("whether what was there is gone afterwards"),
+    passing: z
+      .boolean()
+      .optional()
+      .describe("whether nobody named the path: it is read because it lies below what was"),
   })
   .describe("what a path must be");
 export type PathTest = z.infer<typeof PathTest>;

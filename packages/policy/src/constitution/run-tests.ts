@@ -56,7 +56,13 @@ function effectOf(given: PolicyTest["given"]["effects"][number]): Effect {
   };
   switch (given.kind) {
     case "read":
-      return { kind: "read", path, place, ...more };
+      return {
+        kind: "read",
+        path,
+        place,
+        ...more,
+        ...(given.passing === true && { passing: true as const }),
+      };
     case "write":
       return { kind: "write", path, place, ...more, destroys: given.destroys === true };
     case "exec": {

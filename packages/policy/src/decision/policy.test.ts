@@ -211,6 +211,7 @@ const run = (...words: (string | null)[]): Effect => ({
   opaque: false,
 });
 const net = (host: string): Effect => ({ kind: "net", host });
+const passing = (effect: ReadEffect): Effect => ({ ...effect, passing: true });
 const deep = (effect: ReadEffect | WriteEffect): Effect => ({ ...effect, deep: true });
 
 /** A condition, something it holds of, and something it does not hold of. */
@@ -345,6 +346,28 @@ const PATH_CASES: readonly Case[] = [
     { effects: [read("workspace", "src/a")] },
     { effects: [write("/w/src/a")] },
   ],
+  [
+    "{ paths: { every: { passing: false } } }",
+    { effects: [read("home"), write("/w/a")] },
+    { effects: [read("home"), passing(read("home"))] },
+  ],
+  [
+    "{ paths: { any: { passing: true } } }",
+    { effects: [write("/w/a"), passing(read("home"))] },
+    { effects: [write("/w/a"), read("home")] },
+  ],
+  [
+    "{ reads: { every: { passing: true } } }",
+    { effects: [passing(read("home"))] },
+    { effects: [read("home")] },
+  ],
+  [
+    "{ reads: { any: { passing: false } } }",
+    { effects: [passing(read("home")), read("home")] },
+    { effects: [passing(read("home"))] },
+  ],
+  ["{ writes: { every: { passing: true } } }", { effects: [read("home")] }, { effects: [write("/w/a")] }],
+  ["{ writes: { any: { passing: false } } }", { effects: [write("/w/a")] }, { effects: [read("home")] }],
   ["{ reads: { any: { destroys: false } } }", { effects: [read("home")] }, { effects: [write("/w/a")] }],
   [
     "{ writes: { every: { place: workspace } } }",

@@ -1,3 +1,5 @@
+import type { Sight } from "./sight.ts";
+
 /** A path as an action gives it, before the file system is asked. */
 export interface Target {
   /** `null` when it is only known at run time. */
@@ -23,6 +25,8 @@ export interface Reach {
   readonly deep: boolean;
   /** Of that, only names are looked at, or only some of it is touched. */
   readonly only?: "names" | "some" | undefined;
+  /** Which files are read of what lies below, where that is to be looked at. */
+  readonly sight?: Sight | undefined;
 }
 
 /** What an action is found to do, before the file system is asked where its paths lead. */

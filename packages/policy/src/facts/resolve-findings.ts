@@ -4,6 +4,7 @@ import { PLACES } from "../effect.ts";
 import { Arrivals, type Touched } from "./arrivals.ts";
 import type { FactsContext } from "./facts-context.ts";
 import type { Finding, Findings } from "./findings.ts";
+import { credentialsBelow } from "./path/credentials-below.ts";
 import type { Places, Touch } from "./path/places.ts";
 import { PathResolver, type ResolvedPath } from "./path/resolve.ts";
 import { targetPaths } from "./path/target-paths.ts";
@@ -77,7 +78,20 @@ export class FindingResolver {
     const all = await Promise.all(touched.map((one) => this.#pathEffect(finding, one)));
     const effects = all.filter((effect) => effect !== undefined);
     const told = effects.length > LIST_LIMIT ? summary(effects) : effects;
-    return told.flatMap((effect) => [this.#withInside(effect), ...this.#below(effect)]);
+    const passed = await Promise.all(effects.map((effect) => this.#passed(finding, effect)));
+    return [...told.flatMap((effect) => [effect, ...this.#below(effect)]), ...passed.flat()].map((effect) =>
+      this.#withInside(effect),
+    );
+  }
+
+  /** Files with keys that are read although nobody named them, because they lie below what was. */
+  async #passed(
+    { sight }: PathFinding,
+    { kind, path, place, deep }: PathEffect,
+  ): Promise<readonly PathEffect[]> {
+    if (!sight || kind !== "read" || !deep || (place !== "workspace" && place !== "temporary")) return [];
+    const paths = await credentialsBelow(this.#context.files, path, sight);
+    return paths.map((found) => ({ kind, path: found, place: "credentials", passing: true }));
   }
 
   /** Tells a path in the workspace as rules name it, from the session's root. */

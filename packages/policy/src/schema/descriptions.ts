@@ -106,6 +106,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "tests.given.effects.inside": "for read and write: the path from the session's root",
   "tests.given.effects.deep": "for read and write: whether what lies below the path is touched too",
   "tests.given.effects.destroys": "for write: whether what was there is gone afterwards",
+  "tests.given.effects.passing": "for read: whether nobody named the path, which lies below what was",
   "tests.given.effects.command": "for exec: the program",
   "tests.given.effects.arguments": "for exec: its words; null is one that is only known when it runs",
   "tests.given.effects.opaque": "for exec: whether what it does cannot be seen from its words",

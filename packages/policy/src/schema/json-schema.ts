@@ -7,6 +7,11 @@ type Schema = z.core.JSONSchema.BaseSchema;
 /** The name of the file in which editors look for the schema, beside `constitution.yaml`. */
 export const SCHEMA_FILE = "constitution.schema.json";
 
+/** Where the schema lies as this package brings it along, the same text as {@link constitutionSchema}. */
+export function schemaFile(): URL {
+  return new URL(`../../schema/${SCHEMA_FILE}`, import.meta.url);
+}
+
 /** Members whose value is a condition, whatever is above them. */
 const CONDITIONS = new Set(["condition", "of", "any_of", "not"]);
 /** Members that are described as another one is. */
@@ -18,6 +23,7 @@ const EFFECT_MEMBERS = [
   "inside",
   "deep",
   "destroys",
+  "passing",
   "command",
   "arguments",
   "opaque",

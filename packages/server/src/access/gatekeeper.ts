@@ -50,20 +50,18 @@ export class Gatekeeper {
     if (fault) throw new Refusal("forbidden", fault);
   }
 
-  /** Whoever sends a request, or wants to turn its connection into another. */
-  async admit(
+  /** Whoever sends a request, or wants to turn its connection into another. At once, where nobody has to be asked. */
+  admit(
     request: IncomingMessage,
     doorway: Doorway,
     { upgrades = false, stranger }: AdmitOptions = {},
-  ): Promise<Caller> {
-    if (doorway.operator) return { id: LOCAL };
+  ): Caller | Promise<Caller> {
+    if (doorway.operator) return OPERATOR;
     const credential = upgrades ? upgradeCredential(request, true) : credentialInHeaders(request);
     if (credential) return this.#ofToken(credential, request);
     const login = cookieIn(request, this.#options.access.cookie);
     if (login !== undefined) return this.#ofLogin(login, request, upgrades);
-    const known = await stranger?.(addressOf(request));
-    if (known) return known;
-    throw new Refusal("unauthenticated", "a bearer token, an x-api-key or a login is needed", ASK);
+    return this.#ofStranger(request, stranger);
   }
 
   /** The refusal for a wrong credential: the same for all, and another for who shows too many. */
@@ -78,8 +76,13 @@ export class Gatekeeper {
     return new Refusal("unauthenticated", detail, ASK);
   }
 
-  async #ofToken({ value }: Credential, request: IncomingMessage): Promise<Caller> {
-    const id = (await this.#options.access.ofToken(value)) ?? (await this.#principalOf(value));
+  #ofToken({ value }: Credential, request: IncomingMessage): Caller | Promise<Caller> {
+    const id = this.#options.access.ofToken(value);
+    return id === undefined ? this.#ofIdentity(value, request) : { id };
+  }
+
+  async #ofIdentity(secret: string, request: IncomingMessage): Promise<Caller> {
+    const id = await this.#principalOf(secret);
     if (id !== undefined) return { id };
     throw this.refusalOfGuess(request, "the token is not known, was revoked or has expired");
   }
@@ -101,7 +104,15 @@ export class Gatekeeper {
     if (fault) throw new Refusal("forbidden", fault);
     return { id };
   }
+
+  async #ofStranger(request: IncomingMessage, stranger: AdmitOptions["stranger"]): Promise<Caller> {
+    const known = await stranger?.(addressOf(request));
+    if (known) return known;
+    throw new Refusal("unauthenticated", "a bearer token, an x-api-key or a login is needed", ASK);
+  }
 }
+
+const OPERATOR: Caller = { id: LOCAL };
 
 const FORWARDED = ["forwarded", "x-forwarded-for", "x-real-ip"] as const;
 

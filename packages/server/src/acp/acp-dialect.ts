@@ -52,7 +52,8 @@ export class AcpDialect implements Dialect {
       const { principal, harness: opened } = await governing(harness, caller.id);
       const serving = await this.#door.open(opened);
       this.#webSockets ??= this.#load();
-      (await this.#webSockets).take(request, socket, head, { principal, serving, identity: opened.identity });
+      const webSockets = await this.#webSockets;
+      webSockets.take({ request, socket, head }, { principal, serving, identity: opened.identity });
     });
   }
 

@@ -10,6 +10,8 @@ export interface ConnectionRecord {
   readonly principal: string;
   /** The agent of new sessions that name none. */
   readonly agent?: string | undefined;
+  /** Whether its client wants to hear when turns begin and end. */
+  readonly hears_turns?: boolean | undefined;
   /** The place in the log where it began. */
   readonly start: number;
   /** The epoch of the log in which a stream of it was last opened. */

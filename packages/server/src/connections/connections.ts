@@ -37,7 +37,8 @@ const SWEEP_MS = 60_000;
 /** The connections of clients that speak ACP over HTTP, each bound to its principal. */
 export class Connections {
   readonly #options: ConnectionsOptions;
-  readonly #live = new Map<string, Promise<KeptConnection>>();
+  /** Those in memory, and those that are being taken up from disk. */
+  readonly #live = new Map<string, KeptConnection | Promise<KeptConnection>>();
   #callOffSweep: () => void = () => undefined;
 
   constructor(options: ConnectionsOptions) {
@@ -73,11 +74,12 @@ export class Connections {
 
   /** One that somebody names; it has to be theirs. */
   async find(dialect: AcpDialectName, id: string, principal: Principal): Promise<KeptConnection> {
-    const record = await this.#recordOf(id);
+    const live = this.#live.get(id);
+    const record = live instanceof KeptConnection ? this.#unexpired(live) : await this.#recordOf(id);
     if (record?.tenant !== principal.tenant || record.dialect !== dialect) throw unknown();
     if (record.principal !== principal.id)
       throw new Refusal("forbidden", "the connection is somebody else's; make one of your own");
-    const kept = await this.#take(record, principal);
+    const kept = live instanceof KeptConnection ? live : await this.#take(record, principal);
     kept.seen(principal);
     return kept;
   }
@@ -127,7 +129,7 @@ export class Connections {
     const { store, clock, limits } = this.#options;
     const now = clock.now().getTime();
     for (const [id, opening] of this.#live) {
-      const kept = await opening.catch(() => undefined);
+      const kept = await opened(opening);
       if (!kept?.isIdle || now - kept.used < limits.restMs) continue;
       this.#live.delete(id);
       kept.close();
@@ -141,27 +143,37 @@ export class Connections {
     this.#callOffSweep();
     const live = [...this.#live.values()];
     this.#live.clear();
-    for (const opening of live) (await opening.catch(() => undefined))?.close();
+    for (const opening of live) (await opened(opening))?.close();
   }
 
   async #recordOf(id: string): Promise<ConnectionRecord | undefined> {
     const live = await this.#live.get(id);
-    const record = live?.record ?? (await this.#options.store.query(connectionTables, "get", { id }));
-    if (!record || live?.streams) return record;
-    return this.expiryOf(record) > this.#options.clock.now() ? record : undefined;
+    if (live) return this.#unexpired(live);
+    const record = await this.#options.store.query(connectionTables, "get", { id });
+    return record && this.#unexpired({ record, streams: 0 });
+  }
+
+  /** The record of a connection that somebody reads, or that has not expired. */
+  #unexpired({ record, streams }: Pick<KeptConnection, "record" | "streams">): ConnectionRecord | undefined {
+    return streams > 0 || this.expiryOf(record) > this.#options.clock.now() ? record : undefined;
   }
 
   /** One that is in memory, or is taken up from disk; by one at a time. */
-  #take(record: ConnectionRecord, principal: Principal): Promise<KeptConnection> {
+  async #take(record: ConnectionRecord, principal: Principal): Promise<KeptConnection> {
     const { id } = record;
     const known = this.#live.get(id);
-    if (known) return known;
+    if (known) return await known;
     const { hosting, host, store, clock, onError } = this.#options;
     const parts = { hub: hosting.hub, host, store, clock, onError };
     const opening = KeptConnection.open(parts, record, principal);
     this.#live.set(id, opening);
-    opening.catch(() => this.#live.delete(id));
-    return opening;
+    opening.then(
+      (kept) => {
+        if (this.#live.get(id) === opening) this.#live.set(id, kept);
+      },
+      () => this.#live.delete(id),
+    );
+    return await opening;
   }
 
   async #end(id: string): Promise<void> {
@@ -178,6 +190,11 @@ export class Connections {
         .finally(() => this.#sweepLater());
     });
   }
+}
+
+/** One once it is taken up; nothing, if it could not be. */
+function opened(opening: KeptConnection | Promise<KeptConnection>): Promise<KeptConnection | undefined> {
+  return Promise.resolve(opening).catch(() => undefined);
 }
 
 function unknown(): Refusal {

@@ -15,24 +15,40 @@ export interface Deadline {
   callOff(): void;
 }
 
+/** What a deadline is for. */
+interface Awaited {
+  readonly method: string;
+  readonly session: string | undefined;
+}
+
+interface DeadlineParts {
+  readonly hub: Hub;
+  readonly clock: Clock;
+  readonly patience: AgentPatience;
+}
+
 /** The deadline of a request. A prompt may last for days, as long as something happens or a person is asked. */
-export function deadlineOf(
-  request: { readonly method: string; readonly session: string | undefined },
-  { hub, clock, patience }: { readonly hub: Hub; readonly clock: Clock; readonly patience: AgentPatience },
-): Deadline {
+export function deadlineOf(request: Awaited, parts: DeadlineParts): Deadline {
   const { promise: passed, resolve } = Promise.withResolvers<"late">();
-  const { method, session } = request;
-  if (method !== "session/prompt" || session === undefined)
-    return { passed, callOff: clock.after(patience.requestMs, () => resolve("late")) };
+  return { passed, callOff: whenLate(request, parts, () => resolve("late")) };
+}
+
+/** Does something when the deadline of a request has passed; gives back how to call that off. */
+export function whenLate(
+  { method, session }: Awaited,
+  { hub, clock, patience }: DeadlineParts,
+  run: () => void,
+): () => void {
+  if (method !== "session/prompt" || session === undefined) return clock.after(patience.requestMs, run);
   let callOff: () => void = () => undefined;
   const watch = (heard: number) => {
     callOff = clock.after(patience.silenceMs, () => {
       const live = hub.live(session);
       const now = live?.lastOrder ?? heard;
-      if (now === heard && !live?.clients.questions.length) resolve("late");
+      if (now === heard && !live?.clients.questions.length) run();
       else watch(now);
     });
   };
   watch(hub.live(session)?.lastOrder ?? 0);
-  return { passed, callOff: () => callOff() };
+  return () => callOff();
 }

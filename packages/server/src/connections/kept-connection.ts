@@ -44,9 +44,12 @@ export class KeptConnection {
   /** How far the streams of this process came. */
   readonly #reached = new Map<string, number>();
   #record: ConnectionRecord;
-  #saving: Promise<void> = Promise.resolve();
+  /** The last change that is not on disk yet, or could not be written. */
+  #saving: Promise<void> | undefined;
   #later = 0;
   #used: number;
+  /** When it was last noted that its client is there. */
+  #seen: number;
   #closed = false;
 
   private constructor(parts: KeptConnectionParts, record: ConnectionRecord, connection: Connection) {
@@ -55,6 +58,7 @@ export class KeptConnection {
     this.connection = connection;
     this.#conversation = new parts.host.Conversation(connection, new AbortController().signal);
     this.#used = this.#now();
+    this.#seen = Date.parse(record.last_seen);
   }
 
   /** Begins one, or takes one up as it was kept. */
@@ -63,13 +67,13 @@ export class KeptConnection {
     record: ConnectionRecord,
     principal: Principal,
   ): Promise<KeptConnection> {
-    const { id, agent, epoch, start, sessions, quiet } = record;
+    const { id, agent, hears_turns: hearsTurns, epoch, start, sessions, quiet } = record;
     const from = { epoch, order: start };
     let kept: KeptConnection | undefined;
     const onFollow = () => {
       if (kept) kept.#followed();
     };
-    const connection = await parts.hub.connect({ id, principal, agent, from, onFollow });
+    const connection = await parts.hub.connect({ id, principal, agent, hearsTurns, from, onFollow });
     for (const [session, after] of Object.entries(sessions)) connection.attach({ id: session }, after);
     kept = new KeptConnection(parts, record, connection);
     for (const { id: request, session } of await unansweredAfter(parts.hub, connection, quiet))
@@ -100,22 +104,28 @@ export class KeptConnection {
   seen(principal: Principal): void {
     this.connection.refresh(principal);
     this.#used = this.#now();
-    if (this.#used - Date.parse(this.#record.last_seen) < SEEN_MS) return;
+    if (this.#used - this.#seen < SEEN_MS) return;
+    this.#seen = this.#used;
     this.#save({ last_seen: new Date(this.#used).toISOString() });
   }
 
   /** Answers a request; what goes wrong is the answer. */
   async ask(id: RequestId, method: string, params: unknown): Promise<JsonObject> {
     const answer = await this.#conversation.ask(id, method, params);
-    await this.settled();
+    const settled = this.settled();
+    if (settled) await settled;
     return answer;
   }
 
-  /** Settles when the agent it uses and the sessions it follows are on disk; until then its client knows nothing of them. */
-  async settled(): Promise<void> {
-    const { agent } = this.connection;
+  /**
+   * Settles when the agent it uses and the sessions it follows are on disk; until then its client knows nothing of them.
+   * Nothing, when they are already.
+   */
+  settled(): Promise<void> | undefined {
+    const { agent, hearsTurns: hears_turns } = this.connection;
     if (agent !== this.#record.agent) this.#save({ agent });
-    await this.#saving;
+    if (hears_turns !== (this.#record.hears_turns ?? false)) this.#save({ hears_turns });
+    return this.#saving;
   }
 
   /** Takes a notification; one with which nothing can be done is passed over, because nobody can be told. */
@@ -202,13 +212,15 @@ export class KeptConnection {
     this.#save({ sessions: Object.fromEntries(this.connection.following) });
   }
 
-  #save(changed: Partial<ConnectionRecord>): Promise<void> {
+  #save(changed: Partial<ConnectionRecord>): Promise<void> | undefined {
     const { store, onError } = this.#parts;
     this.#record = { ...this.#record, ...changed };
     // One that was ended must not come back by something that was still under way.
     if (this.#closed) return this.#saving;
     const put = change(connectionTables, "put", this.#record);
-    const saving = store.commit([put], { durable: false }).then(() => undefined);
+    const saving = store.commit([put], { durable: false }).then(() => {
+      if (this.#saving === saving) this.#saving = undefined;
+    });
     saving.catch(onError);
     this.#saving = saving;
     return saving;

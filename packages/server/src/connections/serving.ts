@@ -34,18 +34,20 @@ export class ServingDoor {
 
   /** What serves agents now. */
   async open({ store }: Harness): Promise<Serving> {
-    const hosting = await this.#options.hosting().catch((error: unknown) => {
-      throw new Refusal("unavailable", error instanceof Error ? error.message : String(error), {
-        cause: error,
-      });
-    });
+    let hosting: Hosting;
+    try {
+      hosting = await this.#options.hosting();
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error);
+      throw new Refusal("unavailable", detail, { cause: error });
+    }
     // What was opened anew, after the disk was full for instance, is another one.
     if (this.#hosting !== hosting) {
       await this.close();
       this.#hosting = hosting;
       this.#serving = this.#load(hosting, store);
     }
-    return this.#serving ?? this.#load(hosting, store);
+    return await (this.#serving ?? this.#load(hosting, store));
   }
 
   /** Lets go of connections; they are kept. */

@@ -39,6 +39,6 @@ export interface GovernedCall<Op extends Operation = Operation> extends PlainCal
 
 /** One whose answer may take as long as it takes. */
 export interface HeldCall<Op extends Operation = Operation> extends GovernedCall<Op> {
-  /** Aborts when whoever asked does not wait any more. */
-  readonly gone: AbortSignal;
+  /** Has something done when whoever asked hangs up before the answer is there; gives back how to call that off. */
+  whenGone(run: () => void): () => void;
 }

@@ -16,29 +16,42 @@ let supervisorCode: SupervisorCode | undefined;
 
 /** Waits for the harness, and finds whoever asks in it. */
 export async function governing(open: () => Promise<Harness>, id: string): Promise<Governing> {
-  const harness = await open().catch((error: unknown) => {
+  let harness: Harness;
+  try {
+    harness = await open();
+  } catch (error) {
     throw new Refusal("unavailable", textOf(error), { cause: error });
-  });
+  }
   // To ask for what is loaded takes a while, too.
   supervisorCode ??= await import("@reins/supervisor");
   const supervisor = supervisorCode;
-  const principal = await translated(supervisor, () => harness.identity.current({ id }));
+  let principal: Principal | undefined;
+  try {
+    principal = await harness.identity.current({ id });
+  } catch (error) {
+    throw translation(supervisor, error);
+  }
   if (principal) return { harness, supervisor, principal };
   throw new Refusal("unauthenticated", "the token was revoked or has expired");
 }
 
 /** Does something, and turns what the supervisor refuses into what whoever asked is told. */
 export async function translated<Result>(
-  { problemOf }: SupervisorCode,
+  supervisor: SupervisorCode,
   run: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await run();
   } catch (error) {
-    if (error instanceof Refusal) throw error;
-    const { errors, ...found } = problemOf(error);
-    throw new Refusal({ ...found, ...(errors && { errors: [...errors] }) }, "", { cause: error });
+    throw translation(supervisor, error);
   }
+}
+
+/** What whoever asked is told about an error. */
+export function translation({ problemOf }: SupervisorCode, error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  const { errors, ...found } = problemOf(error);
+  return new Refusal({ ...found, ...(errors && { errors: [...errors] }) }, "", { cause: error });
 }
 
 /** Refuses whoever does not belong to an audience. */

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod 
 import type { Caller } from "../access/gatekeeper.ts";
 import type { AllowedMethods } from "../gateway/allowed-methods.ts";
 import { JSON_TYPES, readJson } from "../gateway/body.ts";
-import type { Doorway } from "../gateway/doorway.ts";
+import { type Doorway, doorwayOf } from "../gateway/doorway.ts";
 import type { Upgrades } from "../gateway/upgrades.ts";
 import type { GatewayLimits } from "../limits.ts";
 import type { Log } from "../log.ts";
@@ -69,8 +69,8 @@ export class Mounting implements Place {
       );
       const handler: RouteHandlerMethod = async (request, reply) => {
         const call = await this.#governedCall(operation, request, reply);
-        const gone = goneWith(reply);
-        const { status, text } = await translated(call.supervisor, () => answer({ ...call, gone }));
+        const whenGone = (run: () => void) => onceGone(reply, run);
+        const { status, text } = await translated(call.supervisor, () => answer({ ...call, whenGone }));
         return text === undefined
           ? reply.code(status).send()
           : reply.code(status).type("application/json").send(text);
@@ -211,7 +211,7 @@ function plainCall<Op extends Operation>(
   return {
     ...readCall(operation, { params, query, body }),
     request: request.raw,
-    doorway: request.getDecorator<Doorway>("doorway"),
+    doorway: doorwayOf(request.raw),
     header: (name, value) => void reply.header(name, value),
   };
 }
@@ -228,18 +228,18 @@ async function* piecesFrom(
   }
 }
 
-/** Aborts when whoever waits for an answer hangs up before it is there. */
-function goneWith({ raw }: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  raw.once("close", () => {
-    if (!raw.writableFinished) gone.abort();
-  });
-  return gone.signal;
+/** Does something when whoever waits for an answer hangs up before it is there; gives back how to call that off. */
+function onceGone({ raw }: FastifyReply, run: () => void): () => void {
+  const closed = () => {
+    if (!raw.writableFinished) run();
+  };
+  if (raw.closed) closed();
+  else raw.on("close", closed);
+  return () => void raw.off("close", closed);
 }
 
 function callerOf(request: FastifyRequest): Caller {
-  const caller = request.getDecorator<Caller | null>("caller");
-  if (caller) return caller;
+  if (request.caller) return request.caller;
   throw new Refusal("unauthenticated", "nobody knows who asks");
 }
 

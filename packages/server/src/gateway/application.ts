@@ -9,7 +9,7 @@ import { Refusal } from "../problems/refusal.ts";
 import type { AllowedMethods } from "./allowed-methods.ts";
 import { JSON_TYPES, readJson } from "./body.ts";
 import { shareWith } from "./cross-origin.ts";
-import { type Doorway, doorways } from "./doorway.ts";
+import { doorwayOf } from "./doorway.ts";
 import { pathOf } from "./path.ts";
 import { protect } from "./protection.ts";
 
@@ -38,6 +38,13 @@ export interface AnsweredRequest {
   readonly streams: boolean;
 }
 
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Whoever sent it, where that was asked. */
+    caller: Caller | null;
+  }
+}
+
 const MAX_PARAMETER = 1_024;
 
 /** A router that asks everybody who they are, and tells whatever goes wrong as a problem. */
@@ -51,17 +58,17 @@ export function newApplication(options: ApplicationOptions): FastifyInstance {
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     frameworkErrors: (error, _request, reply) => tellProblem(error, reply, log),
   });
-  application.decorateRequest("doorway", null);
   application.decorateRequest("caller", null);
   application.removeAllContentTypeParsers();
   application.addContentTypeParser(JSON_TYPES, (request: FastifyRequest) =>
     readJson(request.raw, limits.maxBodyBytes, clock),
   );
-  application.addHook("onRequest", (request, reply) => enter(request, reply, options));
-  application.addHook("onResponse", async (request, reply) => {
+  application.addHook("onRequest", (request, reply, done) => enter(request, reply, options, done));
+  application.addHook("onResponse", (request, reply, done) => {
     const answered = answeredRequest(request, reply);
-    log.debug({ ...answered }, "answered");
+    log.debug(answered, "answered");
     options.onAnswered?.(answered);
+    done();
   });
   application.setErrorHandler((error, _request, reply) => tellProblem(error, reply, log));
   return application;
@@ -80,29 +87,34 @@ function answeredRequest(request: FastifyRequest, reply: FastifyReply): Answered
     path: pathOf(request.raw),
     status: reply.raw.statusCode,
     ms: Math.round(reply.elapsedTime * 1_000) / 1_000,
-    principal: request.getDecorator<Caller | null>("caller")?.id ?? null,
+    principal: request.caller?.id ?? null,
     streams: config.operation?.events !== undefined,
   };
 }
 
 /** Everything that is asked of a request before anybody looks at what it wants. */
-async function enter(
+function enter(
   request: FastifyRequest,
   reply: FastifyReply,
   { gatekeeper, allowed }: ApplicationOptions,
-): Promise<FastifyReply | undefined> {
-  const doorway = doorways.getStore();
-  if (!doorway) throw new Error("a request came by no doorway");
-  request.setDecorator<Doorway>("doorway", doorway);
+  done: (error?: Error) => void,
+): void {
+  const { raw } = request;
+  const doorway = doorwayOf(raw);
   protect(reply.raw);
-  gatekeeper.checkOrigin(request.raw, doorway);
-  const methods = () => allowed.of(pathOf(request.raw));
-  if (doorway.rules && shareWith(request, reply, doorway.rules, methods)) return reply.code(204).send();
+  gatekeeper.checkOrigin(raw, doorway);
+  if (doorway.rules && shareWith(request, reply, doorway.rules, allowed)) {
+    reply.code(204).send();
+    return;
+  }
+  const admitted = (caller: Caller | null) => {
+    request.caller = caller;
+    done(request.is404 ? absent(allowed.of(pathOf(raw))) : undefined);
+  };
   const { operation, open = false } = request.routeOptions.config;
-  if (!open && operation?.audience !== "anyone")
-    request.setDecorator("caller", await gatekeeper.admit(request.raw, doorway));
-  if (request.is404) throw absent(methods());
-  return undefined;
+  const caller = open || operation?.audience === "anyone" ? null : gatekeeper.admit(raw, doorway);
+  if (caller instanceof Promise) caller.then(admitted, done);
+  else admitted(caller);
 }
 
 function absent(methods: readonly string[]): Refusal {

@@ -1,5 +1,7 @@
 import type { OriginRules } from "@reins/ahp";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { AllowedMethods } from "./allowed-methods.ts";
+import { pathOf } from "./path.ts";
 
 const HEADERS =
   "acp-connection-id, acp-session-id, authorization, content-type, last-event-id, prefer, x-acp-connection-id, x-api-key";
@@ -14,7 +16,7 @@ export function shareWith(
   request: FastifyRequest,
   reply: FastifyReply,
   { allowedOrigins = [] }: OriginRules,
-  allowed: () => readonly string[],
+  allowed: AllowedMethods,
 ): boolean {
   if (allowedOrigins.length === 0) return false;
   reply.raw.setHeader("vary", "origin");
@@ -24,7 +26,7 @@ export function shareWith(
   reply.raw.setHeader("access-control-expose-headers", EXPOSED);
   reply.raw.setHeader("cross-origin-resource-policy", "cross-origin");
   if (request.method !== "OPTIONS" || !request.headers["access-control-request-method"]) return false;
-  reply.raw.setHeader("access-control-allow-methods", allowed().join(", "));
+  reply.raw.setHeader("access-control-allow-methods", allowed.of(pathOf(request.raw)).join(", "));
   reply.raw.setHeader("access-control-allow-headers", HEADERS);
   reply.raw.setHeader("access-control-max-age", LIFETIME_S);
   return true;

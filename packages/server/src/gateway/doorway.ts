@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { IncomingMessage } from "node:http";
 import type { OriginRules } from "@reins/ahp";
 import type { EventStream } from "../streams/event-stream.ts";
 
@@ -16,8 +17,31 @@ export interface Doorway {
   readonly streams: Set<EventStream>;
 }
 
-/** The doorway by which the request at hand came. Outside of this process nobody can set it. */
-export const doorways = new AsyncLocalStorage<Doorway>();
+const CAME_BY: unique symbol = Symbol("doorway");
+
+declare module "node:http" {
+  interface IncomingMessage {
+    [CAME_BY]?: Doorway;
+  }
+}
 
 /** The way in from this process itself. */
-export const inside: Doorway = { operator: true, secure: true, streaming: false, streams: new Set() };
+const inside: Doorway = { operator: true, secure: true, streaming: false, streams: new Set() };
+const insiders = new AsyncLocalStorage<Doorway>();
+
+/** Notes by which doorway a request came. */
+export function comesBy(request: IncomingMessage, doorway: Doorway): void {
+  request[CAME_BY] = doorway;
+}
+
+/** Has the requests that `run` makes come from this process itself. */
+export function fromInside<Result>(run: () => Promise<Result>): Promise<Result> {
+  return insiders.run(inside, run);
+}
+
+/** The doorway by which a request came. Outside of this process nobody can set it. */
+export function doorwayOf(request: IncomingMessage): Doorway {
+  const doorway = request[CAME_BY] ?? insiders.getStore();
+  if (doorway) return doorway;
+  throw new Error("a request came by no doorway");
+}

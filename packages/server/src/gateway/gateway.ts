@@ -29,7 +29,7 @@ import { selfDialect } from "../v1/self.ts";
 import { AllowedMethods } from "./allowed-methods.ts";
 import { type AnsweredRequest, newApplication } from "./application.ts";
 import { JSON_TYPES } from "./body.ts";
-import { type Doorway, doorways, inside } from "./doorway.ts";
+import { type Doorway, fromInside } from "./doorway.ts";
 import { newHttpServer } from "./http-server.ts";
 import { Listener } from "./listener.ts";
 import type { Tls } from "./tls-server.ts";
@@ -172,7 +172,7 @@ export class Gateway {
     const type = body === undefined ? {} : { "content-type": "application/json" };
     const request = { method, url: path, headers: { ...type, ...headers }, ...content };
     // Awaited in there, because it does not begin before.
-    const answer = await doorways.run(inside, async () => await this.#application.inject(request));
+    const answer = await fromInside(async () => await this.#application.inject(request));
     const { statusCode: status, payload } = answer;
     const isJson = JSON_TYPES.test(String(answer.headers["content-type"]));
     return { status, headers: answer.headers, body: isJson ? JSON.parse(payload) : payload || undefined };

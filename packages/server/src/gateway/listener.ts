@@ -5,7 +5,7 @@ import type { Clock, Served } from "@reins/ahp";
 import type { GatewayLimits } from "../limits.ts";
 import { refusalOf } from "../problems/framework-problem.ts";
 import { Refusal } from "../problems/refusal.ts";
-import { type Doorway, doorways } from "./doorway.ts";
+import { comesBy, type Doorway } from "./doorway.ts";
 import { hangUpWith } from "./hang-up-with.ts";
 import { closeIdleConnections } from "./http-server.ts";
 
@@ -79,7 +79,8 @@ export class Listener {
   #take(request: IncomingMessage, response: ServerResponse): void {
     if (this.#closing && request.httpVersionMajor === 1) response.setHeader("connection", "close");
     response.once("close", () => this.#answered());
-    doorways.run(this.#options.doorway, () => this.#options.request(request, response));
+    comesBy(request, this.#options.doorway);
+    this.#options.request(request, response);
   }
 
   /** A connection that was kept open for more is not, once nothing more is taken. */

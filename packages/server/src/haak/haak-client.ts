@@ -3,8 +3,8 @@ import type { Harness, Principal } from "@reins/supervisor";
 import type { WebSocket } from "ws";
 import type { HostCode } from "../connections/host-code.ts";
 import type { Log } from "../log.ts";
+import { CLOSE, TextSocket, type TextSocketOptions } from "../web-sockets/text-socket.ts";
 import { type Envelope, frameIn } from "./frame.ts";
-import { TextSocket, type TextSocketOptions } from "./text-socket.ts";
 
 /** What a client is served with. */
 export interface HaakClientOptions extends TextSocketOptions {
@@ -13,8 +13,6 @@ export interface HaakClientOptions extends TextSocketOptions {
   readonly runner: AgentRunner;
   readonly host: HostCode;
   readonly log: Log;
-  /** Told when it has gone. */
-  readonly onClosed: () => void;
 }
 
 /** More requests than this are not under way for one client at once. */
@@ -33,7 +31,7 @@ export class HaakClient {
     this.#socket = new TextSocket(socket, options, {
       text: (text) => this.#take(text),
       mayStay: async () => (await this.#principal().catch(() => undefined)) !== undefined,
-      closed: options.onClosed,
+      binary: () => this.#socket.close(CLOSE.unsupported, "frames are text"),
     });
   }
 

@@ -50,7 +50,8 @@ export class HaakDialect implements Dialect {
       const host = await import("@reins/host");
       this.#sockets ??= this.#load();
       const { identity } = harness;
-      (await this.#sockets).take(request, socket, head, { clock, log, host, runner, identity, principal });
+      const sockets = await this.#sockets;
+      sockets.take({ request, socket, head }, { clock, log, host, runner, identity, principal });
     };
     const stranger = this.#options.auth === "none" ? { stranger: strangerIn(this.#options) } : {};
     for (const path of PATHS) place.upgrade(path, take, stranger);

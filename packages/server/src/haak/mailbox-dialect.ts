@@ -11,10 +11,12 @@ const mailboxes = new WeakMap<Harness, Map<string, Mailbox>>();
 export const mailboxDialect: Dialect = {
   name: "mailbox",
   mount(place) {
-    place.governed(mailboxOperations.listMail, ({ harness, principal, query: { limit = LIMIT } }) =>
+    place.governed(mailboxOperations.listMail, ({ harness, principal, query: { agent, limit = LIMIT } }) =>
       shared(async () => {
         const mailbox = await mailboxOf(harness, principal);
-        const messages = (await mailbox.list()).slice(-limit).map(told);
+        const all = await mailbox.list();
+        const asked = agent === undefined ? all : all.filter((message) => concerns(message, agent));
+        const messages = asked.slice(-limit).map(told);
         return { messages, faults: await mailbox.faults() };
       }),
     );
@@ -52,6 +54,10 @@ async function mailboxOf(harness: Harness, { tenant }: Principal): Promise<Mailb
   const mailbox = ofTenant.get(tenant) ?? new Made({ home, tenant, store });
   ofTenant.set(tenant, mailbox);
   return mailbox;
+}
+
+function concerns({ from, to }: Message, agent: string): boolean {
+  return from === agent || to.includes(agent);
 }
 
 function told({ id, from, to, subject, body, timestamp }: Message): object {

@@ -2,7 +2,7 @@ import type { Clock } from "@reins/ahp";
 import { RPC_CONNECTION, type rpcOperations } from "@reins/api";
 import type { Answered, JsonObject, RequestId } from "@reins/host";
 import { agentRefusal } from "../connections/agent-refusal.ts";
-import { type AgentPatience, deadlineOf } from "../connections/deadline.ts";
+import { type AgentPatience, deadlineOf, whenLate } from "../connections/deadline.ts";
 import { headerIn, prefersLater } from "../connections/headers.ts";
 import type { KeptConnection } from "../connections/kept-connection.ts";
 import type { Serving } from "../connections/serving.ts";
@@ -112,25 +112,21 @@ async function answer(
     return ACCEPTED;
   }
   const session = typeof params.sessionId === "string" ? params.sessionId : undefined;
-  const deadline = deadlineOf({ method, session }, { hub: hosting.hub, clock, patience });
-  const gone = goneFrom(call.gone);
+  const { promise, resolve, reject } = Promise.withResolvers<JsonObject | "late" | "gone">();
+  answering.then(resolve, reject);
+  const parts = { hub: hosting.hub, clock, patience };
+  const callOffDeadline = whenLate({ method, session }, parts, () => resolve("late"));
+  const callOffGone = call.whenGone(() => resolve("gone"));
   try {
-    const first = await Promise.race([answering, deadline.passed, gone.promise]);
+    const first = await promise;
     if (typeof first === "object") return { status: 200, text: JSON.stringify(first) };
     await kept.later(id, method, answering);
     if (first === "late") throw tooLate(method);
     return ACCEPTED;
   } finally {
-    deadline.callOff();
-    gone.callOff();
+    callOffDeadline();
+    callOffGone();
   }
-}
-
-function goneFrom(signal: AbortSignal): { readonly promise: Promise<"gone">; callOff(): void } {
-  const { promise, resolve } = Promise.withResolvers<"gone">();
-  const tell = () => resolve("gone");
-  signal.addEventListener("abort", tell, { once: true });
-  return { promise, callOff: () => signal.removeEventListener("abort", tell) };
 }
 
 function tooLate(method: string): Refusal {

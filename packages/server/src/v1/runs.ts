@@ -7,12 +7,12 @@ import { Refusal } from "../problems/refusal.ts";
 export const runsDialect: Dialect = {
   name: "runs",
   mount(place) {
-    place.governed(runOperations.listRuns, async ({ query, principal: { tenant }, harness }) => {
-      const states = await harness.runs.list(tenant, query.session);
+    place.governed(runOperations.listRuns, async ({ query, principal, harness }) => {
+      const states = await harness.runs.list(principal, query.session);
       return { runs: runsIn(states) };
     });
-    place.governed(runOperations.getRun, async ({ params: { id }, principal: { tenant }, harness }) => {
-      const [run] = runsIn(await harness.runs.find(tenant, id));
+    place.governed(runOperations.getRun, async ({ params: { id }, principal, harness }) => {
+      const [run] = runsIn(await harness.runs.find(principal, id));
       if (!run) throw new Refusal("not_found", `there is no run ${id}`);
       return run;
     });

@@ -26,6 +26,7 @@ export type OtherRequest =
       readonly args: unknown;
     }
   | { readonly kind: "backup"; readonly id: number; readonly path: string }
+  | { readonly kind: "scrub"; readonly id: number }
   | { readonly kind: "close"; readonly id: number };
 
 /** What the main thread asks of a thread of the store. */

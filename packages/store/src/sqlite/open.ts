@@ -19,24 +19,37 @@ export interface SqliteOptions {
   readonly wrap?: DatabaseWrap;
 }
 
+/** A store whose threads load their code already, while whoever wants it does something else. */
+export interface PreparedSqlite {
+  /** Opens the database. To be called once. */
+  open(): Promise<Store>;
+  /** Ends the threads of one that was not opened. */
+  end(): Promise<void>;
+}
+
 /** Opens a database in SQLite: a thread that writes, a thread that reads, and nothing of it on this one. */
-export async function openSqlite(options: SqliteOptions): Promise<Store> {
+export function openSqlite(options: SqliteOptions): Promise<Store> {
+  return prepareSqlite(options).open();
+}
+
+/** Starts the threads of a store, which touch no file before it is opened. */
+export function prepareSqlite(options: SqliteOptions): PreparedSqlite {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const data = { path: options.path, tables: partsOf(options.tables), maxBatch: limits.maxBatch };
   const writer = new ThreadPort({ ...data, role: "writer", wrap: options.wrap });
   const reader = new ThreadPort({ ...data, role: "reader" });
-  try {
-    await writer.ask({ kind: "open" });
-  } catch (error) {
-    await Promise.all([writer.end(), reader.end()]);
-    throw error;
-  }
-  // Nobody waits for the reader; should it not open, every query will say why.
-  reader.ask({ kind: "open" }).catch(() => undefined);
-  return new SqliteStore(
-    writer,
-    new SqliteReader(reader, limits.maxQueries),
-    limits,
-    options.now ?? Date.now,
-  );
+  const end = async () => void (await Promise.all([writer.end(), reader.end()]));
+  const open = async () => {
+    try {
+      await writer.ask({ kind: "open" });
+    } catch (error) {
+      await end();
+      throw error;
+    }
+    // Nobody waits for the reader; should it not open, every query will say why.
+    reader.ask({ kind: "open" }).catch(() => undefined);
+    const reading = new SqliteReader(reader, limits.maxQueries);
+    return new SqliteStore(writer, reading, limits, options.now ?? Date.now);
+  };
+  return { open, end };
 }

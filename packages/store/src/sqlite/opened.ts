@@ -5,6 +5,7 @@ import { backUp } from "./backup.ts";
 import type { ThreadData, Write } from "./messages.ts";
 import { expectMigrated, migrate } from "./migrate.ts";
 import type { Outcome } from "./outcome.ts";
+import { scrub } from "./scrub.ts";
 import { Snapshot } from "./snapshot.ts";
 import { type DatabaseFile, openDatabase } from "./sqlite-database.ts";
 import { translate } from "./translate.ts";
@@ -88,6 +89,11 @@ export class Opened {
     } finally {
       this.#backups.delete(path);
     }
+  }
+
+  /** Leaves nothing in the files of what was deleted. */
+  scrub(): void {
+    scrub(this.#file);
   }
 
   close(): void {

@@ -18,8 +18,8 @@ export interface DatabaseFile extends Database {
 export function openDatabase(path: string, readonly: boolean): DatabaseFile {
   const database = new SqliteDatabase(path, { readonly, timeout: 5_000 });
   try {
-    if (!readonly) prepareForWriting(database);
-    database.pragma("cache_size = -65536");
+    if (readonly) database.pragma("cache_size = -65536");
+    else prepareForWriting(database);
   } catch (error) {
     database.close();
     throw error;
@@ -43,6 +43,10 @@ function prepareForWriting(database: SqliteDatabase.Database): void {
       `the file system of ${database.name} cannot hold a write-ahead log; use a local disk`,
     );
   }
+  // After each split of a page SQLite looks through its whole cache, and the system has the pages anyway.
+  database.pragma("cache_size = -8192");
+  // Rarely enough that hardly anybody waits for it; the log takes 16 MB then.
+  database.pragma("wal_autocheckpoint = 4000");
   // A log that grew during a long backup is cut back; this is what a busy one needs.
   database.pragma("journal_size_limit = 67108864");
   database.pragma("foreign_keys = ON");

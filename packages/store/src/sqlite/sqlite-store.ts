@@ -68,6 +68,11 @@ export class SqliteStore implements Store {
     await this.#writer.ask({ kind: "backup", path });
   }
 
+  async scrub(): Promise<void> {
+    this.#expectOpen();
+    await this.#writer.ask({ kind: "scrub" });
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -56,9 +56,29 @@ async function work(): Promise<void> {
 function serve(database: Opened, request: OtherRequest): void {
   const { id, kind } = request;
   if (kind === "query") replies.answer(id, database.query(request.tables, request.name, request.args));
-  else if (kind === "backup") void backup(database, id, request.path);
-  else if (kind === "close") replies.answer(id, database.close());
+  else if (kind === "backup") copy(database, id, request.path);
+  else if (kind === "scrub") replies.answer(id, database.scrub());
+  else if (kind === "close") void close(database, id);
   else replies.answer(id, undefined);
+}
+
+/** Copies on their way, until whoever wanted them knows what became of them. */
+const copying = new Set<Promise<void>>();
+
+function copy(database: Opened, id: number, path: string): void {
+  const copied = backup(database, id, path).finally(() => copying.delete(copied));
+  copying.add(copied);
+}
+
+/** Closes the database. A copy that is not whole is given up; one that is has its name before the thread ends. */
+async function close(database: Opened, id: number): Promise<void> {
+  try {
+    database.close();
+
+    replies.answer(id, undefined);
+  } catch (error) {
+    replies.fail(id, error);
+  }
 }
 
 async function backup(database: Opened, id: number, path: string): Promise<void> {

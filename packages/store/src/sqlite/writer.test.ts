@@ -143,4 +143,45 @@ describe("the writer", () => {
     ]);
     expect(writer.apply([commit("pass")])).toMatchObject([{ error: { code: "io" } }]);
   });
+
+  it("does what can wait when it rests, apart and without waiting for the disk", async () => {
+    const { database, asked } = recorded();
+    const insert = database.prepare("INSERT INTO notes (id, text) VALUES (?, '')");
+    const left = ["a", "b"];
+    const tables = {
+      changes: {},
+      queries: {},
+      chore() {
+        const id = left.shift();
+        return id === undefined ? undefined : () => void insert.run(id);
+      },
+    };
+    const writer = new Writer(database, new Map([["notes", tables]]));
+    writer.rest();
+    writer.rest();
+    writer.rest();
+    const each = ["NORMAL", "BEGIN IMMEDIATE", "INSERT", "COMMIT", "FULL"];
+    expect(asked).toEqual([...each, ...each]);
+  });
+
+  it("undoes what it cannot do when it rests, and goes on writing", async () => {
+    const { database } = recorded();
+    const insert = database.prepare("INSERT INTO notes (id, text) VALUES (?, '')");
+    let undone = 0;
+    const tables = {
+      changes: { add: (id: string) => insert.run(id).changes },
+      queries: {},
+      undone() {
+        undone += 1;
+      },
+      chore: () => () => {
+        insert.run("a");
+        insert.run("a");
+      },
+    };
+    const writer = new Writer(database, new Map([["t", tables]]));
+    writer.rest();
+    expect(undone).toBe(1);
+    expect(writer.apply([write({ tables: "t", name: "add", args: "a" })])).toEqual([{ results: [1] }]);
+  });
 });

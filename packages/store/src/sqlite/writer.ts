@@ -32,13 +32,25 @@ export class Writer {
     );
   }
 
-  /** Makes ready, while there is nothing to do, for what somebody will wait for. */
+  /** Does, while nobody waits, what could wait, and makes ready for what somebody will wait for. */
   rest(): void {
     if (this.#broken) return;
     try {
+      for (const tables of this.#tables.values()) this.#do(tables.chore?.());
       this.#transaction.expect(true);
     } catch {
       // Whatever is wrong is told to whoever wants something written.
+    }
+  }
+
+  #do(chore: (() => void) | undefined): void {
+    if (!chore) return;
+    try {
+      this.#transaction.begin(false);
+      chore();
+      this.#transaction.commit();
+    } catch (error) {
+      throw this.#undo(translate(error));
     }
   }
 

@@ -67,7 +67,7 @@ async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): P
   const principal = await principalOf(identity, call);
   const { event_type, payload } = event;
   if (isContract(event_type)) {
-    await runs.note(principal.tenant, event_type, payload);
+    await runs.note(principal, event_type, payload);
     return;
   }
   if (!RECORDED.has(event_type)) return;

@@ -46,7 +46,10 @@ export async function answerQuestion(
       const { run_id } = RunQuestion.parse(payload ?? {});
       return {
         answer: {
-          runs: run_id === undefined ? await runs.list(tenant, session_id) : await runs.find(tenant, run_id),
+          runs:
+            run_id === undefined
+              ? await runs.list(principal, session_id)
+              : await runs.find(principal, run_id),
         },
       };
     }

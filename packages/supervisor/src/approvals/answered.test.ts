@@ -2,14 +2,14 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { answered, isForAlways, standing } from "./answered.ts";
 import { APPROVAL_OPTIONS, type Approval, type ApprovalAnswer } from "./approval.ts";
-import { newApproval } from "./request.ts";
+import { approvalFor } from "./testing/approval.ts";
 import { requestOf } from "./testing/requests.ts";
 
 const now = new Date("2026-11-15T09:00:00.000Z");
 const at = now.toISOString();
 
 function approvalOf(own: Partial<Approval> = {}): Approval {
-  return { ...newApproval(requestOf(), "apr_x", now), entry: "", ...own };
+  return approvalFor(requestOf(), now, own);
 }
 
 function refusal(run: () => unknown): unknown {

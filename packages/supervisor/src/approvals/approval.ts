@@ -31,7 +31,7 @@ export interface Approval {
   readonly turn?: string;
   readonly event_type: string;
   readonly tool: string;
-  /** What the action is, exactly. */
+  /** What the action is: exactly while it waits for an answer, without its secrets afterwards. */
   readonly facts: Action;
   readonly enforcement: Enforcement;
   /** What an answer counts for: 64 hexadecimal digits over everything that makes this action this one. */
@@ -52,6 +52,8 @@ export interface Approval {
   readonly expires_at: string;
   /** The content id of the ledger entry that asked. */
   readonly entry: string;
+  /** Why what it asks cannot be shown exactly any more, where that is so; nobody can say yes to it then. */
+  readonly unreadable?: string;
 }
 
 /** One step in the life of an approval, as it was committed. */

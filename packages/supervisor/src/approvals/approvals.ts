@@ -2,7 +2,10 @@ import { randomBytes } from "node:crypto";
 import type { Ledger } from "@reins/ledger";
 import { type Change, change, type Store } from "@reins/store";
 import { type Clock, systemClock } from "../clock.ts";
-import type { Redact } from "../redaction/redact.ts";
+import type { Commitment } from "../record/commitment.ts";
+import type { Vault } from "../record/vault.ts";
+import { knownRedactor } from "../redaction/redact.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { answered, isForAlways } from "./answered.ts";
 import { type Answerer, expectPerson } from "./answerer.ts";
@@ -14,7 +17,8 @@ import {
   isOpen,
   isOver,
 } from "./approval.ts";
-import { bindingOf } from "./binding.ts";
+import { AtRest } from "./at-rest.ts";
+import { bindingOf, factsHash, type Keyed } from "./binding.ts";
 import { Expiry } from "./expiry.ts";
 import { type ApprovalListener, Feed } from "./feed.ts";
 import { Grants } from "./grants.ts";
@@ -40,6 +44,10 @@ export type { Approval } from "./approval.ts";
 export interface ApprovalsOptions {
   readonly store: Store;
   readonly ledger: Ledger;
+  /** Seals what has to be shown exactly to whoever answers. */
+  readonly vault: Vault;
+  /** Makes bindings that nobody can try things on. */
+  readonly commitment: Pick<Commitment, "digest">;
   readonly clock?: Clock;
   /** Makes the unguessable part of an id. */
   readonly randomId?: () => string;
@@ -49,7 +57,7 @@ export interface ApprovalsOptions {
   /** How many approvals of one session may be open at once. */
   readonly maxOpen?: number;
   /** Takes secrets out of what is recorded; by default those that are known by their form. */
-  readonly redact?: Redact;
+  readonly redactor?: Redactor;
   /** Told what went wrong in the background: a listener that threw, a sweep that could not be written. */
   readonly onError?: (error: unknown) => void;
 }
@@ -81,6 +89,11 @@ export class Approvals {
   readonly #clock: Clock;
   readonly #randomId: () => string;
   readonly #maxOpen: number;
+  readonly #keyed: Keyed;
+  readonly #redactor: Redactor;
+  readonly #vault: Vault;
+  readonly #atRest: AtRest;
+  readonly #onError: (error: unknown) => void;
   readonly #feed: Feed;
   readonly #steps: Steps;
   readonly #expiry: Expiry;
@@ -93,9 +106,17 @@ export class Approvals {
     this.#clock = clock;
     this.#randomId = options.randomId ?? (() => randomBytes(16).toString("base64url"));
     this.#maxOpen = options.maxOpen ?? 256;
-    this.grants = new Grants({ store, ledger, clock, randomId: this.#randomId, redact: options.redact });
-    this.#feed = new Feed(store, onError);
-    this.#steps = new Steps({ store, ledger, clock, webhooks, feed: this.#feed, redact: options.redact });
+    this.#keyed = options.commitment;
+    this.#redactor = options.redactor ?? knownRedactor();
+    const redact = (value: unknown) => this.#redactor.value(value);
+    const parts = { store, ledger, clock, redact };
+    this.#vault = options.vault;
+    this.#onError = onError;
+    const atRest = new AtRest({ vault: options.vault, keyed: this.#keyed, redactor: this.#redactor });
+    this.#atRest = atRest;
+    this.grants = new Grants({ ...parts, keyed: this.#keyed, atRest, randomId: this.#randomId });
+    this.#feed = new Feed(store, atRest, onError);
+    this.#steps = new Steps({ ...parts, webhooks, feed: this.#feed });
     this.#expiry = new Expiry(clock, () => this.expire(), onError);
     this.#deliveries = new Deliveries({ store, clock, webhooks, post: options.post, onError });
     this.#feed.subscribe(() => this.#deliveries.wake());
@@ -105,17 +126,12 @@ export class Approvals {
   /** Puts a question to people. The same question, still open, is not put twice; a yes that waits is given back. */
   async seek(request: ApprovalRequest): Promise<Approval> {
     await this.#feed.start();
-    const asked = newApproval(request, `apr_${this.#randomId()}`, this.#clock.now());
+    const binding = bindingOf(request, this.#keyed);
+    const asked = newApproval(request, { id: `apr_${this.#randomId()}`, binding, now: this.#clock.now() });
     return this.#steps.untilFirst(async () => {
-      const found = await this.#newest(asked.binding, asked.tenant);
-      if (found && isOpen(found.approval) && !isOver(found.approval, this.#clock.now()))
-        return this.#awaited(found.approval, asked.turn);
-      if (found && isOpen(found.approval)) await this.#steps.end(found, "expired", whyOver(found));
-      const notice = this.#steps.notice(asked.tenant);
-      const ask = change(approvalTables, "ask", { approval: asked, max_open: this.#maxOpen, notice });
-      const [entry] = await this.#steps.commit([askedDraft(asked)], [ask]);
-      this.#expiry.arm(asked.expires_at);
-      return { ...asked, entry };
+      const found = await this.#newest(binding, asked.tenant);
+      const open = found && isOpen(found.approval) ? await this.#stillOpen(found) : undefined;
+      return open ? this.#awaited(open, asked.turn) : this.#ask(asked);
     });
   }
 
@@ -123,7 +139,7 @@ export class Approvals {
   async settled(request: ApprovalRequest): Promise<Settled | undefined> {
     await this.#feed.start();
     const [found, grant] = await Promise.all([
-      this.#newest(bindingOf(request), request.subject.tenant),
+      this.#newest(bindingOf(request, this.#keyed), request.subject.tenant),
       this.grants.grantFor(request),
     ]);
     const settled = settledBy(found?.approval, grant, request.turn, this.#clock.now());
@@ -155,14 +171,23 @@ export class Approvals {
       if (!found) throw new SupervisorError("not_found", `there is no approval ${id}`);
       expectPerson(given, found.approval);
       const at = this.#clock.now().toISOString();
-      const answer: ApprovalAnswer = { by, decision, ...(note !== undefined && { note }), at };
-      const approval = answered(found.approval, answer);
+      const said = note === undefined ? {} : { note: this.#redactor.text(note) };
+      const answer: ApprovalAnswer = { by, decision, ...said, at };
+      const shown = this.#atRest.readApproval(found);
+      if (decision !== "deny") expectReadable(shown);
+      const approval = answered(shown, answer);
       const grant = isForAlways(approval)
         ? await this.grants.from(approval, given.grant_expires_ms)
         : undefined;
       const move = this.#steps.move(found, approval);
-      const moved = change(approvalTables, "move", grant ? { ...move, grant } : move);
-      await this.#steps.commit([answeredDraft(approval, answer, grant)], [moved]);
+      const moved = change(
+        approvalTables,
+        "move",
+        grant ? { ...move, grant: this.grants.kept(grant) } : move,
+      );
+      const isReadable = approval.unreadable === undefined;
+      const facts_hash = isReadable ? factsHash(approval.facts, this.#keyed) : undefined;
+      await this.#steps.commit([answeredDraft(approval, answer, { facts_hash, grant })], [moved]);
       return approval;
     });
   }
@@ -194,13 +219,15 @@ export class Approvals {
   /** An approval of a tenant. */
   async get(id: string, tenant: string): Promise<Approval | undefined> {
     await this.expire();
-    return (await this.#store.query(approvalTables, "get", { id, tenant }))?.approval;
+    const found = await this.#store.query(approvalTables, "get", { id, tenant });
+    return found && this.#atRest.readApproval(found);
   }
 
   /** Approvals of a tenant, the oldest first unless asked otherwise. */
   async list(range: ApprovalRange): Promise<Approval[]> {
     await this.expire();
-    return this.#store.query(approvalTables, "list", range);
+    const found = await this.#store.query(approvalTables, "list", range);
+    return found.map((stored) => this.#atRest.readApproval(stored));
   }
 
   /** Tells a listener of every change from now on, in order, once it is committed; the returned function ends that. */
@@ -209,8 +236,9 @@ export class Approvals {
   }
 
   /** Changes after one that somebody saw last. */
-  changes(range: ChangeRange): Promise<ApprovalChange[]> {
-    return this.#store.query(approvalTables, "changes", range);
+  async changes(range: ChangeRange): Promise<ApprovalChange[]> {
+    const found = await this.#store.query(approvalTables, "changes", range);
+    return found.map((change) => this.#atRest.readChange(change));
   }
 
   /** What waits to be sent to webhooks, and what was given up. */
@@ -227,10 +255,41 @@ export class Approvals {
   async #resume(): Promise<void> {
     await this.expire();
     await this.#deliveries.start();
+    await this.#tellUnreadable();
+  }
+
+  /** A key that is not there any more is said at once, not when somebody wants to answer. */
+  async #tellUnreadable(): Promise<void> {
+    for (const { key, count } of await this.#store.query(approvalTables, "sealedWith", null))
+      if (key !== this.#vault.keyId)
+        this.#onError(
+          this.#vault.otherKey(key, `${count} approvals and grants, which do not count therefore`),
+        );
   }
 
   #newest(binding: string, tenant: string): Promise<StoredApproval | undefined> {
     return this.#store.query(approvalTables, "newest", { binding, tenant });
+  }
+
+  async #ask(asked: Omit<Approval, "entry">): Promise<Approval> {
+    const notice = this.#steps.notice(asked.tenant);
+    const { id, tenant, session, turn, binding, state, expires_at } = asked;
+    const found = { id, tenant, session, ...(turn !== undefined && { turn }), binding, state, expires_at };
+    const form = this.#atRest.approval(asked);
+    const ask = change(approvalTables, "ask", { approval: found, form, max_open: this.#maxOpen, notice });
+    const draft = askedDraft(asked, factsHash(asked.facts, this.#keyed));
+    const [entry] = await this.#steps.commit([draft], [ask]);
+    this.#expiry.arm(expires_at);
+    return { ...asked, entry };
+  }
+
+  /** An open approval, unless its time is over or nobody can read it any more: then it is ended. */
+  async #stillOpen(found: StoredApproval): Promise<Approval | undefined> {
+    const approval = this.#atRest.readApproval(found);
+    if (isOver(approval, this.#clock.now())) await this.#steps.end(found, "expired", whyOver(found));
+    else if (approval.unreadable === undefined) return approval;
+    else await this.#steps.end(found, "withdrawn", `nobody can read what it asks: ${approval.unreadable}`);
+    return undefined;
   }
 
   /** An open approval, which the turn that asks again waits for from now on. */
@@ -239,6 +298,12 @@ export class Approvals {
     await this.#store.commit([change(approvalTables, "wait", { id: approval.id, turn })], { durable: false });
     return { ...approval, turn };
   }
+}
+
+/** Nobody says yes to what cannot be shown exactly. */
+function expectReadable({ id, unreadable }: Approval): void {
+  if (unreadable === undefined) return;
+  throw new SupervisorError("conflict", `the approval ${id} can only be denied: ${unreadable}`);
 }
 
 function whyOver({ approval: { state } }: StoredApproval): string {

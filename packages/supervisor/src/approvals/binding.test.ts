@@ -1,12 +1,33 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
-import { bindingOf, factsHash } from "./binding.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bindingOf as bindingWith, factsHash } from "./binding.ts";
+import { type HomeKeys, keysIn, knownKeysIn } from "./testing/keys.ts";
 import { actionOf, requestOf, subjectOf } from "./testing/requests.ts";
+
+let folder: string;
+let keys: HomeKeys;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "binding-"));
+  keys = await knownKeysIn(folder);
+});
+afterAll(() => rm(folder, { recursive: true }));
+const bindingOf = (request: Parameters<typeof bindingWith>[0]) => bindingWith(request, keys.commitment);
 
 describe("a binding", () => {
   test("is 64 hexadecimal digits that stay the same from version to version", () => {
-    expect(bindingOf(requestOf())).toBe("7edc0b88a8c479bdd3402952c2863c6e1e167ad2b5cbd168e00cbd688d51cd83");
-    expect(factsHash(actionOf())).toBe("046fc5c936d10a5b478ce20a02ea018a8720ae91eea31ff1a776f833775286d4");
+    expect(bindingOf(requestOf())).toBe("02411dbc0d80a82378b5635b0e28e8bd2926c9793f7394a4c108c653894616b9");
+    expect(factsHash(actionOf(), keys.commitment)).toBe(
+      "842d6a807e58243d99643e7456a0efa54f2759a2238c1754b8e20efc90f7cff6",
+    );
+  });
+
+  test("cannot be tried out without the key of the home", async () => {
+    const { commitment } = await keysIn(join(folder, "another"));
+    expect(bindingWith(requestOf(), commitment)).not.toBe(bindingOf(requestOf()));
+    expect(factsHash(actionOf(), commitment)).not.toBe(factsHash(actionOf(), keys.commitment));
   });
 
   test("is blind to what the agent claims, to the turn, the rule, the reason and the order of members", () => {

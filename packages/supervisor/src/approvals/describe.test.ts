@@ -2,13 +2,13 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Approval } from "./approval.ts";
 import { describeApproval } from "./describe.ts";
-import { newApproval } from "./request.ts";
+import { approvalFor } from "./testing/approval.ts";
 import { actionOf, requestOf, subjectOf } from "./testing/requests.ts";
 
 const now = new Date("2026-11-15T09:00:00.000Z");
 
 function approvalOf(own: Parameters<typeof requestOf>[0], more: Partial<Approval> = {}): Approval {
-  return { ...newApproval(requestOf(own), "apr_x", now), entry: "", ...more };
+  return approvalFor(requestOf(own), now, more);
 }
 
 test("a person sees who wants to do what, where, why, and until when", () => {

@@ -7,7 +7,8 @@ import { visible, visibleJson } from "./visible.ts";
  * quoted, so that no text can pass for another line or hide part of itself.
  */
 export function describeApproval(approval: Approval): string {
-  const { id, state, facts, rule, reason, cwd, expires_at, options, enforcement, binding } = approval;
+  const { id, state, facts, rule, reason, cwd, expires_at, options, enforcement, binding, unreadable } =
+    approval;
   const lines = [
     `approval ${id}: ${state}, ${answersSoFar(approval)}`,
     `who: ${asker(approval)}`,
@@ -23,6 +24,9 @@ export function describeApproval(approval: Approval): string {
     `why: ${visible(reason)}${rule === undefined ? "" : ` (rule ${visible(rule)})`}`,
     ...claimLines(approval),
     ...approval.answers.map(answerLine),
+    ...(unreadable === undefined
+      ? []
+      : [`not shown exactly, so it can only be denied: ${visible(unreadable)}`]),
     `answers: ${options.join(", ")}`,
     `until: ${expires_at}`,
     `binding: ${binding}`,

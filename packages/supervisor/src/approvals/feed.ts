@@ -1,5 +1,6 @@
 import type { StoreReader } from "@reins/store";
 import type { ApprovalChange } from "./approval.ts";
+import type { AtRest } from "./at-rest.ts";
 import { approvalTables } from "./tables.ts";
 
 /** Told of a change after it was committed; what it throws is the feed's to report. */
@@ -10,6 +11,7 @@ const PAGE = 256;
 /** Tells listeners of every change, in the order in which they were committed. */
 export class Feed {
   readonly #store: Pick<StoreReader, "query">;
+  readonly #atRest: AtRest;
   readonly #onError: (error: unknown) => void;
   readonly #listeners = new Set<ApprovalListener>();
   #position: number | undefined;
@@ -18,8 +20,9 @@ export class Feed {
   #again = false;
   #closed = false;
 
-  constructor(store: Pick<StoreReader, "query">, onError: (error: unknown) => void) {
+  constructor(store: Pick<StoreReader, "query">, atRest: AtRest, onError: (error: unknown) => void) {
     this.#store = store;
+    this.#atRest = atRest;
     this.#onError = onError;
   }
 
@@ -64,7 +67,7 @@ export class Feed {
         this.#again = false;
         const after = this.#position ?? 0;
         const page = await this.#store.query(approvalTables, "changes", { after, limit: PAGE });
-        for (const change of page) this.#tell(change);
+        for (const change of page) this.#tell(this.#atRest.readChange(change));
         if (page.length === PAGE) this.#again = true;
       }
     } catch (error) {

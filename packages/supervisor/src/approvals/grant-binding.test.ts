@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Action, Effect } from "@reins/policy";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { grantBindingOf, isGrantable, saysAll } from "./grant-binding.ts";
+import { type HomeKeys, keysIn } from "./testing/keys.ts";
 import { actionOf, requestOf, subjectOf } from "./testing/requests.ts";
 
 const exec = (own: object = {}): Effect => ({
@@ -10,7 +14,15 @@ const exec = (own: object = {}): Effect => ({
   opaque: false,
   ...own,
 });
-const bindingFor = (facts: Action) => grantBindingOf({ ...subjectOf(), ...requestOf(), facts });
+let folder: string;
+let keys: HomeKeys;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "grant-binding-"));
+  keys = await keysIn(folder);
+});
+afterAll(() => rm(folder, { recursive: true }));
+const bindingFor = (facts: Action) =>
+  grantBindingOf({ ...subjectOf(), ...requestOf(), facts }, keys.commitment);
 
 describe("what a grant counts for", () => {
   const known: [string, Partial<Action>][] = [

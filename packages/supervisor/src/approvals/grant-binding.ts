@@ -1,7 +1,7 @@
 import { canonicalJson } from "@reins/ledger";
-import { type Action, blake3Hex, type Effect } from "@reins/policy";
+import type { Action, Effect } from "@reins/policy";
 import type { Approval } from "./approval.ts";
-import { peopleNeeded } from "./binding.ts";
+import { type Keyed, peopleNeeded } from "./binding.ts";
 
 /** What an "always" is given for: an approval, or a request before it is one. */
 export type Grantable = Pick<
@@ -14,13 +14,13 @@ export type Grantable = Pick<
  * same in the same folder, in any session, by the word of as many people. Where effects do not say all, the arguments
  * count too.
  */
-export function grantBindingOf(grantable: Grantable): string {
+export function grantBindingOf(grantable: Grantable, keyed: Keyed): string {
   const { tenant, user, agent, chain, enforcement, event_type, facts, cwd, quorum } = grantable;
   const { tool, effects, opaque, doubts } = facts;
   const who = { tenant, user, agent, chain, enforcement };
   const what = { event_type, tool, effects, opaque, doubts, cwd };
   const rest = saysAll(facts) ? {} : { arguments: facts.arguments };
-  return blake3Hex(canonicalJson({ ...who, ...what, ...rest, ...peopleNeeded(quorum) }));
+  return keyed.digest("grant", canonicalJson({ ...who, ...what, ...rest, ...peopleNeeded(quorum) }));
 }
 
 /** Whether "always" can be narrow. What is only known when it runs may be something else the next time. */

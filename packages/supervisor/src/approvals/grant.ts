@@ -28,9 +28,12 @@ export interface Grant {
   /** How often it was used. */
   readonly uses: number;
   readonly used_at?: string;
+  /** Why what it covers cannot be shown exactly any more, where that is so; it does not count then. */
+  readonly unreadable?: string;
 }
 
 /** Whether a grant counts at an instant. */
-export function isInForce({ revoked_at, expires_at }: Grant, now: Date): boolean {
-  return revoked_at === undefined && (expires_at === undefined || Date.parse(expires_at) > now.getTime());
+export function isInForce({ revoked_at, expires_at, unreadable }: Grant, now: Date): boolean {
+  if (revoked_at !== undefined || unreadable !== undefined) return false;
+  return expires_at === undefined || Date.parse(expires_at) > now.getTime();
 }

@@ -1,4 +1,4 @@
-import type { Ledger } from "@reins/ledger";
+import { type Ledger, SYSTEM } from "@reins/ledger";
 import { type Change, change, type Store, StoreError } from "@reins/store";
 import type { Clock } from "../clock.ts";
 import { withoutSecrets } from "../record/redacted-draft.ts";
@@ -6,11 +6,13 @@ import type { Redact } from "../redaction/redact.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { type Answerer, expectPerson } from "./answerer.ts";
 import type { Approval } from "./approval.ts";
+import type { AtRest } from "./at-rest.ts";
+import type { Keyed } from "./binding.ts";
 import { type Grant, isInForce } from "./grant.ts";
 import { grantBindingOf, saysAll } from "./grant-binding.ts";
 import { revokedDraft } from "./record.ts";
 import type { ApprovalRequest } from "./request.ts";
-import { approvalTables, type GrantRange } from "./tables.ts";
+import { approvalTables, type GrantRange, type NewGrant } from "./tables.ts";
 
 /** What grants stand on. */
 interface GrantsOptions {
@@ -18,7 +20,9 @@ interface GrantsOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly randomId: () => string;
-  readonly redact?: Redact | undefined;
+  readonly redact: Redact;
+  readonly keyed: Keyed;
+  readonly atRest: AtRest;
 }
 
 /** What people have allowed for always: narrow, visible, revocable. */
@@ -31,7 +35,9 @@ export class Grants {
 
   /** The grant that covers an action, if there is one in force. */
   async grantFor({ subject, event_type, facts, cwd, quorum }: ApprovalRequest): Promise<Grant | undefined> {
-    return this.#inForce(grantBindingOf({ ...subject, event_type, facts, cwd, quorum }));
+    const { keyed } = this.#options;
+    const grant = await this.#standing(grantBindingOf({ ...subject, event_type, facts, cwd, quorum }, keyed));
+    return grant && isInForce(grant, this.#now()) ? grant : undefined;
   }
 
   /** Counts a use. To be committed with the verdict that the grant lets through; fails when it was revoked meanwhile. */
@@ -39,28 +45,28 @@ export class Grants {
     return change(approvalTables, "useGrant", { id, at: this.#now().toISOString() });
   }
 
-  get(id: string, tenant: string): Promise<Grant | undefined> {
-    return this.#options.store.query(approvalTables, "grant", { id, tenant });
+  async get(id: string, tenant: string): Promise<Grant | undefined> {
+    const { store, atRest } = this.#options;
+    const found = await store.query(approvalTables, "grant", { id, tenant });
+    return found && atRest.readGrant(found);
   }
 
   /** Grants of a tenant, revoked ones too, the oldest first. */
-  list(range: GrantRange): Promise<Grant[]> {
-    return this.#options.store.query(approvalTables, "grants", range);
+  async list(range: GrantRange): Promise<Grant[]> {
+    const { store, atRest } = this.#options;
+    const found = await store.query(approvalTables, "grants", range);
+    return found.map((stored) => atRest.readGrant(stored));
   }
 
   /** Takes a grant back, from the next decision on. */
   async revoke(id: string, person: Answerer & { readonly reason?: string }): Promise<Grant> {
     const { by, tenant, reason = "revoked" } = person;
     expectPerson(person, undefined);
-    const { store, ledger, redact } = this.#options;
-    const grant = await store.query(approvalTables, "grant", { id, tenant });
+    const grant = await this.get(id, tenant);
     if (!grant) throw new SupervisorError("not_found", `there is no grant ${id}`);
-    const at = this.#now().toISOString();
     if (grant.revoked_at !== undefined) throw revokedAlready(grant);
     try {
-      const revoke = change(approvalTables, "revokeGrant", { id, at, by });
-      await ledger.record([withoutSecrets(revokedDraft(grant, by, reason), redact)], { with: [revoke] });
-      return { ...grant, revoked_at: at, revoked_by: by };
+      return await this.#end(grant, by, reason);
     } catch (error) {
       if (!(error instanceof StoreError && error.code === "conflict")) throw error;
       throw revokedAlready((await this.get(id, tenant)) ?? grant);
@@ -70,10 +76,12 @@ export class Grants {
   /** The grant that an approval turns into: the one in force for the same, or a new one. */
   async from(approval: Approval, expires_ms: number | undefined): Promise<Grant> {
     const { id, tenant, user, agent, chain, enforcement, event_type, tool, facts, cwd } = approval;
-    const binding = grantBindingOf(approval);
-    const known = await this.#inForce(binding);
-    if (known) return known;
+    const binding = grantBindingOf(approval, this.#options.keyed);
     const now = this.#now();
+    const known = await this.#standing(binding);
+    if (known && isInForce(known, now)) return known;
+    if (known?.unreadable !== undefined)
+      await this.#end(known, SYSTEM, `nobody can read what it covers: ${known.unreadable}`);
     return {
       id: `grt_${this.#options.randomId()}`,
       ...{ tenant, user, agent, chain, enforcement, event_type, tool, cwd, binding },
@@ -87,9 +95,26 @@ export class Grants {
     };
   }
 
-  async #inForce(binding: string): Promise<Grant | undefined> {
-    const grant = await this.#options.store.query(approvalTables, "grantFor", { binding });
-    return grant && isInForce(grant, this.#now()) ? grant : undefined;
+  /** A grant as it is kept. */
+  kept(grant: Grant): NewGrant {
+    const { id, tenant, user, agent, binding, expires_at } = grant;
+    const ends = expires_at === undefined ? {} : { expires_at };
+    return { id, tenant, user, agent, binding, ...ends, form: this.#options.atRest.grant(grant) };
+  }
+
+  /** The grant of a binding that was not revoked. */
+  async #standing(binding: string): Promise<Grant | undefined> {
+    const { store, atRest } = this.#options;
+    const found = await store.query(approvalTables, "grantFor", { binding });
+    return found && atRest.readGrant(found);
+  }
+
+  async #end(grant: Grant, by: string, reason: string): Promise<Grant> {
+    const { ledger, redact } = this.#options;
+    const at = this.#now().toISOString();
+    const revoke = change(approvalTables, "revokeGrant", { id: grant.id, at, by });
+    await ledger.record([withoutSecrets(revokedDraft(grant, by, reason), redact)], { with: [revoke] });
+    return { ...grant, revoked_at: at, revoked_by: by };
   }
 
   #now(): Date {

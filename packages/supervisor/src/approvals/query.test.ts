@@ -2,10 +2,10 @@ import { QueryResponse } from "@reins/ahp";
 import { expect, test } from "vitest";
 import { APPROVAL_STATES } from "./approval.ts";
 import { approvalAnswer, escalationTarget } from "./query.ts";
-import { newApproval } from "./request.ts";
+import { approvalFor } from "./testing/approval.ts";
 import { requestOf } from "./testing/requests.ts";
 
-const approval = { ...newApproval(requestOf(), "apr_x", new Date(0)), entry: "" };
+const approval = approvalFor(requestOf(), new Date(0));
 
 test.each(APPROVAL_STATES)(
   "an agent is told what %s means, in AHP's form and without what is not its business",

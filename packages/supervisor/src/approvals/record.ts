@@ -1,15 +1,14 @@
 import { type Draft, SYSTEM } from "@reins/ledger";
 import { sessionKey } from "../record/session-key.ts";
 import type { Approval, ApprovalAnswer } from "./approval.ts";
-import { factsHash } from "./binding.ts";
 import type { Grant } from "./grant.ts";
 import { approvalTag, grantTag } from "./tags.ts";
 
 /** What is recorded when a question is put. */
-export function askedDraft(approval: Omit<Approval, "entry">): Draft {
+export function askedDraft(approval: Omit<Approval, "entry">, facts_hash: string): Draft {
   const { user, agent, chain, session, turn, event_type, tool, enforcement, rule } = approval;
   return draftOf(approval, SYSTEM, {
-    facts_hash: factsHash(approval.facts),
+    facts_hash,
     user,
     agent,
     chain,
@@ -27,10 +26,14 @@ export function askedDraft(approval: Omit<Approval, "entry">): Draft {
 }
 
 /** What is recorded, and signed by the person, when somebody answered. `approval` is as the answer left it. */
-export function answeredDraft(approval: Approval, answer: ApprovalAnswer, grant: Grant | undefined): Draft {
+export function answeredDraft(
+  approval: Approval,
+  answer: ApprovalAnswer,
+  { facts_hash, grant }: { readonly facts_hash: string | undefined; readonly grant: Grant | undefined },
+): Draft {
   const { by, decision, note, at } = answer;
   const details = {
-    facts_hash: factsHash(approval.facts),
+    ...(facts_hash !== undefined && { facts_hash }),
     answer: { by, decision, ...(note !== undefined && { note }), at },
     ...(grant && { grant: { id: grant.id, binding: grant.binding, expires_at: grant.expires_at ?? null } }),
   };

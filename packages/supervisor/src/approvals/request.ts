@@ -1,7 +1,6 @@
 import type { Action, Subject } from "@reins/policy";
 import { SupervisorError } from "../supervisor-error.ts";
 import { APPROVAL_OPTIONS, type Approval, type ApprovalOption } from "./approval.ts";
-import { bindingOf } from "./binding.ts";
 import { isGrantable } from "./grant-binding.ts";
 
 /** A question that the harness wants answered. */
@@ -30,7 +29,10 @@ const MAX_QUORUM = 100;
 const MAX_TEXT = 1_048_576;
 
 /** The approval that a request asks for; only its ledger entry is missing. */
-export function newApproval(request: ApprovalRequest, id: string, now: Date): Omit<Approval, "entry"> {
+export function newApproval(
+  request: ApprovalRequest,
+  { id, binding, now }: { readonly id: string; readonly binding: string; readonly now: Date },
+): Omit<Approval, "entry"> {
   const { subject, event_type, facts, cwd, target_state, turn, rule, reason, expires_ms = DAY_MS } = request;
   const approval = {
     id,
@@ -45,7 +47,7 @@ export function newApproval(request: ApprovalRequest, id: string, now: Date): Om
     tool: facts.tool,
     facts,
     enforcement: subject.enforcement,
-    binding: bindingOf(request),
+    binding,
     cwd,
     target_state,
     ...(rule !== undefined && { rule }),

@@ -16,7 +16,7 @@ interface StepsOptions {
   readonly clock: Clock;
   readonly webhooks: readonly Webhook[];
   readonly feed: Feed;
-  readonly redact?: Redact | undefined;
+  readonly redact: Redact;
 }
 
 /** Somebody else was first that often; each time they got further, so this is never reached. */

@@ -9,10 +9,57 @@ export interface Notice {
   readonly webhooks: readonly string[];
 }
 
-/** An approval with the place in the ledger of its newest entry, which every change moves on. */
+/** How something lies on the disk: as JSON without its secrets, and sealed, exactly. */
+export interface KeptForm {
+  readonly body: string;
+  readonly sealed: string;
+}
+
+/** An approval without its secrets, with the place in the ledger of its newest entry, which every change moves on. */
 export interface StoredApproval {
   readonly approval: Approval;
   readonly version: number;
+  /** Whether it waits for an answer, so that it has to be shown exactly. */
+  readonly waits: boolean;
+  /** Its exact form; dropped when it is answered or over. */
+  readonly sealed?: string;
+}
+
+/** A step as it was committed, with the approval as it is kept by now. */
+export interface StoredChange extends Omit<ApprovalChange, "approval"> {
+  readonly stored: StoredApproval;
+}
+
+/** A grant without its secrets. */
+export interface StoredGrant {
+  readonly grant: Grant;
+  /** Its exact form; dropped when it is revoked. */
+  readonly sealed?: string;
+}
+
+/** The part of a new approval by which it is found. */
+type NewApproval = Pick<Approval, "id" | "tenant" | "session" | "turn" | "binding" | "state" | "expires_at">;
+
+/** The part of a new grant by which it is found, and how it is kept. */
+export type NewGrant = Pick<Grant, "id" | "tenant" | "user" | "agent" | "binding" | "expires_at"> & {
+  readonly form: KeptForm;
+};
+
+/** What an earlier version kept as it is, still to be sealed. */
+export type PlainRow =
+  | {
+      readonly kind: "approval";
+      readonly approval: Omit<Approval, "entry">;
+      readonly changes: readonly { readonly seq: number; readonly answers: readonly ApprovalAnswer[] }[];
+    }
+  /** With the approval that it came from. */
+  | { readonly kind: "grant"; readonly grant: Grant; readonly of?: Omit<Approval, "entry"> };
+
+/** How it is kept from now on; what is needed exactly no more has no sealed form. */
+interface SealedRow {
+  readonly id: string;
+  readonly binding: string;
+  readonly form: Pick<KeptForm, "body"> & Partial<KeptForm>;
 }
 
 /** A step to another state, or an answer that leaves the state as it is. */
@@ -24,7 +71,7 @@ export interface Move {
   readonly answers: readonly ApprovalAnswer[];
   readonly notice: Notice;
   /** The grant that comes with it: kept unless it is there, and then still in force. */
-  readonly grant?: Grant;
+  readonly grant?: NewGrant;
 }
 
 /** Which approvals, from where, and how many. */
@@ -67,7 +114,7 @@ export interface DeliveryRange {
 /** What approvals change in the store. Each belongs into a commit with the ledger entry that records it. */
 export type ApprovalChanges = {
   /** Puts a question; gives the content id of its entry. */
-  ask(args: { approval: Omit<Approval, "entry">; max_open: number; notice: Notice }): string;
+  ask(args: { approval: NewApproval; form: KeptForm; max_open: number; notice: Notice }): string;
   move(args: Move): undefined;
   /** Uses a yes, once. */
   use(args: { id: string; notice: Notice }): undefined;
@@ -81,6 +128,13 @@ export type ApprovalChanges = {
   failed(args: { id: number; attempts: number; error: string; due_at: string | undefined }): undefined;
   /** Gives up what waits for webhooks that are there no more. */
   abandon(args: { webhooks: readonly string[] }): undefined;
+  /** Puts the sealed form in the place of what was kept as it is. */
+  sealApproval(
+    args: SealedRow & Pick<Extract<PlainRow, { kind: "approval" }>, "changes"> & Pick<Approval, "answers">,
+  ): undefined;
+  sealGrant(args: SealedRow): undefined;
+  /** Nothing is left in the files of what was kept as it is. */
+  forgetPlain(args: null): undefined;
 };
 
 /** What approvals read from it. */
@@ -88,20 +142,26 @@ export type ApprovalQueries = {
   get(args: { id: string; tenant: string }): StoredApproval | undefined;
   /** The newest that asked for the same. */
   newest(args: { binding: string; tenant: string }): StoredApproval | undefined;
-  list(range: ApprovalRange): Approval[];
+  list(range: ApprovalRange): StoredApproval[];
   /** The open ones of a session, or of one of its turns. */
   open(args: { tenant: string; session: string; turn: string | undefined }): StoredApproval[];
   /** Open ones whose time is over. */
   over(args: { now: string; limit: number }): StoredApproval[];
   /** When the time of the next open one is over. */
   nextOver(args: null): string | undefined;
-  changes(range: ChangeRange): ApprovalChange[];
+  changes(range: ChangeRange): StoredChange[];
   lastChange(args: null): number;
-  grant(args: { id: string; tenant: string }): Grant | undefined;
-  grantFor(args: { binding: string }): Grant | undefined;
-  grants(range: GrantRange): Grant[];
+  grant(args: { id: string; tenant: string }): StoredGrant | undefined;
+  grantFor(args: { binding: string }): StoredGrant | undefined;
+  grants(range: GrantRange): StoredGrant[];
   nextDelivery(args: { webhook: string }): Delivery | undefined;
   deliveries(range: DeliveryRange): Delivery[];
+  /** What is still kept as it is, grants first. */
+  plain(args: { limit: number }): PlainRow[];
+  /** Whether something of what was kept as it is may still be in the files. */
+  hasPlain(args: null): boolean;
+  /** The names of the keys that what waits, or is in force, was sealed with, and how much with each. */
+  sealedWith(args: null): { readonly key: string; readonly count: number }[];
 };
 
 /** The part of the store that approvals bring. */

@@ -9,6 +9,16 @@ const BATCH = 500;
 interface Waiting {
   readonly draft: () => Draft;
   readonly otherwise: (() => Draft) | undefined;
+  /** Told its content id; `undefined` when neither could be written. */
+  readonly onWritten: (cid: string | undefined) => void;
+}
+
+/** What becomes of an entry that was taken. */
+export interface Buffered {
+  /** To be waited for, where too many entries are under way. */
+  readonly room: Promise<void> | undefined;
+  /** Its content id, once it is written; `undefined` when it cannot be. Never rejects. */
+  readonly written: Promise<string | undefined>;
 }
 
 /**
@@ -29,15 +39,13 @@ export class BufferedRecords {
     this.#onError = onError;
   }
 
-  /**
-   * Takes an entry, to be made when it is written, and one that takes its place if it cannot be; `undefined`, or a
-   * promise to wait for when there are too many.
-   */
-  add(draft: () => Draft, otherwise?: () => Draft): Promise<void> | undefined {
-    this.#waiting.push({ draft, otherwise });
+  /** Takes an entry, to be made when it is written, and one that takes its place if it cannot be. */
+  add(draft: () => Draft, otherwise?: () => Draft): Buffered {
+    const { promise: written, resolve: onWritten } = Promise.withResolvers<string | undefined>();
+    this.#waiting.push({ draft, otherwise, onWritten });
     this.#schedule();
-    if (this.#waiting.length + this.#writing < MAX_WAITING) return undefined;
-    return new Promise((resolve) => this.#room.push(resolve));
+    if (this.#waiting.length + this.#writing < MAX_WAITING) return { room: undefined, written };
+    return { room: new Promise((resolve) => this.#room.push(resolve)), written };
   }
 
   /** Hands everything that waits to the ledger now, so that what is recorded next comes after it. */
@@ -74,16 +82,21 @@ export class BufferedRecords {
 
   async #record(batch: readonly Waiting[]): Promise<void> {
     try {
-      await this.#ledger.record(
+      const { entries } = await this.#ledger.record(
         batch.map(({ draft }) => draft()),
         { durable: false },
       );
+      for (const [index, { onWritten }] of batch.entries()) onWritten(entries[index]?.cid);
     } catch (error) {
       const [only, ...more] = batch;
       // One that cannot be written must not take the others with it.
       if (more.length > 0) for (const one of batch) await this.#record([one]);
-      else if (only?.otherwise) await this.#record([{ draft: only.otherwise, otherwise: undefined }]);
-      else this.#onError(error);
+      else if (only?.otherwise)
+        await this.#record([{ ...only, draft: only.otherwise, otherwise: undefined }]);
+      else {
+        this.#onError(error);
+        only?.onWritten(undefined);
+      }
     }
   }
 }

@@ -9,6 +9,8 @@ export interface Decided {
   readonly enforcement: Enforcement;
   /** The content id of the verdict in the ledger. What lets nothing through is told before it is written, without one. */
   readonly entry: string | undefined;
+  /** Of what lets nothing through: the content id, once it is written; `undefined` when it cannot be. Never rejects. */
+  readonly written?: Promise<string | undefined>;
   /** For `ask`: the approval that waits for a person. */
   readonly approval?: string;
   /** For `defer`. */

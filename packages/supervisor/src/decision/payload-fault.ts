@@ -12,5 +12,6 @@ export function payloadFault(payload: unknown): string | undefined {
 function isWellFormed(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed();
   if (typeof value !== "object" || value === null) return true;
-  return Object.entries(value).every(([name, member]) => name.isWellFormed() && isWellFormed(member));
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  return Object.keys(value).every(isWellFormed) && Object.values(value).every(isWellFormed);
 }

@@ -130,10 +130,10 @@ export class Supervisor {
   async preview(event: ControlEvent, subject: Subject, setting: Setting): Promise<DecisionInput | undefined> {
     const policy = this.#options.policyFor(subject.tenant);
     if (!policy) return undefined;
-    const asked = { event, subject, setting };
-    return this.#standings.under(subject.tenant, policy, (standing) =>
-      this.#inputFor(event, asked, standing),
-    );
+    return this.#standings.under(subject.tenant, policy, async (standing) => {
+      const action = await this.#options.gatherFacts(event, subject, setting);
+      return this.#inputFor(event, action, subject, standing);
+    });
   }
 
   /** What a subject has used of each limit that its policy sets. */
@@ -207,14 +207,17 @@ export class Supervisor {
 
   /** `undefined` when what would be let through was decided by a policy that is in force no more. */
   async #decideUnder(standing: Standing, asked: Asked): Promise<Decided | undefined> {
-    const course = new Course(asked, standing, await this.#inputFor(asked.event, asked, standing));
+    const { event, subject, setting } = asked;
+    const action = await this.#options.gatherFacts(event, subject, setting);
+    const course = new Course(asked, standing, this.#inputFor(event, action, subject, standing));
     try {
+      // Most decisions need none of these, and nothing is waited for that need not be.
       this.#bound(course);
-      await this.#modify(course);
+      if (course.verdict.patch) await this.#modify(course);
       this.#reserve(course);
-      await this.#askHarnesses(course);
-      await this.#askPeople(course);
-      await this.#confirm(course);
+      if (standing.policy.file.harnesses.length > 0) await this.#askHarnesses(course);
+      if (course.verdict.verdict === "ask") await this.#askPeople(course);
+      if (setting.confirm && letsThrough(course.outcome)) await this.#confirm(course);
       if (letsThrough(course.outcome) && !this.#isInForce(course)) {
         standing.limits.release(course.uses ?? []);
         return undefined;
@@ -226,15 +229,14 @@ export class Supervisor {
     }
   }
 
-  async #inputFor(
-    event: ControlEvent,
-    { subject, setting }: Asked,
+  #inputFor(
+    { event_type }: ControlEvent,
+    action: Action,
+    subject: Subject,
     { history }: Standing,
-  ): Promise<DecisionInput> {
-    const action = await this.#options.gatherFacts(event, subject, setting);
+  ): DecisionInput {
     const at = this.#clock.now().getTime();
-    const counters = history.counters(subject, at);
-    return { event_type: event.event_type, action, subject, counters, at };
+    return { event_type, action, subject, counters: history.counters(subject, at), at };
   }
 
   #bound(course: Course): void {
@@ -250,7 +252,8 @@ export class Supervisor {
     const changed = withMembers(input.action.arguments, first.patch);
     const event = { ...asked.event, payload: withArguments(asked.event.payload, changed) };
     const modified = { from: { verdict: first, input }, arguments: changed };
-    course.become(modified, event, await this.#inputFor(event, asked, standing));
+    const action = await this.#options.gatherFacts(event, asked.subject, asked.setting);
+    course.become(modified, event, this.#inputFor(event, action, asked.subject, standing));
     const again = course.said;
     const outcome = afterModify(first, again);
     if (outcome === first) return;
@@ -328,7 +331,7 @@ export class Supervisor {
   }
 
   /** Writes the verdict down, and only then lets it out. */
-  async #conclude(course: Course): Promise<Decided> {
+  #conclude(course: Course): Promise<Decided> {
     const { asked, input, verdict, outcome, standing, modified, said, remarks } = course;
     const decided: Omit<Decided, "entry"> = {
       verdict: outcome,
@@ -349,10 +352,15 @@ export class Supervisor {
       argumentPaths,
       remarks,
     };
-    if (letsThrough(outcome)) return this.#release(course, record);
-    standing.limits.release(course.uses ?? []);
-    await this.#writer.later(asked, record);
-    return { ...decided, entry: undefined };
+    return letsThrough(outcome) ? this.#release(course, record) : this.#hold(course, record);
+  }
+
+  /** Lets nothing through; that is written a little later. */
+  async #hold({ asked, standing, uses = [] }: Course, record: VerdictRecord): Promise<Decided> {
+    standing.limits.release(uses);
+    const { room, written } = this.#writer.later(asked, record);
+    if (room) await room;
+    return { ...record.decided, entry: undefined, written };
   }
 
   /** Lets something through, once that is on the disk. */
@@ -361,7 +369,8 @@ export class Supervisor {
     standing.history.note(input);
     const kept = uses.length > 0 ? [change(limitTables, "keep", { uses })] : [];
     try {
-      const entry = await this.#writer.now(asked, record, [...changes, ...kept]);
+      const { entries } = await this.#writer.now(asked, record, [...changes, ...kept]);
+      const entry = entries[0]?.cid;
       if (changes.length > 0) this.#options.approvals.announce();
       if (entry !== undefined) this.#noteOpen(course, entry);
       return { ...record.decided, entry };
@@ -376,8 +385,9 @@ export class Supervisor {
   /** Blocks what could not be decided, or not be written. */
   async #refuse(asked: Asked, reason: string): Promise<Decided> {
     const decided = blocked(asked.subject, reason);
-    await this.#writer.refused(asked, decided);
-    return decided;
+    const { room, written } = this.#writer.refused(asked, decided);
+    if (room) await room;
+    return { ...decided, written };
   }
 
   #noteOpen({ input, asked, uses = [] }: Course, entry: string): void {

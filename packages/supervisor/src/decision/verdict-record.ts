@@ -27,14 +27,12 @@ export interface VerdictRecord {
   readonly modifiedFrom?: ModifiedFrom | undefined;
   /** Members of the arguments that the policy looks at; the others are not kept. */
   readonly argumentPaths: readonly string[];
-  /** The keyed commitment to exactly what the agent sent. */
-  readonly commitment?: string | undefined;
   /** What else happened on the way, such as an external harness that was not reached. */
   readonly remarks: readonly string[];
 }
 
 /** What the entry of something that could not be decided is made from. */
-export interface RefusalRecord extends Pick<VerdictRecord, "decided" | "hashes" | "commitment"> {
+export interface RefusalRecord extends Pick<VerdictRecord, "decided" | "hashes"> {
   readonly event: ControlEvent;
   readonly subject: Subject;
   readonly at: number;
@@ -45,70 +43,70 @@ const MAX_FACTS_BEFORE = 256 * 1024;
 /** How much of the name is told of a tool about which nothing else is known. */
 const MAX_TOOL = 200;
 
-/** The entry of a verdict: who, what, by which rule, and everything needed to decide it again. */
-export function verdictDraft(record: VerdictRecord): Draft {
-  const { input, decided, hashes, argumentPaths, remarks, policy, modifiedFrom, commitment } = record;
+/**
+ * The entry of a verdict: who, what, by which rule, and everything needed to decide it again, with the keyed commitment
+ * to exactly what the agent sent. The members of the payload stand in the order in which they are recorded, by name.
+ */
+export function verdictDraft(record: VerdictRecord, commitment?: string): Draft {
+  const { input, decided, hashes, argumentPaths, remarks, policy, modifiedFrom } = record;
   const { action, subject, event_type, counters, at } = input;
-  return {
-    ...entryOf(subject, action.tool, decided),
-    payload: {
-      ...verdictMembers(decided, hashes),
-      event_type,
-      at,
-      subject: { ...subject },
-      facts: factsFor(action, argumentPaths),
-      counters: { ...counters },
-      ...(policy &&
-        overruled(policy, decided) && { policy: { verdict: policy.verdict, rule: policy.rule ?? null } }),
-      ...(modifiedFrom && { modified_from: recordedFrom(modifiedFrom, argumentPaths) }),
-      ...(decided.approval !== undefined && { approval: decided.approval }),
-      ...(commitment !== undefined && { payload_commitment: commitment }),
-      ...(remarks.length > 0 && { remarks }),
-    },
+  const { verdict, reason, rule, enforcement, approval } = decided;
+  const payload = {
+    ...(approval !== undefined && { approval }),
+    at,
+    constitution_hash: hashes?.constitution_hash ?? null,
+    counters,
+    enforcement,
+    event_type,
+    facts: factsFor(action, argumentPaths),
+    ...(modifiedFrom && { modified_from: recordedFrom(modifiedFrom, argumentPaths) }),
+    ...(commitment !== undefined && { payload_commitment: commitment }),
+    ...(policy &&
+      overruled(policy, decided) && { policy: { verdict: policy.verdict, rule: policy.rule ?? null } }),
+    reason,
+    ...(remarks.length > 0 && { remarks }),
+    rule: rule ?? null,
+    rules_hash: hashes?.rules_hash ?? null,
+    subject,
+    verdict,
   };
+  return draftOf(subject, action.tool, decided, payload);
 }
 
 /** The entry of something that could not be decided: who, and why not. It holds no facts, because there are none. */
-export function refusalDraft({ event, subject, at, decided, hashes, commitment }: RefusalRecord): Draft {
-  return {
-    ...entryOf(subject, toolIn(event.payload), decided),
-    payload: {
-      ...verdictMembers(decided, hashes),
-      event_type: event.event_type,
-      at,
-      subject: { ...subject },
-      facts: null,
-      counters: {},
-      ...(commitment !== undefined && { payload_commitment: commitment }),
-    },
+export function refusalDraft(record: RefusalRecord, commitment?: string): Draft {
+  const { event, subject, at, decided, hashes } = record;
+  const { verdict, reason, rule, enforcement } = decided;
+  const payload = {
+    at,
+    constitution_hash: hashes?.constitution_hash ?? null,
+    counters: {},
+    enforcement,
+    event_type: event.event_type,
+    facts: null,
+    ...(commitment !== undefined && { payload_commitment: commitment }),
+    reason,
+    rule: rule ?? null,
+    rules_hash: hashes?.rules_hash ?? null,
+    subject,
+    verdict,
   };
+  return draftOf(subject, toolIn(event.payload), decided, payload);
 }
 
-function entryOf(
+function draftOf(
   subject: Subject,
   tool: string,
   { verdict, approval }: VerdictRecord["decided"],
-): Omit<Draft, "payload"> {
+  payload: object,
+): Draft {
   return {
     quality: "policy_verdict",
     actor: subject.agent,
     target: tool,
+    payload,
     entity_id: sessionKey(subject),
-    tags: ["verdict", verdict, ...(approval === undefined ? [] : [approvalTag(approval)])],
-  };
-}
-
-function verdictMembers(
-  { verdict, reason, rule, enforcement }: VerdictRecord["decided"],
-  hashes: PolicyHashes | undefined,
-): object {
-  return {
-    verdict,
-    reason,
-    rule: rule ?? null,
-    enforcement,
-    constitution_hash: hashes?.constitution_hash ?? null,
-    rules_hash: hashes?.rules_hash ?? null,
+    tags: approval === undefined ? ["verdict", verdict] : ["verdict", verdict, approvalTag(approval)],
   };
 }
 
@@ -128,18 +126,21 @@ function recordedFrom({ verdict, input }: ModifiedFrom, argumentPaths: readonly 
     patch: verdict.patch,
     at,
     facts: JSON.stringify(facts).length <= MAX_FACTS_BEFORE ? facts : null,
-    counters: { ...counters },
+    counters,
   };
 }
 
 /** An action with no more of its arguments than the rules look at. */
-function factsFor(action: Action, paths: readonly string[]): Action {
+function factsFor(
+  { claims, doubts, effects, opaque, tool, ...action }: Action,
+  paths: readonly string[],
+): Action {
   const kept: Record<string, unknown> = {};
   for (const path of paths) {
     const value = memberAt(action.arguments, path.split("."));
     if (value !== undefined) kept[path] = value;
   }
-  return { ...action, arguments: kept };
+  return { arguments: kept, claims, doubts, effects, opaque, tool };
 }
 
 function memberAt(value: unknown, [name, ...rest]: readonly string[]): unknown {

@@ -5,7 +5,7 @@ import type { Commitment } from "../record/commitment.ts";
 import { withoutSecrets } from "../record/redacted-draft.ts";
 import { knownRedactor } from "../redaction/redact.ts";
 import type { Redactor } from "../redaction/redactor.ts";
-import { BufferedRecords } from "./buffered-records.ts";
+import { type Buffered, BufferedRecords } from "./buffered-records.ts";
 import type { Asked } from "./course.ts";
 import type { Decided } from "./decided.ts";
 import { refusalDraft, type VerdictRecord, verdictDraft } from "./verdict-record.ts";
@@ -24,9 +24,6 @@ export interface VerdictWriterOptions {
   readonly now: () => number;
 }
 
-/** A verdict to be written; what the agent sent is committed to on the way. */
-type Written = Omit<VerdictRecord, "commitment">;
-
 /** Writes verdicts down: those that let something through before they are told, the others a little later. */
 export class VerdictWriter {
   readonly #options: VerdictWriterOptions;
@@ -39,26 +36,25 @@ export class VerdictWriter {
     this.#buffered = new BufferedRecords(options.ledger, (error) => this.tell(error));
   }
 
-  /** Writes a verdict in one commit with what belongs to it, and gives its content id once that is on the disk. */
-  async now(asked: Asked, record: Written, changes: readonly Change<unknown>[]): Promise<string | undefined> {
+  /** Writes a verdict in one commit with what belongs to it; settles with its entry once that is on the disk. */
+  now(
+    asked: Asked,
+    record: VerdictRecord,
+    changes: readonly Change<unknown>[],
+  ): ReturnType<Ledger["record"]> {
     // What was decided before comes before it in the ledger, too.
     this.#buffered.hurry();
-    const { entries } = await this.#options.ledger.record([this.#draft(asked, record)], { with: changes });
-    return entries[0]?.cid;
+    return this.#options.ledger.record([this.#draft(asked, record)], { with: changes });
   }
 
   /** Writes a verdict that lets nothing through; without its facts, if they cannot be written. */
-  async later(asked: Asked, record: Written): Promise<void> {
-    await this.#buffered.add(() => this.#draft(asked, record), this.#refusal(asked, record.decided));
+  later(asked: Asked, record: VerdictRecord): Buffered {
+    return this.#buffered.add(() => this.#draft(asked, record), this.#refusal(asked, record.decided));
   }
 
-  /** Writes that something was blocked because it could not be decided. Never rejects. */
-  async refused(asked: Asked, decided: Omit<Decided, "entry">): Promise<void> {
-    try {
-      await this.#buffered.add(this.#refusal(asked, decided));
-    } catch (error) {
-      this.tell(error);
-    }
+  /** Writes that something was blocked because it could not be decided. */
+  refused(asked: Asked, decided: Omit<Decided, "entry">): Buffered {
+    return this.#buffered.add(this.#refusal(asked, decided));
   }
 
   /** Settles when everything is written. */
@@ -75,8 +71,9 @@ export class VerdictWriter {
     }
   }
 
-  #draft({ event }: Asked, record: Written): Draft {
-    const draft = verdictDraft({ ...record, commitment: this.#commitTo(event) });
+  #draft({ event }: Asked, record: VerdictRecord): Draft {
+    this.#redactor.remember(record.input.subject);
+    const draft = verdictDraft(record, this.#commitTo(event));
     return withoutSecrets(draft, this.#redactor.knowing(event.payload));
   }
 
@@ -86,7 +83,7 @@ export class VerdictWriter {
       const at = this.#options.now();
       // What is too deep or too large to be judged is so to be committed to.
       const commitment = isModest(event.payload) ? this.#commitTo(event) : undefined;
-      const draft = refusalDraft({ event, subject, at, decided, hashes, commitment });
+      const draft = refusalDraft({ event, subject, at, decided, hashes }, commitment);
       return withoutSecrets(draft, (value) => this.#redactor.value(value));
     };
   }

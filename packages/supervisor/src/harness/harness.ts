@@ -1,35 +1,25 @@
 import { join } from "node:path";
 import type { Decisions, PayloadFor, SpecialisedEventType } from "@reins/ahp";
 import type { Draft, Ledger, RecordOptions } from "@reins/ledger";
-import type { Change, Operations, Store, Tables } from "@reins/store";
+import type { Change, Store } from "@reins/store";
 import { Approvals, type ApprovalsOptions } from "../approvals/approvals.ts";
-import { approvalTables } from "../approvals/tables.ts";
+import { sealPlainApprovals } from "../approvals/seal-plain.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { Harnesses, type News } from "../decision/harnesses.ts";
 import { Supervisor } from "../decision/supervisor.ts";
 import { Identity } from "../identity/identity.ts";
-import { identityTables } from "../identity/tables/tables.ts";
-import { limitTables } from "../limits/tables.ts";
 import type { NamedPolicyFiles } from "../policies/policy-home.ts";
 import { PolicyKeeper, type PolicyStatus } from "../policies/policy-keeper.ts";
 import { Commitment } from "../record/commitment.ts";
 import { withoutSecrets } from "../record/redacted-draft.ts";
+import { Vault } from "../record/vault.ts";
 import type { Redact } from "../redaction/redact.ts";
 import { Redactor } from "../redaction/redactor.ts";
 import { Runs } from "../runs/runs.ts";
-import { runTables } from "../runs/tables.ts";
 import { Facts } from "./facts.ts";
 import { targetState } from "./target-state.ts";
 
-/** The tables that a harness keeps, beside the ledger's own. */
-export const harnessTables: readonly Tables<Operations, Operations>[] = [
-  approvalTables,
-  identityTables,
-  limitTables,
-  runTables,
-];
-
-/** What a harness stands on. The store holds the ledger's tables and {@link harnessTables}; both stay the caller's. */
+/** What a harness stands on. The store holds the ledger's tables and `harnessTables`; both stay the caller's. */
 export interface HarnessOptions {
   readonly home: string;
   /** Where the constitution lies, as far as that is not in the home. */
@@ -62,6 +52,8 @@ export class Harness {
   readonly redactor: Redactor;
   /** The same, of a value. */
   readonly redact: Redact;
+  /** Seals what has to be kept exactly. */
+  readonly vault: Vault;
   readonly #harnesses = new Harnesses();
 
   private constructor(
@@ -70,8 +62,15 @@ export class Harness {
       identity,
       policies,
       commitment,
+      vault,
       redactor,
-    }: { identity: Identity; policies: PolicyKeeper; commitment: Commitment; redactor: Redactor },
+    }: {
+      identity: Identity;
+      policies: PolicyKeeper;
+      commitment: Commitment;
+      vault: Vault;
+      redactor: Redactor;
+    },
   ) {
     const { home, userHome, store, ledger, clock = systemClock, webhooks, onError } = options;
     this.home = home;
@@ -81,12 +80,12 @@ export class Harness {
     this.policies = policies;
     this.redactor = redactor;
     this.redact = (value) => redactor.value(value);
-    const { redact } = this;
+    this.vault = vault;
     this.approvals = new Approvals({
       store,
       ledger,
       clock,
-      redact,
+      ...{ vault, commitment, redactor },
       ...(webhooks && { webhooks }),
       ...(onError && { onError }),
     });
@@ -119,8 +118,11 @@ export class Harness {
       ...(onPolicy && { onChange: onPolicy }),
       ...(onError && { onError }),
     });
-    const commitment = await Commitment.open(join(home, "keys"));
-    return new Harness(options, { identity, policies, commitment, redactor });
+    const keys = join(home, "keys");
+    const [commitment, vault] = await Promise.all([Commitment.open(keys), Vault.open(keys)]);
+    const tell = onError ?? (() => undefined);
+    await sealPlainApprovals({ store, vault, keyed: commitment, redactor, onError: tell });
+    return new Harness(options, { identity, policies, commitment, vault, redactor });
   }
 
   /** Records entries without the secrets in them, and whatever changes belong with them, in one commit. */

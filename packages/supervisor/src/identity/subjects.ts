@@ -1,7 +1,8 @@
 import type { Enforcement, Roster, Subject } from "@reins/policy";
 import { SupervisorError } from "../supervisor-error.ts";
-import { agentFor, trustIn, unverified } from "./agent-claim.ts";
+import { trustIn, unverified } from "./agent-claim.ts";
 import { type ChildSession, isChildSessionName } from "./child-session.ts";
+import { OwnSubjects } from "./own-subjects.ts";
 import type { Principal } from "./principal.ts";
 import type { Registry } from "./registry.ts";
 import { isSecret } from "./secret.ts";
@@ -27,6 +28,7 @@ export interface SubjectRequest {
 /** Makes the subject of an event from what the harness knows. */
 export class Subjects {
   readonly #registry: Registry;
+  readonly #own = new OwnSubjects();
 
   constructor(registry: Registry) {
     this.#registry = registry;
@@ -54,14 +56,20 @@ export class Subjects {
       return this.#childSubject(request, principal, this.boundChild(childToken, principal));
     if (isChildSessionName(session))
       throw new SupervisorError("forbidden", `events of the session "${session}" need its session_token`);
-    return ownSubject(request, principal);
+    return this.#own.subjectFor(request, principal);
   }
 
   /** The subject of what a delegated sub-agent does. */
   #childSubject(request: SubjectRequest, principal: Principal, child: ChildSession): Subject {
     const agent = request.agent === child.agent ? child.agent : unverified(request.agent);
+    const { user, tenant, roles } = principal;
+    const { mode = "default", enforcement } = request;
     return {
-      ...common(request, principal),
+      user,
+      tenant,
+      roles,
+      mode,
+      enforcement,
       scopes: child.scopes,
       agent,
       trust: trustIn(request.roster, [...child.chain, agent]),
@@ -83,25 +91,4 @@ export class Subjects {
     }
     return parent;
   }
-}
-
-/** The subject of what the user's own agent does, or one that the harness began below it. */
-function ownSubject(request: SubjectRequest, principal: Principal): Subject {
-  const agent = agentFor(principal, request.agent);
-  const depth = request.depth ?? 0;
-  return {
-    ...common(request, principal),
-    scopes: principal.scopes,
-    agent,
-    trust: trustIn(request.roster, [agent]),
-    session: request.session,
-    ...(request.sessionKey !== undefined && { session_key: request.sessionKey }),
-    started: depth > 0 ? "sub-agent" : principal.started,
-    chain: [],
-    depth,
-  };
-}
-
-function common({ mode = "default", enforcement }: SubjectRequest, { user, tenant, roles }: Principal) {
-  return { user, tenant, roles, mode, enforcement };
 }

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { constitutionSchema, defaultFile, SCHEMA_FILE } from "@reins/policy";
+import { defaultFile, SCHEMA_FILE, schemaFile } from "@reins/policy";
 import { DEFAULT_TENANT } from "../identity/principal.ts";
 import { type NamedPolicyFiles, policyFiles, writeIfDifferent, writeIfMissing } from "./policy-home.ts";
 
@@ -21,6 +21,6 @@ export async function writeFirstFiles(home: string, named: NamedPolicyFiles = {}
     if (elsewhere === undefined && (await writeIfMissing(path, () => readFile(defaultFile(name)))))
       written.push(path);
   }
-  await writeIfDifferent(join(dirname(rules), SCHEMA_FILE), constitutionSchema());
+  await writeIfDifferent(join(dirname(rules), SCHEMA_FILE), await readFile(schemaFile(), "utf8"));
   return written;
 }

@@ -32,16 +32,21 @@ export function policyDraft(
   };
 }
 
-/** The policy that was in force for a tenant when the ledger was last written to; `undefined` when there was none. */
+/**
+ * The policy that was in force for a tenant when the ledger was last written to; `undefined` when there was none. That is
+ * mostly the one that is loaded already, and loading takes its time.
+ */
 export async function lastInForce(
   ledger: Pick<LedgerReader, "read">,
   tenant: string,
+  loaded?: Policy,
 ): Promise<Policy | undefined> {
   const [newest] = await ledger.read({ tag: tagOf(tenant), order: "newest", limit: 1 });
   const { data } = PolicyChange.safeParse(newest?.entry.payload);
   if (!data) return undefined;
   try {
     const prose = Buffer.from(data.prose_text, "base64");
+    if (loaded?.text.rules === data.rules_text && prose.equals(loaded.text.prose)) return loaded;
     return loadPolicy({ file: "the constitution in the ledger", rules: data.rules_text, prose });
   } catch (error) {
     // Written by a version that took what this one does not: the file then counts as the first.

@@ -142,16 +142,16 @@ export class PolicyKeeper {
     const seen = [files.rules, ...(await Promise.all([files.rules, files.prose].map(stampOf)))].join();
     const before = this.#kept.get(tenant);
     if (before?.seen === seen) return;
+    const loaded = await load(files);
     const kept: Kept = {
       tenant,
-      policy: before ? undefined : await this.#firstFor(tenant, files),
+      policy: before ? undefined : await this.#firstFor(tenant, files, loaded.policy),
       ...before,
       waiting: undefined,
       fault: undefined,
       files,
       seen,
     };
-    const loaded = await load(files);
     if (!loaded.policy) return this.#keepFault({ ...kept, ...loaded }, before);
     const same = JSON.stringify(loaded.policy.hashes) === JSON.stringify(kept.policy?.hashes);
     if (same) return this.#keep(kept);
@@ -168,9 +168,13 @@ export class PolicyKeeper {
   }
 
   /** What a tenant that was not looked at yet lives under: what was in force for it, or for the harness whose files it shares. */
-  async #firstFor(tenant: string, files: PolicyFiles): Promise<Policy | undefined> {
+  async #firstFor(
+    tenant: string,
+    files: PolicyFiles,
+    loaded: Policy | undefined,
+  ): Promise<Policy | undefined> {
     const shared = files.rules === this.filesOf(DEFAULT_TENANT).rules;
-    const earlier = await lastInForce(this.#options.ledger, tenant);
+    const earlier = await lastInForce(this.#options.ledger, tenant, loaded);
     return earlier ?? (shared ? this.policyFor(DEFAULT_TENANT) : undefined);
   }
 

@@ -34,6 +34,17 @@ describe("a commitment", () => {
     expect(here.to("ls")).not.toBe(there.to("ls"));
   });
 
+  it("is another for every purpose a digest has", async () => {
+    const commitment = await Commitment.open(join(folder, "keys"));
+    const digests = ["approval", "grant"].map((purpose) => commitment.digest(purpose, "[1]"));
+    expect(digests).toEqual([
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+      expect.not.stringContaining(digests[0]!),
+    ]);
+    expect(commitment.to([1])).not.toContain(digests[0]);
+    expect((await Commitment.open(join(folder, "keys"))).digest("approval", "[1]")).toBe(digests[0]);
+  });
+
   it("is not made with a damaged key", async () => {
     await writeFile(join(folder, "commitment.key"), "short");
     await expect(Commitment.open(folder)).rejects.toThrow("is damaged");

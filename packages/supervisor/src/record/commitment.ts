@@ -1,10 +1,6 @@
-import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
-import { join } from "node:path";
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import { canonicalJson } from "@reins/ledger";
-import { readIfThere, writeIfMissing } from "../policies/policy-home.ts";
-import { SupervisorError } from "../supervisor-error.ts";
-
-const KEY_BYTES = 32;
+import { secretKey } from "./secret-key.ts";
 
 /**
  * Commits to what an agent sent without recording it: whoever has the key and the text can show that they belong
@@ -20,17 +16,18 @@ export class Commitment {
 
   /** The commitments of a home, whose key lies among its others; made on first use. */
   static async open(keys: string): Promise<Commitment> {
-    const path = join(keys, "commitment.key");
-    await writeIfMissing(path, () => `${randomBytes(KEY_BYTES).toString("hex")}\n`);
-    const kept = await readIfThere(path);
-    const key = Buffer.from(kept?.toString("utf8").trimEnd() ?? "", "hex");
-    if (key.length === KEY_BYTES) return new Commitment(key);
-    throw new SupervisorError("invalid", `the key file ${path} is damaged; bring it back from a backup`);
+    return new Commitment(await secretKey(keys, "commitment.key"));
   }
 
   /** The commitment to a JSON value. */
   to(value: unknown): string {
     return `hmac-sha256:${createHmac("sha256", this.#key).update(textOf(value)).digest("hex")}`;
+  }
+
+  /** 64 hexadecimal digits by which a text is found again for one purpose, and from which it cannot be guessed. */
+  digest(purpose: string, text: string): string {
+    // No JSON begins like that, so no digest is a commitment.
+    return createHmac("sha256", this.#key).update(`${purpose}\0`).update(text).digest("hex");
   }
 }
 

@@ -28,6 +28,8 @@ export class Redactor {
   readonly #triggers: Triggers;
   /** Names of members that hold no secret, because the same come again and again. */
   readonly #plainNames = new Set<string>();
+  /** What holds no secret and never changes. */
+  readonly #remembered = new WeakSet<object>();
 
   private constructor(triggers: Triggers) {
     this.#triggers = triggers;
@@ -56,6 +58,11 @@ export class Redactor {
   /** A value of JSON, its strings and names well-formed and without secrets. The same value if there are none. */
   value(value: unknown, ending: Ending = "end"): unknown {
     return this.#value(value, ending, 0);
+  }
+
+  /** Looks at something that will never change once: wherever it stands in a value from now on, it is passed over. */
+  remember(lasting: object): void {
+    if (!this.#remembered.has(lasting) && this.value(lasting) === lasting) this.#remembered.add(lasting);
   }
 
   /**
@@ -107,9 +114,11 @@ export class Redactor {
   }
 
   #object(object: JsonObject, ending: Ending, depth: number): JsonObject {
+    if (this.#remembered.has(object)) return object;
     const names = Object.keys(object);
     let shown: Map<string, unknown> | undefined;
-    for (const [index, name] of names.entries()) {
+    for (let index = 0; index < names.length; index += 1) {
+      const name = names[index] ?? "";
       const value = this.#member(object, name, ending, depth);
       const key = this.#name(name);
       if (!shown && (key !== name || value !== object[name]))

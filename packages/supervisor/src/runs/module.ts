@@ -1,5 +1,5 @@
 import type { TablesModule } from "@reins/store";
-import type { RunState } from "./tables.ts";
+import type { RunRange, RunState } from "./tables.ts";
 
 const module: TablesModule = {
   migrations: [
@@ -13,30 +13,35 @@ const module: TablesModule = {
        PRIMARY KEY (tenant, run_id, contract)
      ) STRICT;
      CREATE INDEX runs_by_session ON runs (tenant, session_id)`,
+    "ALTER TABLE runs ADD COLUMN principal TEXT; ALTER TABLE runs ADD COLUMN user TEXT",
   ],
   open(database) {
     const put = database.prepare(
-      "INSERT OR REPLACE INTO runs (tenant, run_id, contract, session_id, updated_at, payload) VALUES (?, ?, ?, ?, ?, ?)",
+      `INSERT OR REPLACE INTO runs (tenant, run_id, contract, session_id, updated_at, payload, principal, user)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     const find = database.prepare("SELECT * FROM runs WHERE tenant = ? AND run_id = ? ORDER BY contract");
-    const list = database.prepare("SELECT * FROM runs WHERE tenant = ? ORDER BY updated_at DESC LIMIT ?");
-    const ofSession = database.prepare(
-      "SELECT * FROM runs WHERE tenant = ? AND session_id = ? ORDER BY updated_at DESC LIMIT ?",
+    const list = database.prepare(
+      `SELECT * FROM runs
+       WHERE tenant = @tenant AND (@session IS NULL OR session_id = @session)
+         AND (@principal IS NULL OR principal = @principal OR user = @user)
+       ORDER BY updated_at DESC LIMIT @limit`,
     );
     return {
       changes: {
         put(state: RunState): void {
-          const { tenant, run_id, contract, session_id, updated_at, payload } = state;
-          put.run(tenant, run_id, contract, session_id, updated_at, JSON.stringify(payload));
+          const { tenant, run_id, contract, session_id, updated_at, payload, principal, user } = state;
+          const what = [tenant, run_id, contract, session_id, updated_at, JSON.stringify(payload)];
+          put.run(...what, principal, user);
         },
       },
       queries: {
         find: ({ tenant, run_id }: { tenant: string; run_id: string }) =>
           find.all(tenant, run_id).map(stateIn),
-        list: ({ tenant, session_id, limit }: { tenant: string; session_id?: string; limit: number }) =>
-          (session_id === undefined ? list.all(tenant, limit) : ofSession.all(tenant, session_id, limit)).map(
-            stateIn,
-          ),
+        list: ({ tenant, session_id: session = undefined, owner, limit }: RunRange) => {
+          const { principal = null, user = null } = owner ?? {};
+          return list.all({ tenant, session: session ?? null, principal, user, limit }).map(stateIn);
+        },
       },
     };
   },

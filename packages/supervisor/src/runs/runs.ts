@@ -1,8 +1,12 @@
 import { decode, RunLifecycleEvent, TaskListEvent, VerificationEvent } from "@reins/ahp";
 import { change, type Store } from "@reins/store";
+import { isAdmin, type Principal } from "../identity/principal.ts";
 import { SupervisorError } from "../supervisor-error.ts";
-import { type RunContract, type RunState, runTables } from "./tables.ts";
+import { type RunContract, type RunOwner, type RunState, runTables } from "./tables.ts";
 import { lifecycleFault, taskListFault, verificationFault } from "./transitions.ts";
+
+/** Who tells of a run. */
+export type RunTeller = Pick<Principal, "id" | "tenant" | "user">;
 
 /** Told of every new state. */
 export type RunListener = (state: RunState) => void;
@@ -17,22 +21,26 @@ export class Runs {
     this.#store = store;
   }
 
-  /** Takes a new state; what does not follow from the one before is refused. */
-  note(tenant: string, contract: RunContract, payload: unknown): Promise<RunState> {
+  /** Takes a new state; what does not follow from the one before is refused. A run stays whose it was at first. */
+  note(by: RunTeller, contract: RunContract, payload: unknown): Promise<RunState> {
     // One after the other: each is checked against what the one before left.
-    const noted = this.#last.then(() => this.#note(tenant, contract, payload));
+    const noted = this.#last.then(() => this.#note(by, contract, payload));
     this.#last = noted.catch(() => undefined);
     return noted;
   }
 
-  /** The current state of a run, one for each contract it has told. */
-  find(tenant: string, run_id: string): Promise<RunState[]> {
-    return this.#store.query(runTables, "find", { tenant, run_id });
+  /** The current state of a run that a principal may see, one for each contract it has told. */
+  async find(principal: Principal, run_id: string): Promise<RunState[]> {
+    const owner = ownerFor(principal);
+    const states = await this.#find(principal.tenant, run_id);
+    return owner ? states.filter((state) => isOwn(state, owner)) : states;
   }
 
-  /** The newest states of a tenant, or of one of its sessions. */
-  list(tenant: string, session_id?: string): Promise<RunState[]> {
-    return this.#store.query(runTables, "list", { tenant, session_id, limit: 1_000 });
+  /** The newest states that a principal may see, or those of one session. */
+  list(principal: Principal, session_id?: string): Promise<RunState[]> {
+    const { tenant } = principal;
+    const owner = ownerFor(principal);
+    return this.#store.query(runTables, "list", { tenant, session_id, owner, limit: 1_000 });
   }
 
   /** Listens; the returned function ends it. */
@@ -41,10 +49,12 @@ export class Runs {
     return () => this.#listeners.delete(listener);
   }
 
-  async #note(tenant: string, contract: RunContract, given: unknown): Promise<RunState> {
+  async #note({ tenant, ...by }: RunTeller, contract: RunContract, given: unknown): Promise<RunState> {
     const { run_id, session_id, updated_at, payload, fault } = await this.#check(tenant, contract, given);
     if (fault !== undefined) throw new SupervisorError("conflict", `${contract} of run ${run_id}: ${fault}`);
-    const state: RunState = { tenant, run_id, contract, session_id, updated_at, payload };
+    const [known] = await this.#find(tenant, run_id);
+    const { principal, user } = known ?? { principal: by.id, user: by.user };
+    const state: RunState = { tenant, run_id, contract, session_id, updated_at, payload, principal, user };
     await this.#store.commit([change(runTables, "put", state)], { durable: false });
     for (const listener of this.#listeners) tell(listener, state);
     return state;
@@ -82,11 +92,29 @@ export class Runs {
     }
   }
 
+  #find(tenant: string, run_id: string): Promise<RunState[]> {
+    return this.#store.query(runTables, "find", { tenant, run_id });
+  }
+
   async #before(tenant: string, run_id: string, contract: RunContract): Promise<object | undefined> {
-    const states = await this.find(tenant, run_id);
+    const states = await this.#find(tenant, run_id);
     const payload = states.find((state) => state.contract === contract)?.payload;
     return typeof payload === "object" && payload !== null ? payload : undefined;
   }
+}
+
+/**
+ * Whose runs a principal may see; everybody's without an answer. A person sees what is done in their name, by whatever
+ * token; an agent sees its own.
+ */
+function ownerFor(principal: Principal): RunOwner | undefined {
+  if (isAdmin(principal)) return undefined;
+  const { id, kind, user } = principal;
+  return { principal: id, ...(kind !== "agent" && { user }) };
+}
+
+function isOwn(state: RunState, { principal, user }: RunOwner): boolean {
+  return state.principal === principal || (user !== undefined && state.user === user);
 }
 
 function tell(listener: RunListener, state: RunState): void {

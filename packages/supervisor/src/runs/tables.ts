@@ -11,6 +11,15 @@ export interface RunState {
   readonly session_id: string;
   readonly updated_at: string;
   readonly payload: unknown;
+  /** Whose run it is: the principal that first told of it, and the user it acts for. Older runs are nobody's. */
+  readonly principal: string | null;
+  readonly user: string | null;
+}
+
+/** Whose runs: those of a principal, and those of a user whoever acts for them. */
+export interface RunOwner {
+  readonly principal: string;
+  readonly user?: string | undefined;
 }
 
 /** What runs change in the store. */
@@ -19,10 +28,19 @@ export type RunChanges = {
   put(state: RunState): undefined;
 };
 
+/** Which states, the newest first. */
+export interface RunRange {
+  readonly tenant: string;
+  readonly session_id?: string | undefined;
+  /** Everybody's without one. */
+  readonly owner?: RunOwner | undefined;
+  readonly limit: number;
+}
+
 /** What runs read from it. */
 export type RunQueries = {
   find(args: { tenant: string; run_id: string }): RunState[];
-  list(args: { tenant: string; session_id?: string | undefined; limit: number }): RunState[];
+  list(args: RunRange): RunState[];
 };
 
 /** The current state of every run. */

@@ -12,7 +12,9 @@ export interface Token {
 }
 
 /** Knows a fixed set of secrets, each good as a bearer token and as an API key. Takes the same time for any guess. */
-export function knownTokens(tokens: readonly Token[]): Authenticator {
+export function knownTokens(
+  tokens: readonly Token[],
+): (credential: Credential | undefined) => string | undefined {
   const known = tokens.map(({ principal, secret }) => ({ principal, digest: digest(secret) }));
   return (credential) => {
     if (!credential) return undefined;

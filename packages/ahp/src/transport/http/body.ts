@@ -9,23 +9,32 @@ export type Body = { readonly bytes: Buffer } | { readonly tooLarge: true };
 const PATIENCE_MS = 2_000;
 
 /** Reads a request's body up to a bound; beyond it nothing is kept. Rejects when the peer vanishes. */
-export async function readBody(request: IncomingMessage, maxBytes: number, clock: Clock): Promise<Body> {
-  const { promise, resolve, reject } = Promise.withResolvers<Body>();
-  const pieces = new Pieces();
-  let callOff: (() => void) | undefined;
-  const discard = () => {
-    pieces.clear();
-    callOff ??= clock.after(PATIENCE_MS, () => resolve({ tooLarge: true }));
-  };
-  if (Number(request.headers["content-length"] ?? 0) > maxBytes) discard();
-  request.on("data", (piece: Buffer) => {
-    if (pieces.length + piece.length > maxBytes) discard();
-    else if (!callOff) pieces.add(piece);
+export function readBody(request: IncomingMessage, maxBytes: number, clock: Clock): Promise<Body> {
+  return new Promise((resolve, reject) => {
+    const pieces = new Pieces();
+    let callOff: (() => void) | undefined;
+    const discard = () => {
+      pieces.clear();
+      callOff ??= clock.after(PATIENCE_MS, () => resolve({ tooLarge: true }));
+    };
+    if (Number(request.headers["content-length"] ?? 0) > maxBytes) discard();
+    request.on("data", (piece: Buffer) => {
+      if (pieces.length + piece.length > maxBytes) discard();
+      else if (!callOff) pieces.add(piece);
+    });
+    request.on("end", () => {
+      callOff?.();
+      resolve(callOff ? { tooLarge: true } : { bytes: pieces.take() });
+    });
+    // Of what comes after the end nobody hears any more.
+    request.on("error", (error) => {
+      callOff?.();
+      reject(error);
+    });
+    request.on("close", () => {
+      if (request.readableEnded) return;
+      callOff?.();
+      reject(new Error("the request was cut off"));
+    });
   });
-  request.once("end", () => resolve(callOff ? { tooLarge: true } : { bytes: pieces.take() }));
-  request.once("error", reject);
-  request.once("close", () => {
-    if (!request.readableEnded) reject(new Error("the request was cut off"));
-  });
-  return promise.finally(() => callOff?.());
 }

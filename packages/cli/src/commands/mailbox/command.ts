@@ -47,19 +47,21 @@ function declareList(mailbox: Command): void {
 
 Examples:
   reins mailbox list
-  reins mailbox list --unread reed                 what reed will be told with its next turn`;
+  reins mailbox list reed                          what was written to reed, and by it
+  reins mailbox list reed --unread                 what reed will be told with its next turn`;
   const list = mailbox
     .command("list")
     .summary("list the newest messages")
     .description("Lists messages, oldest first. Marks none of them as read.")
-    .option("--unread <agent>", "only those to an agent that it has not read")
+    .argument("[agent]", "only those to or from this agent")
+    .option("--unread [agent]", "only those to the agent that it has not read")
     .option("--limit <count>", "how many (default: 100)");
   operatorFlags(list)
     .addHelpText("after", help)
     .addHelpText("after", CODES)
-    .action(async (_, command: Command) => {
+    .action(async (agent: string | undefined, _, command: Command) => {
       const { list } = await import("./list.ts");
-      await list(command.optsWithGlobals<ListFlags>());
+      await list(agent, command.optsWithGlobals<ListFlags>());
     });
 }
 

@@ -1,4 +1,5 @@
 import { type MailMessage, mailboxOperations } from "@reins/api";
+import { CliError } from "../../errors/cli-error.ts";
 import { noticeOnStderr } from "../../notice.ts";
 import { readCount } from "../../operator/count-flag.ts";
 import type { OperatorFlags } from "../../operator/flags.ts";
@@ -10,24 +11,36 @@ import { SHOWN_ID } from "./message-id.ts";
 
 /** The flags of `reins mailbox list` as they were written. */
 export interface ListFlags extends OperatorFlags {
-  readonly unread?: string;
+  readonly unread?: string | true;
   readonly limit?: string;
 }
 
 const MOST = 1_000;
 
-/** Lists messages. */
-export async function list(flags: ListFlags): Promise<void> {
-  const { unread: agent, json } = flags;
-  const query = { limit: readCount(flags.limit, "--limit", MOST) };
+/** Lists messages: all of them, or those of an agent. */
+export async function list(named: string | undefined, flags: ListFlags): Promise<void> {
+  const agent = agentIn(named, flags.unread);
+  const limit = readCount(flags.limit, "--limit", MOST);
   const mail = await withOperator(flags, (operator) =>
-    agent === undefined
-      ? operator.ask(mailboxOperations.listMail, { query })
-      : operator.ask(mailboxOperations.listUnreadMail, { params: { agent }, query }),
+    flags.unread === undefined || agent === undefined
+      ? operator.ask(mailboxOperations.listMail, { query: { agent, limit } })
+      : operator.ask(mailboxOperations.listUnreadMail, { params: { agent }, query: { limit } }),
   );
-  if (json) return print(`${JSON.stringify(mail)}\n`);
+  if (flags.json) return print(`${JSON.stringify(mail)}\n`);
   print(table([["id", "time", "from", "to", "subject"], ...mail.messages.map(row)], screenWidth()));
   for (const fault of mail.faults) noticeOnStderr(false)(`agent-mailbox.jsonl: ${printableLine(fault)}`);
+}
+
+/** The agent, which stands before `--unread` or after it. */
+function agentIn(named: string | undefined, unread: string | true | undefined): string | undefined {
+  if (unread === undefined) return named;
+  const agent = unread === true ? named : unread;
+  if (agent === undefined)
+    throw new CliError("--unread names no agent.", {
+      next: "Say whose: reins mailbox list <agent> --unread",
+    });
+  if (named === undefined || named === agent) return agent;
+  throw new CliError(`Two agents are named: "${named}" and "${agent}".`, { next: "Name one of them." });
 }
 
 /** A message without a subject is known by how it begins. */

@@ -11,6 +11,7 @@ import {
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { textOf } from "../../errors/render.ts";
 import { HarnessDoor } from "../../harness/harness-door.ts";
+import { HomeStore } from "../../harness/home-store.ts";
 import { homeFolder, openHome, operatorSocketIn, socketIn } from "../../home.ts";
 import { logLevel } from "../../log/level.ts";
 import { type Log, openLog } from "../../log/logger.ts";
@@ -41,10 +42,20 @@ export async function up(flags: UpFlags): Promise<void> {
   const { othersMayWrite } = await openHome(settings.home);
   await requirePolicyFiles(settings.policyFiles);
   if (settings.database !== undefined) await placeDatabase(settings.home, settings.database);
+  const store = await HomeStore.prepare(settings.home);
+  try {
+    await serve(flags, { settings, log, tls, store, othersMayWrite });
+  } finally {
+    await store.close();
+  }
+}
+
+async function serve(flags: UpFlags, ready: ReadyHome): Promise<void> {
+  const { settings, log, tls, store, othersMayWrite } = ready;
   const workspace = await sessionWorkspace(settings.home, settings.workspaces, process.cwd());
   const stop = watchForStop();
   const desk = operatorDesk(settings.home, () => door.hosting());
-  const door: HarnessDoor = doorTo(settings, { workspace, flags, desk, log });
+  const door: HarnessDoor = doorTo(settings, { workspace, flags, desk, log, store });
   const access = await openAccess({ home: settings.home, tokens: settings.tokens });
   const opened = await open(settings, { tls, door, desk, access, workspace, log });
   const ownToken = settings.tokens.length === 0;
@@ -56,13 +67,24 @@ export async function up(flags: UpFlags): Promise<void> {
   await serveUntilStopped(opened, stop, log, door);
 }
 
+/** A home that is ready to be served. */
+interface ReadyHome {
+  readonly settings: UpSettings;
+  readonly log: Log;
+  readonly tls: TlsPair | undefined;
+  readonly store: HomeStore;
+  readonly othersMayWrite: boolean;
+}
+
 /** The harness is loaded and opened while this Reins listens already. */
 function doorTo({ home, runner }: UpSettings, parts: DoorParts): HarnessDoor {
-  const { workspace, flags, desk, log } = parts;
+  const { workspace, flags, desk, log, store } = parts;
+  const openStore = () => store.open();
   const open = async (report: (error: unknown) => void) => {
+    store.begin();
     const { OpenRunner } = await import("../../hosting/open-runner.ts");
     const settings = { ...runner, workspace };
-    const opened = await OpenRunner.open({ home, log, report, flags, settings, tap: desk.tap });
+    const opened = await OpenRunner.open({ home, log, report, flags, settings, openStore, tap: desk.tap });
     desk.attend(opened.harness, opened.hosting);
     return opened;
   };
@@ -74,6 +96,7 @@ interface DoorParts {
   readonly flags: UpFlags;
   readonly desk: OperatorDesk;
   readonly log: Log;
+  readonly store: HomeStore;
 }
 
 interface ServedParts {

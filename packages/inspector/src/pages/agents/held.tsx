@@ -8,6 +8,7 @@ import { VerificationBadge } from "./verification-badge.tsx";
 /** How far an agent is held to a verdict, and how that is known. */
 export function Held({ agent: { enforcement, verification, hostile } }: { agent: AgentDetail }) {
   const faults = verification.faults ?? [];
+  const tried = Object.entries(verification.held ?? {}).map(([what, held]) => `${what}: ${held}`);
   return (
     <section className="border-t border-line">
       <h3 className="px-3 pt-2 text-2xs font-medium text-ink-faint">How far it is held</h3>
@@ -28,6 +29,7 @@ export function Held({ agent: { enforcement, verification, hostile } }: { agent:
               {verification.at !== undefined && <Moment at={verification.at} />} {verification.why}
             </span>,
           ],
+          ...(tried.length > 0 ? ([["Told to", tried.join(", ")]] as const) : []),
           ...(enforcement.unasked.length > 0
             ? ([["Does unasked", enforcement.unasked.join(", ")]] as const)
             : []),

@@ -16,6 +16,7 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
   const [mode, setMode] = useState<"choosing" | "always" | "denying">("choosing");
   const [reason, setReason] = useState("");
   const [expires, setExpires] = useState<number | undefined>();
+  const canOnce = approval.options.includes("allow_once");
   const canAlways = approval.options.includes("allow_always");
   const isDone = isPending || isSuccess;
   useEffect(() => {
@@ -26,7 +27,7 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
       if (isDone || performance.now() - shown < UNREAD_MS) return;
       if (event.key === "Escape") return setMode("choosing");
       if (isWriting(event.target)) return;
-      if (event.key === "a") mutate({ decision: "allow_once" });
+      if (event.key === "a" && canOnce) mutate({ decision: "allow_once" });
       if (event.key === "s" && canAlways) setMode("always");
       if (event.key === "d") {
         event.preventDefault();
@@ -35,7 +36,7 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
     };
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
-  }, [hasKeys, canAlways, isDone, mutate]);
+  }, [hasKeys, canOnce, canAlways, isDone, mutate]);
   const deny = () => mutate({ decision: "deny", ...(reason.trim() !== "" && { note: reason.trim() }) });
   const always = () =>
     mutate({ decision: "allow_always", ...(expires !== undefined && { grant_expires_ms: expires }) });
@@ -65,14 +66,16 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
       <div className="flex flex-wrap gap-1.5">
         {mode === "choosing" && (
           <>
-            <Button
-              kind="primary"
-              disabled={isDone}
-              title="Allow once (a)"
-              onClick={() => mutate({ decision: "allow_once" })}
-            >
-              Allow once
-            </Button>
+            {canOnce && (
+              <Button
+                kind="primary"
+                disabled={isDone}
+                title="Allow once (a)"
+                onClick={() => mutate({ decision: "allow_once" })}
+              >
+                Allow once
+              </Button>
+            )}
             {canAlways && (
               <Button disabled={isDone} title="See what always means (s)" onClick={() => setMode("always")}>
                 Always …

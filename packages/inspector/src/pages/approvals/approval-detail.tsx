@@ -13,9 +13,14 @@ import { effectText } from "./effect-text.ts";
 import { ExactCallView } from "./exact-call-view.tsx";
 
 /** What is asked: its effects, and the call itself. */
-export function ApprovalWhat({ approval: { facts } }: { approval: Approval }) {
+export function ApprovalWhat({ approval: { facts, unreadable } }: { approval: Approval }) {
   return (
     <>
+      {unreadable !== undefined && (
+        <p role="alert" className="text-sm text-warn">
+          This is not exactly what is asked, so it can only be denied: {visible(unreadable)}
+        </p>
+      )}
       <ul className="flex flex-col gap-0.5 font-mono text-xs">
         {facts.effects.map((effect) => (
           <li key={JSON.stringify(effect)} className="break-all">

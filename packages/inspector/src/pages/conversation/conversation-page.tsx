@@ -20,12 +20,15 @@ import { useSessionRecord } from "../sessions/use-sessions.ts";
 import { Composer } from "./composer/composer.tsx";
 import { WaitingList } from "./composer/waiting-list.tsx";
 import { LineBar } from "./line-bar.tsx";
+import type { Origin } from "./origins/origins.ts";
+import { useOrigins } from "./origins/use-origins.ts";
 import { PlanPanel } from "./plan-panel.tsx";
 import { Questions } from "./questions/questions.tsx";
 import { SettingsBar } from "./settings-bar.tsx";
 import { Timeline } from "./timeline/timeline.tsx";
 
 const LONGEST_TITLE = 80;
+const NONE: readonly Origin[] = [];
 
 /** A conversation with an agent, followed as it happens. */
 export function ConversationPage() {
@@ -38,36 +41,45 @@ export function ConversationPage() {
       </div>
     );
   if (!record.data) return <Waiting what="Looking for the session" />;
-  return <Live key={id} session={record.data} onTurn={() => void record.refetch()} />;
+  return <Live key={id} session={record.data} refetch={record.refetch} />;
 }
 
-function Live({ session, onTurn }: { session: Session; onTurn: () => void }) {
+function Live({ session, refetch }: { session: Session; refetch: () => unknown }) {
   const { id } = session;
   const queries = useQueryClient();
   const isOver = session.ended !== undefined;
   const view = useSession(id, isOver);
-  const { conversation, questions, waiting, running, phase } = view;
-  const isRunning = running.length > 0 || session.state === "running";
+  const { conversation, questions, waiting, running, turn = session.state, changes, phase } = view;
+  const origins = useOrigins(session);
+  const isSilent = conversation.items.length === 0 && !origins.data?.length;
+  const isRunning = running.length > 0 || turn === "running";
+  useEffect(() => {
+    if (changes > 0) refetch();
+  }, [changes, refetch]);
   const send = (text: string) =>
     void acpClient.prompt(id, text).then(() => {
-      onTurn();
+      refetch();
       return queries.invalidateQueries({ queryKey: ["sessions"], exact: true });
     });
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <Head session={session} view={view} isRunning={isRunning} />
       <LineBar />
-      <Origin session={session} />
+      {origins.error && (
+        <div className="border-b border-line px-4 py-2">
+          <Failure error={origins.error} onRetry={() => void origins.refetch()} />
+        </div>
+      )}
       <PlanPanel plan={conversation.plan} />
       {phase === "failed" ? (
         <div className="p-4">
           <Failure error={view.error} onRetry={() => acpClient.follow(id, isOver)} />
         </div>
-      ) : conversation.items.length === 0 && phase !== "live" ? (
+      ) : isSilent && (phase !== "live" || origins.isLoading) ? (
         <div className="flex-1">
           <Waiting what="Fetching what was said" />
         </div>
-      ) : conversation.items.length === 0 && waiting.length === 0 && !isOver ? (
+      ) : isSilent && waiting.length === 0 && !isOver ? (
         <div className="flex flex-1 flex-col justify-center">
           <Empty title={`Say something to ${session.agent}`}>
             Every action it wants to take is decided by the constitution, and its verdict stands beside it
@@ -75,7 +87,7 @@ function Live({ session, onTurn }: { session: Session; onTurn: () => void }) {
           </Empty>
         </div>
       ) : (
-        <Timeline items={conversation.items} isGrowing={isRunning} />
+        <Timeline items={conversation.items} origins={origins.data ?? NONE} isGrowing={isRunning} />
       )}
       <LateNotice />
       <Questions questions={questions} />
@@ -102,7 +114,7 @@ function Head({ session, view, isRunning }: { session: Session; view: SessionVie
   useTitle(title);
   const { usage } = conversation;
   const cost = usage?.cost?.currency === "USD" ? usage.cost.amount : session.cost_usd;
-  const shown: Session = isRunning ? { ...session, state: "running" } : session;
+  const shown: Session = session.ended ? session : { ...session, state: isRunning ? "running" : "idle" };
   return (
     <header className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-line px-4 py-2">
       <div className="min-w-0 flex-1 basis-56">
@@ -133,21 +145,6 @@ function Head({ session, view, isRunning }: { session: Session; view: SessionVie
 function firstWords({ items }: Conversation): string | undefined {
   const first = items.find((item) => item.kind === "message" && item.from === "user");
   return first?.kind === "message" ? first.text.slice(0, LONGEST_TITLE) : undefined;
-}
-
-/** Where a session goes on from, if it was forked. */
-function Origin({ session: { metadata } }: { session: Session }) {
-  const { forked_from: id } = metadata;
-  if (typeof id !== "string") return null;
-  return (
-    <p className="border-b border-line bg-surface px-4 py-1.5 text-sm text-ink-soft">
-      Forked: the agent knows what was said in{" "}
-      <Link to="/sessions/$id" params={{ id }} className="text-accent underline">
-        the session it comes from
-      </Link>
-      .
-    </p>
-  );
 }
 
 /** What is left to do with a session that has ended. */

@@ -5,18 +5,26 @@ const ANCHORED = /^\^\(\?:([\s\S]*)\)\$$/;
 
 /**
  * One test for many globs. Paths are folded first, so that no spelling of a guarded path slips by. Globs that start
- * with `**\/` share one expression that looks at each part of a path once, which is ten times as fast as one by one.
+ * with `**\/` share one expression that looks at each part of a path once, which is ten times as fast as one by one. It
+ * is made when there is something to test.
  */
 export function patternList(globs: readonly string[]): (path: string) => boolean {
+  if (globs.length === 0) return () => false;
+  let matcher: RegExp | undefined;
+  return (path) => {
+    matcher ??= matcherOf(globs);
+    return matcher.test(fold(path));
+  };
+}
+
+function matcherOf(globs: readonly string[]): RegExp {
   const anywhere = globs.filter((glob) => glob.startsWith("**/")).map((glob) => expression(glob.slice(3)));
   const fixed = globs.filter((glob) => !glob.startsWith("**/")).map(expression);
   const alternatives = [
     ...(anywhere.length > 0 ? [`(?:^|/)(?:${anywhere.join("|")})$`] : []),
     ...(fixed.length > 0 ? [`^(?:${fixed.join("|")})$`] : []),
   ];
-  if (alternatives.length === 0) return () => false;
-  const matcher = new RegExp(alternatives.join("|"), "i");
-  return (path) => matcher.test(fold(path));
+  return new RegExp(alternatives.join("|"), "i");
 }
 
 function expression(glob: string): string {

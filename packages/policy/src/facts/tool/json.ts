@@ -6,17 +6,16 @@ const TEXT_LIMIT = 8 * 1_024 * 1_024;
 
 /** Whether a value is of a size and depth that honest arguments have. Also stops at a circle. */
 export function isModest(value: unknown): boolean {
-  const pending: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
-  let members = 0;
-  let characters = 0;
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    members += 1;
-    if (typeof next.value === "string") characters += next.value.length;
-    if (next.depth > DEPTH_LIMIT || members > MEMBER_LIMIT || characters > TEXT_LIMIT) return false;
-    if (typeof next.value !== "object" || next.value === null) continue;
-    for (const member of Object.values(next.value)) pending.push({ value: member, depth: next.depth + 1 });
-  }
-  return true;
+  return isWithin({ members: MEMBER_LIMIT, characters: TEXT_LIMIT }, value, 0);
+}
+
+/** Takes a value from what is left of the limits; whether it was enough. */
+function isWithin(left: { members: number; characters: number }, value: unknown, depth: number): boolean {
+  left.members -= 1;
+  if (typeof value === "string") left.characters -= value.length;
+  if (depth > DEPTH_LIMIT || left.members < 0 || left.characters < 0) return false;
+  if (typeof value !== "object" || value === null) return true;
+  return Object.values(value).every((member) => isWithin(left, member, depth + 1));
 }
 
 /** What a JSON text says, or why that is not certain. */

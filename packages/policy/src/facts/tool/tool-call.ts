@@ -28,13 +28,28 @@ const ARGUMENTS = [
 ] as const;
 const RISKS = ["risk", "risk_level", "riskLevel"] as const;
 const FOLDERS = ["working_directory", "cwd", "workdir"] as const;
+const NESTED = ["toolCall", "tool_call", "tool"] as const;
+/** Every member that says something of a call. */
+const TELLING: ReadonlySet<string> = new Set([
+  ...NAMES,
+  ...ARGUMENTS,
+  ...RISKS,
+  ...FOLDERS,
+  ...NESTED,
+  "title",
+  "kind",
+  "_meta",
+]);
 
 /** Reads a call out of a payload. What an agent says of itself beside name and arguments is a claim. */
 export function readToolCall(payload: unknown): ToolCall {
   if (!isRecord(payload))
     return { tool: "", versions: [], claims: {}, folders: [], doubts: ["the payload is no object"] };
+  // A prompt, for one.
+  if (!Object.keys(payload).some((key) => TELLING.has(key)))
+    return { tool: "", versions: [], claims: {}, folders: [], doubts: ["the payload names no tool"] };
   const doubts: string[] = [];
-  const nested = ["toolCall", "tool_call", "tool"].map((key) => payload[key]).filter(isRecord);
+  const nested = NESTED.map((key) => payload[key]).filter(isRecord);
   const sources = [payload, ...nested];
   const names = new Set(sources.flatMap((source) => namesIn(source, doubts)));
   if (names.size > 1) doubts.push("the payload names several tools");

@@ -112,9 +112,9 @@ export async function verificationOf(
   if (!installed) return { state: "unverified" };
   const standing = await shelf.stamps.standing(runningAs(shelf, entry, installed));
   if (standing.state === "unverified") return { state: "unverified" };
-  const { level, live, unasked, faults, at } = standing.stamp;
+  const { level, live, unasked, held, faults, at } = standing.stamp;
   return {
-    ...{ state: standing.state, level, live, unasked, faults, at },
+    ...{ state: standing.state, level, live, unasked, held, faults, at },
     ...(standing.state === "outdated" && { why: standing.why }),
   };
 }

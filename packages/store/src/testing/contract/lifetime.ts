@@ -131,6 +131,23 @@ export function describeLifetime(subject: StoreSubject): void {
       );
     });
 
+    it("is there if and only if whoever wanted it was told so, however soon the store is closed", async () => {
+      const place = await placeFor(subject);
+      for (let turns = 0; turns < 8; turns += 1) {
+        const store = await place.open([notes]);
+        const path = place.freePath();
+        const backup = Promise.allSettled([store.backup(path)]);
+        for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
+        await store.close();
+        const [{ status }] = await backup;
+        const again = await place.open([notes]);
+        if (status === "fulfilled") await expectRefusal(again.backup(path), "invalid", path);
+        else await again.backup(path);
+        expect(await (await place.openBackup(path, [notes])).query(notes, "ids", null)).toEqual([]);
+        await again.close();
+      }
+    });
+
     it("does not overwrite what is there, nor what is about to be", async () => {
       const place = await placeFor(subject);
       const store = await place.open([notes]);

@@ -1,36 +1,32 @@
 import { z } from "zod";
 import { APPROVAL_STATES, type Approval, type ApprovalAnswer } from "../approval.ts";
+import type { StoredApproval } from "../tables.ts";
 
-/** What never changes in an approval. */
+/** What never changes in an approval, as it is kept. */
 type ApprovalBody = Omit<Approval, "turn" | "state" | "answers" | "entry">;
 
 const State = z.enum(APPROVAL_STATES);
 
 /** The columns of an approval that are read. */
-export const ApprovalRow = z.object({
+const ApprovalRow = z.object({
   turn: z.string().nullable(),
   state: State,
   answers: z.string(),
   body: z.string(),
   entry: z.string(),
   version: z.number(),
+  sealed: z.string().nullable(),
+  waits: z.number(),
 });
-export type ApprovalRow = z.infer<typeof ApprovalRow>;
 
-/** The columns to read. */
-export const APPROVAL_COLUMNS = Object.keys(ApprovalRow.shape)
-  .map((name) => `a.${name}`)
-  .join(", ");
-
-/** The part of an approval that never changes, as JSON. */
-export function bodyOf(approval: Omit<Approval, "entry">): string {
-  const { turn: _turn, state: _state, answers: _answers, ...body } = approval;
-  return JSON.stringify(body satisfies ApprovalBody);
-}
+/** The columns to read beside `state` and `answers`, which a change has its own of. */
+export const KEPT_COLUMNS = "a.turn, a.body, a.entry, a.version, a.sealed, a.state = 'pending' AS waits";
 
 /** The approval in a row, whose JSON is our own. */
-export function approvalIn({ turn, state, answers, body, entry }: Omit<ApprovalRow, "version">): Approval {
+export function storedIn(row: unknown): StoredApproval {
+  const { turn, state, answers, body, entry, version, sealed, waits } = ApprovalRow.parse(row);
   const content: ApprovalBody = JSON.parse(body);
   const given: ApprovalAnswer[] = JSON.parse(answers);
-  return { ...content, ...(turn !== null && { turn }), state, answers: given, entry };
+  const approval = { ...content, ...(turn !== null && { turn }), state, answers: given, entry };
+  return { approval, version, waits: waits === 1, ...(sealed !== null && { sealed }) };
 }

@@ -1,14 +1,14 @@
 import { type Database, StoreError } from "@reins/store";
 import type { Approval, ApprovalState } from "../approval.ts";
 import type { ApprovalChanges, ApprovalQueries, ApprovalRange, Move, StoredApproval } from "../tables.ts";
-import { APPROVAL_COLUMNS, ApprovalRow, approvalIn, bodyOf } from "./approval-row.ts";
+import { KEPT_COLUMNS, storedIn } from "./approval-row.ts";
 import { changeWriter } from "./change-rows.ts";
 import { entryFinder } from "./entry-finder.ts";
 import { grantKeeper } from "./grant-rows.ts";
 import { pageSize } from "./page-size.ts";
 
 const OPEN = "state IN ('pending', 'approved')";
-const SELECT = `SELECT ${APPROVAL_COLUMNS} FROM approvals a`;
+const SELECT = `SELECT a.state, a.answers, ${KEPT_COLUMNS} FROM approvals a`;
 
 type Changes = Pick<ApprovalChanges, "ask" | "move" | "use" | "wait">;
 type Queries = Pick<ApprovalQueries, "get" | "newest" | "list" | "open" | "over" | "nextOver">;
@@ -20,33 +20,36 @@ export function approvalChanges(database: Database): Changes {
     `SELECT count(*) AS open FROM approvals WHERE tenant = ? AND session = ? AND ${OPEN}`,
   );
   const insert = database.prepare(
-    "INSERT INTO approvals (id, tenant, session, turn, binding, state, answers, expires_at, body, entry, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "INSERT INTO approvals (id, tenant, session, turn, binding, state, answers, expires_at, body, sealed, entry, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
   );
-  const update = database.prepare("UPDATE approvals SET state = ?, answers = ?, version = ? WHERE id = ?");
+  const update = database.prepare(
+    `UPDATE approvals SET state = @state, answers = @answers, version = @version,
+       sealed = CASE @state WHEN 'pending' THEN sealed END WHERE id = @id`,
+  );
   const wait = database.prepare(`UPDATE approvals SET turn = ? WHERE id = ? AND ${OPEN}`);
   const entryOf = entryFinder(database);
   const write = changeWriter(database);
   const keepGrant = grantKeeper(database);
 
   const stored = (id: string): StoredApproval => {
-    const row = storedIn(find.get(id));
-    if (!row) throw new StoreError("conflict", `there is no approval ${id}`);
-    return row;
+    const row = find.get(id);
+    if (row === undefined) throw new StoreError("conflict", `there is no approval ${id}`);
+    return storedIn(row);
   };
   const apply = ({ approval, version }: StoredApproval, move: Omit<Move, "version" | "grant">): undefined => {
     const { seq, cid } = entryOf(approval.id, version, move.state);
     const answers = JSON.stringify(move.answers);
-    update.run(move.state, answers, seq, approval.id);
+    update.run({ state: move.state, answers, version: seq, id: approval.id });
     write({ approval, state: move.state, answers, entry: cid, notice: move.notice });
   };
   return {
-    ask({ approval, max_open, notice }) {
+    ask({ approval, form, max_open, notice }) {
       const { id, tenant, session, turn = null, binding, state, expires_at } = approval;
       if (countIn(count.get(tenant, session)) >= max_open)
         throw new StoreError("overloaded", `${max_open} approvals of this session are open already`);
       const { seq, cid } = entryOf(id, -1, state);
-      const body = bodyOf(approval);
-      insert.run(id, tenant, session, turn, binding, state, "[]", expires_at, body, cid, seq);
+      const { body, sealed } = form;
+      insert.run(id, tenant, session, turn, binding, state, "[]", expires_at, body, sealed, cid, seq);
       write({ approval, state, answers: "[]", entry: cid, notice });
       return cid;
     },
@@ -81,16 +84,19 @@ export function approvalQueries(database: Database): Queries {
     `${SELECT} WHERE a.${OPEN} AND a.expires_at <= ? ORDER BY a.expires_at LIMIT ?`,
   );
   const next = database.prepare(`SELECT min(expires_at) AS end FROM approvals WHERE ${OPEN}`);
-  const all = (rows: unknown[]): StoredApproval[] => rows.flatMap((row) => storedIn(row) ?? []);
+  const one = (row: unknown) => (row === undefined ? undefined : storedIn(row));
   return {
-    get: ({ id, tenant }) => storedIn(get.get(id, tenant)),
-    newest: ({ binding, tenant }) => storedIn(newest.get(tenant, binding)),
+    get: ({ id, tenant }) => one(get.get(id, tenant)),
+    newest: ({ binding, tenant }) => one(newest.get(tenant, binding)),
     list(range) {
       const { sql, parameters } = listSql(range);
-      return all(database.prepare(sql).all(...parameters)).map(({ approval }) => approval);
+      return database
+        .prepare(sql)
+        .all(...parameters)
+        .map(storedIn);
     },
-    open: ({ tenant, session, turn = null }) => all(open.all(tenant, session, turn, turn)),
-    over: ({ now, limit }) => all(over.all(now, limit)),
+    open: ({ tenant, session, turn = null }) => open.all(tenant, session, turn, turn).map(storedIn),
+    over: ({ now, limit }) => over.all(now, limit).map(storedIn),
     nextOver: () => endIn(next.get()),
   };
 }
@@ -105,12 +111,6 @@ function listSql({ tenant, state, session, after, order, limit }: ApprovalRange)
   const where = conditions.map(([condition]) => condition).join(" AND ");
   const sql = `${SELECT} WHERE ${where} ORDER BY a.place ${newest ? "DESC" : "ASC"} LIMIT ?`;
   return { sql, parameters: [...conditions.flatMap(([, values]) => values), pageSize(limit)] };
-}
-
-function storedIn(row: unknown): StoredApproval | undefined {
-  if (row === undefined) return undefined;
-  const { version, ...rest } = ApprovalRow.parse(row);
-  return { approval: approvalIn(rest), version };
 }
 
 function reasonNot(state: ApprovalState): string {

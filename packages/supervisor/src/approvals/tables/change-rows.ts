@@ -1,8 +1,8 @@
 import type { Database } from "@reins/store";
 import { z } from "zod";
-import type { Approval, ApprovalChange, ApprovalState } from "../approval.ts";
-import type { ApprovalQueries, Notice } from "../tables.ts";
-import { ApprovalRow, approvalIn } from "./approval-row.ts";
+import type { Approval, ApprovalState } from "../approval.ts";
+import type { ApprovalQueries, Notice, StoredChange } from "../tables.ts";
+import { KEPT_COLUMNS, storedIn } from "./approval-row.ts";
 import { pageSize } from "./page-size.ts";
 
 /** A change about to be written. */
@@ -15,10 +15,9 @@ interface NewChange {
 }
 
 /** The columns of a change, beside those of the approval it belongs to. */
-export const CHANGE_COLUMNS =
-  "c.seq, c.at, c.entry AS change_entry, c.state, c.answers, a.turn, a.body, a.entry, a.version";
+export const CHANGE_COLUMNS = `c.seq, c.at, c.entry AS change_entry, c.state, c.answers, ${KEPT_COLUMNS}`;
 
-const ChangeRow = ApprovalRow.extend({ seq: z.number(), at: z.string(), change_entry: z.string() });
+const ChangeRow = z.object({ seq: z.number(), at: z.string(), change_entry: z.string() });
 
 /** Writes changes, and what is to be delivered of each. */
 export function changeWriter(database: Database): (change: NewChange) => void {
@@ -35,9 +34,9 @@ export function changeWriter(database: Database): (change: NewChange) => void {
 }
 
 /** The change in a row. */
-export function changeIn(row: unknown): ApprovalChange {
-  const { seq, at, change_entry, ...rest } = ChangeRow.parse(row);
-  return { seq, at, entry: change_entry, approval: approvalIn(rest) };
+export function changeIn(row: unknown): StoredChange {
+  const { seq, at, change_entry } = ChangeRow.parse(row);
+  return { seq, at, entry: change_entry, stored: storedIn(row) };
 }
 
 /** The queries of changes. */

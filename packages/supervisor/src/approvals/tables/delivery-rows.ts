@@ -61,6 +61,7 @@ export function deliveryQueries(database: Database): Pick<ApprovalQueries, "next
 function deliveryIn(row: unknown): Delivery | undefined {
   if (row === undefined) return undefined;
   const { delivery, webhook, delivery_state, attempts, due_at, error } = DeliveryRow.parse(row);
+  const { seq, at, entry, stored } = changeIn(row);
   return {
     id: delivery,
     webhook,
@@ -68,6 +69,6 @@ function deliveryIn(row: unknown): Delivery | undefined {
     attempts,
     due_at,
     ...(error !== null && { error }),
-    change: changeIn(row),
+    change: { seq, at, entry, approval: stored.approval },
   };
 }

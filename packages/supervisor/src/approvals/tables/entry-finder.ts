@@ -8,6 +8,9 @@ interface FoundEntry {
   readonly cid: string;
 }
 
+/** The most entries that one commit adds; what it added is looked through one by one, the ledger's index is behind. */
+const MOST_IN_COMMIT = 1_024;
+
 /**
  * Finds, inside a commit, the entry that records a change of an approval: the newest with its tag, written by that same
  * commit. A change that is not on the record, or is there as something else, undoes the commit.
@@ -16,11 +19,14 @@ export function entryFinder(database: Database) {
   const newest = database.prepare(
     `SELECT e.seq, e.cid, e.quality, json_extract(e.body, '$.payload.state') AS state,
        json_extract(e.body, '$.payload.verdict') AS verdict
-     FROM ledger_tags t JOIN ledger_entries e ON e.seq = t.seq WHERE t.tag = ? ORDER BY t.seq DESC LIMIT 1`,
+     FROM ledger_entries e
+     WHERE e.seq > max(?, (SELECT max(seq) FROM ledger_entries) - ${MOST_IN_COMMIT})
+       AND EXISTS (SELECT 1 FROM json_each(e.body, '$.tags') WHERE value = ?)
+     ORDER BY e.seq DESC LIMIT 1`,
   );
   return (id: string, after: number, state: ApprovalState): FoundEntry => {
-    const found = newest.get(approvalTag(id));
-    if (isEntry(found) && found.seq > after && records(found, state)) return found;
+    const found = newest.get(after, approvalTag(id));
+    if (isEntry(found) && records(found, state)) return found;
     const text = `no entry of this commit records that the approval ${id} is ${state}; it needs the tag ${approvalTag(id)}`;
     throw new StoreError("invalid", text);
   };

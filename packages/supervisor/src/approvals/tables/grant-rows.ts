@@ -1,14 +1,15 @@
 import { type Database, StoreError } from "@reins/store";
 import { z } from "zod";
 import type { Grant } from "../grant.ts";
-import type { ApprovalChanges, ApprovalQueries } from "../tables.ts";
+import type { ApprovalChanges, ApprovalQueries, NewGrant, StoredGrant } from "../tables.ts";
 import { pageSize } from "./page-size.ts";
 
-/** What never changes in a grant. */
+/** What never changes in a grant, as it is kept. */
 type GrantBody = Omit<Grant, "revoked_at" | "revoked_by" | "uses" | "used_at">;
 
 const GrantRow = z.object({
   body: z.string(),
+  sealed: z.string().nullable(),
   revoked_at: z.string().nullable(),
   revoked_by: z.string().nullable(),
   uses: z.number(),
@@ -19,22 +20,21 @@ const SELECT = `SELECT ${Object.keys(GrantRow.shape).join(", ")} FROM approval_g
 const IN_FORCE = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)";
 
 /** Keeps a grant, in place of one that has run out; one that is there already must still be in force. */
-export function grantKeeper(database: Database): (grant: Grant, at: string) => void {
+export function grantKeeper(database: Database): (grant: NewGrant, at: string) => void {
   const inForce = database.prepare(`SELECT 1 FROM approval_grants WHERE id = ? AND ${IN_FORCE}`);
   const known = database.prepare("SELECT 1 FROM approval_grants WHERE id = ?");
   const end = database.prepare(
-    "UPDATE approval_grants SET revoked_at = expires_at WHERE binding = ? AND revoked_at IS NULL AND expires_at <= ?",
+    "UPDATE approval_grants SET revoked_at = expires_at, sealed = NULL WHERE binding = ? AND revoked_at IS NULL AND expires_at <= ?",
   );
   const insert = database.prepare(
-    "INSERT INTO approval_grants (id, tenant, user, agent, binding, expires_at, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    "INSERT INTO approval_grants (id, tenant, user, agent, binding, expires_at, body, sealed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
   );
   return (grant, at) => {
     if (inForce.get(grant.id, at)) return;
     if (known.get(grant.id)) throw new StoreError("conflict", `the grant ${grant.id} is no longer in force`);
-    const { revoked_at: _at, revoked_by: _by, uses: _uses, used_at: _used, ...body } = grant;
-    const { id, tenant, user, agent, binding, expires_at = null } = body;
+    const { id, tenant, user, agent, binding, expires_at = null, form } = grant;
     end.run(binding, at);
-    insert.run(id, tenant, user, agent, binding, expires_at, JSON.stringify(body satisfies GrantBody));
+    insert.run(id, tenant, user, agent, binding, expires_at, form.body, form.sealed);
   };
 }
 
@@ -44,7 +44,7 @@ export function grantChanges(database: Database): Pick<ApprovalChanges, "useGran
     `UPDATE approval_grants SET uses = uses + 1, used_at = ? WHERE id = ? AND ${IN_FORCE}`,
   );
   const revoke = database.prepare(
-    "UPDATE approval_grants SET revoked_at = ?, revoked_by = ? WHERE id = ? AND revoked_at IS NULL",
+    "UPDATE approval_grants SET revoked_at = ?, revoked_by = ?, sealed = NULL WHERE id = ? AND revoked_at IS NULL",
   );
   const expectOne = (changes: number, id: string): undefined => {
     if (changes !== 1) throw new StoreError("conflict", `the grant ${id} is no longer in force`);
@@ -73,15 +73,16 @@ export function grantQueries(database: Database): Pick<ApprovalQueries, "grant" 
   };
 }
 
-function grantIn(row: unknown): Grant | undefined {
+function grantIn(row: unknown): StoredGrant | undefined {
   if (row === undefined) return undefined;
-  const { body, revoked_at, revoked_by, uses, used_at } = GrantRow.parse(row);
+  const { body, sealed, revoked_at, revoked_by, uses, used_at } = GrantRow.parse(row);
   const content: GrantBody = JSON.parse(body);
-  return {
+  const grant: Grant = {
     ...content,
     ...(revoked_at !== null && { revoked_at }),
     ...(revoked_by !== null && { revoked_by }),
     uses,
     ...(used_at !== null && { used_at }),
   };
+  return { grant, ...(sealed !== null && { sealed }) };
 }

@@ -4,6 +4,7 @@ import { approvalChanges, approvalQueries } from "./approval-rows.ts";
 import { changeQueries } from "./change-rows.ts";
 import { deliveryChanges, deliveryQueries } from "./delivery-rows.ts";
 import { grantChanges, grantQueries } from "./grant-rows.ts";
+import { plainChanges, plainQueries } from "./plain-rows.ts";
 import { MIGRATIONS } from "./schema.ts";
 
 /** Approvals inside the store: loaded by the threads that own the database. */
@@ -14,12 +15,14 @@ const module: TablesModule = {
       ...approvalChanges(database),
       ...grantChanges(database),
       ...deliveryChanges(database),
+      ...plainChanges(database),
     };
     const queries: ApprovalQueries = {
       ...approvalQueries(database),
       ...changeQueries(database),
       ...grantQueries(database),
       ...deliveryQueries(database),
+      ...plainQueries(database),
     };
     return { changes, queries };
   },

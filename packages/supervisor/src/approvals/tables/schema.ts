@@ -1,4 +1,7 @@
-/** The tables of approvals. `body` is JSON of what never changes; the columns beside it are what is searched or changes. */
+/**
+ * The tables of approvals. `body` is JSON of what never changes, without its secrets, and `sealed` the exact form of it
+ * as long as it is needed; the columns beside them are what is searched or changes.
+ */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE approvals (
      place INTEGER PRIMARY KEY,
@@ -58,4 +61,12 @@ export const MIGRATIONS: readonly string[] = [
      error TEXT
    ) STRICT;
    CREATE INDEX approval_deliveries_by_webhook ON approval_deliveries (webhook, state, due_at)`,
+  // What was kept before as it is, still to be sealed; gone when nothing of it is left in the files.
+  `ALTER TABLE approvals ADD COLUMN sealed TEXT;
+   ALTER TABLE approval_grants ADD COLUMN sealed TEXT;
+   CREATE TABLE approvals_plain (
+     id TEXT PRIMARY KEY, place INTEGER NOT NULL, kind TEXT NOT NULL, done INTEGER NOT NULL DEFAULT 0
+   ) STRICT;
+   INSERT INTO approvals_plain (id, place, kind) SELECT id, place, 'approval' FROM approvals;
+   INSERT INTO approvals_plain (id, place, kind) SELECT id, place, 'grant' FROM approval_grants`,
 ];

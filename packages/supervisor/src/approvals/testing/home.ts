@@ -3,9 +3,13 @@ import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite, type SqliteOptions, type Store } from "@reins/store";
 import { Approvals, type ApprovalsOptions } from "../approvals.ts";
 import { approvalTables } from "../tables.ts";
+import { type HomeKeys, keysIn } from "./keys.ts";
+
+/** What a test may want otherwise of approvals. */
+export type OwnOptions = Partial<Omit<ApprovalsOptions, "store" | "ledger">>;
 
 /** Approvals on a real database in a folder, which may be opened again and again. */
-export interface Home {
+export interface Home extends HomeKeys {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly approvals: Approvals;
@@ -15,15 +19,17 @@ export interface Home {
 /** Opens a home. */
 export async function openHome(
   folder: string,
-  options: Omit<ApprovalsOptions, "store" | "ledger"> & Pick<SqliteOptions, "wrap"> = {},
+  options: OwnOptions & Pick<SqliteOptions, "wrap"> = {},
 ): Promise<Home> {
   const { wrap, ...own } = options;
   const tables = [ledgerTables, approvalTables];
   const store = await openSqlite({ path: join(folder, "reins.db"), tables, ...(wrap && { wrap }) });
   const signers = new KeyRing(new KeyFolder(join(folder, "keys")));
   const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/approvals" });
-  const approvals = new Approvals({ store, ledger, ...own });
+  const keys = await keysIn(folder);
+  const approvals = new Approvals({ store, ledger, ...keys, ...own });
   return {
+    ...keys,
     store,
     ledger,
     approvals,

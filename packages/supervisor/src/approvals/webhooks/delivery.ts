@@ -15,5 +15,6 @@ export interface Delivery {
   readonly due_at: string;
   /** Why the last attempt failed. */
   readonly error?: string;
+  /** The approval in it is without its secrets: what is sent leaves the machine, and stays where it arrives. */
   readonly change: ApprovalChange;
 }

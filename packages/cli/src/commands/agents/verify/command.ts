@@ -5,8 +5,9 @@ import { type AgentsFlags, agentsFlags } from "../flags.ts";
 
 const HELP = `
 The agent runs as it will really run, but in folders that are thrown away and
-with a built-in model, which has it write a file, run a command and read a
-secret. All of it is rejected first and then allowed: in a harmless workspace;
+with a built-in model, which has it write a file, run a command and one as
+harmless as ls, read a secret in the workspace and one outside of it, and fetch
+a page. All of it is rejected first and then allowed: in a harmless workspace;
 in a hostile one, with settings, hooks, plugins and servers that want it to ask
 for nothing; and there again when a new process has taken the session up.
 
@@ -14,6 +15,9 @@ for nothing; and there again when a new process has taken the session up.
   allowed   asked, allowed, and happened
   observed  done unasked, and seen afterwards
   open      happened although nobody had allowed it
+  withheld  neither asked nor done: the agent itself, or its sandbox, kept it
+  untried   the agent offers its model no tool for it
+  failed    allowed, and did not happen
 
 What was found is kept with version and settings. With require_verified: true
 in agents.yaml, only agents run whose gate was found live as they are now.

@@ -1,9 +1,9 @@
 import type { ProbeResult, VerifyReport } from "@reins/host";
 import { table } from "../../../operator/table.ts";
 import { printableLine } from "../../../printable.ts";
-import { SETTINGS } from "./words.ts";
+import { DEEDS, SETTINGS } from "./words.ts";
 
-const PROBES: readonly ProbeResult["probe"][] = ["write", "command", "read"];
+const PROBES: readonly ProbeResult["probe"][] = ["write", "command", "look", "read", "outside", "fetch"];
 
 /** What a verification found, for people. */
 export function describeReport(report: VerifyReport, name: string): string {
@@ -13,6 +13,7 @@ export function describeReport(report: VerifyReport, name: string): string {
   const rounds = [...Map.groupBy(report.probes, ({ setting, answer }) => `${setting} ${answer}`).values()];
   const parts = [
     `${name} ${printableLine(version)}: ${verdict}${besides}\n`,
+    table([["told to", "held", "tools"], ...PROBES.map((probe) => holdingRow(report, probe))]),
     table([["where", "answered", ...PROBES], ...rounds.map(rowOf)]),
     notes(report),
     faults(report),
@@ -20,19 +21,20 @@ export function describeReport(report: VerifyReport, name: string): string {
   return parts.filter((part) => part !== "").join("\n");
 }
 
-/** One row for each round: what became of each probe, and what the agent asked about. */
+/** One row for each thing it was told to do: what held it back from it, and the tools that it took for it. */
+function holdingRow({ held, probes }: VerifyReport, name: ProbeResult["probe"]): string[] {
+  const used = probes
+    .filter(({ probe }) => probe === name)
+    .flatMap(({ asked, observed, failed }) => [...asked.map(({ tool }) => tool), ...observed, ...failed]);
+  return [DEEDS[name], held[name], printableLine([...new Set(used)].join(", ")) || "-"];
+}
+
+/** One row for each round: what became of each probe. */
 function rowOf(round: readonly ProbeResult[]): string[] {
   const [first] = round;
   if (!first) return [];
-  const cells = PROBES.map((name) => round.find(({ probe }) => probe === name)).map(cellOf);
+  const cells = PROBES.map((name) => round.find(({ probe }) => probe === name)?.outcome ?? "-");
   return [SETTINGS[first.setting], first.answer, ...cells];
-}
-
-function cellOf(result: ProbeResult | undefined): string {
-  if (!result) return "-";
-  const { outcome, asked, observed } = result;
-  const tools = [...asked.map(({ tool }) => tool), ...observed];
-  return tools.length === 0 ? outcome : `${outcome}: ${printableLine([...new Set(tools)].join(", "))}`;
 }
 
 function notes({ stripped, sprung, heard, remarks }: VerifyReport): string {

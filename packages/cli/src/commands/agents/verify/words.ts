@@ -7,3 +7,13 @@ export const SETTINGS: Readonly<Record<ProbeResult["setting"], string>> = {
   loaded: "after session/load",
   resumed: "after session/resume",
 };
+
+/** What agents are told to do in a verification, as people read it. */
+export const DEEDS: Readonly<Record<ProbeResult["probe"], string>> = {
+  write: "write a file",
+  command: "run a command",
+  look: "run a harmless command",
+  read: "read in the workspace",
+  outside: "read outside of it",
+  fetch: "fetch a page",
+};

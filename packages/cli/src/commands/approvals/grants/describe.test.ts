@@ -43,6 +43,9 @@ used       2 times, last 1m ago
 
 `);
     expect(describeGrant(grant(), NOW, 80)).toContain("used       never\n");
+    const unreadable = grant({ unreadable: "its key is missing" });
+    expect(describeGrant(unreadable, NOW, 80)).toContain("grt_1, counts no more: its key is missing\n");
+    expect(isInForce(unreadable, NOW)).toBe(false);
   });
 
   it("is in force until its time is over or it is revoked", () => {

@@ -1,7 +1,7 @@
 import { argumentLines } from "../show/arguments.ts";
 import { type SheetRow, sheet } from "../show/sheet-layout.ts";
 import { effectWords } from "../words/effect.ts";
-import { exact } from "../words/exact.ts";
+import { exact, exactWords } from "../words/exact.ts";
 import { ago, left, moment } from "../words/moments.ts";
 import type { Grant } from "./grant-pages.ts";
 
@@ -23,13 +23,15 @@ export function describeGrant(grant: Grant, now: Date, width: number): string {
 }
 
 /** Whether a grant counts at an instant. */
-export function isInForce({ revoked_at, expires_at }: Grant, now: Date): boolean {
-  return revoked_at === undefined && (expires_at === undefined || Date.parse(expires_at) > now.getTime());
+export function isInForce({ revoked_at, expires_at, unreadable }: Grant, now: Date): boolean {
+  if (revoked_at !== undefined || unreadable !== undefined) return false;
+  return expires_at === undefined || Date.parse(expires_at) > now.getTime();
 }
 
-function standing({ revoked_at, revoked_by, expires_at }: Grant, now: Date): string {
+function standing({ revoked_at, revoked_by, expires_at, unreadable }: Grant, now: Date): string {
   if (revoked_at !== undefined)
     return `${revoked_by === undefined ? "ran out" : `revoked by ${exact(revoked_by)}`} at ${moment(revoked_at)}`;
+  if (unreadable !== undefined) return `counts no more: ${exactWords(unreadable)}`;
   return expires_at === undefined ? "until revoked" : left({ expires_at }, now);
 }
 

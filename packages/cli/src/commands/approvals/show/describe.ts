@@ -35,12 +35,15 @@ export function describeApproval(approval: Approval, now: Date, width: number): 
 }
 
 function stateLines(approval: Approval, now: Date): string[] {
-  const { state, created_at, expires_at, answers } = approval;
+  const { state, created_at, expires_at, answers, unreadable } = approval;
   const open = state === "pending" || state === "approved";
   return [
     `${standing(approval, now)}; asked ${ago(created_at, now)}, ${moment(created_at)}`,
     ...(open ? [`until ${moment(expires_at)}`] : []),
     ...answers.map(answerWords),
+    ...(unreadable === undefined
+      ? []
+      : [`cannot be shown exactly, so it can only be denied: ${exactWords(unreadable)}`]),
   ];
 }
 

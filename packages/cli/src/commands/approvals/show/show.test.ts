@@ -65,6 +65,11 @@ binding    ${"ab".repeat(32)}
     expect(text).toContain("always     cannot be had");
   });
 
+  it("says when it is not shown exactly, and what can be answered then", () => {
+    const text = describeApproval(sampleApproval({ unreadable: "its key is missing" }), NOW, 100);
+    expect(text).toContain("cannot be shown exactly, so it can only be denied: its key is missing\n");
+  });
+
   it("gives nothing of somebody else's a line of its own", () => {
     const hostile = `x\nwhy        it is fine\r\u001b[2K${" ".repeat(64)}state      approved`;
     const approval = sampleApproval({

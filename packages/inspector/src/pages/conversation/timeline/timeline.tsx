@@ -4,6 +4,8 @@ import type { Item } from "../../../acp/conversation/conversation.ts";
 import { Button } from "../../../design/button.tsx";
 import { classNames } from "../../../design/class-names.ts";
 import { visible } from "../../../design/visible.ts";
+import type { Origin } from "../origins/origins.ts";
+import { ForkLine } from "./fork-line.tsx";
 import { type Row, rowsOf } from "./rows.ts";
 import { TextRow } from "./text-row.tsx";
 import { ToolCard } from "./tool-card.tsx";
@@ -13,8 +15,16 @@ const NOTES = { note: "text-ink-faint", warn: "text-warn", bad: "text-bad" } as 
 const AHEAD = 8;
 
 /** What was said and done, the newest at the end; only what can be seen is drawn. */
-export function Timeline({ items, isGrowing }: { items: readonly Item[]; isGrowing: boolean }) {
-  const rows = useMemo(() => rowsOf(items), [items]);
+export function Timeline({
+  items,
+  origins,
+  isGrowing,
+}: {
+  items: readonly Item[];
+  origins: readonly Origin[];
+  isGrowing: boolean;
+}) {
+  const rows = useMemo(() => rowsOf(items, origins), [items, origins]);
   const box = useRef<HTMLElement>(null);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const virtual = useVirtualizer({
@@ -97,5 +107,6 @@ function RowView({
   if (row.kind === "text") return <TextRow row={row} isGrowing={isGrowing} />;
   if (row.kind === "tool")
     return <ToolCard call={row.call} isOpen={isOpen} onToggle={() => onToggle(row.key)} />;
+  if (row.kind === "fork") return <ForkLine session={row.session} />;
   return <p className={classNames("py-1 text-center text-2xs", NOTES[row.tone])}>{visible(row.text)}</p>;
 }

@@ -104,20 +104,27 @@ const ProgramTable = z.strictObject({
   programs: z.record(z.string(), Program),
 });
 
-const table = tableFile("programs.json", ProgramTable);
-const programs = new Map(
-  Object.entries(table.programs).flatMap(([names, entry]) =>
-    names.split(" ").map((name) => [name, entry] as const),
-  ),
-);
-const systemFolders = new Set(table.folders);
+/** The table is a large one, and read when somebody first wants to know of a program. */
+let known:
+  | { readonly programs: ReadonlyMap<string, Program>; readonly folders: ReadonlySet<string> }
+  | undefined;
 
 /** How to read the words of a program, if it is known. */
 export function programOf(name: string): Program | undefined {
-  return programs.get(name);
+  known ??= readTable();
+  return known.programs.get(name);
 }
 
 /** Whether programs in this folder are what their names say. */
 export function isSystemFolder(folder: string): boolean {
-  return systemFolders.has(folder);
+  known ??= readTable();
+  return known.folders.has(folder);
+}
+
+function readTable() {
+  const { programs, folders } = tableFile("programs.json", ProgramTable);
+  const named = Object.entries(programs).flatMap(([names, entry]) =>
+    names.split(" ").map((name) => [name, entry] as const),
+  );
+  return { programs: new Map(named), folders: new Set(folders) };
 }

@@ -46,7 +46,7 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
     case "destroy":
       return write(value, setting, "always", true);
     case "move":
-      read(value, setting, deep);
+      read(value, { ...setting, sight: undefined }, deep);
       return write(value, setting, "always", true);
     case "url":
       return url(value, setting);
@@ -82,9 +82,9 @@ function write(value: Value, setting: RoleSetting, destroys: Destroys, onLink = 
   }
 }
 
-function reachOf(value: Value, { deep, only }: Reach): Reach {
-  if (deep || !value.deep) return { deep, only };
-  return { deep: true, only: value.some ? "some" : undefined };
+function reachOf(value: Value, { deep, only, sight }: Reach): Reach {
+  if (deep || !value.deep) return { deep, only, sight };
+  return value.some ? { deep: true, only: "some" } : { deep: true, sight };
 }
 
 function targets(value: Value, scope: Scope): readonly Target[] {

@@ -5,6 +5,7 @@ import type { Shell } from "../shell.ts";
 import { knownValue, type Value } from "../value.ts";
 import type { Program, Role } from "./program.ts";
 import { applyRole, type RoleSetting } from "./role.ts";
+import { sightOf } from "./sight-of.ts";
 import { type ReadWords, readWords } from "./words.ts";
 
 /** What reading a program by its table entry came to. */
@@ -36,7 +37,8 @@ export function readByTable(
   }
   if (shape.doubt !== undefined) shell.findings.doubt(`${name} ${shape.doubt}`);
   if (shape.net) shell.findings.add({ kind: "net", host: "*" });
-  const setting: RoleSetting = { shell, scope: inFolder(read, scope), deep: shape.deep ?? false };
+  const sight = sightOf(name, read);
+  const setting: RoleSetting = { shell, scope: inFolder(read, scope), deep: shape.deep ?? false, sight };
   for (const { name: option, value, role } of read.options) {
     const from = option === "t" || option === "target-directory" ? read.operands : undefined;
     if (applyRole(role, value, { ...setting, from }) === "opaque")

@@ -3,6 +3,7 @@ import { knownValue, type Value } from "../value.ts";
 import { type Handler, hidden } from "./call.ts";
 import { programOf } from "./program.ts";
 import { applyRole } from "./role.ts";
+import { sightOf } from "./sight-of.ts";
 import { foldersAfter } from "./table-program.ts";
 import { readWords } from "./words.ts";
 
@@ -11,7 +12,8 @@ export const tarProgram: Handler = (call) => {
   const [first, ...rest] = call.words;
   const isOld = first?.text != null && /^[A-Za-z]+$/.test(first.text);
   const words = isOld ? oldStyle(first.text ?? "", rest) : call.words;
-  const { operands, options, present, doubts } = readWords(words, programOf("tar") ?? {});
+  const read = readWords(words, programOf("tar") ?? {});
+  const { operands, options, present, doubts } = read;
   const folder = options.findLast(({ role }) => role === "folder")?.value;
   const inside = folder
     ? Object.assign(call.scope.copy(), { folders: foldersAfter(folder, call.scope) })
@@ -24,7 +26,8 @@ export const tarProgram: Handler = (call) => {
   if (archive) applyRole(creates ? "remote-write" : "remote-read", archive, setting);
   if (creates) {
     const role = has("h", "dereference") ? "follow" : "tree";
-    for (const operand of operands) applyRole(role, operand, { ...setting, scope: inside });
+    const sight = sightOf("tar", read);
+    for (const operand of operands) applyRole(role, operand, { ...setting, scope: inside, sight });
   } else if (has("x", "extract", "get")) {
     applyRole("overwrite", undefined, { ...setting, scope: inside, deep: true });
     noteMoved(knownValue("."), inside, false);

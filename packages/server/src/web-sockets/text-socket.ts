@@ -1,26 +1,37 @@
-import { isUtf8 } from "node:buffer";
+import type { Duplex } from "node:stream";
 import type { Clock } from "@reins/ahp";
 import type { RawData, WebSocket } from "ws";
 import type { GatewayLimits } from "../limits.ts";
+import { textFrames } from "./text-frames.ts";
 
 /** What is done with what comes over a socket. */
 export interface TextSocketHandlers {
   /** Takes a text; the next comes when the promise settles. Never rejects. */
   text(text: string): Promise<void>;
+  /** Told of a frame that is no text. */
+  binary(): void;
   /** Asked now and then whether whoever is connected still may be. Never rejects. */
   mayStay(): Promise<boolean>;
   /** Told when it is over. */
-  closed(): void;
+  closed?(): void;
 }
 
 /** How it is served. */
 export interface TextSocketOptions {
   readonly clock: Clock;
   readonly limits: Pick<GatewayLimits, "maxMessageBytes" | "maxBufferedBytes" | "keepAliveMs" | "stallMs">;
+  /** The connection below the WebSocket. */
+  readonly line: Pick<Duplex, "write">;
 }
 
-/** Why a socket is closed by us. */
-const CLOSE = { leaving: 1001, unsupported: 1003, policy: 1008 } as const;
+/** Why a WebSocket is closed by us. */
+export const CLOSE = {
+  leaving: 1001,
+  protocol: 1002,
+  unsupported: 1003,
+  policy: 1008,
+  internal: 1011,
+} as const;
 /** How long the other side may take to close. */
 const CLOSING_MS = 2_000;
 
@@ -31,10 +42,14 @@ export class TextSocket {
   readonly #handlers: TextSocketHandlers;
   #taking: Promise<void> = Promise.resolve();
   #waitingBytes = 0;
+  /** When the other side last took something, and the room that somebody waits for. */
   #taken: number;
   #room: PromiseWithResolvers<void> | undefined;
+  /** What goes out together, once nothing more is said in this turn of the event loop. */
+  #gathered: string[] = [];
+  #gatheredLength = 0;
   #answered = true;
-  #over = false;
+  #isOver = false;
   #callOffBeat: () => void = () => undefined;
 
   constructor(socket: WebSocket, options: TextSocketOptions, handlers: TextSocketHandlers) {
@@ -51,33 +66,50 @@ export class TextSocket {
     this.#beat();
   }
 
+  /** Whether the other side has gone. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   /** Sends a text; a promise says that there is no room for more. What nobody reads any more is passed over. */
   send(text: string): undefined | Promise<void> {
-    if (this.#over) return undefined;
-    this.#socket.send(text, () => this.#took());
-    if (this.#socket.bufferedAmount <= this.#options.limits.maxBufferedBytes) return undefined;
+    if (this.#isOver) return undefined;
+    const { maxBufferedBytes } = this.#options.limits;
+    if (this.#gathered.push(text) === 1) setImmediate(() => this.#flush());
+    this.#gatheredLength += text.length;
+    if (this.#socket.bufferedAmount + this.#gatheredLength <= maxBufferedBytes) return undefined;
+    this.#flush();
+    if (this.#socket.bufferedAmount <= maxBufferedBytes) return undefined;
     this.#room ??= Promise.withResolvers();
     return this.#room.promise;
   }
 
-  /** Ends it; what was sent still arrives. */
+  /** Closes it; what was sent still arrives. */
+  close(code: number, reason: string): void {
+    this.#flush();
+    this.#socket.close(code, reason);
+    const callOff = this.#options.clock.after(CLOSING_MS, () => this.#socket.terminate());
+    this.#socket.once("close", callOff);
+  }
+
+  /** Closes it because we go, and waits until it is over. */
   async leave(reason: string): Promise<void> {
-    if (this.#over) return;
+    if (this.#isOver) return;
     const closed = new Promise<void>((resolve) => this.#socket.once("close", () => resolve()));
-    this.#close(CLOSE.leaving, reason);
+    this.close(CLOSE.leaving, reason);
     await closed;
   }
 
   #queue(data: RawData, isBinary: boolean): void {
-    if (this.#over) return;
-    const bytes = bytesOf(data);
-    if (isBinary || !isUtf8(bytes)) {
-      this.#close(CLOSE.unsupported, "frames are text");
+    if (this.#isOver) return;
+    if (isBinary) {
+      this.#handlers.binary();
       return;
     }
+    const bytes = bytesOf(data);
     this.#waitingBytes += bytes.length;
     if (this.#waitingBytes > this.#options.limits.maxMessageBytes * 2) {
-      this.#close(CLOSE.policy, "too much waits to be taken");
+      this.close(CLOSE.policy, "too much waits to be taken");
       return;
     }
     this.#taking = this.#taking
@@ -87,6 +119,16 @@ export class TextSocket {
       });
   }
 
+  #flush(): void {
+    const texts = this.#gathered;
+    this.#gathered = [];
+    this.#gatheredLength = 0;
+    // After the frame that closes it, a WebSocket takes no other.
+    if (texts.length === 0 || this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#options.line.write(textFrames(texts), () => this.#took());
+  }
+
+  /** The socket has taken what went out together. */
   #took(): void {
     this.#taken = this.#now();
     if (this.#socket.bufferedAmount > this.#options.limits.maxBufferedBytes / 2) return;
@@ -106,23 +148,17 @@ export class TextSocket {
       this.#answered = false;
       this.#socket.ping();
       void this.#handlers.mayStay().then((may) => {
-        if (!may) this.#close(CLOSE.policy, "the token was revoked or has expired");
+        if (!may) this.close(CLOSE.policy, "the token was revoked or has expired");
       });
       this.#beat();
     });
   }
 
-  #close(code: number, reason: string): void {
-    this.#socket.close(code, reason);
-    const callOff = this.#options.clock.after(CLOSING_MS, () => this.#socket.terminate());
-    this.#socket.once("close", callOff);
-  }
-
   #end(): void {
-    this.#over = true;
+    this.#isOver = true;
     this.#callOffBeat();
     this.#room?.resolve();
-    this.#handlers.closed();
+    this.#handlers.closed?.();
   }
 
   #now(): number {

@@ -1,0 +1,85 @@
+import type { HostedAgent } from "../hosting/agent-host.ts";
+import type { HubContext } from "./context.ts";
+import type { LiveSession } from "./live-session.ts";
+
+/** How long things are left alone. */
+export interface RestOptions {
+  /** How long an agent that nobody uses runs on. */
+  readonly idleMs?: number | undefined;
+  /** How long messages are kept; without it, for ever. */
+  readonly retentionMs?: number | undefined;
+}
+
+const IDLE_MS = 30 * 60_000;
+const REAP_MS = 60_000;
+
+/** Lets agents go that have gone, or that nobody uses. Their sessions wait for the next prompt. */
+export class Rest {
+  readonly #context: HubContext;
+  readonly #idleMs: number;
+  readonly #retentionMs: number | undefined;
+  #callOffReaping: () => void = () => undefined;
+
+  constructor(context: HubContext, { idleMs = IDLE_MS, retentionMs }: RestOptions) {
+    this.#context = context;
+    this.#idleMs = idleMs;
+    this.#retentionMs = retentionMs;
+  }
+
+  /** Reaps from time to time from now on. */
+  begin(): void {
+    const { clock, onError } = this.#context;
+    this.#callOffReaping = clock.after(REAP_MS, () => {
+      this.reap()
+        .catch(onError)
+        .finally(() => this.begin());
+    });
+  }
+
+  /** Reaps no more by itself. */
+  end(): void {
+    this.#callOffReaping();
+  }
+
+  /**
+   * Ends agents that nobody has used for a while, and forgets sessions that wait for nobody, which come back when they
+   * are wanted; forgets for good what is too old to be kept.
+   */
+  async reap(): Promise<void> {
+    const { clock, log, pool, sessions } = this.#context;
+    const before = clock.now().getTime() - this.#idleMs;
+    for (const agent of await pool.running()) {
+      const its = sessions.of(agent);
+      const isIdle = its.every((session) => !session.isBusy && session.used <= before);
+      if (isIdle && pool.wanted(agent) <= before)
+        await this.#letGo(agent, its, () => pool.end(agent, "nobody has used it for a while"));
+    }
+    for (const session of sessions.all) if (!session.agent && !session.isBusy) sessions.forget(session.id);
+    if (this.#retentionMs !== undefined) await log.prune(clock.now().getTime() - this.#retentionMs);
+  }
+
+  /** Ends an agent that runs. Its sessions stay, and the next prompt of each starts a new one. */
+  async restart(agent: HostedAgent, reason: string): Promise<void> {
+    const { pool, sessions } = this.#context;
+    await this.#letGo(agent, sessions.of(agent), () => pool.end(agent, reason));
+  }
+
+  /** The sessions of an agent that has gone wait for the next prompt. */
+  gone(agent: HostedAgent, reason: Error): void {
+    const { sessions, onError } = this.#context;
+    void this.#letGo(agent, sessions.of(agent), () => agent.stop(reason.message)).catch(onError);
+  }
+
+  /** Sessions outlive their agent, whatever the governor writes when it ends. */
+  async #letGo(
+    agent: HostedAgent,
+    sessions: readonly LiveSession[],
+    stop: () => Promise<unknown>,
+  ): Promise<void> {
+    for (const session of sessions) session.agent = undefined;
+    await stop();
+    for (const session of sessions)
+      if (!session.record.ended && (session.agent === undefined || session.agent === agent))
+        await this.#context.sessions.keepAgain(session);
+  }
+}

@@ -1,0 +1,192 @@
+import { change } from "@reins/store";
+import { type Clock, type Harness, isAdmin, type Principal } from "@reins/supervisor";
+import { membersOf } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import type { HostedAgent } from "../hosting/agent-host.ts";
+import type { EventLog } from "../log/event-log.ts";
+import type { SessionEnd, SessionRecord } from "../sessions/session-record.ts";
+import { type SessionRange, sessionTables } from "../sessions/tables.ts";
+import { ENDED } from "./capabilities.ts";
+import { LiveSession } from "./live-session.ts";
+import { SessionClients, type SessionEvent } from "./session-clients.ts";
+import { turnsOf, UPDATE } from "./turn-marks.ts";
+
+/** What sessions are served with. */
+export interface ServedSessionsOptions {
+  readonly harness: Harness;
+  readonly log: EventLog;
+  readonly clock: Clock;
+  /** The ids of the connections that follow a session now. */
+  readonly present: (session: string) => readonly string[];
+  readonly onError: (error: unknown) => void;
+}
+
+/** How a session ends for good. */
+export type Ending = Omit<SessionEnd, "at">;
+
+/** The sessions that this process serves, and those that are kept: what is told of them, and what is kept of them. */
+export class ServedSessions {
+  /** Who asks the questions that wait. */
+  readonly asking = new Map<string, SessionClients>();
+  readonly #options: ServedSessionsOptions;
+  readonly #sessions = new Map<string, LiveSession>();
+
+  constructor(options: ServedSessionsOptions) {
+    this.#options = options;
+  }
+
+  /** A session that is served here. */
+  get(id: string): LiveSession | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** All that are served here. */
+  get all(): readonly LiveSession[] {
+    return [...this.#sessions.values()];
+  }
+
+  /** Those that an agent knows. */
+  of(agent: HostedAgent): readonly LiveSession[] {
+    return this.all.filter((session) => session.agent === agent);
+  }
+
+  /** A session as it is served here, from now on. */
+  serve(record: SessionRecord): LiveSession {
+    return this.#sessions.get(record.id) ?? this.#serve(record);
+  }
+
+  /** Serves it no more; what is kept of it stays. */
+  forget(id: string): void {
+    this.#sessions.delete(id);
+  }
+
+  /** The sessions that a principal may see, the most recently used first. */
+  async list(principal: Principal, range: Partial<SessionRange> = {}): Promise<SessionRecord[]> {
+    const own = isAdmin(principal) ? {} : { principal: principal.id };
+    const { tenant } = principal;
+    const { store } = this.#options.harness;
+    const kept = await store.query(sessionTables, "list", { limit: 100, ...range, ...own, tenant });
+    return kept.map((record) => this.#sessions.get(record.id)?.record ?? asKept(record));
+  }
+
+  /** A session, if the principal may see it. */
+  async find(principal: Principal, id: string): Promise<SessionRecord | undefined> {
+    const { tenant } = principal;
+    const record = this.#sessions.get(id)?.record ?? (await this.#kept(id, tenant));
+    if (record?.tenant !== tenant) return undefined;
+    return isAdmin(principal) || record.principal === principal.id ? record : undefined;
+  }
+
+  /** A session that the principal may see and that has not ended. */
+  async expect(principal: Principal, id: unknown): Promise<SessionRecord> {
+    const record = await this.see(principal, id);
+    if (!record.ended) return record;
+    throw noSession(id);
+  }
+
+  /** A session that a principal may see, also one that has ended. */
+  async see(principal: Principal, id: unknown): Promise<SessionRecord> {
+    const record = typeof id === "string" ? await this.find(principal, id) : undefined;
+    if (record) return record;
+    throw noSession(id);
+  }
+
+  /** Adds a message to the log of a session. A promise is to be waited for. */
+  append({ tenant, id }: SessionRecord, event: SessionEvent): void | Promise<void> {
+    return this.#options.log.append({ tenant, session: id, ...event });
+  }
+
+  /** Changes what is known of a session, and keeps it. */
+  async keep(session: LiveSession, changed: Partial<SessionRecord>): Promise<void> {
+    this.change(session, changed);
+    await this.put(session);
+  }
+
+  /** Changes what is known of a session. */
+  change(session: LiveSession, changed: Partial<SessionRecord>): void {
+    const last_activity = this.#options.clock.now().toISOString();
+    session.record = { ...session.record, last_activity, ...changed };
+    if (session.record.ended) session.record = { ...session.record, state: "closed" };
+    // The governor keeps the session too, and must not put what it knew before over this.
+    const governed = session.agent?.governor.session(session.id);
+    if (governed) governed.record = session.record;
+  }
+
+  /** Keeps what is known of a session. */
+  async put({ record }: LiveSession): Promise<void> {
+    const { store } = this.#options.harness;
+    await store.commit([change(sessionTables, "put", record)], { durable: false });
+  }
+
+  /** Keeps a session as it was, because somebody put something else over it. */
+  keepAgain(session: LiveSession): Promise<void> {
+    return this.keep(session, { last_activity: session.record.last_activity });
+  }
+
+  /** Ends a session for good, after its agent has closed it. */
+  async closeAndEnd(session: LiveSession, how: Ending): Promise<void> {
+    const { agent, id } = session;
+    const { signal } = new AbortController();
+    const closing = agent?.governor.request("session/close", { sessionId: id }, { signal });
+    await closing?.catch(this.#options.onError);
+    await this.end(session, how);
+  }
+
+  /** Ends a session for good, and tells its clients. */
+  async end(session: LiveSession, how: Ending): Promise<void> {
+    if (session.record.ended) return;
+    const ended = { ...how, at: this.#options.clock.now().toISOString() };
+    await this.keep(session, { state: "closed", ended });
+    const { reason, terminated_by, message } = how;
+    const data = { reason, terminated_by, ...(message !== undefined && { message }) };
+    const params = { session_id: session.id, sessionId: session.id, data };
+    await this.append(session.record, { message: { method: ENDED, params } });
+    session.agent = undefined;
+    this.forget(session.id);
+  }
+
+  #serve(record: SessionRecord): LiveSession {
+    const { id, tenant } = record;
+    const { log, harness, present, onError } = this.#options;
+    const clients = new SessionClients({
+      session: id,
+      asking: this.asking,
+      append: (event) => {
+        this.#heed(session, event);
+        return this.append(record, event);
+      },
+      note: async (message) => {
+        await log.append({ tenant, session: turnsOf(id), message });
+        await log.written();
+      },
+      redact: harness.redact,
+      present: () => present(id),
+      onError,
+    });
+    const session = new LiveSession(record, clients, () => log.lastOf(tenant, id));
+    this.#sessions.set(id, session);
+    return session;
+  }
+
+  /** What an agent tells of its settings is remembered for whoever asks later. */
+  #heed(session: LiveSession, { message }: SessionEvent): void {
+    if (message.method !== UPDATE) return;
+    const title = session.heed(membersOf(membersOf(message.params).update));
+    if (title !== undefined) this.keep(session, { title }).catch(this.#options.onError);
+  }
+
+  async #kept(id: string, tenant: string): Promise<SessionRecord | undefined> {
+    const record = await this.#options.harness.store.query(sessionTables, "get", { id, tenant });
+    return record && asKept(record);
+  }
+}
+
+/** What is said to who asks for a session that is not there, or not for them. */
+function noSession(id: unknown): RpcError {
+  return new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)}`);
+}
+
+/** A session that an agent left behind when it ended is there to be taken up. */
+function asKept(record: SessionRecord): SessionRecord {
+  return record.state === "closed" && !record.ended ? { ...record, state: "idle" } : record;
+}

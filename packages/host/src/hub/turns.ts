@@ -1,0 +1,150 @@
+import { type JsonObject, membersOf } from "../acp/message.ts";
+import { RpcError } from "../acp/rpc-error.ts";
+import type { GovernedSession } from "../governor/governed-session.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
+import type { Connection } from "./connection.ts";
+import type { HubContext } from "./context.ts";
+import { tellInterrupted } from "./interruption.ts";
+import type { LiveSession } from "./live-session.ts";
+import { agentOf } from "./revival.ts";
+import { TurnHearers } from "./turn-hearers.ts";
+import { TURN, TURN_ENDED, turnsOf, UPDATE } from "./turn-marks.ts";
+
+/** The turns of sessions: one after the other, seen by all who follow, and written down before they are answered. */
+export class Turns {
+  /** Who wants to hear when turns begin and end. */
+  readonly hearers = new TurnHearers();
+  readonly #context: HubContext;
+  readonly #rests: (record: SessionRecord) => void;
+
+  /** `rests` is told when a turn of a session has ended. */
+  constructor(context: HubContext, rests: (record: SessionRecord) => void) {
+    this.#context = context;
+    this.#rests = rests;
+  }
+
+  /** Answers a prompt when its turn has come and is over. */
+  async prompt(
+    connection: Connection,
+    session: LiveSession,
+    params: JsonObject,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const result = await session.queue.run(() => this.#turn(connection, session, params, signal), signal);
+    // The answer comes after everything that was said before it.
+    await connection.caughtUp(session.said);
+    if (session.record.mode === "oneshot")
+      await this.#context.sessions.closeAndEnd(session, {
+        reason: "completed",
+        terminated_by: "daemon",
+        message: "oneshot",
+      });
+    return result;
+  }
+
+  /** Has a client hear of the turns of a session from now on, beginning with how things stand. */
+  hear(connection: Connection, sessionId: string): void {
+    const { sessions, onError } = this.#context;
+    this.hearers.add(sessionId, connection.id);
+    const state = sessions.get(sessionId)?.record.state === "running" ? "running" : "idle";
+    const told = connection.tell({ method: TURN, params: { sessionId, state } }, sessionId);
+    told?.catch(onError);
+  }
+
+  async #turn(
+    connection: Connection,
+    session: LiveSession,
+    params: JsonObject,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const { log, clock, sessions, onError } = this.#context;
+    await agentOf(this.#context, session, { signal });
+    const turn_after = log.last(session.record.tenant);
+    await this.#tellPrompt(connection, session, params);
+    // Another one, if it has died meanwhile.
+    const agent = await agentOf(this.#context, session, { signal });
+    // Not waited for: what is written later comes after it.
+    sessions.keep(session, { state: "running", turn_after }).catch(onError);
+    this.#tellTurn(session, connection, { state: "running" });
+    const governed = agent.governor.session(session.id);
+    const before = governed?.lastTurn;
+    let stopReason: unknown;
+    try {
+      const result = await agent.governor.request("session/prompt", withPreface(session, params), { signal });
+      stopReason = membersOf(result).stopReason;
+      return result;
+    } catch (error) {
+      const { signal: gone } = agent.governor;
+      const why = `${RpcError.of(gone.reason).message}.`;
+      if (gone.aborted) await tellInterrupted(sessions, session.record, why, connection.id);
+      throw error;
+    } finally {
+      session.used = clock.now().getTime();
+      session.said = log.written();
+      // Not waited for: how the turn ended is in the log, and what is not done after it is when Reins starts again.
+      sessions.change(session, { state: "idle", turn_after: undefined });
+      this.#tellTurn(session, connection, { state: "idle", stopReason });
+      this.#conclude(session, governed, before).catch(onError);
+      this.#rests(session.record);
+    }
+  }
+
+  /** After the entry of a turn is kept that the session has nothing under way; then it is noted which entry it is. */
+  async #conclude(
+    session: LiveSession,
+    governed: GovernedSession | undefined,
+    before: string | undefined,
+  ): Promise<void> {
+    await governed?.placed;
+    await Promise.all([this.#context.sessions.put(session), governed?.recorded]);
+    const { lastTurn } = governed ?? {};
+    if (lastTurn !== before) await this.#noteTurn(session.record, lastTurn);
+  }
+
+  /** Notes in the log where a turn ended, and its entry in the ledger. No client is told of it. */
+  async #noteTurn({ tenant, id }: SessionRecord, turn: string | undefined): Promise<void> {
+    const message = { method: TURN_ENDED, params: { turn } };
+    await this.#context.log.append({ tenant, session: turnsOf(id), message }, { relaxed: true });
+  }
+
+  /** Those who want to hear of it are told that a turn has begun or ended. Whoever prompted knows. */
+  #tellTurn(session: LiveSession, { id: except }: Connection, how: JsonObject): void {
+    const { id: sessionId, record } = session;
+    if (!this.hearers.hasOthers(sessionId, except)) return;
+    const { sessions, onError } = this.#context;
+    const message = { method: TURN, params: { sessionId, ...how } };
+    sessions.append(record, { message, except })?.catch(onError);
+  }
+
+  /** The other clients see what was asked. Whoever gave it a name sees it too, and so that its turn has come. */
+  async #tellPrompt(connection: Connection, session: LiveSession, params: JsonObject): Promise<void> {
+    const { harness, sessions } = this.#context;
+    const { prompt, _meta } = params;
+    const name = membersOf(membersOf(_meta).reins).prompt;
+    const isNamed = typeof name === "string";
+    for (const content of Array.isArray(prompt) ? prompt : []) {
+      if (isForAgentAlone(content)) continue;
+      const update = {
+        sessionUpdate: "user_message_chunk",
+        content: harness.redact(content),
+        ...(isNamed && { _meta: { reins: { prompt: name } } }),
+      };
+      const message = { method: UPDATE, params: { sessionId: session.id, update } };
+      await sessions.append(session.record, { message, except: isNamed ? undefined : connection.id });
+    }
+  }
+}
+
+/** Whether a block of a prompt says that it is not for people. */
+function isForAgentAlone(content: unknown): boolean {
+  const { audience } = membersOf(membersOf(content).annotations);
+  return Array.isArray(audience) && audience.length > 0 && !audience.includes("user");
+}
+
+/** A prompt with what a new agent has to know first. */
+function withPreface(session: LiveSession, params: JsonObject): JsonObject {
+  const { preface } = session;
+  if (preface === undefined || !Array.isArray(params.prompt)) return params;
+  session.preface = undefined;
+  return { ...params, prompt: [{ type: "text", text: preface }, ...params.prompt] };
+}

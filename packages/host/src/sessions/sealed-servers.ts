@@ -1,0 +1,31 @@
+import { type Vault, VaultError } from "@reins/supervisor";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import type { SessionRecord } from "./session-record.ts";
+
+/** The MCP servers of a session as they are kept: sealed, because their variables, headers and arguments hold secrets. */
+export function sealServers(vault: Vault, id: string, servers: readonly unknown[]): string | undefined {
+  return servers.length === 0 ? undefined : vault.seal(placeOf(id), JSON.stringify(servers));
+}
+
+/** The MCP servers that a session was begun with, exactly. One whose servers cannot be had is not taken up without them. */
+export function openServers(
+  vault: Vault,
+  { id, sealed_servers }: Pick<SessionRecord, "id" | "sealed_servers">,
+): readonly unknown[] {
+  if (sealed_servers === undefined) return [];
+  try {
+    return JSON.parse(vault.open(placeOf(id), sealed_servers));
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    throw new RpcError(
+      CODE.internal,
+      `the MCP servers that this session was begun with cannot be had, so it is not taken up without them; name them anew, or begin a new session (${error.message})`,
+      undefined,
+      { cause: error },
+    );
+  }
+}
+
+function placeOf(id: string): string {
+  return `sessions/${id}`;
+}

@@ -1,0 +1,72 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { realFiles } from "../files.ts";
+import { EVERYTHING, type Sight } from "../sight.ts";
+import { credentialsBelow } from "./credentials-below.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "reins-below-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function lay(...paths: string[]): Promise<void> {
+  for (const path of paths) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), "");
+  }
+}
+
+const found = async (sight: Partial<Sight> = {}) =>
+  (await credentialsBelow(realFiles, folder, { ...EVERYTHING, ...sight })).map((path) =>
+    path.slice(folder.length + 1),
+  );
+
+test("what lies in a folder and in the folders in it is found; deeper, or with the packages of others, it is not", async () => {
+  await lay(
+    "README.md",
+    ".env",
+    ".env.example",
+    "config/tls.key",
+    "a/b/.env",
+    "node_modules/x.pem",
+    ".ssh/id",
+  );
+  expect((await found()).toSorted()).toEqual([".env", ".ssh/*", "config/tls.key"]);
+});
+
+test("no link is followed", async () => {
+  await lay("elsewhere/deep/key.pem", "src/index.ts");
+  await symlink(join(folder, "elsewhere", "deep"), join(folder, "link"));
+  expect(await found()).toEqual([]);
+});
+
+test("what a program passes by is not found", async () => {
+  await lay(".env", "secrets.json", "keys/tls.key", ".hidden/tls.key");
+  expect(await found({ hidden: false })).toEqual(["secrets.json", "keys/tls.key"]);
+  expect(await found({ only: ["*.json"] })).toEqual(["secrets.json"]);
+  expect(await found({ not: [".env", "keys", ".hidden"] })).toEqual(["secrets.json"]);
+});
+
+test("what a repository ignores is passed by where the program heeds that, and surely so", async () => {
+  await lay("secrets.json", "sub/secrets.json", "tls.key", ".git/HEAD");
+  const sight = { ignored: false };
+  await writeFile(join(folder, ".gitignore"), "# mine\n/secrets.json\n*.key\n");
+  expect(await found(sight)).toEqual(["sub/secrets.json"]);
+  expect(await found()).toHaveLength(3);
+  await writeFile(join(folder, ".gitignore"), "*.json\n*.key\n!tls.key\n");
+  expect(await found(sight)).toHaveLength(3);
+  await rm(join(folder, ".git"), { recursive: true });
+  await writeFile(join(folder, ".gitignore"), "*.json\n*.key\n");
+  expect(await found(sight)).toHaveLength(3);
+});
+
+test("a folder that holds too much, or cannot be read, is not looked through", async () => {
+  await lay(".env");
+  const files = { ...realFiles, list: async () => undefined };
+  expect(await credentialsBelow(files, folder, EVERYTHING)).toEqual([]);
+  const locked = { ...realFiles, list: () => Promise.reject(new Error("no permission")) };
+  expect(await credentialsBelow(locked, folder, EVERYTHING)).toEqual([]);
+});

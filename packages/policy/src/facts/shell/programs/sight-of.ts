@@ -1,0 +1,58 @@
+import { posix } from "node:path";
+import { EVERYTHING, type Sight } from "../../sight.ts";
+import type { ReadWords } from "./words.ts";
+
+const GREP: ReadonlySet<string> = new Set(["grep", "egrep", "fgrep", "pcregrep"]);
+/** Options that leave names out, of programs that take all others. */
+const LEAVING_OUT: ReadonlySet<string> = new Set(["exclude", "exclude-dir"]);
+/** Options of rg with which it reads what it passes by otherwise. */
+const UNRESTRICTED = ["u", "unrestricted", "type-add"];
+const WITH_HIDDEN = ["hidden", "."];
+const WITH_IGNORED = ["no-ignore", "no-ignore-vcs", "no-ignore-parent", "no-ignore-files", "ignore-file"];
+
+/** Which of the files below its operands a program reads, by its options; `undefined` where it reads only names. */
+export function sightOf(name: string, read: ReadWords): Sight | undefined {
+  if (name === "rg") return ripgrep(read);
+  // Git shows what it keeps; who can read that can read it in the history, too.
+  if (name.startsWith("git ") && !read.present.has("no-index")) return undefined;
+  // A name that is only known at run time leaves nothing out for certain.
+  if (read.options.some(({ value }) => value.text === null)) return EVERYTHING;
+  const not = values(read, LEAVING_OUT);
+  if (!GREP.has(name)) return { ...EVERYTHING, not };
+  const only = values(read, new Set(["include"]));
+  // Of options that contradict each other, the order decides; here whatever may be read counts.
+  return { ...EVERYTHING, only, ...(only.length === 0 && { not }) };
+}
+
+/** rg passes by what is hidden or ignored, unless it is told otherwise; what a glob names it takes in any case. */
+function ripgrep(read: ReadWords): Sight | undefined {
+  const has = (names: readonly string[]): boolean => names.some((name) => read.present.has(name));
+  if (has(["files", "type-list"])) return undefined;
+  if (has(UNRESTRICTED) || read.options.some(({ value }) => value.text === null)) return EVERYTHING;
+  const globs = values(read, new Set(["g", "glob", "iglob"]));
+  const types = values(read, new Set(["t", "type"])).flatMap(endingsOf);
+  const named = globs.filter((glob) => !glob.startsWith("!"));
+  return {
+    hidden: has(WITH_HIDDEN),
+    ignored: has(WITH_IGNORED),
+    only: [...named, ...types],
+    not: globs.filter((glob) => glob.startsWith("!")).map((glob) => glob.slice(1)),
+  };
+}
+
+function endingsOf(type: string): readonly string[] {
+  return type === "yaml" ? ["*.yaml", "*.yml"] : [`*.${type}`];
+}
+
+/** The values of some options, as globs of names. */
+function values({ options }: ReadWords, names: ReadonlySet<string>): readonly string[] {
+  return options.flatMap(({ name, value }) =>
+    names.has(name) && value.text !== null ? [nameIn(value.text)] : [],
+  );
+}
+
+/** Of a glob of paths, the part that is about the name. */
+function nameIn(glob: string): string {
+  const mark = glob.startsWith("!") ? "!" : "";
+  return `${mark}${posix.basename(glob.slice(mark.length))}`;
+}

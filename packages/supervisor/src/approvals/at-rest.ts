@@ -1,0 +1,111 @@
+import type { Vault } from "../record/vault.ts";
+import { VaultError } from "../record/vault-error.ts";
+import type { Redactor } from "../redaction/redactor.ts";
+import type { Approval, ApprovalChange } from "./approval.ts";
+import type { Keyed } from "./binding.ts";
+import type { Grant } from "./grant.ts";
+import type { KeptForm, StoredApproval, StoredChange, StoredGrant } from "./tables.ts";
+
+/** What approvals and grants are kept with. */
+export interface AtRestOptions {
+  readonly vault: Vault;
+  readonly keyed: Keyed;
+  readonly redactor: Redactor;
+}
+
+/** What may hold secrets of an approval, and of a grant. */
+type ExactApproval = Pick<Approval, "tool" | "facts" | "cwd" | "target_state" | "rule" | "reason">;
+type ExactGrant = Pick<Grant, "tool" | "effects" | "cwd" | "arguments">;
+
+const DIGEST = /(?:sha256:)?\b[0-9a-f]{64}\b/g;
+
+/**
+ * How approvals and grants lie on the disk: without their secrets, and beside it, sealed, exactly, as long as somebody
+ * has to see what a yes counts for. What cannot be opened any more takes no yes, and gives none.
+ */
+export class AtRest {
+  readonly #options: AtRestOptions;
+
+  constructor(options: AtRestOptions) {
+    this.#options = options;
+  }
+
+  /** What is kept of a new approval. */
+  approval(approval: Omit<Approval, "entry">): KeptForm {
+    const { turn: _turn, state: _state, answers: _answers, ...body } = approval;
+    const { tool, facts, cwd, target_state, rule, reason } = body;
+    const exact: ExactApproval = {
+      ...{ tool, facts, cwd, target_state, reason },
+      ...(rule !== undefined && { rule }),
+    };
+    const redact = this.#options.redactor.knowing([facts.arguments, facts.claims]);
+    const shown = redact({ ...exact, target_state: this.#keyedState(target_state) });
+    return this.#form(placeOf(approval), body, exact, shown);
+  }
+
+  /** An approval that was kept: exactly, as long as it waits for an answer. */
+  readApproval({ approval, waits, sealed }: Omit<StoredApproval, "version">): Approval {
+    if (!waits) return approval;
+    const opened = this.#open(placeOf(approval), sealed);
+    if (typeof opened !== "string") return { ...approval, options: ["deny"], ...opened };
+    const exact: ExactApproval = JSON.parse(opened);
+    return { ...approval, ...exact };
+  }
+
+  /** A change that was kept. */
+  readChange({ seq, at, entry, stored }: StoredChange): ApprovalChange {
+    return { seq, at, entry, approval: this.readApproval(stored) };
+  }
+
+  /** What is kept of a new grant. */
+  grant(grant: Grant): KeptForm {
+    const { revoked_at: _at, revoked_by: _by, uses: _uses, used_at: _used, ...body } = grant;
+    const { tool, effects, cwd, arguments: given } = body;
+    const exact: ExactGrant = { tool, effects, cwd, ...(given !== undefined && { arguments: given }) };
+    return this.#form(grantPlaceOf(grant), body, exact, this.#options.redactor.knowing(given)(exact));
+  }
+
+  /** A grant that was kept: exactly, as long as it was not revoked. */
+  readGrant({ grant, sealed }: StoredGrant): Grant {
+    if (grant.revoked_at !== undefined) return grant;
+    const opened = this.#open(grantPlaceOf(grant), sealed);
+    if (typeof opened !== "string") return { ...grant, ...opened };
+    const exact: ExactGrant = JSON.parse(opened);
+    return { ...grant, ...exact };
+  }
+
+  #form(place: string, body: object, exact: object, shown: unknown): KeptForm {
+    return {
+      body: JSON.stringify({ ...body, ...Object(shown) }),
+      sealed: this.#options.vault.seal(place, JSON.stringify(exact)),
+    };
+  }
+
+  #open(place: string, sealed: string | undefined): string | { readonly unreadable: string } {
+    if (sealed === undefined)
+      return { unreadable: "its exact form is not there; bring reins.db back from a backup" };
+    try {
+      return this.#options.vault.open(place, sealed);
+    } catch (error) {
+      if (error instanceof VaultError) return { unreadable: error.message };
+      throw error;
+    }
+  }
+
+  /** The digest of a short file can be tried out, so only one with our key is kept. */
+  #keyedState(state: Approval["target_state"]): Approval["target_state"] {
+    const { keyed } = this.#options;
+    const keyedDigest = (digest: string) => `hmac-sha256:${keyed.digest("target", digest)}`;
+    const entries = Object.entries(state).map(([path, was]) => [path, was.replace(DIGEST, keyedDigest)]);
+    return Object.fromEntries(entries);
+  }
+}
+
+/** The binding is part of the place, so that no yes counts for anything but what was shown. */
+function placeOf({ id, binding }: Pick<Approval, "id" | "binding">): string {
+  return `approvals/${id}/${binding}`;
+}
+
+function grantPlaceOf({ id, binding }: Pick<Grant, "id" | "binding">): string {
+  return `approval_grants/${id}/${binding}`;
+}

@@ -1,0 +1,81 @@
+import { Roster } from "@reins/policy";
+import { describe, expect, test } from "vitest";
+import { OwnSubjects } from "./own-subjects.ts";
+import type { Principal } from "./principal.ts";
+import type { SubjectRequest } from "./subjects.ts";
+
+const principal: Principal = {
+  id: "tok_1",
+  kind: "user",
+  user: "ann",
+  tenant: "default",
+  roles: ["developer"],
+  scopes: ["*"],
+  agents: ["reed"],
+  started: "api",
+};
+const roster = Roster.read('{"session_id":"reed","kind":"role","state":"live"}');
+const request: SubjectRequest = {
+  principal,
+  agent: "reed",
+  session: "s1",
+  sessionKey: "reed:acp:1",
+  enforcement: "asked",
+  roster,
+};
+
+describe("the subject of a session", () => {
+  test("is the same object as long as everything that makes it is the same", () => {
+    const subjects = new OwnSubjects();
+    const subject = subjects.subjectFor(request, principal);
+    expect(subject).toEqual({
+      user: "ann",
+      tenant: "default",
+      roles: ["developer"],
+      scopes: ["*"],
+      agent: "reed",
+      trust: "standing",
+      session: "s1",
+      session_key: "reed:acp:1",
+      started: "api",
+      chain: [],
+      depth: 0,
+      mode: "default",
+      enforcement: "asked",
+    });
+    expect(subjects.subjectFor({ ...request, mode: "default", depth: 0 }, principal)).toBe(subject);
+    expect(() => Object.assign(subject, { trust: "standing" })).toThrow();
+  });
+
+  test.each<[string, Partial<SubjectRequest>, object]>([
+    ["the roster", { roster: Roster.read("") }, { trust: "unknown" }],
+    ["who the agent says it is", { agent: "fern" }, { agent: "unverified:fern", trust: "unknown" }],
+    ["the mode", { mode: "plan" }, { mode: "plan" }],
+    ["the enforcement", { enforcement: "observed" }, { enforcement: "observed" }],
+    ["the depth", { depth: 1 }, { depth: 1, started: "sub-agent" }],
+    ["the key", { sessionKey: "reed:acp:2" }, { session_key: "reed:acp:2" }],
+    ["the session", { session: "s2" }, { session: "s2" }],
+  ])("is another at once when %s is", (_, changed, expected) => {
+    const subjects = new OwnSubjects();
+    const before = subjects.subjectFor(request, principal);
+    expect(subjects.subjectFor({ ...request, ...changed }, principal)).toEqual({ ...before, ...expected });
+    expect(subjects.subjectFor(request, principal)).toEqual(before);
+  });
+
+  test("is another at once when its principal is", () => {
+    const subjects = new OwnSubjects();
+    subjects.subjectFor(request, principal);
+    const narrowed = { ...principal, scopes: ["read"], agents: [] };
+    expect(subjects.subjectFor(request, narrowed)).toMatchObject({
+      scopes: ["read"],
+      agent: "unverified:reed",
+      trust: "unknown",
+    });
+  });
+
+  test("without a key has none", () => {
+    expect(new OwnSubjects().subjectFor({ ...request, sessionKey: undefined }, principal)).not.toHaveProperty(
+      "session_key",
+    );
+  });
+});

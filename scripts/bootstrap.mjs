@@ -38,28 +38,25 @@ if (command.needsPage && !isPageBuilt(root)) {
   if (problem) console.error(problem);
 }
 
-const bundle = command.bundle && (await bundleFor(command.bundle));
+const bundle = command.needsBundle ? await findBundle() : undefined;
+const isOurs = bundle !== undefined && useBundle(bundle);
 process.env.PATH = dirname(pinnedNode) + delimiter + (process.env.PATH ?? "");
 // That of a bundle goes with it: it is of no use to the next.
-process.env.NODE_COMPILE_CACHE ??= bundle
+process.env.NODE_COMPILE_CACHE ??= isOurs
   ? join(bundle, "compiled")
   : compileCacheFolder(process.platform, process.env);
 const [script = "", ...rest] = command.line;
 const source = join(root, script);
 const scriptPath = bundle ? join(bundle, BUNDLE_ENTRY) : source;
-if (bundle) useBundle(bundle);
 
 if (process.execPath === pinnedNode) await runHere();
 else await runOnPinnedNode();
 
-/**
- * The folder of a bundle to run from; undefined to run from the sources, which is slower and otherwise the same.
- * @param {"make" | "use"} wish
- */
-async function bundleFor(wish) {
+/** The folder of a bundle to run from; undefined to run from the sources, which is slower and otherwise the same. */
+async function findBundle() {
   const fingerprint = readStamp(root)?.fingerprint ?? "";
   const fresh = freshBundle(root, fingerprint);
-  if (fresh || wish === "use") return fresh;
+  if (fresh) return fresh;
   const { buildBundle } = await import("./bootstrap/bundle.mjs");
   const problem = await buildBundle(root, pinnedNode, fingerprint);
   if (problem) console.error(problem);

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { glob, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { build } from "vite";
+import { build, normalizePath } from "vite";
 import { BUNDLE_RECORD, BUNDLES, readBundleRecord } from "./bootstrap/bundle-state.mjs";
 import { isBundleUsed } from "./bootstrap/bundle-use.mjs";
 import { builtins } from "./bundle/builtins.ts";
@@ -25,13 +25,18 @@ const name = randomBytes(6).toString("hex");
 const folder = join(root, BUNDLES, name);
 const sources = new Sources(root, folder);
 
-for await (const path of glob(DECIDING, { cwd: root })) sources.note(join(root, path));
-await bundle({ main: join(root, "packages/cli/src/main.ts") });
-// Apart from the program, so that a thread loads nothing of it.
-await bundle(Object.fromEntries(sources.started));
 const before = readBundleRecord(root)?.folder;
-await publish();
-await removeOthers([name, before]);
+try {
+  for await (const path of glob(DECIDING, { cwd: root })) sources.note(join(root, path));
+  await bundle({ main: normalizePath(join(root, "packages/cli/src/main.ts")) });
+  // Apart from the program, so that a thread loads nothing of it.
+  await bundle(Object.fromEntries(sources.started));
+  await publish();
+  await removeOthers([name, before]);
+} catch (error) {
+  await rm(folder, { recursive: true, force: true });
+  throw error;
+}
 
 async function bundle(input: Record<string, string>): Promise<void> {
   await build({
@@ -53,6 +58,8 @@ async function bundle(input: Record<string, string>): Promise<void> {
           entryFileNames: "[name].mjs",
           chunkFileNames: "[name]-[hash].mjs",
           codeSplitting: { groups: LOADED_TOGETHER.map(fileOf) },
+          comments: false,
+          sourcemapExcludeSources: true,
         },
       },
     },
@@ -60,7 +67,7 @@ async function bundle(input: Record<string, string>): Promise<void> {
 }
 
 function fileOf(path: string, index: number) {
-  const module = join(root, "packages/cli/src", path);
+  const module = normalizePath(join(root, "packages/cli/src", path));
   return {
     name: basename(path, ".ts"),
     test: (id: string) => id === module,

@@ -25,6 +25,7 @@ beforeEach(() => {
   writeStamp(root, false);
   put(MAIN, 'console.log("sources", ...process.argv.slice(2));');
   put(BUNDLED, 'console.log("bundle", ...process.argv.slice(2));');
+  put("packages/inspector/dist/index.html", "");
   record();
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
@@ -42,34 +43,44 @@ function record(): void {
   );
 }
 
-function reins(name: string, ...args: string[]) {
-  return execute(process.execPath, [join(root, "scripts/bootstrap.mjs"), name, ...args]);
+/** What is said by `npm start`. */
+async function start(...args: string[]): Promise<string> {
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(root, "compiled") };
+  const { stdout } = await execute(
+    process.execPath,
+    [join(root, "scripts/bootstrap.mjs"), "start", ...args],
+    { env },
+  );
+  return stdout.trim();
 }
 
-describe("the program", () => {
+describe("npm start", () => {
   it("runs from the bundle while that is the same as the sources, and from these otherwise", async () => {
-    expect((await reins("reins", "a", "b")).stdout).toBe("bundle a b\n");
+    expect(await start("--port", "0")).toBe("bundle up --port 0");
     put(MAIN, 'console.log("new sources");');
-    expect((await reins("reins")).stdout).toBe("new sources\n");
+    expect(await start()).toBe("new sources");
     record();
-    expect((await reins("reins")).stdout).toBe("bundle\n");
+    expect(await start()).toBe("bundle up");
     rmSync(join(root, BUNDLED));
-    expect((await reins("reins")).stdout).toBe("new sources\n");
+    expect(await start()).toBe("new sources");
   });
 
-  it("keeps its bundle from being removed while it runs", async () => {
+  it("says that the program could not be bundled, and runs all the same", async () => {
+    put(MAIN, 'console.log("new sources");');
+    const { stdout, stderr } = await execute(process.execPath, [
+      join(root, "scripts/bootstrap.mjs"),
+      "start",
+    ]);
+    expect(stdout).toBe("new sources\n");
+    expect(stderr).toContain("The program could not be bundled; it runs from its sources.");
+  });
+
+  it("keeps the bundle it runs from from being removed", async () => {
     put(
       BUNDLED,
       'import { readdirSync } from "node:fs"; console.log(readdirSync(new URL("users", import.meta.url)).length);',
     );
-    expect((await reins("reins")).stdout).toBe("1\n");
+    expect(await start()).toBe("1");
     expect(readdirSync(join(root, BUNDLES, "one", "users"))).toEqual([]);
-  });
-
-  it("says that it could not be bundled, and runs all the same", async () => {
-    put(MAIN, 'console.log("new sources", ...process.argv.slice(2));');
-    const { stdout, stderr } = await reins("start", "--port", "0");
-    expect(stdout).toBe("new sources up --port 0\n");
-    expect(stderr).toContain("The program could not be bundled; it runs from its sources.");
   });
 });

@@ -4,14 +4,19 @@ import { isAlive } from "./alive.mjs";
 
 /**
  * Notes that this process runs from a bundle, parts of which it loads when it needs them. The note goes with the
- * process.
+ * process. Says whether it could be written: the repository may be somebody else's.
  * @param {string} folder
  */
 export function useBundle(folder) {
   const note = join(folder, "users", String(process.pid));
-  mkdirSync(join(folder, "users"), { recursive: true });
-  writeFileSync(note, "");
+  try {
+    mkdirSync(join(folder, "users"), { recursive: true });
+    writeFileSync(note, "");
+  } catch {
+    return false;
+  }
   process.once("exit", () => rmSync(note, { force: true }));
+  return true;
 }
 
 /**

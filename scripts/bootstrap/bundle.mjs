@@ -12,6 +12,20 @@ import { run } from "./run.mjs";
  * @returns {Promise<string | undefined>} what went wrong, or undefined when all is well
  */
 export async function buildBundle(root, pinnedNode, fingerprint) {
+  try {
+    return await build(root, pinnedNode, fingerprint);
+  } catch (error) {
+    // Such as in a repository that is somebody else's.
+    return notBundled(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/**
+ * @param {string} root
+ * @param {string} pinnedNode
+ * @param {string} fingerprint
+ */
+async function build(root, pinnedNode, fingerprint) {
   const release = await acquireLock(join(root, ".cache", "bundle.lock"), (holder) =>
     console.error(`Another command is bundling the program (process ${holder}); waiting for it.`),
   );
@@ -20,8 +34,13 @@ export async function buildBundle(root, pinnedNode, fingerprint) {
     const progress = showProgress("Bundling the program");
     const { code, output } = await run(pinnedNode, [join(root, "scripts", "bundle.ts"), fingerprint]);
     progress.end(code === 0 ? "Bundled" : "Failed");
-    return code === 0 ? undefined : `${output}\nThe program could not be bundled; it runs from its sources.`;
+    return code === 0 ? undefined : notBundled(output);
   } finally {
     release();
   }
+}
+
+/** @param {string} why */
+function notBundled(why) {
+  return `${why}\nThe program could not be bundled; it runs from its sources.`;
 }

@@ -1,11 +1,12 @@
 /**
  * What a command runs (a file of the repository, then its arguments), which install it needs, whether the page has to
- * be built for it, and whether it runs from a bundle: one that is made for it, or only one that is there already.
+ * be built for it, and whether it runs from a bundle. That is for what runs no code of others: who imports our packages
+ * means those that are installed, and would meet classes that are not the same.
  * @typedef {{
  *   line: string[],
  *   needsDevelopmentPackages: boolean,
  *   needsPage?: boolean,
- *   bundle?: "make" | "use",
+ *   needsBundle?: boolean,
  * }} Command
  */
 
@@ -17,10 +18,10 @@ const commands = new Map([
       line: ["packages/cli/src/main.ts", "up"],
       needsDevelopmentPackages: false,
       needsPage: true,
-      bundle: "make",
+      needsBundle: true,
     },
   ],
-  ["reins", { line: ["packages/cli/src/main.ts"], needsDevelopmentPackages: false, bundle: "use" }],
+  ["reins", { line: ["packages/cli/src/main.ts"], needsDevelopmentPackages: false }],
   ["test", { line: ["scripts/test.ts"], needsDevelopmentPackages: true, needsPage: true }],
   ["check", { line: ["scripts/test.ts", "--checks"], needsDevelopmentPackages: true }],
   [

@@ -1,12 +1,14 @@
 import { existsSync } from "node:fs";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Plugin } from "vite";
+import { normalizePath, type Plugin } from "vite";
 import { stateOf } from "../bootstrap/bundle-state.mjs";
 
+/** Other ways to say it, which a bundle would change the meaning of. */
+const UNKNOWN_PLACE = /import\.meta\.(?!url\b)\w+/;
 /** What a module of ours says of where it lies: a module to be run elsewhere, by its name, or the place it lies itself. */
 const PLACE = /new URL\(\s*"(\.[^"]+\.ts)",\s*import\.meta\.url\s*\)|import\.meta\.url/g;
-const STACKS = fileURLToPath(new URL("./readable-stacks.ts", import.meta.url));
+const STACKS = normalizePath(fileURLToPath(new URL("./readable-stacks.ts", import.meta.url)));
 
 /** The sources of a bundle, as they are read. */
 export class Sources {
@@ -19,14 +21,14 @@ export class Sources {
 
   /** `folder` is where the bundle will lie. */
   constructor(root: string, folder: string) {
-    this.#root = root;
-    this.#folder = folder;
+    this.#root = normalizePath(root);
+    this.#folder = normalizePath(folder);
   }
 
   /** Notes the state of a file. It comes before the reading, so that a change in between makes the bundle stale. */
   note(path: string): void {
     const state = stateOf(path);
-    if (state !== undefined) this.states[relative(this.#root, path).split(sep).join("/")] = state;
+    if (state !== undefined) this.states[posix.relative(this.#root, normalizePath(path))] = state;
   }
 
   /** What the bundler reads our sources through. `entries` are the modules that something is started with. */
@@ -40,6 +42,8 @@ export class Sources {
       },
       transform: (code, id) => {
         if (!this.#isOurs(id)) return null;
+        const unknown = UNKNOWN_PLACE.exec(code)?.[0];
+        if (unknown) throw new Error(`${id} uses ${unknown}; use import.meta.url, which a bundle knows.`);
         const placed = id === STACKS ? code : this.#placed(code, id);
         // On the first line, after a shebang: the map knows of no change, so no line may move.
         const begun = entries.includes(id)
@@ -51,16 +55,16 @@ export class Sources {
   }
 
   #isOurs(id: string): boolean {
-    return id.startsWith(this.#root + sep) && !id.includes(`${sep}node_modules${sep}`);
+    return id.startsWith(`${this.#root}/`) && !id.includes("/node_modules/");
   }
 
   /** A bundle finds data files where its sources find them, and what is started beside itself. */
   #placed(code: string, id: string): string {
     return code.replace(PLACE, (text, module: string | undefined) => {
       if (module === undefined) return `${this.#address(id)}.href`;
-      const path = resolve(dirname(id), module);
+      const path = posix.join(posix.dirname(id), module);
       if (!existsSync(path)) return text;
-      const name = nameOf(relative(join(this.#root, "packages"), path));
+      const name = nameOf(posix.relative(`${this.#root}/packages`, path));
       this.started.set(name, path);
       return `new URL("./${name}.mjs", import.meta.url)`;
     });
@@ -73,11 +77,10 @@ export class Sources {
   }
 
   #address(id: string): string {
-    const way = relative(this.#folder, id).split(sep).join("/");
-    return `new URL(${JSON.stringify(way)}, import.meta.url)`;
+    return `new URL(${JSON.stringify(posix.relative(this.#folder, id))}, import.meta.url)`;
   }
 }
 
 function nameOf(path: string): string {
-  return path.replace(/\.ts$/, "").split(sep).join("-");
+  return path.replace(/\.ts$/, "").replaceAll("/", "-");
 }

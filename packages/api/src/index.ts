@@ -61,7 +61,7 @@ export { MemoryFact, MemoryFacts, memoryOperations, NewMemoryFact } from "./memo
 export { metricsOperations, Overview } from "./metrics/metrics.ts";
 export { named } from "./named.ts";
 export { type ApiInfo, openApi } from "./openapi/openapi.ts";
-export { type Audience, Nothing, type Operation, operation } from "./operation.ts";
+export { type Audience, NoMembers, Nothing, type Operation, operation } from "./operation.ts";
 export { operations } from "./operations.ts";
 export { operatorOperations } from "./operator-operations.ts";
 export { LoadedPolicy, PolicyAcceptance, PolicyStatus, policyOperations } from "./policy/policy.ts";

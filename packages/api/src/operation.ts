@@ -35,7 +35,8 @@ export interface Operation<
 
 /** The schema of what is not there. */
 export const Nothing = z.undefined();
-const NoMembers = z.strictObject({});
+/** The schema of what has no members. */
+export const NoMembers = z.strictObject({});
 
 type Described<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType> = Pick<
   Operation,

@@ -1,4 +1,5 @@
-import { chmod } from "node:fs/promises";
+import { chmod, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { OperatedHome } from "./support/operated-home.ts";
 
@@ -28,12 +29,39 @@ describe("reins doctor", () => {
     });
     expect(of("keys")?.state).toBe("fine");
     expect(of("constitution")).toMatchObject({ state: "fine", found: expect.stringContaining("rules") });
-    expect(new Set(findings.map(({ check }) => check)).size).toBe(11);
+    expect(new Set(findings.map(({ check }) => check)).size).toBe(12);
     for (const { state, mend } of findings) if (state !== "fine") expect(mend).toMatch(/\w/);
     await home.stop(reins);
     await chmod(home.path, 0o755);
     const open = await examined(home);
     expect(open.code).toBe(1);
     expect(open.of("home")).toMatchObject({ state: "wrong", mend: expect.stringContaining("chmod 700") });
+  });
+
+  it("says when what is sealed cannot be opened; a key that was rotated is not missed", async () => {
+    const home = new OperatedHome();
+    const file = join(home.path, "keys", "vault.key");
+    const before = await home.up();
+    const id = await home.ask();
+    await home.stop(before);
+    const rotated = await home.json("ledger", "keys", "rotate", "reins:vault");
+    expect(rotated).toMatchObject({ keys: [{ holder: "reins:vault" }] });
+    const keys = async () => (await readFile(file, "utf8")).trim().split("\n").length;
+    expect(await keys()).toBe(2);
+    expect((await examined(home)).of("vault")?.state).toBe("fine");
+    const after = await home.up();
+    await expect.poll(keys, { timeout: 30_000 }).toBe(1);
+    expect(await home.done("approvals", "show", id)).toContain('given      command: "make all"');
+    await home.stop(after);
+    await rm(file);
+    const { code, of } = await examined(home);
+    expect(code).toBe(1);
+    expect(of("vault")).toMatchObject({
+      state: "wrong",
+      found: expect.stringMatching(
+        /^1 approvals and grants were sealed with the key [0-9a-f]{8}, which is not here/,
+      ),
+      mend: expect.stringContaining("from a backup"),
+    });
   });
 });

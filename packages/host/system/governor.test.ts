@@ -369,6 +369,17 @@ describe("sessions", () => {
     ).rejects.toThrow("there is no session");
   });
 
+  test("begin without the MCP servers that nobody lets start, which the client is told and the ledger has", async () => {
+    const governed = await govern({ person: () => "reject_once" });
+    const server = { name: "lab", command: "/bin/true", args: [], env: [] };
+    const begun = await governed.call("session/new", { cwd: governed.workspace, mcpServers: [server] });
+    const refused = [{ server: "lab", reason: expect.any(String) }];
+    expect(begun).toMatchObject({ _meta: { reins: { refused_servers: refused } } });
+    expect(governed.agent.got.find(({ method }) => method === "session/new")?.params?.mcpServers).toEqual([]);
+    const [entry] = await governed.entries("session_lifecycle");
+    expect(entry).toMatchObject({ payload: { refused_servers: refused } });
+  });
+
   test("in a folder that holds the files of Reins are refused", async () => {
     const governed = await govern();
     await expect(governed.begin({ cwd: join(governed.home, "..") })).rejects.toThrow(

@@ -22,6 +22,9 @@ const OTHERWISE: Readonly<Record<string, string>> = {
   "gemini outside": "withheld",
 };
 
+/** Where an agent, allowed once, asks about the same call again: about the place first, then about what it does there. */
+const ASKS_TWICE = new Set(["opencode outside"]);
+
 /** Where an agent meets what is hostile: it may be unable to take a session up. */
 const hostileFor = ({ quirks }: AgentEntry) => [
   "hostile",
@@ -62,10 +65,13 @@ describe.each(REAL_AGENTS)(
       ]);
     });
 
-    test("is decided about once for each thing it does, before it does it", () => {
+    test("is decided about once for each thing it asks about, before it does it", () => {
       const decided = report.probes.filter(({ probe }) => !OTHERWISE[`${agent} ${probe}`]);
       expect(decided.map(({ asked, observed }) => [asked.length, observed.length])).toEqual(
-        decided.map(() => [1, 0]),
+        decided.map(({ probe, answer }) => [
+          ASKS_TWICE.has(`${agent} ${probe}`) && answer === "allow" ? 2 : 1,
+          0,
+        ]),
       );
     });
 

@@ -117,7 +117,12 @@ describe("mail that is put into a turn", () => {
     ]);
     expect(recorded[0]!.entity_id).toMatch(/\/coder:cli:local$/);
     expect(await mailbox.unreadFor("coder")).toEqual([]);
-    expect(await mailbox.injectUnread(coder, ledger)).toEqual({ messages: [], entries: [], waiting: 0 });
+    expect(await mailbox.injectUnread(coder, ledger)).toEqual({
+      messages: [],
+      entries: [],
+      waiting: 0,
+      faults: [],
+    });
   });
 
   test("is put into it in portions; the rest stays unread", async () => {

@@ -121,18 +121,18 @@ describe.each(REAL_AGENTS)("%s", (agent) => {
       expect(told.some((items) => items.includes("heather"))).toBe(true);
     });
   else
-    test("offers its model no tool of an MCP server, as the catalogue says", async () => {
+    test("takes no MCP server, which is started for nobody then, and told", async () => {
       const real = await openRealAgent();
       real.model.play(scenes(scene("ECHO", reply(say("There is nothing to echo with.")))));
-      real.state.person = () => "allow_once";
-      const id = await real.begin({ mcpServers: [lab] });
-      await real.prompt(id, "ECHO it");
+      const begun = await real.client.request("session/new", { cwd: real.folder, mcpServers: [lab] });
+      await real.prompt(String(begun.sessionId), "ECHO it");
+      const refused = membersOf(membersOf(begun._meta).reins).refused_servers;
+      expect(refused).toEqual([{ server: "lab", reason: expect.stringContaining("takes no MCP servers") }]);
       const offered = real.model.requests.flatMap(({ conversation }) =>
         conversation.tools.map(({ name }) => name),
       );
-      expect(offered.length).toBeGreaterThan(0);
-      expect(offered.filter((name) => name.includes("lab") || name.includes("echo"))).toEqual([]);
-      expect(await verdictsIn(real)).toEqual(["mcp/start allowed"]);
+      expect(offered.filter((name) => name.includes("echo"))).toEqual([]);
+      expect([real.client.asked, await verdictsIn(real)]).toEqual([[], []]);
     });
 
   test("goes on after it was killed, and knows what was said", async () => {
@@ -149,7 +149,7 @@ describe.each(REAL_AGENTS)("%s", (agent) => {
     const [running] = await real.hub.running();
     if (!running?.process) throw new Error("no agent runs");
     process.kill(running.process.pid, "SIGKILL");
-    await running.process.exited;
+    await expect.poll(() => real.hub.running()).toEqual([]);
     await real.prompt(id, "RECALL it");
     expect(real.client.said.join("")).toContain("As I said.");
     const recalled = real.model.requests.filter(({ conversation }) =>

@@ -8,6 +8,7 @@ import { change, openSqlite } from "@reins/store";
 import { type Principal, Vault } from "@reins/supervisor";
 import { expect, onTestFinished, test } from "vitest";
 import { newSessionRecord } from "../src/sessions/new-session.ts";
+import { renewSessionSeals } from "../src/sessions/renew-seals.ts";
 import { sealPlainSessions } from "../src/sessions/seal-plain.ts";
 import { openServers } from "../src/sessions/sealed-servers.ts";
 import { sessionTables } from "../src/sessions/tables.ts";
@@ -55,7 +56,7 @@ test("a session is taken up with exactly the MCP servers it was begun with, or n
   expect(await readFile(got, "utf8")).toBe(started.repeat(3));
 });
 
-test("sessions of an earlier version are sealed, and nothing of what they were begun with is left in the files", async () => {
+test("sessions of an earlier version are sealed, nothing of what they were begun with is left in the files, and a new key seals them anew", async () => {
   const folder = await mkdtemp(join(tmpdir(), "sealed-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const path = join(folder, "reins.db");
@@ -89,4 +90,12 @@ test("sessions of an earlier version are sealed, and nothing of what they were b
   expect(kept).toEqual({ ...record, daemon: true, sealed_servers: expect.any(String) });
   expect(openServers(vault, kept!)).toEqual(servers);
   expect(await migrated.query(sessionTables, "hasPlain", null)).toBe(false);
+
+  const key = await Vault.rotate(join(folder, "keys"));
+  const renewed = await Vault.open(join(folder, "keys"));
+  await renewSessionSeals({ store: migrated, vault: renewed, onError: (error) => errors.push(error) });
+  expect([errors, renewed.formerKeys]).toEqual([[], []]);
+  const anew = await migrated.query(sessionTables, "get", { id, tenant });
+  expect(anew?.sealed_servers).toContain(`v1.${key}.`);
+  expect(openServers(renewed, anew!)).toEqual(servers);
 });

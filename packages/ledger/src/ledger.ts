@@ -166,10 +166,8 @@ export class Ledger extends LedgerReader {
       const appends =
         this.#preparedAtOnce(drafts) ??
         (await Promise.all(drafts.map((draft) => this.#prepare(draft, kept))));
-      const changes = [
-        ...appends.map((entry) => change(ledgerTables, "append", entry)),
-        ...(options.with ?? []),
-      ];
+      const changes: Change<unknown>[] = appends.map((entry) => change(ledgerTables, "append", entry));
+      if (options.with) changes.push(...options.with);
       const committing = this.#options.store.commit(changes, { durable: options.durable ?? true });
       options.onPlaced?.();
       const results = await committing;
@@ -214,7 +212,7 @@ export class Ledger extends LedgerReader {
   #plain(draft: Draft, content: ParentlessContent): PreparedEntry | undefined {
     if (draft.isPrivate || draft.audience !== undefined) return undefined;
     const entry = prepare(content, undefined);
-    return entry.beforeProof.includes('"$private"') ? undefined : entry;
+    return entry.body.includes('"$private":') ? undefined : entry;
   }
 
   /** Takes out what is private and seals what is for an audience. */

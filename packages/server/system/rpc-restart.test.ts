@@ -62,6 +62,25 @@ describe("after a restart", () => {
     expect(body).toMatchObject({ state: "idle", event_count: 5 });
   });
 
+  test("a client that wanted to hear of others' turns still does", async () => {
+    const { start, stop } = await restartable();
+    const { home, served } = await start();
+    const client = await RpcClient.open(served);
+    const id = await client.begin(home.workspace);
+    const hearer = await RpcClient.open(served, { reins: { turns: true } });
+    await hearer.result("session/resume", { sessionId: id, cwd: home.workspace });
+    await stop(served);
+    const again = await start();
+    const stream = await backAt(again.served, hearer).stream();
+    const states = () =>
+      stream.got.flatMap(({ message: { method, params } }) =>
+        method === "_reins/session/turn" ? [Object(params).state] : [],
+      );
+    await expect.poll(states).toEqual(["idle", "idle"]);
+    await backAt(again.served, client).prompt(id, "say one");
+    await expect.poll(states).toEqual(["idle", "idle", "running", "idle"]);
+  });
+
   test("a connection that was ended stays so, and one of somebody else is still theirs", async () => {
     const { start, stop } = await restartable();
     const { served } = await start();

@@ -38,8 +38,8 @@ export interface OpenTables {
   /** Told that everything since the last call was undone; state kept in memory must be read again. */
   undone?(): void;
   /**
-   * Asked when nobody waits for anything: what is there to do that could wait until now? It runs in a transaction of its
-   * own, which nobody waits for on the disk. Should it fail, it is asked for again.
+   * Asked when nothing was written for a while: what is there to do that could wait until now? It runs in a transaction
+   * of its own, which nobody waits for on the disk. Should it fail, it is asked for again.
    */
   chore?(): (() => void) | undefined;
 }

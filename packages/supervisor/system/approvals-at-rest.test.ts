@@ -4,8 +4,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { describeApproval } from "../src/approvals/describe.ts";
+import { renewApprovalSeals } from "../src/approvals/renew-seals.ts";
+import { approvalTables } from "../src/approvals/tables.ts";
 import { actionOf, requestOf, subjectOf } from "../src/approvals/testing/requests.ts";
 import { act } from "../src/approvals/testing/use.ts";
+import { Vault } from "../src/record/vault.ts";
 import { scratchFolder, testHome } from "./fixtures/approvals-home.ts";
 
 const TOKEN = `ghp_${"a1B2".repeat(9)}`;
@@ -128,6 +131,23 @@ test("without the key that it was sealed with, nothing counts, and it is said wh
     expect.objectContaining({ id: grant!.id, revoked_by: "reins:system" }),
     expect.objectContaining({ effects: [exec] }),
   ]);
+});
+
+test("a new key seals everything anew, and nothing needs the old one any more", async () => {
+  const folder = await scratchFolder();
+  const first = await testHome({ folder });
+  const asked = await first.approvals.seek(request);
+  const { id } = await first.approvals.seek({ ...request, cwd: "/elsewhere" });
+  await first.approvals.answer(id, { ...yes, decision: "allow_always" });
+  const key = await Vault.rotate(join(folder, "keys"));
+  const vault = await Vault.open(join(folder, "keys"));
+  await renewApprovalSeals(first.store, vault);
+  expect(await first.store.query(approvalTables, "sealedWith", null)).toEqual([{ key, count: 2 }]);
+  await vault.forgetFormer();
+  await first.close();
+  const { approvals } = await testHome({ folder });
+  expect(await approvals.get(asked.id, tenant)).toEqual(asked);
+  expect(await approvals.grants.list({ tenant })).toMatchObject([{ effects: [exec] }]);
 });
 
 test("a grant shows exactly what it covers, until it is revoked, and its secrets are in no file", async () => {

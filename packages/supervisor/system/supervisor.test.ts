@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AhpClient, AhpServer, type Decision, serveHttp } from "@reins/ahp";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -375,6 +375,21 @@ describe("behind AHP", () => {
     expect((await client.query("run", { run_id: "r" })).answer).toMatchObject({
       runs: [{ payload: { status: "executing" } }],
     });
+  });
+
+  test("neither runs nor results keep a secret that an agent tells of", async () => {
+    const { client, home, ledger } = await served(RULES);
+    const token = `ghp_${"a1B2".repeat(9)}`;
+    const updated_at = "2026-01-01T00:00:01Z";
+    const tasks = [{ id: "t", title: `send ${token}`, status: "pending" }];
+    await client.sendEvent("task_list", { run_id: "r", session_id: "s1", tasks, updated_at });
+    await client.sendEvent("post_action", { tool_name: `curl ${token}`, result: token });
+    await expect.poll(async () => (await ledger.read({ quality: "tool_result" })).length).toBe(1);
+    await expect
+      .poll(async () => JSON.stringify((await client.query("run", { run_id: "r" })).answer))
+      .toContain("[redacted]");
+    const files = (await readdir(home)).filter((name) => name.startsWith("reins.db"));
+    for (const name of files) expect(await readFile(join(home, name), "latin1")).not.toContain(token);
   });
 
   test("a stricter constitution applies at once, a looser one waits for an admin, a bad one changes nothing", async () => {

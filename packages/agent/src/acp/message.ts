@@ -10,19 +10,33 @@ export type Sorted =
   | { readonly kind: "notification"; readonly method: string; readonly params: unknown }
   | { readonly kind: "result"; readonly id: RequestId; readonly result: unknown }
   | { readonly kind: "error"; readonly id: RequestId; readonly error: unknown }
-  | { readonly kind: "malformed"; readonly id: RequestId };
+  | { readonly kind: "malformed"; readonly id: RequestId; readonly reason: string };
 
 /** Tells requests, notifications and answers apart. */
 export function sort(message: JsonObject): Sorted {
-  const { method, params, id } = message;
-  const isId = typeof id === "string" || typeof id === "number" || id === null;
+  const { method, params } = message;
+  const id = idIn(message);
+  if (message.jsonrpc !== "2.0") return malformed(id, 'a message needs "jsonrpc": "2.0"');
   if (typeof method === "string") {
-    if (id === undefined) return { kind: "notification", method, params };
-    return isId ? { kind: "request", id, method, params } : { kind: "malformed", id: null };
+    if ("result" in message || "error" in message)
+      return malformed(id, "a message is either a request or an answer");
+    if (!("id" in message)) return { kind: "notification", method, params };
+    return id === undefined
+      ? malformed(id, "an id is text, a number or null")
+      : { kind: "request", id, method, params };
   }
-  if (!isId) return { kind: "malformed", id: null };
+  if (id === undefined) return malformed(id, "a message needs a method or an id");
   if ("error" in message) return { kind: "error", id, error: message.error };
-  return "result" in message ? { kind: "result", id, result: message.result } : { kind: "malformed", id };
+  if ("result" in message) return { kind: "result", id, result: message.result };
+  return malformed(id, "an answer needs a result or an error");
+}
+
+function idIn({ id }: JsonObject): RequestId | undefined {
+  return typeof id === "string" || typeof id === "number" || id === null ? id : undefined;
+}
+
+function malformed(id: RequestId | undefined, reason: string): Sorted {
+  return { kind: "malformed", id: id ?? null, reason };
 }
 
 /** Whether a value is an object of JSON. */

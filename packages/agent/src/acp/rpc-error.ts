@@ -2,6 +2,7 @@ import { isObject } from "./message.ts";
 
 /** Codes of JSON-RPC and ACP. */
 export const CODE = {
+  parse: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,
@@ -17,17 +18,16 @@ export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;
 
-  constructor(code: number, message: string, data?: unknown) {
-    super(message);
+  constructor(code: number, message: string, data?: unknown, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
     this.data = data;
   }
 
-  /** What an answer says went wrong. */
+  /** What an answer says went wrong. Agents write errors in several ways; the words are kept. */
   static read(error: unknown): RpcError {
-    const { code, message, data } = isObject(error)
-      ? error
-      : { code: undefined, message: error, data: undefined };
+    if (!isObject(error)) return new RpcError(CODE.internal, String(error));
+    const { code, message, data } = error;
     return new RpcError(
       typeof code === "number" ? code : CODE.internal,
       typeof message === "string" ? message : "it failed without saying why",
@@ -42,13 +42,7 @@ export class RpcError extends Error {
   }
 
   /** As JSON-RPC has it. */
-  toWire(): JsonRpcError {
+  toWire(): { code: number; message: string; data?: unknown } {
     return { code: this.code, message: this.message, ...(this.data !== undefined && { data: this.data }) };
   }
-}
-
-interface JsonRpcError {
-  readonly code: number;
-  readonly message: string;
-  readonly data?: unknown;
 }

@@ -20,8 +20,12 @@ export class HomeStore {
 
   /** Begins to open the database, for whoever asks for it next. */
   begin(): void {
-    this.#opening ??= this.#open();
-    this.#opening.catch(() => undefined);
+    const opening = this.#opening ?? this.#open();
+    this.#opening = opening;
+    // Whoever asks then tries for themselves, and hears why it cannot be.
+    opening.catch(() => {
+      if (this.#opening === opening) this.#opening = undefined;
+    });
   }
 
   /** The store, open; it is the caller's from then on. Who asks again has it opened anew. */

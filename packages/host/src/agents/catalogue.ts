@@ -58,7 +58,8 @@ function agentsIn(name: string): readonly unknown[] {
 }
 
 function readEntry(document: unknown): AgentEntry {
-  const read = AgentEntry.safeParse(document);
+  // Each is read once, which takes half as long without compiling the schema first.
+  const read = AgentEntry.safeParse(document, { jitless: true });
   if (read.success) return read.data;
   const named = z.looseObject({ id: z.string() }).safeParse(document);
   const faults = read.error.issues.map(({ path, message }) => `  ${path.join(".") || "entry"}: ${message}`);

@@ -45,16 +45,17 @@ export function turnDraft(
     target: subject.session,
     entity_id: sessionKey(subject),
     tags: [`turn:${turn.id}`, stop_reason],
+    // In the order in which they are recorded, by name.
     payload: {
-      ...turn.hashes,
-      timestamp: turn.started,
       actor: subject.agent,
-      turn: turn.id,
-      stop_reason,
-      started_at: turn.started,
       completed_at,
-      usage: { ...usage },
       entries: turn.entries,
+      ...turn.hashes,
+      started_at: turn.started,
+      stop_reason,
+      timestamp: turn.started,
+      turn: turn.id,
+      usage,
     },
   };
 }

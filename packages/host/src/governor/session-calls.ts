@@ -71,7 +71,7 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
   const result = await callAgent(context, session, options, { meta, servers: servers.wrapped });
   await enforceProfile(context, session, result);
   await keep(context, session, method, { stripped, refused: servers.refused });
-  return { session, result: shown(session, result) };
+  return { session, result: shown(session, result, servers.refused) };
 }
 
 /** What another session began had its bounds from it, and is not to be had without them. */
@@ -253,7 +253,10 @@ export function decideAs(
   });
 }
 
-/** Puts the harness before each MCP server, after a verdict on starting it. One that may not be started is left out. */
+/**
+ * Puts the harness before each MCP server, after a verdict on starting it. One that may not be started is left out, and so
+ * are all for an agent that takes none.
+ */
 async function wrapServers(
   context: GovernorContext,
   session: GovernedSession,
@@ -268,6 +271,10 @@ async function wrapServers(
   for (const one of declared) {
     const server = readServer(one);
     const { name } = server;
+    if (context.entry.quirks?.mcp.length === 0) {
+      refused.push({ server: name, reason: `${context.entry.name} takes no MCP servers` });
+      continue;
+    }
     const args = isHttpServer(server)
       ? { name, url: server.url }
       : { name, command: [server.command, ...server.args] };
@@ -375,12 +382,15 @@ async function keep(
   });
 }
 
-/** The agent's answer with our name for the session and the mode it was put into. */
-function shown(session: GovernedSession, result: JsonObject): JsonObject {
+/** The agent's answer with our name for the session, the mode it was put into, and the MCP servers it does without. */
+function shown(session: GovernedSession, result: JsonObject, refused: readonly unknown[]): JsonObject {
   const modes = membersOf(result.modes);
+  const meta = membersOf(result._meta);
+  const reins = { ...membersOf(meta.reins), refused_servers: refused };
   return {
     ...result,
     ...(typeof result.sessionId === "string" && { sessionId: session.id }),
     ...(result.modes !== undefined && { modes: { ...modes, currentModeId: session.mode } }),
+    ...(refused.length > 0 && { _meta: { ...meta, reins } }),
   };
 }

@@ -77,7 +77,7 @@ export class Turn {
 
   /** Settles when everything that belongs to it is written; nothing where that is so already. */
   written(): Promise<unknown> | undefined {
-    if (this.#writing.length > 0) return Promise.allSettled(this.#writing.splice(0));
+    return this.#writing.length > 0 ? Promise.allSettled(this.#writing.splice(0)) : undefined;
   }
 
   /** Takes in what was shown of an update. */

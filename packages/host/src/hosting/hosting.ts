@@ -17,6 +17,7 @@ import type { NativeSettings } from "../native/start-native.ts";
 import { Subagents } from "../native/subagents.ts";
 import { Owner } from "../process/owner.ts";
 import type { Network } from "../sandbox/confinement.ts";
+import { renewSessionSeals } from "../sessions/renew-seals.ts";
 import { sealPlainSessions } from "../sessions/seal-plain.ts";
 import { ConstitutionalPreparation } from "../turn/turn-preparation.ts";
 import type { WireTap } from "../wire/tap.ts";
@@ -124,7 +125,9 @@ export class Hosting {
         preparationFor: preparations({ harness, offers, redact, onError }),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });
-      await sealPlainSessions({ store: harness.store, vault: harness.vault, onError });
+      const seals = { store: harness.store, vault: harness.vault, onError };
+      await sealPlainSessions(seals);
+      await renewSessionSeals(seals);
       const log = await EventLog.open({ store: harness.store, now: Date.now, journal: harness.home });
       const hub = await Hub.open({
         harness,

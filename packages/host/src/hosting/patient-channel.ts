@@ -61,16 +61,15 @@ export function patientChannel(channel: Channel, options: PatientOptions): Chann
   void channel.closed.then(close);
   return {
     closed: closed.promise,
-    send: async (message) => {
+    send: (message) => {
       const sorted = sort(message);
-      if (sorted.kind === "request") expect(sorted.id, sorted.method);
       if (sorted.kind === "result" || sorted.kind === "error") asked.delete(sorted.id);
-      try {
-        await channel.send(message);
-      } catch (error) {
-        if (sorted.kind === "request") settle(sorted.id);
+      if (sorted.kind !== "request") return channel.send(message);
+      expect(sorted.id, sorted.method);
+      return channel.send(message).catch((error: unknown) => {
+        settle(sorted.id);
         throw error;
-      }
+      });
     },
     onMessage: (listener) =>
       channel.onMessage((message) => {

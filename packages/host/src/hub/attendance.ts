@@ -1,5 +1,4 @@
 import type { JsonObject } from "../acp/message.ts";
-import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
 import type { LiveSession } from "./live-session.ts";
@@ -10,10 +9,9 @@ import { UPDATE } from "./turn-marks.ts";
 export async function takeUp(
   context: HubContext,
   connection: Connection,
-  record: SessionRecord,
+  session: LiveSession,
   { method, params, signal }: SessionCall,
 ): Promise<JsonObject> {
-  const session = context.sessions.serve(record);
   await agentOf(context, session, { params, signal });
   session.used = context.clock.now().getTime();
   if (method === "session/load") await tellAll(connection, session);

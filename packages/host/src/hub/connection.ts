@@ -199,7 +199,7 @@ export class Connection {
     const { log } = this.#hub;
     await (said ?? log.written());
     const last = log.last(this.principal.tenant);
-    await Promise.all([...this.#feeds].map((feed) => feed.reached(last)));
+    for (const feed of this.#feeds) if (feed.isBehind(last)) await feed.reached(last);
   }
 
   /** Ends it. Sessions and turns go on. */

@@ -115,6 +115,11 @@ export class Feed {
     if (event.message.method !== CANCEL) return this.#deliver(event, undefined);
   }
 
+  /** Whether something up to a place may still have to be sent. */
+  isBehind(order: number): boolean {
+    return this.#subscription.isBehind(order);
+  }
+
   /** Settles when everything up to a place was sent. */
   reached(order: number): Promise<void> {
     return this.#subscription.reached(order);

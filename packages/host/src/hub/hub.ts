@@ -164,12 +164,14 @@ export class Hub implements ExtensionHub {
     if (method === REPLAY) return replay(this.#context, connection, params.sessionId);
     if (method === HISTORY)
       return historyOf(this.log, await this.#sessions.see(connection.principal, params.sessionId), params);
-    const record = await this.#sessions.expect(connection.principal, params.sessionId);
+    const { principal } = connection;
+    const session =
+      this.#sessions.open(principal, params.sessionId) ??
+      this.#sessions.serve(await this.#sessions.expect(principal, params.sessionId));
     if (method === "session/load" || method === "session/resume")
-      return takeUp(this.#context, connection, record, { method, params, signal });
-    if (method === "session/fork") return this.#beginnings.fork(connection, record, params, signal);
-    const session = this.#sessions.serve(record);
-    await join(this.#context, connection, session);
+      return takeUp(this.#context, connection, session, { method, params, signal });
+    if (method === "session/fork") return this.#beginnings.fork(connection, session.record, params, signal);
+    if (!connection.following.has(session.id)) await join(this.#context, connection, session);
     if (method === "session/prompt") return this.#turns.prompt(connection, session, params, signal);
     if (method === "session/close" || method === "session/delete")
       return passEnd(this.#context, session, { method, params, signal });
@@ -279,6 +281,7 @@ export class Hub implements ExtensionHub {
     // Turns whose agent has gone still write down how they ended.
     await Promise.all(sessions.map(({ queue }) => queue.settled));
     await Promise.all(sessions.map((session) => this.#sessions.keepAgain(session))).catch(onError);
+    await this.#sessions.putAll().catch(onError);
     await this.log.close().catch(onError);
   }
 

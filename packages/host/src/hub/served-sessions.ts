@@ -21,6 +21,9 @@ export interface ServedSessionsOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** How long what is known of a session may wait to be kept: in a busy one, its next turn begins within it. */
+const LATER_MS = 20;
+
 /** How a session ends for good. */
 export type Ending = Omit<SessionEnd, "at">;
 
@@ -30,6 +33,9 @@ export class ServedSessions {
   readonly asking = new Map<string, SessionClients>();
   readonly #options: ServedSessionsOptions;
   readonly #sessions = new Map<string, LiveSession>();
+  /** Those of which something is to be kept, and what calls off that it is. */
+  readonly #toPut = new Map<string, LiveSession>();
+  #callOff: (() => void) | undefined;
 
   constructor(options: ServedSessionsOptions) {
     this.#options = options;
@@ -48,6 +54,12 @@ export class ServedSessions {
   /** Those that an agent knows. */
   of(agent: HostedAgent): readonly LiveSession[] {
     return this.all.filter((session) => session.agent === agent);
+  }
+
+  /** One that is served here, if the principal may see it and it has not ended. */
+  open(principal: Principal, id: unknown): LiveSession | undefined {
+    const session = typeof id === "string" ? this.#sessions.get(id) : undefined;
+    return session && !session.record.ended && maySee(principal, session.record) ? session : undefined;
   }
 
   /** A session as it is served here, from now on. */
@@ -71,10 +83,8 @@ export class ServedSessions {
 
   /** A session, if the principal may see it. */
   async find(principal: Principal, id: string): Promise<SessionRecord | undefined> {
-    const { tenant } = principal;
-    const record = this.#sessions.get(id)?.record ?? (await this.#kept(id, tenant));
-    if (record?.tenant !== tenant) return undefined;
-    return isAdmin(principal) || record.principal === principal.id ? record : undefined;
+    const record = this.#sessions.get(id)?.record ?? (await this.#kept(id, principal.tenant));
+    return record && maySee(principal, record) ? record : undefined;
   }
 
   /** A session that the principal may see and that has not ended. */
@@ -113,9 +123,28 @@ export class ServedSessions {
   }
 
   /** Keeps what is known of a session. */
-  async put({ record }: LiveSession): Promise<void> {
+  async put(session: LiveSession): Promise<void> {
     const { store } = this.#options.harness;
-    await store.commit([change(sessionTables, "put", record)], { durable: false });
+    this.#toPut.delete(session.id);
+    await store.commit([change(sessionTables, "put", session.record)], { durable: false });
+  }
+
+  /** Keeps what is known of a session a little later, unless that is done before for another reason. */
+  putLater(session: LiveSession): void {
+    this.#toPut.set(session.id, session);
+    this.#callOff ??= this.#options.clock.after(LATER_MS, () => {
+      this.#callOff = undefined;
+      this.putAll().catch(this.#options.onError);
+    });
+  }
+
+  /** Keeps now what was to be kept later. */
+  async putAll(): Promise<void> {
+    this.#callOff?.();
+    this.#callOff = undefined;
+    // One that has ended may have been opened anew meanwhile.
+    const sessions = [...this.#toPut].map(([id, session]) => this.#sessions.get(id) ?? session);
+    await Promise.all(sessions.map((session) => this.put(session)));
   }
 
   /** Keeps a session as it was, because somebody put something else over it. */
@@ -179,6 +208,10 @@ export class ServedSessions {
     const record = await this.#options.harness.store.query(sessionTables, "get", { id, tenant });
     return record && asKept(record);
   }
+}
+
+function maySee(principal: Principal, { tenant, principal: owner }: SessionRecord): boolean {
+  return tenant === principal.tenant && (isAdmin(principal) || owner === principal.id);
 }
 
 /** What is said to who asks for a session that is not there, or not for them. */

@@ -30,15 +30,18 @@ export class TurnQueue {
         new RpcError(QUEUE_FULL, `${this.#most} prompts wait already`, { code: "queue_full" }),
       );
     this.#waiting += 1;
-    const run = this.#last.then(() => {
-      signal.throwIfAborted();
-      return turn();
-    });
-    this.#last = run
-      .catch(() => undefined)
-      .then(() => {
-        this.#waiting -= 1;
-      });
+    const isFree = this.#waiting === 1;
+    const run = isFree ? this.#run(turn, signal) : this.#last.then(() => this.#run(turn, signal));
+    this.#last = run.catch(() => undefined);
     return run;
+  }
+
+  async #run<Result>(turn: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+    try {
+      signal.throwIfAborted();
+      return await turn();
+    } finally {
+      this.#waiting -= 1;
+    }
   }
 }

@@ -58,11 +58,12 @@ export class Turns {
     signal: AbortSignal,
   ): Promise<unknown> {
     const { log, clock, sessions, onError } = this.#context;
-    await agentOf(this.#context, session, { signal });
+    if (!session.agent) await agentOf(this.#context, session, { signal });
     const turn_after = log.last(session.record.tenant);
-    await this.#tellPrompt(connection, session, params);
+    const room = this.#tellPrompt(connection, session, params);
+    if (room) await room;
     // Another one, if it has died meanwhile.
-    const agent = await agentOf(this.#context, session, { signal });
+    const agent = session.agent ?? (await agentOf(this.#context, session, { signal }));
     // Not waited for: what is written later comes after it.
     sessions.keep(session, { state: "running", turn_after }).catch(onError);
     this.#tellTurn(session, connection, { state: "running" });
@@ -89,22 +90,22 @@ export class Turns {
     }
   }
 
-  /** After the entry of a turn is kept that the session has nothing under way; then it is noted which entry it is. */
+  /** After the entry of a turn is kept that the session has nothing under way; and in the log which entry it is. */
   async #conclude(
     session: LiveSession,
     governed: GovernedSession | undefined,
     before: string | undefined,
   ): Promise<void> {
+    const { sessions, log } = this.#context;
     await governed?.placed;
-    await Promise.all([this.#context.sessions.put(session), governed?.recorded]);
-    const { lastTurn } = governed ?? {};
-    if (lastTurn !== before) await this.#noteTurn(session.record, lastTurn);
-  }
-
-  /** Notes in the log where a turn ended, and its entry in the ledger. No client is told of it. */
-  async #noteTurn({ tenant, id }: SessionRecord, turn: string | undefined): Promise<void> {
+    sessions.putLater(session);
+    await governed?.recorded;
+    const { lastTurn: turn } = governed ?? {};
+    if (turn === before) return;
+    // No client is told of it.
+    const { tenant, id } = session.record;
     const message = { method: TURN_ENDED, params: { turn } };
-    await this.#context.log.append({ tenant, session: turnsOf(id), message }, { relaxed: true });
+    await log.append({ tenant, session: turnsOf(id), message }, { relaxed: true });
   }
 
   /** Those who want to hear of it are told that a turn has begun or ended. Whoever prompted knows. */
@@ -117,8 +118,9 @@ export class Turns {
   }
 
   /** The other clients see what was asked. Whoever gave it a name sees it too, and so that its turn has come. */
-  async #tellPrompt(connection: Connection, session: LiveSession, params: JsonObject): Promise<void> {
+  #tellPrompt(connection: Connection, session: LiveSession, params: JsonObject): void | Promise<void> {
     const { harness, sessions } = this.#context;
+    let room: Promise<void> | undefined;
     const { prompt, _meta } = params;
     const name = membersOf(membersOf(_meta).reins).prompt;
     const isNamed = typeof name === "string";
@@ -130,8 +132,10 @@ export class Turns {
         ...(isNamed && { _meta: { reins: { prompt: name } } }),
       };
       const message = { method: UPDATE, params: { sessionId: session.id, update } };
-      await sessions.append(session.record, { message, except: isNamed ? undefined : connection.id });
+      const except = isNamed ? undefined : connection.id;
+      room = sessions.append(session.record, { message, except }) ?? room;
     }
+    return room;
   }
 }
 

@@ -1,11 +1,13 @@
 import { change, type Store } from "@reins/store";
-import { Gathered } from "./gathered.ts";
+import { Backlog } from "./backlog.ts";
+import { Followers } from "./followers.ts";
 import { Journal } from "./journal.ts";
 import { LastPlaces } from "./last-places.ts";
 import type { Cursor, LoggedEvent, NewEvent } from "./logged-event.ts";
-import { runsOf, sizeOf, stillToStore } from "./runs.ts";
+import { runsOf, stillToStore } from "./runs.ts";
 import { type LogSubscriber, Subscription } from "./subscription.ts";
 import { logTables, type Run } from "./tables.ts";
+import { unheeded } from "./unheeded.ts";
 
 /** What a log stands on. */
 export interface EventLogOptions {
@@ -18,13 +20,10 @@ export interface EventLogOptions {
 }
 
 const MAX_WAITING = 10_000;
-/** The same in characters. */
-const MAX_SIZE = 16 << 20;
 /** How many commits may be under way at once, so that the next messages gather while some are written. */
 const MOST_WRITING = 4;
-/** How long what may wait does so for more to go with, and from how many characters on it goes anyway. */
+/** How long what may wait does so for more to go with. */
 const GATHER_MS = 20;
-const GATHER_SIZE = 64 * 1024;
 const PAGE = 200;
 /** So few that whoever writes meanwhile hardly waits. */
 const PRUNED_AT_ONCE = 500;
@@ -39,7 +38,8 @@ export class EventLog {
   readonly epoch: number;
   readonly #options: EventLogOptions;
   readonly #journal: Journal | undefined;
-  readonly #subscriptions = new Map<string, Set<Subscription>>();
+  readonly #followers = new Followers();
+  readonly #backlog: Backlog;
   /** The last place of each tenant that was given away, and the last that is written. */
   readonly #placed: Map<string, number>;
   readonly #last: Map<string, number>;
@@ -47,17 +47,8 @@ export class EventLog {
   #waiting: NewEvent[] = [];
   #soon = false;
   #handing = false;
-  /** What the journal has and the store gets with more of it, and the timer that sees to what waits for more. */
-  #gathered = new Gathered();
+  /** Sees to what waits for more to go with. */
   #timer: NodeJS.Timeout | undefined;
-  /** How many messages the store does not have yet, with about how many characters, and how many commits bring it some. */
-  #unstored = 0;
-  #unstoredSize = 0;
-  #storing = 0;
-  /** Settles when the store has everything that is written. */
-  #stored: Promise<void> = Promise.resolve();
-  /** Settles when there is room for more. */
-  #room: PromiseWithResolvers<void> | undefined;
   /** Settles when the newest message is written and on its way. */
   #newest = unheeded();
   #failure: unknown;
@@ -70,8 +61,10 @@ export class EventLog {
       lasts,
     }: { epoch: number; journal: Journal | undefined; lasts: ReadonlyMap<string, number> },
   ) {
+    const { store, maxWaiting: most = MAX_WAITING } = options;
     this.#options = options;
     this.#journal = journal;
+    this.#backlog = new Backlog({ store, most, onFailed: (error) => this.#fail(error) });
     this.#placed = new Map(lasts);
     this.#last = new Map(lasts);
     this.epoch = epoch;
@@ -97,19 +90,17 @@ export class EventLog {
   append(event: NewEvent, { relaxed = false } = {}): void | Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     if (this.#waiting.push(event) === 1) this.#newest = unheeded();
-    this.#unstored += 1;
-    if (relaxed && !this.#subscriptions.has(keyOf(event.tenant, event.session))) this.#seeToItLater();
+    const room = this.#backlog.add();
+    if (relaxed && !this.#followers.has(keyOf(event.tenant, event.session))) this.#seeToItLater();
     else this.#writeSoon();
-    if (this.#hasRoom) return undefined;
-    this.#room ??= unheeded();
-    return this.#room.promise;
+    return room;
   }
 
   /** Settles when the store has everything that was appended; rejects when it cannot. */
   async flush(): Promise<void> {
-    while (this.#unstored > 0 && this.#failure === undefined) {
+    while (!this.#backlog.isEmpty && this.#failure === undefined) {
       await this.written();
-      await this.#inStore();
+      await this.#backlog.inStore();
     }
     if (this.#failure !== undefined) throw this.#failure;
   }
@@ -129,7 +120,7 @@ export class EventLog {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#journal && !this.#handing) {
       this.#write();
-      this.#storeGathered();
+      this.#backlog.bringSoon();
     }
     await this.#newest.promise;
   }
@@ -152,7 +143,7 @@ export class EventLog {
 
   /** How many messages are kept of each of some sessions. */
   async counts(tenant: string, sessions: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    await this.#inStore();
+    await this.#backlog.inStore();
     return this.#options.store.query(logTables, "counts", { tenant, sessions });
   }
 
@@ -185,8 +176,10 @@ export class EventLog {
           this.#options.store.query(logTables, "lastOf", { tenant: subscriber.tenant, epoch }),
         prunedUntil: (session) => this.prunedUntil(subscriber.tenant, session),
         written: () => this.last(subscriber.tenant),
-        join: (session, subscription) => this.#join(keyOf(subscriber.tenant, session), subscription),
-        leave: (session, subscription) => this.#leave(keyOf(subscriber.tenant, session), subscription),
+        join: (session, subscription) =>
+          this.#followers.join(keyOf(subscriber.tenant, session), subscription),
+        leave: (session, subscription) =>
+          this.#followers.leave(keyOf(subscriber.tenant, session), subscription),
       },
       subscriber,
       from,
@@ -196,27 +189,15 @@ export class EventLog {
   /** Some messages of sessions after a place, oldest first; none when there are no more. */
   async page(tenant: string, sessions: readonly string[], after: number): Promise<LoggedEvent[]> {
     const range = { tenant, sessions, after, limit: PAGE, size: PAGE_SIZE };
-    await this.#inStore();
+    await this.#backlog.inStore();
     const page = await this.#options.store.query(logTables, "written", range);
     return page.map((event) => ({ ...event, message: JSON.parse(event.text) }));
   }
 
-  /** Settles when the store has what is written by now. */
-  async #inStore(): Promise<void> {
-    this.#storeGathered();
-    const stored = this.#stored;
-    // Asks for nothing, but so that what was asked for before it goes at once.
-    if (this.#unstored > 0) await this.#options.store.commit([], { durable: false });
-    await stored;
-  }
-
-  get #hasRoom(): boolean {
-    return this.#unstored <= (this.#options.maxWaiting ?? MAX_WAITING) && this.#unstoredSize <= MAX_SIZE;
-  }
-
   /** Whatever is appended in the same turn of the event loop is written together. */
   #writeSoon(): void {
-    if (this.#soon || this.#waiting.length === 0 || (!this.#journal && this.#storing >= MOST_WRITING)) return;
+    const isFull = !this.#journal && this.#backlog.commits >= MOST_WRITING;
+    if (this.#soon || this.#waiting.length === 0 || isFull) return;
     this.#soon = true;
     setImmediate(() => {
       this.#soon = false;
@@ -229,7 +210,7 @@ export class EventLog {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#write();
-      this.#storeGathered();
+      this.#backlog.bringGathered();
     }, GATHER_MS);
   }
 
@@ -240,8 +221,6 @@ export class EventLog {
     const newest = this.#newest;
     this.#waiting = [];
     const runs = runsOf(batch, { epoch: this.epoch, at: this.#options.now(), places: this.#placed });
-    const written = { count: batch.length, size: sizeOf(runs) };
-    this.#unstoredSize += written.size;
     const handOn = () => {
       this.#handOn(batch, runs);
       newest.resolve();
@@ -254,44 +233,19 @@ export class EventLog {
       if (this.#journal) {
         const mark = this.#journal.add(runs);
         handOn();
-        this.#gather(runs, { ...written, mark });
-      } else {
-        this.#stored = this.#store(runs, written).then(handOn);
-        this.#stored.catch(fail);
+        this.#backlog.gather(runs, batch.length, () => this.#journal?.stored(mark));
+        this.#seeToItLater();
+        return;
       }
+      const stored = () => {
+        handOn();
+        // What waited because too many commits were under way.
+        this.#writeSoon();
+      };
+      this.#backlog.bring(runs, batch.length).then(stored).catch(fail);
     } catch (error) {
       fail(error);
     }
-  }
-
-  /** What the journal has goes to the store with more of it: nobody waits for it but who reads from there. */
-  #gather(runs: readonly Run[], written: { count: number; size: number; mark: number }): void {
-    this.#gathered.add(runs, written);
-    if (this.#gathered.size >= GATHER_SIZE || !this.#hasRoom) this.#storeGathered();
-    else this.#seeToItLater();
-  }
-
-  /** Commits are kept in the order in which they are asked for. */
-  #storeGathered(): void {
-    const gathered = this.#gathered;
-    if (gathered.count === 0 || this.#failure !== undefined) return;
-    this.#gathered = new Gathered();
-    this.#stored = this.#store(gathered.runs, gathered).then(() => this.#journal?.stored(gathered.mark));
-    this.#stored.catch((error: unknown) => this.#fail(error));
-  }
-
-  async #store(runs: readonly Run[], { count, size }: { count: number; size: number }): Promise<void> {
-    this.#storing += 1;
-    // With a journal, nobody waits for it but who reads from the store.
-    const how = { durable: false, relaxed: this.#journal !== undefined };
-    await this.#options.store.commit([change(logTables, "append", { runs })], how);
-    this.#storing -= 1;
-    this.#unstored -= count;
-    this.#unstoredSize -= size;
-    if (this.#hasRoom) this.#room?.resolve();
-    if (this.#hasRoom) this.#room = undefined;
-    // What waited because too many commits were under way.
-    if (!this.#journal) this.#writeSoon();
   }
 
   /** Whoever appends, waits or reads is told; nothing more is written. */
@@ -300,9 +254,8 @@ export class EventLog {
     this.#failure = error;
     this.#waiting = [];
     this.#newest.reject(error);
-    this.#room?.reject(error);
-    for (const subscription of new Set([...this.#subscriptions.values()].flatMap((all) => [...all])))
-      subscription.fail(error);
+    this.#backlog.fail(error);
+    this.#followers.fail(error);
   }
 
   #handOn(batch: readonly NewEvent[], runs: readonly Run[]): void {
@@ -318,32 +271,13 @@ export class EventLog {
           index += 1;
           this.#last.set(tenant, order);
           const event = { tenant, session, request, except, epoch, at, message, text, order };
-          for (const subscription of this.#subscriptions.get(key) ?? []) subscription.push(event);
+          this.#followers.push(key, event);
         }
       }
     } finally {
       this.#handing = false;
     }
   }
-
-  #join(key: string, subscription: Subscription): void {
-    const all = this.#subscriptions.get(key) ?? new Set();
-    all.add(subscription);
-    this.#subscriptions.set(key, all);
-  }
-
-  #leave(key: string, subscription: Subscription): void {
-    const all = this.#subscriptions.get(key);
-    all?.delete(subscription);
-    if (all?.size === 0) this.#subscriptions.delete(key);
-  }
-}
-
-/** A promise that nobody has to wait for. */
-function unheeded(): PromiseWithResolvers<void> {
-  const resolvers = Promise.withResolvers<void>();
-  resolvers.promise.catch(() => undefined);
-  return resolvers;
 }
 
 function keyOf(tenant: string, session: string): string {

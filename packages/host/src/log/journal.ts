@@ -70,7 +70,9 @@ export class Journal {
     if (this.#closed) throw new Error("the log is closed");
     if (this.#current.size >= this.#partBytes && this.#other.mark <= this.#stored) this.#change();
     this.#mark += 1;
-    this.#write(runs.map(textOf).join(""));
+    let text = "";
+    for (const run of runs) text += textOf(run);
+    this.#write(text);
     this.#current.mark = this.#mark;
     return this.#mark;
   }
@@ -107,7 +109,15 @@ export class Journal {
   }
 
   #write(text: string): void {
-    const bytes = Buffer.from(text);
+    const { file, size } = this.#current;
+    const length = Buffer.byteLength(text);
+    const written = writeSync(file, text, size);
+    this.#current.size += written;
+    if (written < length) this.#writeRest(Buffer.from(text).subarray(written));
+  }
+
+  /** A disk that is nearly full takes what it can. */
+  #writeRest(bytes: Buffer): void {
     for (let written = 0; written < bytes.length; ) {
       const { file, size } = this.#current;
       const more = writeSync(file, bytes, written, bytes.length - written, size);
@@ -134,8 +144,9 @@ const RunHead = z.object({
   count: z.int().positive(),
 });
 
-function textOf({ texts, ...run }: Run): string {
-  return `${JSON.stringify({ ...run, count: texts.length })}\n${texts.join("\n")}\n`;
+function textOf({ tenant, session, epoch, at, first, request, except, texts }: Run): string {
+  const head = { tenant, session, epoch, at, first, request, except, count: texts.length };
+  return `${JSON.stringify(head)}\n${texts.join("\n")}\n`;
 }
 
 async function contentOf(path: string): Promise<{ turn: number; runs: readonly Run[] } | undefined> {

@@ -11,13 +11,14 @@ interface Placing {
 /** Messages as runs, each at its place; the places of the tenants move on. */
 export function runsOf(batch: readonly NewEvent[], { epoch, at, places }: Placing): readonly Run[] {
   const runs: (Run & { readonly texts: string[] })[] = [];
-  for (const { message, ...event } of batch) {
-    const text = JSON.stringify(message);
-    const place = (places.get(event.tenant) ?? 0) + 1;
-    places.set(event.tenant, place);
+  for (const event of batch) {
+    const { tenant, session, request, except } = event;
+    const text = JSON.stringify(event.message);
+    const place = (places.get(tenant) ?? 0) + 1;
+    places.set(tenant, place);
     const last = runs.at(-1);
     if (last && goesOn(last, event)) last.texts.push(text);
-    else runs.push({ ...event, epoch, at, first: place, texts: [text] });
+    else runs.push({ tenant, session, request, except, epoch, at, first: place, texts: [text] });
   }
   return runs;
 }
@@ -38,6 +39,6 @@ export function sizeOf(runs: readonly Run[]): number {
   return size;
 }
 
-function goesOn(run: Run, { tenant, session, request, except }: Omit<NewEvent, "message">): boolean {
+function goesOn(run: Run, { tenant, session, request, except }: NewEvent): boolean {
   return run.tenant === tenant && run.session === session && run.request === request && run.except === except;
 }

@@ -89,9 +89,14 @@ export class Subscription {
     this.#subscriber.failed(error);
   }
 
+  /** Whether something up to a place may still have to be handed on. */
+  isBehind(order: number): boolean {
+    return !this.#closed && this.#catching !== undefined && this.#position < order;
+  }
+
   /** Settles when everything up to a place was handed on. */
   async reached(order: number): Promise<void> {
-    while (!this.#closed && this.#catching && this.#position < order) await this.#catching;
+    while (this.isBehind(order)) await this.#catching;
   }
 
   /** Ends it. */

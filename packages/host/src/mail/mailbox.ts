@@ -20,6 +20,8 @@ export interface Injection {
   readonly entries: readonly string[];
   /** How many messages did not fit and wait for the next turn. */
   readonly waiting: number;
+  /** What is wrong with lines of the file, so that somebody can put it right. */
+  readonly faults: readonly string[];
 }
 
 /** Each attempt that fails means that another process was first. */
@@ -58,9 +60,7 @@ export class Mailbox extends Outbox {
 
   /** The messages to an agent that it has not read, oldest first. Marks none of them. */
   async unreadFor(agent: string): Promise<Message[]> {
-    const unmarked = (await this.list()).filter(({ to, read }) => !read && to.includes(agent));
-    const read = await this.#readBy(agent, unmarked);
-    return unmarked.filter(({ id }) => !read.has(id));
+    return this.#unreadAmong(await this.list(), agent);
   }
 
   /** The change that marks messages as read by an agent, for a commit. */
@@ -85,12 +85,13 @@ export class Mailbox extends Outbox {
 
   async #inject(subject: Subject, ledger: Pick<Ledger, "record">): Promise<Injection> {
     const { agent } = subject;
-    const unread = await this.unreadFor(agent);
+    const { messages: all, faults } = await this.file.read();
+    const unread = await this.#unreadAmong(all, agent);
     // From here until they are taken nothing is waited for, so that no other turn chooses the same.
     const [taken, read] = [setOf(this.#taken, agent), setOf(this.#read, agent)];
     const free = unread.filter(({ id }) => !taken.has(id) && !read.has(id));
     const messages = fitting(free, this.limits);
-    if (messages.length === 0) return { messages, entries: [], waiting: 0 };
+    if (messages.length === 0) return { messages, entries: [], waiting: 0, faults };
     const ids = messages.map(({ id }) => id);
     for (const id of ids) taken.add(id);
     try {
@@ -100,10 +101,18 @@ export class Mailbox extends Outbox {
         { with: [change(mailTables, "inject", marks)] },
       );
       for (const id of ids) read.add(id);
-      return { messages, entries: entries.map(({ cid }) => cid), waiting: free.length - messages.length };
+      const waiting = free.length - messages.length;
+      return { messages, entries: entries.map(({ cid }) => cid), waiting, faults };
     } finally {
       for (const id of ids) taken.delete(id);
     }
+  }
+
+  async #unreadAmong(messages: readonly Message[], agent: string): Promise<Message[]> {
+    const unmarked = messages.filter(({ to, read }) => !read && to.includes(agent));
+    if (unmarked.length === 0) return [];
+    const read = await this.#readBy(agent, unmarked);
+    return unmarked.filter(({ id }) => !read.has(id));
   }
 
   async #readBy(agent: string, messages: readonly Message[]): Promise<ReadonlySet<string>> {

@@ -42,6 +42,11 @@ const module: TablesModule = {
     const plain = database.prepare(
       "SELECT s.body FROM sessions_plain p JOIN sessions s ON s.id = p.id WHERE p.done = 0 LIMIT ?",
     );
+    // A sealed text says with which key: `v1.<key>.…`
+    const sealedWithKeys = database.prepare(
+      `SELECT body FROM sessions WHERE id > ? AND substr(body ->> '$.sealed_servers', 4, 8) IN
+         (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?`,
+    );
     const anyPlain = database.prepare("SELECT 1 FROM sessions_plain LIMIT 1");
     const done = database.prepare("UPDATE sessions_plain SET done = 1 WHERE id = ?");
     const write = (record: SessionRecord): void => {
@@ -61,6 +66,8 @@ const module: TablesModule = {
         get: ({ id, tenant }: { id: string; tenant: string }) => recordIn(get.get(id, tenant)),
         byKey: ({ key, tenant }: { key: string; tenant: string }) => recordIn(byKey.get(tenant, key)),
         plain: ({ limit }: { limit: number }) => plain.all(limit).map((row) => plainIn(recordIn(row))),
+        sealedWithKeys: ({ keys, after, limit }: { keys: readonly string[]; after: string; limit: number }) =>
+          sealedWithKeys.all(after, JSON.stringify(keys), limit).map(recordIn),
         hasPlain: () => anyPlain.get() !== undefined,
         list({ open = false, ...range }: SessionRange) {
           const narrowed = { mode: null, before: null };

@@ -26,6 +26,13 @@ export function openServers(
   }
 }
 
+/** A session whose MCP servers are sealed with the newest key; what cannot be opened stays as it is. */
+export function renewServers(vault: Vault, record: SessionRecord): SessionRecord {
+  const { id, sealed_servers } = record;
+  if (sealed_servers === undefined) return record;
+  return { ...record, sealed_servers: vault.renew(placeOf(id), sealed_servers) ?? sealed_servers };
+}
+
 function placeOf(id: string): string {
   return `sessions/${id}`;
 }

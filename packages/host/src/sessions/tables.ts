@@ -40,6 +40,8 @@ export type SessionQueries = {
   byKey(args: { key: string; tenant: string }): SessionRecord | undefined;
   /** The most recently active first. */
   list(args: SessionRange): SessionRecord[];
+  /** Those whose MCP servers were sealed with some keys, by id. */
+  sealedWithKeys(args: { keys: readonly string[]; after: string; limit: number }): SessionRecord[];
   /** Sessions that are still kept as they are. */
   plain(args: { limit: number }): PlainSession[];
   /** Whether something of what was kept as it is may still be in the files. */

@@ -36,7 +36,7 @@ export interface ComposedTurn {
   readonly faults: readonly string[];
 }
 
-const NO_MAIL: Injection = { messages: [], entries: [], waiting: 0 };
+const NO_MAIL: Injection = { messages: [], entries: [], waiting: 0, faults: [] };
 
 /**
  * What is put before the prompts of one session: unread mail at position 0, then the constitution, mandate, board and
@@ -86,8 +86,9 @@ export class TurnContext {
 
   async #mail(subject: Subject, faults: string[]): Promise<Injection> {
     const { harness, mailbox } = this.#options;
-    faults.push(...(await orFault(() => mailbox.faults(), [], faults)));
-    return orFault(() => mailbox.injectUnread(subject, harness.ledger), NO_MAIL, faults);
+    const mail = await orFault(() => mailbox.injectUnread(subject, harness.ledger), NO_MAIL, faults);
+    faults.push(...mail.faults);
+    return mail;
   }
 
   #mailText({ messages, waiting }: Injection): string {
@@ -130,6 +131,7 @@ function text(words: string): JsonObject {
 }
 
 function isCommand([first]: readonly unknown[], commands: readonly string[]): boolean {
+  if (commands.length === 0) return false;
   const { type, text: words } = membersOf(first);
   if (type !== "text" || typeof words !== "string") return false;
   const [, name] = /^\s*\/(\S+)/.exec(words) ?? [];

@@ -3,7 +3,7 @@ import { LedgerError } from "../ledger-error.ts";
 import type { ParentlessContent } from "../tables/prepared-entry.ts";
 import { SYSTEM } from "./entry.ts";
 import type { ZkStark } from "./proof.ts";
-import { EntryQuality } from "./quality.ts";
+import { EntryQuality, isAttested } from "./quality.ts";
 
 /** What somebody wants to record. Time, parents, signature and content id are the ledger's to add. */
 export interface Draft {
@@ -40,7 +40,8 @@ export function contentOf(draft: Draft, clock: Clock): ParentlessContent {
     actor: draft.actor,
     tags: [...(draft.tags ?? [])],
     payload: draft.payload,
-    proof: draft.proof ?? null,
+    // Whoever acted signs it then, and that takes the place of any other proof.
+    proof: isAttested(draft.quality) ? null : (draft.proof ?? null),
     envelope: null,
   };
   checkTexts(content);
@@ -57,8 +58,14 @@ function checkTexts({ entity_id, actor, target, source, tags, quality }: Parentl
   if (!QUALITIES.has(quality)) throw new LedgerError("invalid", `there is no quality "${quality}"`);
   if (entity_id === "" || actor === "")
     throw new LedgerError("invalid", "an entry names its session and its actor");
-  for (const text of [entity_id, actor, target, source, ...tags]) {
-    if (typeof text !== "string") throw new LedgerError("invalid", `${typeof text} where a text is expected`);
-    if (!text.isWellFormed()) throw new LedgerError("invalid", "a text holds half of a surrogate pair");
-  }
+  checkText(entity_id);
+  checkText(actor);
+  checkText(target);
+  checkText(source);
+  tags.forEach(checkText);
+}
+
+function checkText(text: unknown): void {
+  if (typeof text !== "string") throw new LedgerError("invalid", `${typeof text} where a text is expected`);
+  if (!text.isWellFormed()) throw new LedgerError("invalid", "a text holds half of a surrogate pair");
 }

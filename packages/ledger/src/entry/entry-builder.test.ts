@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { blake3Hex } from "../blake3.ts";
 import { canonicalJson } from "../canonical.ts";
-import { prepare } from "../tables/prepared-entry.ts";
 import type { EntryContent } from "./entry.ts";
 import { buildEntry } from "./entry-builder.ts";
 import type { Proof } from "./proof.ts";
@@ -102,19 +101,4 @@ test("proofs and envelopes survive being written and read", () => {
     const { body } = buildEntry({ ...content, proof, envelope });
     expect(JSON.parse(body)).toMatchObject({ proof, envelope });
   }
-});
-
-test("the pieces that go to the writer are the canonical form with places left open", () => {
-  const odd = {
-    ...content,
-    actor: 'a"\u2028é',
-    tags: ["z", "a"],
-    target: "\u0007",
-    payload: { b: 1e21, a: [1, { d: 1, c: 2 }] },
-  };
-  const { parents: _, ...parentless } = odd;
-  const pieces = prepare(parentless, undefined);
-  const parents = ["a".repeat(64)];
-  const whole = `${pieces.beforeParents}${JSON.stringify(parents)}${pieces.beforeProof}${pieces.proof}${pieces.afterProof}`;
-  expect(whole).toBe(canonicalJson({ ...odd, parents }));
 });

@@ -1,13 +1,11 @@
-import { sign } from "node:crypto";
 import type { Database, Statement } from "@reins/store";
-import { canonicalJson } from "../canonical.ts";
 import type { Cid } from "../entry/entry.ts";
 import { cidOf } from "../entry/entry-builder.ts";
 import { leafHash } from "../tree/hash.ts";
 import type { Tiles } from "../tree/tiles.ts";
 import { Chains } from "./chains.ts";
 import type { EntryIndex } from "./entry-index.ts";
-import type { AttestationOrder, PreparedEntry } from "./prepared-entry.ts";
+import { bodyWith, type PreparedEntry } from "./prepared-entry.ts";
 
 /** Where an entry came to stand. */
 export interface Appended {
@@ -64,16 +62,4 @@ export class Appender {
   undone(): void {
     this.#chains.forget();
   }
-}
-
-function bodyWith(entry: PreparedEntry, parents: readonly Cid[]): string {
-  const start = `${entry.beforeParents}${JSON.stringify(parents)}${entry.beforeProof}`;
-  if (!entry.attestation) return `${start}${entry.proof}${entry.afterProof}`;
-  return `${start}${attest(entry.attestation, `${start}null${entry.afterProof}`)}${entry.afterProof}`;
-}
-
-function attest(order: AttestationOrder, unsigned: string): string {
-  const { key_id, privateKey, rules_checked, predicate_results } = order;
-  const signature = sign(null, Buffer.from(unsigned), privateKey).toString("base64");
-  return canonicalJson({ type: "attestation", key_id, rules_checked, predicate_results, signature });
 }

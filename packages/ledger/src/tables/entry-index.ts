@@ -1,6 +1,6 @@
 import type { Database, Statement } from "@reins/store";
 
-/** So many entries are worth being indexed when nobody waits for anything. */
+/** So many entries are worth being indexed when nothing was written for a while. */
 const WORTHWHILE = 256;
 /** With so many not indexed, whoever adds one more waits for it. */
 const MOST = 1_024;
@@ -29,7 +29,7 @@ export class EntryIndex {
     );
   }
 
-  /** Whether it is time to bring it up to date, unless somebody waits for something else. */
+  /** Whether it is worth being brought up to date, when there is time. */
   get isDue(): boolean {
     return this.#missing >= WORTHWHILE;
   }

@@ -1,24 +1,23 @@
-import type { KeyObject } from "node:crypto";
-import { canonicalJson, checkedCanonicalJson } from "../canonical.ts";
-import type { EntryContent } from "../entry/entry.ts";
+import { type KeyObject, sign } from "node:crypto";
+import { canonicalJson, quickCanonicalJson } from "../canonical.ts";
+import type { Cid, EntryContent } from "../entry/entry.ts";
 import { assertSize } from "../entry/entry-builder.ts";
 import type { EntryQuality } from "../entry/quality.ts";
+import { assertPlainJson } from "../plain-json.ts";
 
 /**
- * An entry on its way to the writer. Its parents are known only when its turn to be written has come, and its proof
- * only after them, so its canonical form comes in three pieces that leave their places open.
+ * An entry on its way to the writer. Its parents are known only when its turn to be written has come, and an attestation
+ * only after them.
  */
 export interface PreparedEntry {
   readonly entity_id: string;
   readonly quality: EntryQuality;
   readonly actor: string;
   readonly timestamp: string;
-  readonly beforeParents: string;
-  readonly beforeProof: string;
-  readonly afterProof: string;
-  /** Who signs it, if anybody; otherwise `proof` is written as it is. */
+  /** Its canonical form without parents, and without a proof where one has to be made. */
+  readonly body: string;
+  /** Who signs it, if anybody. */
   readonly attestation: AttestationOrder | undefined;
-  readonly proof: string;
 }
 
 /** What the writer needs to sign an entry. */
@@ -32,27 +31,55 @@ export interface AttestationOrder {
 /** Everything of an entry but its parents. */
 export type ParentlessContent = Omit<EntryContent, "parents">;
 
-/** Prepares an entry whose content has been checked but for its payload, which has to be plain JSON. The members stand in the order of their names, as RFC 8785 has it. */
+const NO_PARENTS = '"parents":[]';
+const NO_PROOF = '"proof":null';
+
+/** Prepares an entry whose content has been checked but for its payload, which has to be plain JSON. */
 export function prepare(
   content: ParentlessContent,
   attestation: AttestationOrder | undefined,
 ): PreparedEntry {
   const { actor, entity_id, envelope, payload, proof, quality, source, tags, target, timestamp } = content;
-  // A string's canonical form is what JSON.stringify writes.
-  const text = JSON.stringify;
-  const prepared: PreparedEntry = {
-    entity_id,
-    quality,
+  // In the order of their names, so that nobody has to put them in it.
+  const entry: EntryContent = {
     actor,
+    entity_id,
+    envelope,
+    parents: [],
+    payload,
+    proof,
+    quality,
+    source,
+    tags,
+    target,
     timestamp,
-    beforeParents: `{"actor":${text(actor)},"entity_id":${text(entity_id)},"envelope":${canonicalJson(envelope)},"parents":`,
-    beforeProof: `,"payload":${checkedCanonicalJson(payload)},"proof":`,
-    afterProof: `,"quality":${text(quality)},"source":${text(source)},"tags":${text(tags)},"target":${text(target)},"timestamp":${text(timestamp)}}`,
-    attestation,
-    proof: canonicalJson(proof),
   };
-  assertSize(prepared.beforeParents, prepared.beforeProof, prepared.proof, prepared.afterProof, ROOM_TO_COME);
-  return prepared;
+  const quick = quickCanonicalJson(entry);
+  if (quick === undefined) assertPlainJson(payload);
+  const body = quick ?? canonicalJson(entry);
+  assertSize(body, ROOM_TO_COME);
+  return { entity_id, quality, actor, timestamp, body, attestation };
+}
+
+/**
+ * The canonical form of an entry once its parents are known. The places are found by names in quotes, which no text can
+ * hold; none of the members before `parents`, or after `proof`, has one of these names inside.
+ */
+export function bodyWith(
+  { body, attestation }: Pick<PreparedEntry, "body" | "attestation">,
+  parents: readonly Cid[],
+): string {
+  const unsigned = body.replace(NO_PARENTS, `"parents":${JSON.stringify(parents)}`);
+  if (!attestation) return unsigned;
+  const proof = unsigned.lastIndexOf(NO_PROOF);
+  const [before, after] = [unsigned.slice(0, proof), unsigned.slice(proof + NO_PROOF.length)];
+  return `${before}"proof":${attest(attestation, unsigned)}${after}`;
+}
+
+function attest(order: AttestationOrder, unsigned: string): string {
+  const { key_id, privateKey, rules_checked, predicate_results } = order;
+  const signature = sign(null, Buffer.from(unsigned), privateKey).toString("base64");
+  return canonicalJson({ key_id, predicate_results, rules_checked, signature, type: "attestation" });
 }
 
 /** As long as the longest parents and attestation get, but for the names of rules. */

@@ -17,7 +17,8 @@ export function readConstitution(text: string, file: string): ConstitutionFile {
     place: placeAt(pos[0]),
   }));
   if (unreadable.length > 0) throw new PolicyError(file, unreadable);
-  const checked = ConstitutionFile.safeParse(document.toJS() ?? {});
+  // Files are read seldom: to compile the schema first would take longer than it saves.
+  const checked = ConstitutionFile.safeParse(document.toJS() ?? {}, { jitless: true });
   if (checked.success) return checked.data;
   throw new PolicyError(file, faultsOf(checked.error.issues, document, placeAt));
 }

@@ -12,16 +12,19 @@ import type { GatewayLimits } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { Refusal } from "../problems/refusal.ts";
 import { EventStream } from "../streams/event-stream.ts";
-import type { Answer, GovernedCall, PlainCall } from "./call.ts";
+import type { Answer, HeldAnswer, HeldCall, PlainCall } from "./call.ts";
 import type { Place } from "./dialect.ts";
-import { expectAudience, governing, translated } from "./governing.ts";
+import { expectAudience, governing, translated, translation } from "./governing.ts";
 import { readCall } from "./read-call.ts";
+import { sendHeld } from "./send-held.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     operation?: Operation;
     /** Whether anyone may read it. */
     open?: boolean;
+    /** Whether it writes the protection of its answers itself, with the rest of the head. */
+    wholeHead?: boolean;
   }
 }
 
@@ -35,6 +38,13 @@ export interface MountingOptions {
   readonly upgrades: Upgrades;
   /** Everything that can be asked for, as it is mounted. */
   readonly operations: Operation[];
+}
+
+interface RouteOptions {
+  readonly router?: FastifyInstance;
+  /** Whether an answer may take as long as it takes. */
+  readonly mayLast?: boolean;
+  readonly wholeHead?: boolean;
 }
 
 /** Takes the paths of one dialect on a router of its own. */
@@ -69,13 +79,15 @@ export class Mounting implements Place {
       );
       const handler: RouteHandlerMethod = async (request, reply) => {
         const call = await this.#governedCall(operation, request, reply);
-        const whenGone = (run: () => void) => onceGone(reply, run);
-        const { status, text } = await translated(call.supervisor, () => answer({ ...call, whenGone }));
-        return text === undefined
-          ? reply.code(status).send()
-          : reply.code(status).type("application/json").send(text);
+        let answered: HeldAnswer;
+        try {
+          answered = await answer(call);
+        } catch (error) {
+          throw translation(call.supervisor, error);
+        }
+        return sendHeld(reply, answered);
       };
-      this.#route(operation, handler, { router, mayLast: true });
+      this.#route(operation, handler, { router, mayLast: true, wholeHead: true });
     });
   };
 
@@ -152,7 +164,7 @@ export class Mounting implements Place {
   #route(
     operation: Operation,
     handler: RouteHandlerMethod,
-    { router = this.#router, mayLast = false }: { router?: FastifyInstance; mayLast?: boolean } = {},
+    { router = this.#router, mayLast = false, wholeHead = false }: RouteOptions = {},
   ): void {
     const { method, path, events } = operation;
     const url = path.replace(/\{(\w+)\}/g, ":$1");
@@ -160,7 +172,7 @@ export class Mounting implements Place {
     this.#options.allowed.add(url, exposeHeadRoute ? ["GET", "HEAD"] : [method]);
     this.#options.operations.push(operation);
     const timeout = mayLast ? {} : this.#timeout;
-    router.route({ method, url, exposeHeadRoute, config: { operation }, handler, ...timeout });
+    router.route({ method, url, exposeHeadRoute, config: { operation, wholeHead }, handler, ...timeout });
   }
 
   /** A path whose requests keep their bodies. */
@@ -182,11 +194,13 @@ export class Mounting implements Place {
     operation: Op,
     request: FastifyRequest,
     reply: FastifyReply,
-  ): Promise<GovernedCall<Op>> {
+  ): Promise<HeldCall<Op>> {
     const caller = callerOf(request);
     const governed = await governing(this.#options.harness, caller.id);
     expectAudience(operation.audience, governed);
-    return { ...plainCall(operation, request, reply), ...governed, caller };
+    const { harness, supervisor, principal } = governed;
+    const whenGone = (run: () => void) => onceGone(reply, run);
+    return { ...plainCall(operation, request, reply), caller, harness, supervisor, principal, whenGone };
   }
 
   #openStream({ streams, streaming }: Doorway, reply: FastifyReply): EventStream {
@@ -207,9 +221,11 @@ function plainCall<Op extends Operation>(
   request: FastifyRequest,
   reply: FastifyReply,
 ): PlainCall<Op> {
-  const { params, query, body } = request;
+  const { params, query, body } = readCall(operation, request);
   return {
-    ...readCall(operation, { params, query, body }),
+    params,
+    query,
+    body,
     request: request.raw,
     doorway: doorwayOf(request.raw),
     header: (name, value) => void reply.header(name, value),

@@ -1,6 +1,7 @@
 import { Nothing, type Operation } from "@reins/api";
 import type { z } from "zod";
 import { Refusal } from "../problems/refusal.ts";
+import { surelyFits } from "./surely-fits.ts";
 
 /** What came with a request, unchecked. */
 export interface Given {
@@ -27,6 +28,7 @@ export function readCall(operation: Operation, given: Given) {
 }
 
 function read(part: string, schema: z.ZodType, given: unknown): unknown {
+  if (surelyFits(schema, given)) return given;
   const checked = schema.safeParse(given);
   if (checked.success) return checked.data;
   const errors = checked.error.issues.map(({ path, message }) => ({

@@ -101,7 +101,8 @@ function enter(
 ): void {
   const { raw } = request;
   const doorway = doorwayOf(raw);
-  protect(reply.raw);
+  const { operation, open = false, wholeHead = false } = request.routeOptions.config;
+  if (!wholeHead) protect(reply.raw);
   gatekeeper.checkOrigin(raw, doorway);
   if (doorway.rules && shareWith(request, reply, doorway.rules, allowed)) {
     reply.code(204).send();
@@ -111,7 +112,6 @@ function enter(
     request.caller = caller;
     done(request.is404 ? absent(allowed.of(pathOf(raw))) : undefined);
   };
-  const { operation, open = false } = request.routeOptions.config;
   const caller = open || operation?.audience === "anyone" ? null : gatekeeper.admit(raw, doorway);
   if (caller instanceof Promise) caller.then(admitted, done);
   else admitted(caller);

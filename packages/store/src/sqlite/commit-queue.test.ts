@@ -82,6 +82,18 @@ describe("the queue of commits", () => {
     await Promise.all([last, idle]);
   });
 
+  it("does not forget what nobody waits for that came while something else was handed over", async () => {
+    const { chunks, send, answer } = heldWriter();
+    const queue = new CommitQueue(send, AMPLE);
+    const durable = queue.add(commit(1));
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    const relaxed = [2, 3].map((args) => queue.add({ ...commit(args), durable: false }, { relaxed: true }));
+    while (chunks.length < 2) await turn();
+    expect(chunks.map(({ writes }) => writes.length)).toEqual([1, 2]);
+    answer();
+    await Promise.all([durable, ...relaxed]);
+  });
+
   it("settles a chunk in each turn, however many were answered at once", async () => {
     const { chunks, send, answer } = heldWriter();
     const queue = new CommitQueue(send, AMPLE);

@@ -8,17 +8,13 @@ import { weightOf } from "./weight.ts";
 /** Hands commits to the writer and gives their outcomes, in order. */
 type Send = (writes: readonly Write[]) => Promise<readonly Outcome[]>;
 
+/** Who waits for a commit. It is kept apart from what was asked for, which is let go of once it is handed over. */
 interface Caller {
   readonly resolve: (results: unknown[]) => void;
   readonly reject: (error: unknown) => void;
   readonly bytes: number;
-}
-
-interface Waiting {
-  readonly write: Write;
-  /** Whether nobody waits for it. */
+  /** Whether nobody waits for the commit. */
   readonly relaxed: boolean;
-  readonly caller: Caller;
 }
 
 /** Handed over in one message; copying so much to another thread takes a fraction of a millisecond. */
@@ -40,11 +36,15 @@ export class CommitQueue {
   readonly #unsettled: Load;
   readonly #underWay = new Load(WINDOW);
   readonly #settling = new Pace();
-  #waiting: Waiting[] = [];
+  /** What waits to be handed over, and whose it is. */
+  #writes: Write[] = [];
+  #callers: Caller[] = [];
   /** Whether chunks are on their way, one in each turn of the event loop. */
   #sending = false;
-  /** What hands over, later, what nobody waits for on the disk. */
-  #later: { readonly relaxed: boolean; callOff(): void } | undefined;
+  /** Hands over at the end of this turn what nobody waits for on the disk. */
+  #soon: NodeJS.Immediate | undefined;
+  /** Hands over a little later what nobody waits for. It is wound up again and again rather than made anew. */
+  #later: NodeJS.Timeout | undefined;
   /** Whether everything that waits goes, also what nobody waits for. */
   #isDue = false;
   /** Whether what waits was kept back because too much is under way. */
@@ -67,9 +67,11 @@ export class CommitQueue {
     }
     this.#unsettled.add(bytes);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ write, relaxed, caller: { resolve, reject, bytes } });
+      this.#writes.push(write);
+      this.#callers.push({ resolve, reject, bytes, relaxed });
       if (write.durable) this.#sendNow();
-      else this.#sendLater(relaxed);
+      else if (relaxed) this.#sendLater();
+      else this.#sendSoon();
     });
   }
 
@@ -91,33 +93,38 @@ export class CommitQueue {
     process.nextTick(() => this.#sendChunk());
   }
 
-  /** Anything else goes at the end of this turn of the event loop, or a little later. */
-  #sendLater(relaxed: boolean): void {
-    if (this.#sending || (this.#later && (relaxed || !this.#later.relaxed))) return;
-    this.#later?.callOff();
-    const send = () => {
-      this.#later = undefined;
-      this.#isDue = true;
-      if (!this.#sending) this.#sendChunk();
-    };
-    if (relaxed) {
-      const timer = setTimeout(send, RELAXED_MS);
-      this.#later = { relaxed, callOff: () => clearTimeout(timer) };
-    } else {
-      const immediate = setImmediate(send);
-      this.#later = { relaxed, callOff: () => clearImmediate(immediate) };
-    }
+  /** What somebody waits for, but not on the disk, goes at the end of this turn of the event loop. */
+  #sendSoon(): void {
+    if (this.#sending) return;
+    this.#soon ??= setImmediate(() => {
+      this.#soon = undefined;
+      this.#sendAll();
+    });
+  }
+
+  /** Anything else goes with the next that somebody waits for, or a little later. */
+  #sendLater(): void {
+    if (!this.#sending && this.#writes.length === 1) this.#windUp();
+  }
+
+  #windUp(): void {
+    if (this.#later) this.#later.refresh();
+    else this.#later = setTimeout(() => this.#sendAll(), RELAXED_MS);
+  }
+
+  #sendAll(): void {
+    if (this.#writes.length === 0) return;
+    this.#isDue = true;
+    if (!this.#sending) this.#sendChunk();
   }
 
   #sendChunk(): void {
-    const chunk = this.#takeChunk();
-    this.#sending = chunk.length > 0;
-    this.#isDue &&= this.#waiting.length > 0;
-    this.#isFull = !this.#sending && this.#waiting.length > 0;
+    const count = this.#takeChunk();
+    this.#sending = count > 0;
+    this.#isFull = !this.#sending && this.#writes.length > 0;
     if (!this.#sending) return;
-    this.#later?.callOff();
-    this.#later = undefined;
-    this.#hand(chunk);
+    this.#hand(this.#writes.splice(0, count), this.#callers.splice(0, count));
+    this.#isDue &&= this.#writes.length > 0;
     setImmediate(() => this.#goOn());
   }
 
@@ -127,37 +134,36 @@ export class CommitQueue {
       return;
     }
     this.#sending = false;
-    if (this.#waiting.length > 0) this.#sendLater(true);
+    if (this.#writes.length > 0) this.#windUp();
   }
 
   /** Whether something waits that somebody waits for, or everything is waited for. */
   get #isPressing(): boolean {
-    const isAll = this.#isDue || this.#idle !== undefined;
-    return this.#waiting.some(({ relaxed }) => isAll || !relaxed);
+    if (this.#callers.length === 0) return false;
+    return this.#isDue || this.#idle !== undefined || this.#callers.some(({ relaxed }) => !relaxed);
   }
 
-  #takeChunk(): readonly Waiting[] {
+  /** How many commits make up the next chunk; from then on they count as under way. */
+  #takeChunk(): number {
     const size = new Load(this.#chunk);
-    for (const { caller } of this.#waiting) {
-      if (!size.fits(caller.bytes) || !this.#underWay.fits(caller.bytes)) break;
-      size.add(caller.bytes);
-      this.#underWay.add(caller.bytes);
+    for (const { bytes } of this.#callers) {
+      if (!size.fits(bytes) || !this.#underWay.fits(bytes)) break;
+      size.add(bytes);
+      this.#underWay.add(bytes);
     }
-    return this.#waiting.splice(0, size.commits);
+    return size.commits;
   }
 
-  /** Hands a chunk over. From then on only the callers' promises are held, and no longer what they asked for. */
-  #hand(chunk: readonly Waiting[]): void {
-    const callers = chunk.map(({ caller }) => caller);
+  #hand(writes: readonly Write[], callers: readonly Caller[]): void {
     const settle = (outcomes: readonly Outcome[]) =>
       this.#settling.add(() => this.#settle(callers, outcomes));
     const refuse = (error: unknown) => settle(callers.map(() => failed(error)));
     try {
-      this.#send(chunk.map(({ write }) => write)).then(settle, refuse);
+      this.#send(writes).then(settle, refuse);
     } catch (error) {
       // Arguments that cannot be copied keep a whole chunk from being handed over; only their own commit is to fail.
-      if (chunk.length > 1) for (const one of chunk) this.#hand([one]);
-      else refuse(error);
+      if (writes.length === 1) refuse(error);
+      else for (const index of writes.keys()) this.#hand(one(writes, index), one(callers, index));
     }
   }
 
@@ -172,6 +178,10 @@ export class CommitQueue {
     this.#idle?.resolve();
     this.#idle = undefined;
   }
+}
+
+function one<Item>(items: readonly Item[], index: number): Item[] {
+  return items.slice(index, index + 1);
 }
 
 function settleOne({ resolve, reject }: Caller, outcome: Outcome | undefined): void {

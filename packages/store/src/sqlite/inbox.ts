@@ -1,4 +1,4 @@
-import type { ApplyRequest, OtherRequest, Request } from "./messages.ts";
+import type { ApplyRequest, Request, Task } from "./messages.ts";
 
 /** What a thread has been asked and not begun yet, in order. */
 export class Inbox {
@@ -22,7 +22,7 @@ export class Inbox {
    * The next thing to do: one request, or, which is group commit, all commits that gathered while the last batch was
    * written.
    */
-  take(): OtherRequest | readonly ApplyRequest[] | undefined {
+  take(): Task | undefined {
     const batch: ApplyRequest[] = [];
     let commits = 0;
     for (const request of this.#waiting) {

@@ -1,5 +1,5 @@
 import type { Change } from "../tables.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome, SentOutcome } from "./outcome.ts";
 import type { Part } from "./parts.ts";
 
 /** One commit on its way to the writer. */
@@ -32,9 +32,12 @@ export type OtherRequest =
 /** What the main thread asks of a thread of the store. */
 export type Request = ApplyRequest | OtherRequest;
 
+/** What a thread does at once: one thing, or all commits that have arrived. */
+export type Task = OtherRequest | readonly ApplyRequest[];
+
 /** What a thread answers. */
 export type Reply =
-  | { readonly kind: "applied"; readonly id: number; readonly outcomes: readonly Outcome[] }
+  | { readonly kind: "applied"; readonly id: number; readonly outcomes: readonly SentOutcome[] }
   | { readonly kind: "answered"; readonly id: number; readonly outcome: Outcome<unknown> };
 
 /** What a thread is started with. */

@@ -68,6 +68,11 @@ export class Opened {
     this.#writer?.rest();
   }
 
+  /** Told that nobody has wanted anything for a while. */
+  tidy(): void {
+    if (!this.#isClosed) this.#writer?.tidy();
+  }
+
   /** Runs a query; all it reads is of the same moment. */
   query(tables: string, name: string, args: unknown): unknown {
     const queries = this.#tables.get(tables)?.queries;

@@ -26,14 +26,16 @@ describe("the replies of a thread", () => {
       { results: [1] },
       { results: [() => 2] },
       { error: { code: "conflict", message: "no" } },
+      { results: [undefined, undefined] },
     ]);
     expect(sent).toMatchObject([
       {
         id: 1,
         outcomes: [
-          { results: [1] },
+          [1],
           { error: { code: "invalid", message: expect.stringContaining("was kept") } },
           { error: { code: "conflict", message: "no" } },
+          2,
         ],
       },
     ]);

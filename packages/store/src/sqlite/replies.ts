@@ -1,7 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import { StoreError } from "../store-error.ts";
 import type { Reply } from "./messages.ts";
-import { failed, type Outcome } from "./outcome.ts";
+import { failed, type Outcome, type SentOutcome, sent } from "./outcome.ts";
 
 /** A thread's answers to what it was asked. */
 export class Replies {
@@ -26,15 +26,22 @@ export class Replies {
   /** The outcomes of commits. One whose results cannot be sent does not keep the others from being told. */
   applied(id: number, outcomes: readonly Outcome[]): void {
     try {
-      this.#send({ kind: "applied", id, outcomes });
+      this.#send({ kind: "applied", id, outcomes: allSent(outcomes) });
     } catch {
-      this.#send({ kind: "applied", id, outcomes: outcomes.map(sendable) });
+      this.#send({ kind: "applied", id, outcomes: allSent(outcomes.map(sendable)) });
     }
   }
 
   #send(reply: Reply): void {
     this.#port.postMessage(reply);
   }
+}
+
+/** Not by `map`: what that makes is copied like an array with holes, in twice the time. */
+function allSent(outcomes: readonly Outcome[]): SentOutcome[] {
+  const all: SentOutcome[] = [];
+  for (const outcome of outcomes) all.push(sent(outcome));
+  return all;
 }
 
 function sendable(outcome: Outcome): Outcome {

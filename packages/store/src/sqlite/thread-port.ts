@@ -1,9 +1,15 @@
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../store-error.ts";
-import type { ApplyRequest, OtherRequest, Reply, ThreadData, Write } from "./messages.ts";
-import { type Outcome, unwrap } from "./outcome.ts";
+import type { OtherRequest, Reply, Request, ThreadData, Write } from "./messages.ts";
+import { type Outcome, received, unwrap } from "./outcome.ts";
 
 type WithoutId<One> = One extends { readonly id: number } ? Omit<One, "id"> : never;
+
+/** Who waits for a reply. */
+interface Waiting {
+  settle(reply: Reply): void;
+  reject(error: StoreError): void;
+}
 
 /** Where the code of a thread is, whether it runs from source or was built. */
 const CODE = import.meta.url.endsWith(".ts")
@@ -13,7 +19,7 @@ const CODE = import.meta.url.endsWith(".ts")
 /** The main thread's end of a thread of the store: asks by message, answers by promise. */
 export class ThreadPort {
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, PromiseWithResolvers<Reply>>();
+  readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
   #gone: StoreError | undefined;
 
@@ -33,44 +39,54 @@ export class ThreadPort {
 
   /** Has commits written; gives the outcome of each. Throws at once when they cannot be handed over. */
   apply(writes: readonly Write[]): Promise<readonly Outcome[]> {
-    return this.#send({ kind: "apply", writes }).then((reply) => {
-      if (reply.kind === "applied") return reply.outcomes;
-      unwrap(reply.outcome);
-      throw new StoreError("io", "the writer did not say what became of the commits");
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome[]>();
+    const settle = (reply: Reply) => {
+      if (reply.kind === "applied") resolve(reply.outcomes.map(received));
+      else reject(refusalIn(reply.outcome));
+    };
+    this.#send({ kind: "apply", id: this.#nextId(), writes }, { settle, reject });
+    return promise;
   }
 
   /** Asks and gives the answer. */
   async ask(question: WithoutId<OtherRequest>): Promise<unknown> {
-    const reply = await this.#send(question);
+    const reply = await this.#replyTo(question);
     return reply.kind === "answered" ? unwrap(reply.outcome) : undefined;
   }
 
   /** Closes the database, if it is open, and ends the thread. */
   async end(): Promise<void> {
     try {
-      if (!this.#gone && this.#lastId > 0) await this.#send({ kind: "close" });
+      if (!this.#gone && this.#lastId > 0) await this.#replyTo({ kind: "close" });
     } finally {
       this.#gone ??= new StoreError("closed", "the store is closed");
       await this.#worker.terminate();
     }
   }
 
-  #send(question: WithoutId<ApplyRequest | OtherRequest>): Promise<Reply> {
-    if (this.#gone) throw this.#gone;
+  #replyTo(question: WithoutId<OtherRequest>): Promise<Reply> {
+    const { promise, resolve: settle, reject } = Promise.withResolvers<Reply>();
+    this.#send({ ...question, id: this.#nextId() }, { settle, reject });
+    return promise;
+  }
+
+  #nextId(): number {
     this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  #send(request: Request, waiting: Waiting): void {
+    if (this.#gone) throw this.#gone;
     try {
-      this.#worker.postMessage({ ...question, id: this.#lastId });
+      this.#worker.postMessage(request);
     } catch (error) {
       throw new StoreError("invalid", `not plain data: ${textOf(error)}`, { cause: error });
     }
-    const waiting = Promise.withResolvers<Reply>();
-    this.#waiting.set(this.#lastId, waiting);
-    return waiting.promise;
+    this.#waiting.set(request.id, waiting);
   }
 
   #settle(reply: Reply): void {
-    this.#waiting.get(reply.id)?.resolve(reply);
+    this.#waiting.get(reply.id)?.settle(reply);
     this.#waiting.delete(reply.id);
   }
 
@@ -80,6 +96,14 @@ export class ThreadPort {
     this.#waiting.clear();
   }
 }
+
+/** Why commits were refused before any of them was tried. */
+function refusalIn(outcome: Outcome<unknown>): StoreError {
+  const { code, message } = "error" in outcome ? outcome.error : UNTOLD;
+  return new StoreError(code, message);
+}
+
+const UNTOLD = { code: "io", message: "the writer did not say what became of the commits" } as const;
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

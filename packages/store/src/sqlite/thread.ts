@@ -2,9 +2,12 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { StoreError } from "../store-error.ts";
 import { Inbox } from "./inbox.ts";
-import type { ApplyRequest, OtherRequest, Request, ThreadData } from "./messages.ts";
+import type { ApplyRequest, OtherRequest, Request, Task, ThreadData } from "./messages.ts";
 import { loadModules, Opened } from "./opened.ts";
 import { Replies } from "./replies.ts";
+
+/** Nothing was written for so long; then what can wait is done. */
+const QUIET_MS = 100;
 
 const data: ThreadData = workerData;
 const port = parentPort;
@@ -16,7 +19,10 @@ loading.catch(() => undefined);
 const inbox = new Inbox(data.maxBatch);
 const replies = new Replies(port);
 let opening: Promise<Opened> | undefined;
+let opened: Opened | undefined;
 let working = false;
+/** Goes off when nothing was written for a while. */
+let quiet: NodeJS.Timeout | undefined;
 
 /** Takes in everything that has arrived; by itself Node hands over one request after the other. */
 const receiveAll = (): void => {
@@ -31,23 +37,52 @@ port.on("message", (request: Request) => {
 });
 
 /** Does one thing and lets the event loop turn before the next, so that a backup goes on between batches. */
-async function work(): Promise<void> {
+function work(): void {
   receiveAll();
   const next = inbox.take();
   working = next !== undefined;
   if (!next) return;
+  if (opened) carryOut(opened, next);
+  else void openFor(next);
+}
+
+async function openFor(first: Task): Promise<void> {
   opening ??= loading.then((modules) => Opened.open(data, modules));
   try {
-    const database = await opening;
-    if ("kind" in next) serve(database, next);
+    opened = await opening;
+    carryOut(opened, first);
+  } catch (error) {
+    refuse(first, error);
+    goOn();
+  }
+}
+
+/** Without a promise: this is done for every batch, and somebody waits for most of them. */
+function carryOut(database: Opened, task: Task): void {
+  try {
+    if ("kind" in task) serve(database, task);
     else {
-      applyTogether(database, next);
+      applyTogether(database, task);
       receiveAll();
-      if (inbox.isEmpty) database.rest();
+      if (inbox.isEmpty) rest(database);
     }
   } catch (error) {
-    for (const { id } of "kind" in next ? [next] : next) replies.fail(id, error);
+    refuse(task, error);
   }
+  goOn();
+}
+
+function rest(database: Opened): void {
+  database.rest();
+  if (quiet) quiet.refresh();
+  else quiet = setTimeout(() => database.tidy(), QUIET_MS);
+}
+
+function refuse(task: Task, error: unknown): void {
+  for (const { id } of "kind" in task ? [task] : task) replies.fail(id, error);
+}
+
+function goOn(): void {
   receiveAll();
   working = !inbox.isEmpty;
   if (working) setImmediate(work);
@@ -74,7 +109,7 @@ function copy(database: Opened, id: number, path: string): void {
 async function close(database: Opened, id: number): Promise<void> {
   try {
     database.close();
-
+    await Promise.all(copying);
     replies.answer(id, undefined);
   } catch (error) {
     replies.fail(id, error);
@@ -90,6 +125,11 @@ async function backup(database: Opened, id: number, path: string): Promise<void>
 }
 
 function applyTogether(database: Opened, requests: readonly ApplyRequest[]): void {
+  const [only] = requests;
+  if (only && requests.length === 1) {
+    replies.applied(only.id, database.apply(only.writes));
+    return;
+  }
   const outcomes = database.apply(requests.flatMap(({ writes }) => writes));
   let told = 0;
   for (const { id, writes } of requests) {

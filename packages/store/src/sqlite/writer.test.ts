@@ -8,6 +8,9 @@ import notesModule from "../testing/notes.tables.ts";
 import { notes } from "../testing/notes.ts";
 import { Writer } from "./writer.ts";
 
+/** Looks how long the log is. */
+const LOOK = "PRAGMA wal_checkpoint(NOOP)";
+
 const add = (id: string) => change(notes, "add", { id, text: "" });
 
 /** A database in memory that notes what it is asked to do. */
@@ -144,7 +147,7 @@ describe("the writer", () => {
     expect(writer.apply([commit("pass")])).toMatchObject([{ error: { code: "io" } }]);
   });
 
-  it("does what can wait when it rests, apart and without waiting for the disk", async () => {
+  it("does what can wait when it is told to, apart and without waiting for the disk", async () => {
     const { database, asked } = recorded();
     const insert = database.prepare("INSERT INTO notes (id, text) VALUES (?, '')");
     const left = ["a", "b"];
@@ -157,14 +160,14 @@ describe("the writer", () => {
       },
     };
     const writer = new Writer(database, new Map([["notes", tables]]));
-    writer.rest();
-    writer.rest();
-    writer.rest();
-    const each = ["NORMAL", "BEGIN IMMEDIATE", "INSERT", "COMMIT", "FULL"];
-    expect(asked).toEqual([...each, ...each]);
+    writer.tidy();
+    writer.tidy();
+    writer.tidy();
+    const each = ["NORMAL", "BEGIN IMMEDIATE", "INSERT", "COMMIT", LOOK, "FULL"];
+    expect(asked).toEqual([...each, ...each, LOOK]);
   });
 
-  it("undoes what it cannot do when it rests, and goes on writing", async () => {
+  it("undoes what it cannot do of that, and goes on writing", async () => {
     const { database } = recorded();
     const insert = database.prepare("INSERT INTO notes (id, text) VALUES (?, '')");
     let undone = 0;
@@ -180,7 +183,7 @@ describe("the writer", () => {
       },
     };
     const writer = new Writer(database, new Map([["t", tables]]));
-    writer.rest();
+    writer.tidy();
     expect(undone).toBe(1);
     expect(writer.apply([write({ tables: "t", name: "add", args: "a" })])).toEqual([{ results: [1] }]);
   });

@@ -4,6 +4,7 @@ import { StoreError } from "../store-error.ts";
 import type { OpenTables } from "../tables.ts";
 import type { Write } from "./messages.ts";
 import { failed, type Outcome } from "./outcome.ts";
+import { shortenLog } from "./shorten-log.ts";
 import { Transaction } from "./transaction.ts";
 import { translate } from "./translate.ts";
 
@@ -13,11 +14,13 @@ import { translate } from "./translate.ts";
  * else's.
  */
 export class Writer {
+  readonly #database: Database;
   readonly #tables: ReadonlyMap<string, OpenTables>;
   readonly #transaction: Transaction;
   #broken: StoreError | undefined;
 
   constructor(database: Database, tables: ReadonlyMap<string, OpenTables>) {
+    this.#database = database;
     this.#tables = tables;
     this.#transaction = new Transaction(database);
   }
@@ -32,12 +35,22 @@ export class Writer {
     );
   }
 
-  /** Does, while nobody waits, what could wait, and makes ready for what somebody will wait for. */
+  /** Makes ready, while there is nothing to do, for what somebody will wait for. */
   rest(): void {
+    this.#unwatched(() => this.#transaction.expect(true));
+  }
+
+  /** Does what could wait until now, when nobody has wanted anything for a while. */
+  tidy(): void {
+    for (const tables of this.#tables.values()) this.#unwatched(() => this.#do(tables.chore?.()));
+    this.#unwatched(() => shortenLog(this.#database));
+    this.rest();
+  }
+
+  #unwatched(run: () => void): void {
     if (this.#broken) return;
     try {
-      for (const tables of this.#tables.values()) this.#do(tables.chore?.());
-      this.#transaction.expect(true);
+      run();
     } catch {
       // Whatever is wrong is told to whoever wants something written.
     }
@@ -69,12 +82,15 @@ export class Writer {
   }
 
   #change({ changes }: Write): unknown[] {
-    return changes.map(({ tables, name, args }) => {
+    // Not by `map`: what that makes is copied to the main thread like an array with holes, in twice the time.
+    const results: unknown[] = [];
+    for (const { tables, name, args } of changes) {
       const operations = this.#tables.get(tables)?.changes;
       const operation = operations && Object.hasOwn(operations, name) ? operations[name] : undefined;
       if (!operation) throw new StoreError("invalid", `there is no change "${tables}.${name}"`);
-      return operation(args);
-    });
+      results.push(operation(args));
+    }
+    return results;
   }
 
   #changeApart(write: Write): Outcome {

@@ -8,6 +8,8 @@ import type { Workplace } from "../decision/workplace.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { PolicyKeeper } from "../policies/policy-keeper.ts";
 import { lifecycleDraft, resultDraft } from "../record/drafts.ts";
+import { withoutSecrets } from "../record/redacted-draft.ts";
+import type { Redact } from "../redaction/redact.ts";
 import type { Runs } from "../runs/runs.ts";
 import { endOf } from "./call-end.ts";
 import { asDecision } from "./decision.ts";
@@ -22,6 +24,8 @@ export interface SupervisorParts {
   readonly policies: Pick<PolicyKeeper, "policyFor" | "roster" | "status">;
   readonly runs: Runs;
   readonly ledger: Ledger;
+  /** Takes secrets out of what is recorded; by default those that are known by their form. */
+  readonly redact?: Redact;
   /** Where the work of a session takes place, as far as the harness knows. */
   readonly workplaceOf: (event: AhpEvent) => Workplace;
   /** Told of a notification that was not taken, and why. */
@@ -77,7 +81,7 @@ async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): P
 }
 
 async function noteFor(
-  { supervisor, approvals, ledger }: SupervisorParts,
+  { supervisor, approvals, ledger, redact }: SupervisorParts,
   event: AhpEvent,
   subject: Subject,
 ): Promise<void> {
@@ -85,11 +89,12 @@ async function noteFor(
   if (event_type === "session_start" || event_type === "session_end") {
     const unfinished = event_type === "session_end" ? supervisor.abandon(subject) : [];
     if (event_type === "session_end") await approvals.withdraw(subject, "the session ended");
-    await ledger.record([lifecycleDraft(subject, event_type, unfinished)], { durable: false });
+    const draft = withoutSecrets(lifecycleDraft(subject, event_type, unfinished), redact);
+    await ledger.record([draft], { durable: false });
     return;
   }
   const end = endOf(event);
   const call = await supervisor.settle(subject, end, end.usage);
   if (event_type === "post_action")
-    await ledger.record([resultDraft(subject, end, call)], { durable: false });
+    await ledger.record([withoutSecrets(resultDraft(subject, end, call), redact)], { durable: false });
 }

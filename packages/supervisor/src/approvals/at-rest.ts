@@ -40,13 +40,13 @@ export class AtRest {
     };
     const redact = this.#options.redactor.knowing([facts.arguments, facts.claims]);
     const shown = redact({ ...exact, target_state: this.#keyedState(target_state) });
-    return this.#form(placeOf(approval), body, exact, shown);
+    return this.#form(approvalPlace(approval), body, exact, shown);
   }
 
   /** An approval that was kept: exactly, as long as it waits for an answer. */
   readApproval({ approval, waits, sealed }: Omit<StoredApproval, "version">): Approval {
     if (!waits) return approval;
-    const opened = this.#open(placeOf(approval), sealed);
+    const opened = this.#open(approvalPlace(approval), sealed);
     if (typeof opened !== "string") return { ...approval, options: ["deny"], ...opened };
     const exact: ExactApproval = JSON.parse(opened);
     return { ...approval, ...exact };
@@ -62,13 +62,13 @@ export class AtRest {
     const { revoked_at: _at, revoked_by: _by, uses: _uses, used_at: _used, ...body } = grant;
     const { tool, effects, cwd, arguments: given } = body;
     const exact: ExactGrant = { tool, effects, cwd, ...(given !== undefined && { arguments: given }) };
-    return this.#form(grantPlaceOf(grant), body, exact, this.#options.redactor.knowing(given)(exact));
+    return this.#form(grantPlace(grant), body, exact, this.#options.redactor.knowing(given)(exact));
   }
 
   /** A grant that was kept: exactly, as long as it was not revoked. */
   readGrant({ grant, sealed }: StoredGrant): Grant {
     if (grant.revoked_at !== undefined) return grant;
-    const opened = this.#open(grantPlaceOf(grant), sealed);
+    const opened = this.#open(grantPlace(grant), sealed);
     if (typeof opened !== "string") return { ...grant, ...opened };
     const exact: ExactGrant = JSON.parse(opened);
     return { ...grant, ...exact };
@@ -101,11 +101,12 @@ export class AtRest {
   }
 }
 
-/** The binding is part of the place, so that no yes counts for anything but what was shown. */
-function placeOf({ id, binding }: Pick<Approval, "id" | "binding">): string {
+/** Where an approval is sealed. The binding is part of it, so that no yes counts for anything but what was shown. */
+export function approvalPlace({ id, binding }: Pick<Approval, "id" | "binding">): string {
   return `approvals/${id}/${binding}`;
 }
 
-function grantPlaceOf({ id, binding }: Pick<Grant, "id" | "binding">): string {
+/** Where a grant is sealed. */
+export function grantPlace({ id, binding }: Pick<Grant, "id" | "binding">): string {
   return `approval_grants/${id}/${binding}`;
 }

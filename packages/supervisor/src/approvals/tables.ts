@@ -56,10 +56,18 @@ export type PlainRow =
   | { readonly kind: "grant"; readonly grant: Grant; readonly of?: Omit<Approval, "entry"> };
 
 /** How it is kept from now on; what is needed exactly no more has no sealed form. */
-interface SealedRow {
+interface NewlySealed {
   readonly id: string;
   readonly binding: string;
   readonly form: Pick<KeptForm, "body"> & Partial<KeptForm>;
+}
+
+/** Something that is sealed, and where. */
+export interface SealedRow {
+  readonly kind: "approval" | "grant";
+  readonly id: string;
+  readonly binding: string;
+  readonly sealed: string;
 }
 
 /** A step to another state, or an answer that leaves the state as it is. */
@@ -130,11 +138,13 @@ export type ApprovalChanges = {
   abandon(args: { webhooks: readonly string[] }): undefined;
   /** Puts the sealed form in the place of what was kept as it is. */
   sealApproval(
-    args: SealedRow & Pick<Extract<PlainRow, { kind: "approval" }>, "changes"> & Pick<Approval, "answers">,
+    args: NewlySealed & Pick<Extract<PlainRow, { kind: "approval" }>, "changes"> & Pick<Approval, "answers">,
   ): undefined;
-  sealGrant(args: SealedRow): undefined;
+  sealGrant(args: NewlySealed): undefined;
   /** Nothing is left in the files of what was kept as it is. */
   forgetPlain(args: null): undefined;
+  /** Puts what is sealed with the newest key in the place of the same, sealed with another. */
+  renewSeal(args: SealedRow): undefined;
 };
 
 /** What approvals read from it. */
@@ -160,6 +170,8 @@ export type ApprovalQueries = {
   plain(args: { limit: number }): PlainRow[];
   /** Whether something of what was kept as it is may still be in the files. */
   hasPlain(args: null): boolean;
+  /** What was sealed with some keys, by id. */
+  sealedWithKeys(args: { keys: readonly string[]; after: string; limit: number }): SealedRow[];
   /** The names of the keys that what waits, or is in force, was sealed with, and how much with each. */
   sealedWith(args: null): { readonly key: string; readonly count: number }[];
 };

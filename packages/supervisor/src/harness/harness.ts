@@ -3,6 +3,7 @@ import type { Decisions, PayloadFor, SpecialisedEventType } from "@reins/ahp";
 import type { Draft, Ledger, RecordOptions } from "@reins/ledger";
 import type { Change, Store } from "@reins/store";
 import { Approvals, type ApprovalsOptions } from "../approvals/approvals.ts";
+import { renewApprovalSeals } from "../approvals/renew-seals.ts";
 import { sealPlainApprovals } from "../approvals/seal-plain.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { Harnesses, type News } from "../decision/harnesses.ts";
@@ -89,7 +90,7 @@ export class Harness {
       ...(webhooks && { webhooks }),
       ...(onError && { onError }),
     });
-    this.runs = new Runs(store);
+    this.runs = new Runs(store, this.redact);
     this.supervisor = new Supervisor({
       store,
       ledger,
@@ -122,6 +123,7 @@ export class Harness {
     const [commitment, vault] = await Promise.all([Commitment.open(keys), Vault.open(keys)]);
     const tell = onError ?? (() => undefined);
     await sealPlainApprovals({ store, vault, keyed: commitment, redactor, onError: tell });
+    await renewApprovalSeals(store, vault);
     return new Harness(options, { identity, policies, commitment, vault, redactor });
   }
 

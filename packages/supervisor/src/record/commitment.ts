@@ -1,33 +1,33 @@
-import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import { canonicalJson } from "@reins/ledger";
-import { secretKey } from "./secret-key.ts";
+import { KeyedHash } from "./keyed-hash.ts";
+import { secretKeys } from "./secret-key.ts";
 
 /**
  * Commits to what an agent sent without recording it: whoever has the key and the text can show that they belong
  * together, and nobody else can guess the text from what was recorded.
  */
 export class Commitment {
-  readonly #key: KeyObject;
+  readonly #hash: KeyedHash;
 
   private constructor(key: Buffer) {
-    // Prepared once: that takes longer than to commit to something.
-    this.#key = createSecretKey(key);
+    this.#hash = new KeyedHash(key);
   }
 
   /** The commitments of a home, whose key lies among its others; made on first use. */
   static async open(keys: string): Promise<Commitment> {
-    return new Commitment(await secretKey(keys, "commitment.key"));
+    const [key] = await secretKeys(keys, "commitment.key");
+    return new Commitment(key);
   }
 
   /** The commitment to a JSON value. */
   to(value: unknown): string {
-    return `hmac-sha256:${createHmac("sha256", this.#key).update(textOf(value)).digest("hex")}`;
+    return `hmac-sha256:${this.#hash.of(textOf(value))}`;
   }
 
   /** 64 hexadecimal digits by which a text is found again for one purpose, and from which it cannot be guessed. */
   digest(purpose: string, text: string): string {
     // No JSON begins like that, so no digest is a commitment.
-    return createHmac("sha256", this.#key).update(`${purpose}\0`).update(text).digest("hex");
+    return this.#hash.of(`${purpose}\0${text}`);
   }
 }
 

@@ -60,6 +60,26 @@ describe("a vault", () => {
     expect(() => after.open("a", sealed)).toThrow(expect.objectContaining({ code: "other_key" }));
   });
 
+  it("gets a new key, opens what the old one sealed, and forgets that when it is told to", async () => {
+    const keys = join(folder, "rotated");
+    const before = await Vault.open(keys);
+    const sealed = before.seal("a", secret);
+    const key = await Vault.rotate(keys);
+    const after = await Vault.open(keys);
+    expect(after.keyId).toBe(key);
+    expect(after.formerKeys).toEqual([before.keyId]);
+    expect(after.open("a", sealed)).toBe(secret);
+    const renewed = after.renew("a", sealed);
+    expect(renewed).toContain(`v1.${key}.`);
+    expect(after.renew("b", sealed)).toBeUndefined();
+    await after.forgetFormer();
+    for (const vault of [after, await Vault.open(keys)]) {
+      expect(vault.formerKeys).toEqual([]);
+      expect(vault.open("a", renewed!)).toBe(secret);
+      expect(() => vault.open("a", sealed)).toThrow(expect.objectContaining({ code: "other_key" }));
+    }
+  });
+
   it("is not opened with a damaged key", async () => {
     await writeFile(join(folder, "vault.key"), "short");
     await expect(Vault.open(folder)).rejects.toThrow("is damaged");

@@ -6,7 +6,7 @@ import {
   type KeyObject,
   randomBytes,
 } from "node:crypto";
-import { secretKey } from "./secret-key.ts";
+import { addSecretKey, keepSecretKey, type SecretKeys, secretKeys } from "./secret-key.ts";
 import { VaultError } from "./vault-error.ts";
 
 const FILE = "vault.key";
@@ -21,19 +21,41 @@ const SEALED = /^v1\.([0-9a-f]{8})\.([\w-]+)$/;
  * there. What was sealed for one place is opened at that place only.
  */
 export class Vault {
-  /** Tells the key of this home from another's, and nothing of it. */
+  /** Tells the key that seals from others, and nothing of it. */
   readonly keyId: string;
+  readonly #folder: string;
+  readonly #newest: Buffer;
   readonly #key: KeyObject;
+  readonly #former: Map<string, KeyObject>;
 
-  private constructor(key: Buffer) {
-    this.#key = createSecretKey(key);
-    const id = hkdfSync("sha256", key, "", "reins vault: the name of the key", ID_BYTES);
-    this.keyId = Buffer.from(id).toString("hex");
+  private constructor(folder: string, [newest, ...former]: SecretKeys) {
+    this.#folder = folder;
+    this.#newest = newest;
+    this.#key = createSecretKey(newest);
+    this.keyId = idOf(newest);
+    this.#former = new Map(former.map((key) => [idOf(key), createSecretKey(key)]));
   }
 
-  /** The vault of a home, whose key lies among its others; made on first use. */
-  static async open(keys: string): Promise<Vault> {
-    return new Vault(await secretKey(keys, FILE));
+  /** The vault of a home, whose keys lie among its others; made on first use. */
+  static async open(folder: string): Promise<Vault> {
+    return new Vault(folder, await secretKeys(folder, FILE));
+  }
+
+  /** Gives a home a new key, with which everything is sealed anew at the next start; gives its name. */
+  static async rotate(folder: string): Promise<string> {
+    const [newest] = await addSecretKey(folder, FILE);
+    return idOf(newest);
+  }
+
+  /** The names of the keys with which nothing is sealed any more, but something may have been. */
+  get formerKeys(): readonly string[] {
+    return [...this.#former.keys()];
+  }
+
+  /** Forgets the former keys; what was sealed with them cannot be opened after that. */
+  async forgetFormer(): Promise<void> {
+    await keepSecretKey(this.#folder, FILE, this.#newest);
+    this.#former.clear();
   }
 
   /** Text that only this vault opens, and only at the place that is named: a table and a row of it. */
@@ -48,11 +70,12 @@ export class Vault {
   open(place: string, sealed: string): string {
     const [, keyId, text = ""] = SEALED.exec(sealed) ?? [];
     if (keyId === undefined) throw damaged(place);
-    if (keyId !== this.keyId) throw this.otherKey(keyId, place);
+    const key = keyId === this.keyId ? this.#key : this.#former.get(keyId);
+    if (!key) throw this.otherKey(keyId, place);
     const bytes = Buffer.from(text, "base64url");
     if (bytes.length < NONCE_BYTES + TAG_BYTES) throw damaged(place);
     const end = bytes.length - TAG_BYTES;
-    const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, NONCE_BYTES))
+    const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES))
       .setAAD(Buffer.from(place))
       .setAuthTag(bytes.subarray(end));
     try {
@@ -63,11 +86,26 @@ export class Vault {
     }
   }
 
+  /** What was sealed for a place, sealed with the newest key; nothing where it cannot be opened. */
+  renew(place: string, sealed: string): string | undefined {
+    try {
+      return this.seal(place, this.open(place, sealed));
+    } catch (error) {
+      if (error instanceof VaultError) return undefined;
+      throw error;
+    }
+  }
+
   /** Says that something was sealed with another key, and what to do. */
   otherKey(keyId: string, what: string): VaultError {
     const text = `${what}: sealed with the key ${keyId}, and this home has ${this.keyId}; bring keys/${FILE} back from a backup`;
     return new VaultError("other_key", text);
   }
+}
+
+function idOf(key: Buffer): string {
+  const id = hkdfSync("sha256", key, "", "reins vault: the name of the key", ID_BYTES);
+  return Buffer.from(id).toString("hex");
 }
 
 function damaged(place: string, cause?: unknown): VaultError {

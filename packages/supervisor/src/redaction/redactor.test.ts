@@ -179,3 +179,26 @@ describe("a value", () => {
     expect(JSON.stringify(redactor.value(value))).toBe(`${"[".repeat(256)}"[redacted]"${"]".repeat(256)}`);
   });
 });
+
+describe("what will never change", () => {
+  test("is passed over once it was looked at, and nothing around it", () => {
+    const here = Redactor.create();
+    const subject = Object.freeze({ agent: "reed", roles: ["developer"] });
+    here.remember(subject);
+    expect(here.value({ subject, word: TOKEN })).toEqual({ subject, word: "ghp_[redacted]" });
+  });
+
+  test("is still shown without its secrets", () => {
+    const here = Redactor.create();
+    const subject = Object.freeze({ agent: TOKEN });
+    here.remember(subject);
+    expect(here.value({ subject })).toEqual({ subject: { agent: "ghp_[redacted]" } });
+  });
+
+  test("is shown without secrets that are known for a while", () => {
+    const here = Redactor.create();
+    const subject = Object.freeze({ agent: "open-sesame" });
+    here.remember(subject);
+    expect(here.also(["open-sesame"])({ subject })).toEqual({ subject: { agent: "[redacted]" } });
+  });
+});

@@ -49,7 +49,11 @@ export class Redactor {
 
   /** A whole text, well-formed and without its secrets. */
   text(text: string, ending: Ending = "end"): string {
-    if (this.#triggers.pass(text, Triggers.START) !== undefined) return text.toWellFormed();
+    const isPlain =
+      ending === "end"
+        ? this.#triggers.findNothingIn(text)
+        : this.#triggers.pass(text, Triggers.START) !== undefined;
+    if (isPlain) return text.toWellFormed();
     const stream = this.stream();
     const shown = stream.push(text);
     return shown + (ending === "end" ? stream.end() : stream.flush());

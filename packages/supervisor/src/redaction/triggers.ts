@@ -71,6 +71,22 @@ export class Triggers {
     return reached;
   }
 
+  /** Whether there is no secret in a whole text, whatever triggers it has. */
+  findNothingIn(text: string): boolean {
+    const [columns, next, ending] = [this.#columns, this.#next, this.#ending];
+    let reached = Triggers.START;
+    for (let index = 0; index < text.length; index += 1) {
+      reached = next[reached + (columns[text.charCodeAt(index)] ?? 0)] ?? 0;
+      if (reached < ending) continue;
+      const at = index + 1;
+      for (const { format, length } of this.#endedAt(reached)) {
+        const start = at - length;
+        if (suits(format, text, start) && format.read(text, start, at, true).is !== "no") return false;
+      }
+    }
+    return true;
+  }
+
   #endedAt(row: number): readonly TriggerEnd[] {
     return this.#ended[row / this.#width] ?? [];
   }

@@ -1,6 +1,7 @@
 import { decode, RunLifecycleEvent, TaskListEvent, VerificationEvent } from "@reins/ahp";
 import { change, type Store } from "@reins/store";
 import { isAdmin, type Principal } from "../identity/principal.ts";
+import { type Redact, redact as redactKnown } from "../redaction/redact.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { type RunContract, type RunOwner, type RunState, runTables } from "./tables.ts";
 import { lifecycleFault, taskListFault, verificationFault } from "./transitions.ts";
@@ -14,11 +15,14 @@ export type RunListener = (state: RunState) => void;
 /** The durable contracts of runs: checked, kept as the current state, and told to whoever listens. */
 export class Runs {
   readonly #store: Store;
+  readonly #redact: Redact;
   readonly #listeners = new Set<RunListener>();
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(store: Store) {
+  /** `redact` takes secrets out of what is kept and told; by default those that are known by their form. */
+  constructor(store: Store, redact: Redact = redactKnown) {
     this.#store = store;
+    this.#redact = redact;
   }
 
   /** Takes a new state; what does not follow from the one before is refused. A run stays whose it was at first. */
@@ -50,7 +54,11 @@ export class Runs {
   }
 
   async #note({ tenant, ...by }: RunTeller, contract: RunContract, given: unknown): Promise<RunState> {
-    const { run_id, session_id, updated_at, payload, fault } = await this.#check(tenant, contract, given);
+    const { run_id, session_id, updated_at, payload, fault } = await this.#check(
+      tenant,
+      contract,
+      this.#redact(given),
+    );
     if (fault !== undefined) throw new SupervisorError("conflict", `${contract} of run ${run_id}: ${fault}`);
     const [known] = await this.#find(tenant, run_id);
     const { principal, user } = known ?? { principal: by.id, user: by.user };

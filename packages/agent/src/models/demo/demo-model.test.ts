@@ -48,6 +48,20 @@ async function answer(prompt: string, results: ToolResult[] = [], tools = TOOLS,
 
 describe("the demo model", () => {
   it.each([
+    ["There is nothing in .", "There is nothing here yet."],
+    ["a.txt", "There is one file here: a.txt."],
+    ["src/", "There is one folder here: src/."],
+    ["a.txt\nb.txt", "There are 2 entries here, none of them a folder: a.txt, b.txt."],
+    ["a.txt\n[id]/", "There are 2 entries here, one of them a folder: a.txt, [id]/."],
+    [
+      "a/\nb/\n[cut here: only the first 2 entries are shown]",
+      "There are 2 entries here, 2 of them folders: a/, b/.",
+    ],
+  ])("says of a folder with %j what is in it", async (listing, said) => {
+    expect((await answer("what is in this folder", [result(listing)])).said).toContain(said);
+  });
+
+  it.each([
     ["what is in this folder", "list_files", {}],
     ["read README.md and summarise it", "read_file", { path: "README.md" }],
     ["read .env", "read_file", { path: ".env" }],

@@ -2,22 +2,31 @@ import { pathsIn, quotedIn } from "../../control/defaults/intent/target.ts";
 import { calling, refused, type Scene, saying } from "./step.ts";
 
 const SHOWN = 12;
+/** What the tool says of a folder in which it found nothing. */
+const NOTHING = /^(?:There is nothing in|Nothing in) /;
 
 /** Looks into a folder. */
 export const explore: Scene = (words, [listing]) => {
   const path = pathsIn(words)[0];
   if (!listing) return calling("Let me look.\n", "list_files", path === undefined ? {} : { path });
   if (listing.isError) return refused(listing);
-  const names = linesOf(listing.text);
-  const folders = names.filter((name) => name.endsWith("/"));
+  const names = NOTHING.test(listing.text) ? [] : linesOf(listing.text);
+  if (names.length === 0)
+    return saying('There is nothing here yet. Say, for example, "write a file notes.txt that says hello".');
   const more = names.length > SHOWN ? `, and ${names.length - SHOWN} more` : "";
   const guide = names.find((name) => /^readme/i.test(name));
-  if (names.length === 0) return saying("The folder is empty.");
   return saying(
-    `There are ${names.length} entries here, ${folders.length} of them folders: ${names.slice(0, SHOWN).join(", ")}${more}.` +
+    `${countOf(names)}: ${names.slice(0, SHOWN).join(", ")}${more}.` +
       (guide === undefined ? "" : ` ${guide} may say more; ask me to read it.`),
   );
 };
+
+function countOf(names: readonly string[]): string {
+  const folders = names.filter((name) => name.endsWith("/")).length;
+  if (names.length === 1) return `There is one ${folders === 1 ? "folder" : "file"} here`;
+  const some = folders === 1 ? "one of them a folder" : `${folders} of them folders`;
+  return `There are ${names.length} entries here, ${folders === 0 ? "none of them a folder" : some}`;
+}
 
 /** Reads a file and says what is in it. */
 export const read: Scene = (words, [content]) => {
@@ -51,5 +60,5 @@ function summaryOf(path: string, text: string): string {
 }
 
 function linesOf(text: string): readonly string[] {
-  return text.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("["));
+  return text.split("\n").filter((line) => line.trim() !== "" && !/^\[.*\s.*\]$/.test(line));
 }

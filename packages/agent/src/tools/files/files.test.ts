@@ -89,6 +89,8 @@ describe("list_files", () => {
     expect((await run(listFiles, workspace, { pattern: "src/*" })).text).toBe("src/b.ts\nsrc/deep/");
     expect((await run(listFiles, workspace, { path: "src", pattern: "*/*.ts" })).text).toBe("src/deep/c.ts");
     expect((await run(listFiles, workspace, { pattern: "*.rs" })).text).toContain("Nothing in . matches");
+    await mkdir(join(workspace.cwd, "hollow"));
+    expect((await run(listFiles, workspace, { path: "hollow" })).text).toBe("There is nothing in hollow.");
   });
 
   test("shows 200 entries and says that there are more", async () => {

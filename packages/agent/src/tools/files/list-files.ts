@@ -23,7 +23,8 @@ export const listFiles = defineTool({
     expectInside(pattern);
     return { locations: [await roots.resolve(path)] };
   },
-  async perform({ path = ".", pattern = "*" }, { roots }) {
+  async perform({ path = ".", pattern: given }, { roots }) {
+    const pattern = given ?? "*";
     expectInside(pattern);
     const folder = await roots.resolve(path);
     await expectFolder(folder, path);
@@ -37,7 +38,10 @@ export const listFiles = defineTool({
       found.push(`${prefix === "." ? "" : `${prefix}/`}${one.path}${one.isFolder ? "/" : ""}`);
       if (found.length > MAX_ENTRIES) break;
     }
-    if (found.length === 0) return { text: `Nothing in ${path} matches ${pattern}.` };
+    if (found.length === 0)
+      return {
+        text: given === undefined ? `There is nothing in ${path}.` : `Nothing in ${path} matches ${given}.`,
+      };
     const more =
       found.length > MAX_ENTRIES ? [`[cut here: only the first ${MAX_ENTRIES} entries are shown]`] : [];
     return { text: [...found.slice(0, MAX_ENTRIES), ...more].join("\n") };

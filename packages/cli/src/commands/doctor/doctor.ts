@@ -10,6 +10,7 @@ import { browserCheck, diskCheck } from "./checks/machine.ts";
 import { nodeCheck } from "./checks/node.ts";
 import { reachCheck, sandboxCheck } from "./checks/sandbox.ts";
 import { serverCheck } from "./checks/server.ts";
+import { vaultCheck } from "./checks/vault.ts";
 import { describeFindings } from "./describe.ts";
 import { type Check, type Finding, type Patient, wrong } from "./finding.ts";
 
@@ -23,6 +24,7 @@ const CHECKS: readonly Check[] = [
   nodeCheck,
   homeCheck,
   keysCheck,
+  vaultCheck,
   diskCheck,
   serverCheck,
   constitutionCheck,

@@ -63,11 +63,11 @@ async function decided(
 
 /** Loaded when the harness is open, so that listening does not wait for it. */
 async function handlersOf(
-  { supervisor, identity, approvals, policies, runs, ledger }: Harness,
+  { supervisor, identity, approvals, policies, runs, ledger, redact }: Harness,
   workplace: Workplace,
   onRefused: (event: AhpEvent, error: unknown) => void,
 ): Promise<ReturnType<typeof supervisorHandlers>> {
   const { supervisorHandlers } = await import("@reins/supervisor");
-  const parts = { supervisor, identity, approvals, policies, runs, ledger };
+  const parts = { supervisor, identity, approvals, policies, runs, ledger, redact };
   return supervisorHandlers({ ...parts, workplaceOf: () => workplace, onRefused });
 }

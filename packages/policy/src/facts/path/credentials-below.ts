@@ -15,8 +15,8 @@ const MOST_IGNORING = 4_096;
 const PASSED_BY: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 
 /**
- * Files with keys, tokens or passwords in a folder and in the folders in it, as far as a quick look tells and a program
- * reads them. No link is followed.
+ * Files with keys, tokens or passwords in a folder or else in the folders in it, as far as a quick look tells and a
+ * program reads them. No link is followed.
  */
 export async function credentialsBelow(
   files: FilePort,
@@ -24,18 +24,27 @@ export async function credentialsBelow(
   sight: Sight,
 ): Promise<readonly string[]> {
   const here = await look(files, folder, MOST_NAMES);
+  const found = await unlessIgnored(files, folder, credentialsIn(folder, here, sight), sight);
+  if (found.length > 0) return found.slice(0, MOST_TOLD);
   const folders = here
     .filter(({ name, isFolder }) => isFolder && !PASSED_BY.has(name) && entersFolder(sight, name))
-    .map(({ name }) => joined(folder, name))
-    .filter((path) => !isCredentials(`${path}/*`))
-    .slice(0, MOST_FOLDERS);
+    .slice(0, MOST_FOLDERS)
+    .map(({ name }) => joined(folder, name));
   const below = await Promise.all(
     folders.map(async (path) => credentialsIn(path, await look(files, path, MOST_NAMES_BELOW), sight)),
   );
-  const found = [...credentialsIn(folder, here, sight), ...below.flat()];
-  if (found.length === 0 || sight.ignored) return found.slice(0, MOST_TOLD);
+  return (await unlessIgnored(files, folder, below.flat(), sight)).slice(0, MOST_TOLD);
+}
+
+async function unlessIgnored(
+  files: FilePort,
+  folder: string,
+  found: readonly string[],
+  { ignored }: Sight,
+): Promise<readonly string[]> {
+  if (found.length === 0 || ignored) return found;
   const isIgnored = await ignoredBy(files, folder);
-  return found.filter((path) => !isIgnored(path)).slice(0, MOST_TOLD);
+  return found.filter((path) => !isIgnored(path));
 }
 
 function credentialsIn(folder: string, entries: readonly FolderEntry[], sight: Sight): readonly string[] {

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { Language, Parser, type Tree } from "web-tree-sitter";
+import type { Tree } from "web-tree-sitter";
 
 /** Gives the tree of a text, which its caller deletes; `undefined` when the parser gave up. */
 export type ParseText = (text: string) => Tree | undefined;
@@ -16,6 +16,7 @@ export function shellParser(): Promise<ParseText> {
 }
 
 async function load(): Promise<ParseText> {
+  const { Language, Parser } = await import("web-tree-sitter");
   await Parser.init();
   const grammar = createRequire(import.meta.url).resolve("tree-sitter-bash/tree-sitter-bash.wasm");
   const language = await Language.load(grammar);

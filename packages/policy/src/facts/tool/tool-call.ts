@@ -26,6 +26,8 @@ const ARGUMENTS = [
   "parameters",
   "tool_input",
 ] as const;
+const TITLES = ["title"] as const;
+const KINDS = ["kind"] as const;
 const RISKS = ["risk", "risk_level", "riskLevel"] as const;
 const FOLDERS = ["working_directory", "cwd", "workdir"] as const;
 const NESTED = ["toolCall", "tool_call", "tool"] as const;
@@ -33,11 +35,11 @@ const NESTED = ["toolCall", "tool_call", "tool"] as const;
 const TELLING: ReadonlySet<string> = new Set([
   ...NAMES,
   ...ARGUMENTS,
+  ...TITLES,
+  ...KINDS,
   ...RISKS,
   ...FOLDERS,
   ...NESTED,
-  "title",
-  "kind",
   "_meta",
 ]);
 
@@ -49,49 +51,48 @@ export function readToolCall(payload: unknown): ToolCall {
   if (!Object.keys(payload).some((key) => TELLING.has(key)))
     return { tool: "", versions: [], claims: {}, folders: [], doubts: ["the payload names no tool"] };
   const doubts: string[] = [];
-  const nested = NESTED.map((key) => payload[key]).filter(isRecord);
-  const sources = [payload, ...nested];
-  const names = new Set(sources.flatMap((source) => namesIn(source, doubts)));
+  const sources = [payload, ...NESTED.map((key) => payload[key]).filter(isRecord)];
+  const names = new Set<string>();
+  for (const source of sources) {
+    for (const key of NAMES) readName(own(source, key), names, doubts);
+    readName(nameInMeta(source), names, doubts);
+  }
   if (names.size > 1) doubts.push("the payload names several tools");
   const [tool = ""] = names;
   if (tool === "") doubts.push("the payload names no tool");
-  const versions = distinct(sources.flatMap((source) => argumentsIn(source, doubts)));
+  const given: unknown[] = [];
+  for (const source of sources) for (const key of ARGUMENTS) readArguments(own(source, key), given, doubts);
+  const versions = distinct(given);
   if (versions.length > 1) doubts.push("the payload holds several arguments that differ");
-  return { tool, versions, claims: claimsIn(sources), folders: textsUnder(sources, FOLDERS), doubts };
+  return { tool, versions, claims: claimsIn(sources), folders: foldersIn(sources), doubts };
 }
 
-function namesIn(source: Readonly<Record<string, unknown>>, doubts: string[]): readonly string[] {
-  const meta =
-    isRecord(source._meta) && isRecord(source._meta.claudeCode)
-      ? source._meta.claudeCode.toolName
-      : undefined;
-  const given = [...NAMES.map((key) => own(source, key)), meta].filter(
-    (name) => name !== undefined && name !== null,
-  );
-  return given.flatMap((name) => {
-    if (typeof name === "string" && name !== "") return [name];
-    if (!isRecord(name)) doubts.push("the tool's name is no text");
-    return [];
-  });
+type Source = Readonly<Record<string, unknown>>;
+
+function nameInMeta({ _meta }: Source): unknown {
+  return isRecord(_meta) && isRecord(_meta.claudeCode) ? _meta.claudeCode.toolName : undefined;
 }
 
-function argumentsIn(source: Readonly<Record<string, unknown>>, doubts: string[]): readonly unknown[] {
-  const given = ARGUMENTS.map((key) => own(source, key)).filter(
-    (value) => value !== undefined && value !== null,
-  );
-  return given.map((value) => {
-    if (typeof value !== "string") {
-      if (!isModest(value)) doubts.push("the arguments are too large or nested too deep");
-      return value;
-    }
-    const isObject = /^\s*\{/.test(value);
-    const read = isObject ? readJson(value) : { value };
-    if (read.doubt !== undefined) doubts.push(read.doubt);
-    return "value" in read ? read.value : value;
-  });
+function readName(name: unknown, names: Set<string>, doubts: string[]): void {
+  if (name === undefined || name === null) return;
+  if (typeof name === "string" && name !== "") names.add(name);
+  else if (!isRecord(name)) doubts.push("the tool's name is no text");
+}
+
+function readArguments(value: unknown, given: unknown[], doubts: string[]): void {
+  if (value === undefined || value === null) return;
+  if (typeof value !== "string") {
+    if (!isModest(value)) doubts.push("the arguments are too large or nested too deep");
+    given.push(value);
+    return;
+  }
+  const read = /^\s*\{/.test(value) ? readJson(value) : { value };
+  if (read.doubt !== undefined) doubts.push(read.doubt);
+  given.push("value" in read ? read.value : value);
 }
 
 function distinct(values: readonly unknown[]): readonly unknown[] {
+  if (values.length < 2) return values;
   const found: unknown[] = [];
   for (const value of values) {
     if (!isModest(value) || !found.some((other) => isDeepStrictEqual(other, value))) found.push(value);
@@ -99,10 +100,10 @@ function distinct(values: readonly unknown[]): readonly unknown[] {
   return found;
 }
 
-function claimsIn(sources: readonly Readonly<Record<string, unknown>>[]): Claims {
-  const [title] = textsUnder(sources, ["title"]);
-  const [kind] = textsUnder(sources, ["kind"]);
-  const [risk] = textsUnder(sources, RISKS);
+function claimsIn(sources: readonly Source[]): Claims {
+  const title = firstText(sources, TITLES);
+  const kind = firstText(sources, KINDS);
+  const risk = firstText(sources, RISKS);
   return {
     ...(title !== undefined && { title }),
     ...(kind !== undefined && { kind }),
@@ -110,14 +111,27 @@ function claimsIn(sources: readonly Readonly<Record<string, unknown>>[]): Claims
   };
 }
 
-function textsUnder(
-  sources: readonly Readonly<Record<string, unknown>>[],
-  keys: readonly string[],
-): readonly string[] {
-  const values = sources.flatMap((source) => keys.map((key) => own(source, key)));
-  return [...new Set(values.filter((value) => typeof value === "string"))];
+function firstText(sources: readonly Source[], keys: readonly string[]): string | undefined {
+  for (const source of sources) {
+    for (const key of keys) {
+      const value = own(source, key);
+      if (typeof value === "string") return value;
+    }
+  }
+  return undefined;
 }
 
-function own(source: Readonly<Record<string, unknown>>, key: string): unknown {
+function foldersIn(sources: readonly Source[]): readonly string[] {
+  const folders = new Set<string>();
+  for (const source of sources) {
+    for (const key of FOLDERS) {
+      const value = own(source, key);
+      if (typeof value === "string") folders.add(value);
+    }
+  }
+  return [...folders];
+}
+
+function own(source: Source, key: string): unknown {
   return Object.hasOwn(source, key) ? source[key] : undefined;
 }

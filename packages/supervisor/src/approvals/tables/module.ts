@@ -6,6 +6,7 @@ import { deliveryChanges, deliveryQueries } from "./delivery-rows.ts";
 import { grantChanges, grantQueries } from "./grant-rows.ts";
 import { plainChanges, plainQueries } from "./plain-rows.ts";
 import { MIGRATIONS } from "./schema.ts";
+import { sealedChanges, sealedQueries } from "./sealed-rows.ts";
 
 /** Approvals inside the store: loaded by the threads that own the database. */
 const module: TablesModule = {
@@ -16,6 +17,7 @@ const module: TablesModule = {
       ...grantChanges(database),
       ...deliveryChanges(database),
       ...plainChanges(database),
+      ...sealedChanges(database),
     };
     const queries: ApprovalQueries = {
       ...approvalQueries(database),
@@ -23,6 +25,7 @@ const module: TablesModule = {
       ...grantQueries(database),
       ...deliveryQueries(database),
       ...plainQueries(database),
+      ...sealedQueries(database),
     };
     return { changes, queries };
   },

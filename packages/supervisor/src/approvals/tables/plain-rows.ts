@@ -8,7 +8,6 @@ const ApprovalRow = z.object({ body: z.string(), state: z.enum(APPROVAL_STATES),
 const ChangeRow = z.object({ seq: z.number(), answers: z.string() });
 const GrantRow = z.object({ body: z.string(), revoked_at: z.string().nullable(), of: z.string().nullable() });
 const Waiting = z.object({ id: z.string(), kind: z.enum(["approval", "grant"]) });
-const Sealed = z.object({ key: z.string(), count: z.number() });
 
 /** The changes by which what an earlier version kept as it is becomes sealed. */
 export function plainChanges(
@@ -34,8 +33,8 @@ export function plainChanges(
   };
 }
 
-/** The queries about what is kept as it is, and about what is sealed. */
-export function plainQueries(database: Database): Pick<ApprovalQueries, "plain" | "hasPlain" | "sealedWith"> {
+/** The queries about what is kept as it is. */
+export function plainQueries(database: Database): Pick<ApprovalQueries, "plain" | "hasPlain"> {
   const waiting = database.prepare(
     "SELECT id, kind FROM approvals_plain WHERE done = 0 ORDER BY kind DESC, place LIMIT ?",
   );
@@ -46,12 +45,6 @@ export function plainQueries(database: Database): Pick<ApprovalQueries, "plain" 
      LEFT JOIN approvals a ON a.id = g.body ->> '$.approval' WHERE g.id = ?`,
   );
   const any = database.prepare("SELECT 1 FROM approvals_plain LIMIT 1");
-  const keys = database.prepare(
-    `SELECT substr(sealed, 4, 8) AS key, count(*) AS count FROM (
-       SELECT sealed FROM approvals WHERE state IN ('pending', 'approved') AND sealed IS NOT NULL
-       UNION ALL SELECT sealed FROM approval_grants WHERE revoked_at IS NULL AND sealed IS NOT NULL
-     ) GROUP BY 1`,
-  );
   const plainApproval = (id: string): PlainRow => {
     const { body, state, answers } = ApprovalRow.parse(approval.get(id));
     const content: Omit<Approval, "turn" | "state" | "answers" | "entry"> = JSON.parse(body);
@@ -76,7 +69,6 @@ export function plainQueries(database: Database): Pick<ApprovalQueries, "plain" 
         return kind === "grant" ? plainGrant(id) : plainApproval(id);
       }),
     hasPlain: () => any.get() !== undefined,
-    sealedWith: () => keys.all().map((row) => Sealed.parse(row)),
   };
 }
 

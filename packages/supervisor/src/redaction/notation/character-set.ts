@@ -18,7 +18,9 @@ export class CharacterSet {
 
   /** The codes in it, of ASCII. */
   get codes(): readonly number[] {
-    return [...this.#ascii.keys()].filter((code) => this.#ascii[code] === 1);
+    const codes: number[] = [];
+    for (let code = 0; code < this.#ascii.length; code += 1) if (this.#ascii[code] === 1) codes.push(code);
+    return codes;
   }
 
   /** Both sets in one. */
@@ -43,6 +45,15 @@ export class CharacterSet {
 
 /** The set that the inside of a regular expression's brackets describes: `A-Za-z0-9_-`, `^\s"`. */
 export function characters(inside: string): CharacterSet {
+  const read = known.get(inside) ?? readSet(inside);
+  known.set(inside, read);
+  return read;
+}
+
+/** The sets that were read so far: the same few stand in hundreds of patterns. */
+const known = new Map<string, CharacterSet>();
+
+function readSet(inside: string): CharacterSet {
   const negated = inside.startsWith("^");
   const ascii = new Uint8Array(128);
   let index = negated ? 1 : 0;

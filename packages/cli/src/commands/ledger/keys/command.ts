@@ -14,7 +14,8 @@ Examples:
 const ROTATE_HELP = `
 Examples:
   reins ledger keys rotate reins:system
-  reins ledger keys rotate reed`;
+  reins ledger keys rotate reed
+  reins ledger keys rotate reins:vault              the key that seals what is kept exactly; reins up then uses it`;
 
 /** Declares `reins ledger keys`. */
 export function declareKeys(ledger: Command): void {
@@ -40,7 +41,7 @@ function declareRotate(keys: Command): void {
     .description(
       "Gives a holder a new key, and records that the old one stopped. Reins must not run meanwhile.",
     )
-    .argument("<holder>", "whose key: an agent, a person, or reins:system")
+    .argument("<holder>", "whose key: an agent, a person, reins:system or reins:vault")
     .option("--home <folder>", "the home folder")
     .option("--json", "print the new key as JSON")
     .addHelpText("after", ROTATE_HELP)

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { type AnnouncedKey, announcedKeys } from "@reins/ledger";
 import { CliError } from "../../../errors/cli-error.ts";
 import { EXIT } from "../../../exit-codes.ts";
-import { databaseIn, homeFolder } from "../../../home.ts";
+import { databaseIn, homeFolder, keysIn } from "../../../home.ts";
 import { ledgerFault, noLedger } from "../../../ledger/fault.ts";
 import type { LedgerFlags } from "../../../ledger/read-ledger.ts";
 import { SeenCheckpoints } from "../../../ledger/seen-checkpoints.ts";
@@ -11,16 +11,27 @@ import { noticeOnStderr } from "../../../notice.ts";
 import { print } from "../../../print.ts";
 import { describeKeys } from "./keys.ts";
 
+/** The holder of the key with which things are sealed. It signs nothing, so the ledger does not know it. */
+const VAULT = "reins:vault";
+
 /** Gives a holder a new key and prints the holder's keys. */
 export async function rotate(holder: string, flags: LedgerFlags): Promise<void> {
   const home = homeFolder(flags.home, process.env);
   if (!existsSync(databaseIn(home))) throw noLedger(home);
+  if (holder === VAULT) return rotateVault(home, flags);
   try {
     const keys = await rotateIn(home, holder, flags);
     print(flags.json ? `${JSON.stringify({ keys })}\n` : describeKeys(keys));
   } catch (error) {
     throw ledgerFault(error, home);
   }
+}
+
+async function rotateVault(home: string, { json }: LedgerFlags): Promise<void> {
+  const { Vault } = await import("@reins/supervisor");
+  const key_id = await Vault.rotate(keysIn(home));
+  const text = `${key_id}  ${VAULT}  from the next start on, which seals everything with it and forgets the old one\n`;
+  print(json ? `${JSON.stringify({ keys: [{ key_id, holder: VAULT }] })}\n` : text);
 }
 
 async function rotateIn(home: string, holder: string, { json }: LedgerFlags): Promise<AnnouncedKey[]> {

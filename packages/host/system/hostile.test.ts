@@ -22,7 +22,7 @@ const OTHERWISE: Readonly<Record<string, string>> = {
   "gemini outside": "withheld",
 };
 
-/** Where an agent, allowed once, asks about the same call again: about the place first, then about what it does there. */
+/** Where an agent asks about one call twice: about the place first, then about what it does there. */
 const ASKS_TWICE = new Set(["opencode outside"]);
 
 /** Where an agent meets what is hostile: it may be unable to take a session up. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { change, openSqlite, type Store } from "@reins/store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { EventLog } from "../src/log/event-log.ts";
+import { settled } from "../src/log/held-back.ts";
 import type { Cursor, Gap, LoggedEvent } from "../src/log/logged-event.ts";
 import { logTables } from "../src/log/tables.ts";
 
@@ -220,6 +221,31 @@ describe("the log", () => {
     const kept = (await after.page("t", ["s"], 0)).map(({ order, epoch }) => [order, epoch]);
     expect(kept).toEqual([...range(1, 5).map((n) => [n, before.epoch]), [6, after.epoch]]);
     await after.close();
+  });
+
+  test("has what it held back in the store when somebody reads there, and hurries for who follows", async () => {
+    const store = await newStore();
+    const journal = await mkdtemp(join(tmpdir(), "log-journal-"));
+    onTestFinished(() => rm(journal, { recursive: true, force: true }));
+    const log = await EventLog.open({ store, now: () => 0, journal });
+    const everything = { tenant: "t", sessions: ["s", "other"], after: 0, limit: 100, size: 10_000 };
+    const stored = async () => {
+      await settled(store);
+      return (await store.query(logTables, "after", everything)).map(({ order }) => order);
+    };
+    await log.append(message(1));
+    await log.append(message(2), { relaxed: true });
+    expect(await stored()).toEqual([1, 2]);
+    const { numbers } = following(log, await log.end("t"), { sessions: ["other"] });
+    await log.append(message(3), { relaxed: true });
+    await log.append(message(4, "other"), { relaxed: true });
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    expect(numbers()).toEqual([4]);
+    expect(await stored()).toEqual([1, 2, 3, 4]);
+    await log.append(message(5), { relaxed: true });
+    await log.close();
+    expect(await stored()).toEqual([1, 2, 3, 4, 5]);
   });
 
   test("loses nothing that is told in the moment in which somebody has caught up", async () => {

@@ -88,6 +88,33 @@ describe("the first message", () => {
 });
 
 describe("a message", () => {
+  test("is answered with the guards of every answer, and shared with the pages that an operator named", async () => {
+    const origin = "https://console.example";
+    const served = await serveAgents(home(), { listen: { allowedOrigins: [origin] } });
+    const client = await RpcClient.open(served);
+    const cancel = { jsonrpc: "2.0", method: "$/cancel_request", params: { requestId: 7 } };
+    const ping = { jsonrpc: "2.0", id: 1, method: "session/list", params: {} };
+    const own = [await client.post(ping), await client.post(cancel), await client.post({ jsonrpc: "1.0" })];
+    const shared = [await client.post(ping, { origin }), await client.post(cancel, { origin })];
+    expect([...own, ...shared].map(({ status }) => status)).toEqual([200, 202, 400, 200, 202]);
+    for (const { headers } of [...own, ...shared])
+      expect(headers).toMatchObject({
+        "content-security-policy": expect.stringMatching(/^default-src 'self';/),
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+        "cache-control": "no-store",
+        vary: "origin",
+      });
+    for (const { headers } of own) expect(headers["cross-origin-resource-policy"]).toBe("same-origin");
+    for (const { headers } of shared)
+      expect(headers).toMatchObject({
+        "access-control-allow-origin": origin,
+        "cross-origin-resource-policy": "cross-origin",
+      });
+    expect(own[0]?.headers["content-type"]).toBe("application/json; charset=utf-8");
+    expect(own[1]).toMatchObject({ headers: { "content-length": "0" }, text: "" });
+  });
+
   test.each([
     ["no object", []],
     ["no version", { id: 1, method: "x" }],

@@ -1,11 +1,12 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
 import { readCheckpoint } from "@reins/ledger";
+import { replaceFile } from "@reins/supervisor/replace-file";
 import { CliError } from "../errors/cli-error.ts";
 import { textOf } from "../errors/render.ts";
 import { EXIT } from "../exit-codes.ts";
 import { stateFolder } from "../state-folder.ts";
-import { readKept, writeKept } from "./kept-file.ts";
+import { readKept } from "./kept-file.ts";
 
 /** A ledger as it was seen: the key that names it, and its newest checkpoint of then. */
 export interface Sighting {
@@ -56,9 +57,9 @@ export class SeenCheckpoints {
   async keep(home: string, { logKey, note }: Sighting): Promise<void> {
     const here = await this.inHome(home);
     if (here?.logKey !== logKey || isLarger(note, here.note))
-      await writeKept(this.fileOfHome(home), `${logKey}\n${note}`);
+      await replaceFile(this.fileOfHome(home), `${logKey}\n${note}`);
     const largest = await this.largest(logKey);
-    if (largest === undefined || isLarger(note, largest)) await writeKept(this.fileOf(logKey), note);
+    if (largest === undefined || isLarger(note, largest)) await replaceFile(this.fileOf(logKey), note);
   }
 }
 

@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { replaceFile } from "@reins/supervisor/replace-file";
 import { z } from "zod";
 import type { Channel } from "../acp/channel.ts";
 import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
@@ -96,10 +96,7 @@ export class ProbeCache {
   /** Remembers what an agent said. */
   async keep(entry: AgentEntry, probed: Probed): Promise<void> {
     const file = this.#file(entry, probed.version);
-    await mkdir(dirname(file), { recursive: true });
-    const written = `${file}.${randomUUID()}`;
-    await writeFile(written, `${JSON.stringify(probed, undefined, 2)}\n`);
-    await rename(written, file);
+    await replaceFile(file, `${JSON.stringify(probed, undefined, 2)}\n`);
   }
 
   #file(entry: AgentEntry, version: string): string {

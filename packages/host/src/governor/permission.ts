@@ -84,7 +84,7 @@ function decide(
 
 /**
  * A call as facts are gathered from it. What else the agent says of it are claims; only where it names neither tool nor
- * arguments, the files it says it will change are what it works on, and the command is where the catalogue knows it to be.
+ * arguments, the files it says it will change are what it works on, and its command is where the catalogue has it.
  */
 export function payloadOf(call: ToolCall, entry: AgentEntry): JsonObject {
   const { title, kind, rawInput } = call.told;

@@ -254,8 +254,8 @@ export function decideAs(
 }
 
 /**
- * Puts the harness before each MCP server, after a verdict on starting it. One that may not be started is left out, and so
- * are all for an agent that takes none.
+ * Puts the harness before each MCP server, after a verdict on starting it. One that may not be started is left out, and
+ * so are all for an agent that takes none.
  */
 async function wrapServers(
   context: GovernorContext,

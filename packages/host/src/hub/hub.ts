@@ -281,7 +281,7 @@ export class Hub implements ExtensionHub {
     // Turns whose agent has gone still write down how they ended.
     await Promise.all(sessions.map(({ queue }) => queue.settled));
     await Promise.all(sessions.map((session) => this.#sessions.keepAgain(session))).catch(onError);
-    await this.#sessions.putAll().catch(onError);
+    await this.#sessions.close().catch(onError);
     await this.log.close().catch(onError);
   }
 

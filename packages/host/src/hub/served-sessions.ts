@@ -4,6 +4,7 @@ import { membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
+import { holdBack } from "../log/held-back.ts";
 import type { SessionEnd, SessionRecord } from "../sessions/session-record.ts";
 import { type SessionRange, sessionTables } from "../sessions/tables.ts";
 import { ENDED } from "./capabilities.ts";
@@ -36,9 +37,11 @@ export class ServedSessions {
   /** Those of which something is to be kept, and what calls off that it is. */
   readonly #toPut = new Map<string, LiveSession>();
   #callOff: (() => void) | undefined;
+  readonly #holdNoMore: () => void;
 
   constructor(options: ServedSessionsOptions) {
     this.#options = options;
+    this.#holdNoMore = holdBack(options.harness.store, () => this.#putAll());
   }
 
   /** A session that is served here. */
@@ -77,6 +80,8 @@ export class ServedSessions {
     const own = isAdmin(principal) ? {} : { principal: principal.id };
     const { tenant } = principal;
     const { store } = this.#options.harness;
+    // So that each is found by the state that it is in.
+    await this.#putAll();
     const kept = await store.query(sessionTables, "list", { limit: 100, ...range, ...own, tenant });
     return kept.map((record) => this.#sessions.get(record.id)?.record ?? asKept(record));
   }
@@ -134,17 +139,14 @@ export class ServedSessions {
     this.#toPut.set(session.id, session);
     this.#callOff ??= this.#options.clock.after(LATER_MS, () => {
       this.#callOff = undefined;
-      this.putAll().catch(this.#options.onError);
+      this.#putAll().catch(this.#options.onError);
     });
   }
 
   /** Keeps now what was to be kept later. */
-  async putAll(): Promise<void> {
-    this.#callOff?.();
-    this.#callOff = undefined;
-    // One that has ended may have been opened anew meanwhile.
-    const sessions = [...this.#toPut].map(([id, session]) => this.#sessions.get(id) ?? session);
-    await Promise.all(sessions.map((session) => this.put(session)));
+  async close(): Promise<void> {
+    this.#holdNoMore();
+    await this.#putAll();
   }
 
   /** Keeps a session as it was, because somebody put something else over it. */
@@ -172,6 +174,14 @@ export class ServedSessions {
     await this.append(session.record, { message: { method: ENDED, params } });
     session.agent = undefined;
     this.forget(session.id);
+  }
+
+  async #putAll(): Promise<void> {
+    this.#callOff?.();
+    this.#callOff = undefined;
+    // One that has ended may have been opened anew meanwhile.
+    const sessions = [...this.#toPut].map(([id, session]) => this.#sessions.get(id) ?? session);
+    await Promise.all(sessions.map((session) => this.put(session)));
   }
 
   #serve(record: SessionRecord): LiveSession {

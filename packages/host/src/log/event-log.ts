@@ -1,6 +1,7 @@
 import { change, type Store } from "@reins/store";
 import { Backlog } from "./backlog.ts";
 import { Followers } from "./followers.ts";
+import { holdBack } from "./held-back.ts";
 import { Journal } from "./journal.ts";
 import { LastPlaces } from "./last-places.ts";
 import type { Cursor, LoggedEvent, NewEvent } from "./logged-event.ts";
@@ -47,6 +48,7 @@ export class EventLog {
   #waiting: NewEvent[] = [];
   #soon = false;
   #handing = false;
+  readonly #holdNoMore: () => void;
   /** Sees to what waits for more to go with. */
   #timer: NodeJS.Timeout | undefined;
   /** Settles when the newest message is written and on its way. */
@@ -65,6 +67,10 @@ export class EventLog {
     this.#options = options;
     this.#journal = journal;
     this.#backlog = new Backlog({ store, most, onFailed: (error) => this.#fail(error) });
+    this.#holdNoMore = holdBack(store, async () => {
+      await this.written();
+      this.#backlog.bringGathered();
+    });
     this.#placed = new Map(lasts);
     this.#last = new Map(lasts);
     this.epoch = epoch;
@@ -111,6 +117,7 @@ export class EventLog {
       await this.flush();
     } finally {
       clearTimeout(this.#timer);
+      this.#holdNoMore();
       this.#journal?.close();
     }
   }

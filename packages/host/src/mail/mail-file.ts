@@ -39,11 +39,14 @@ export class MailFile {
     return this.#file.append(line);
   }
 
-  /** What is in it now. */
-  async read(): Promise<Mail> {
+  /** What is in it now; there is nothing to wait for where it has nothing. */
+  read(): Mail | Promise<Mail> {
     const now = this.#file.stamp();
     if (now === undefined) return NO_MAIL;
-    if (this.#seen?.stamp === now) return this.#seen.mail;
+    return this.#seen?.stamp === now ? this.#seen.mail : this.#readAnew();
+  }
+
+  async #readAnew(): Promise<Mail> {
     const file = await this.#file.openToRead();
     if (!file) return NO_MAIL;
     try {

@@ -86,6 +86,7 @@ export class Mailbox extends Outbox {
   async #inject(subject: Subject, ledger: Pick<Ledger, "record">): Promise<Injection> {
     const { agent } = subject;
     const { messages: all, faults } = await this.file.read();
+    if (all.length === 0) return { messages: [], entries: [], waiting: 0, faults };
     const unread = await this.#unreadAmong(all, agent);
     // From here until they are taken nothing is waited for, so that no other turn chooses the same.
     const [taken, read] = [setOf(this.#taken, agent), setOf(this.#read, agent)];

@@ -27,7 +27,7 @@ export function runCommand(command: string): Intent {
   return { name: "run_command", values: { command } };
 }
 
-/** Runs a command line that changes nothing, and says nothing that would make an agent ask more than it does by itself. */
+/** Runs a command line that changes nothing, in words that do not make an agent ask more than it does by itself. */
 export function lookAround(command: string): Intent {
   return { name: "look_around", otherwise: "run_command", values: { command } };
 }

@@ -5,7 +5,7 @@ import { ProcessError } from "./process-error.ts";
 /** How many lines of the greatest length may wait for a process that does not read. */
 const LINES_WAITING = 2;
 
-/** Writes a message per line to a stream; those of one turn of the event loop go out together. */
+/** Writes a message per line to a stream: the first at once, what follows in the same turn of the event loop together. */
 export class MessageWriter {
   readonly #stream: Writable;
   readonly #maxLineBytes: number;
@@ -32,8 +32,9 @@ export class MessageWriter {
       );
     if (this.#stream.writableLength > LINES_WAITING * this.#maxLineBytes)
       throw new ProcessError("backed_up", "The process does not read, and too much waits for it.");
+    const hasRoom = this.#stream.write(line);
     this.#cork();
-    if (this.#stream.write(line)) return;
+    if (hasRoom) return;
     this.#waiting ??= Promise.withResolvers();
     await this.#waiting.promise;
   }

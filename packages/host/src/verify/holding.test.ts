@@ -22,7 +22,7 @@ describe("what holds an agent back", () => {
     expect(held([result("observed"), result("open")])).toBe("open");
   });
 
-  it("is the operating system where it is confined, else the agent itself, when nobody was asked and nothing happened", () => {
+  it("is the sandbox or the agent itself where nobody was asked and nothing happened", () => {
     expect(held([result("withheld")], true)).toBe("confined");
     expect(held([result("withheld"), result("untried")])).toBe("withheld");
   });

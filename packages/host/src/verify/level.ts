@@ -15,7 +15,7 @@ export interface Finding {
   readonly faults: readonly string[];
 }
 
-/** What changes nothing and leaves the workspace to itself: as an entry begins to tell that it is done unasked, and as a fault. */
+/** What only looks at the workspace: how an entry tells that it is done unasked, and the fault where none does. */
 const LOOKING: Partial<Readonly<Record<ProbeName, { readonly told: string; readonly fault: string }>>> = {
   read: { told: "read", fault: "it reads unasked, which the catalogue does not say" },
   look: {
@@ -24,7 +24,7 @@ const LOOKING: Partial<Readonly<Record<ProbeName, { readonly told: string; reado
   },
 };
 
-/** What an agent need not be able to do: one that cannot, or does not from a trial's places, is no worse. */
+/** What an agent need not be able to do, or not with what a trial has: one that cannot is no worse. */
 const OPTIONAL: ReadonlySet<ProbeName> = new Set(["outside", "fetch"]);
 
 /** What probes and traps say of an agent that its entry makes claims about. */

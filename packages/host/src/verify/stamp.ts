@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { replaceFile } from "@reins/supervisor/replace-file";
 import { z } from "zod";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { AgentError } from "../agents/agent-error.ts";
@@ -70,16 +70,7 @@ export class Stamps {
       probes: [...probes],
       at: at.toISOString(),
     };
-    const file = this.#file(agent.entry.id);
-    await mkdir(dirname(file), { recursive: true });
-    const written = `${file}.${randomUUID()}`;
-    try {
-      await writeFile(written, `${JSON.stringify(stamp, undefined, 2)}\n`, { mode: 0o600 });
-      await rename(written, file);
-    } catch (error) {
-      await rm(written, { force: true });
-      throw error;
-    }
+    await replaceFile(this.#file(agent.entry.id), `${JSON.stringify(stamp, undefined, 2)}\n`);
     return stamp;
   }
 

@@ -59,8 +59,8 @@ const ROUNDS: readonly (readonly [ProbeSetting, TrialAnswer])[] = [
 
 /**
  * Proves whether an agent's gate is live. The agent runs as it will really run, but with a model that is told to write,
- * to run, to look around, to read and to fetch; everything is rejected first and allowed then; in a harmless workspace, in a hostile one, and
- * there once more when a new process has taken the session up.
+ * to run, to look around, to read and to fetch; everything is rejected first and allowed then; in a harmless workspace,
+ * in a hostile one, and there once more when a new process has taken the session up.
  */
 export async function verifyAgent(options: VerifyOptions): Promise<VerifyReport> {
   await using trial = await Trial.open(options);

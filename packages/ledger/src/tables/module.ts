@@ -1,8 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import type { Database, TablesModule } from "@reins/store";
-import { signCheckpoint } from "../checkpoint/note.ts";
-import { rootOf } from "../tree/nodes.ts";
 import { Appender } from "./append.ts";
+import { Checkpoints } from "./checkpoints.ts";
 import { EntryIndex } from "./entry-index.ts";
 import { importEntries } from "./import.ts";
 import { Meta } from "./meta.ts";
@@ -21,8 +20,7 @@ const module: TablesModule = {
       changes: {
         append: (entry: PreparedEntry) => writer().appender.append(entry),
         import: (args: ImportArgs) => importEntries(writer().appender, database, args),
-        checkpoint: ({ privateKey }: { privateKey: KeyObject }) =>
-          checkpoint(database, writer().tree, privateKey),
+        checkpoint: ({ privateKey }: { privateKey: KeyObject }) => writer().checkpoints.make(privateKey),
         describe: (meta: Record<string, string>) => new Meta(database).set(meta),
       },
       queries: openQueries(database),
@@ -45,18 +43,9 @@ function openWriter(database: Database) {
   const tree = new StoredTree(database);
   const index = new EntryIndex(database);
   index.restore();
-  return { tree, index, appender: new Appender(database, tree.restore(), index) };
-}
-
-/** Makes a checkpoint of everything written, unless the last one covers it already. */
-function checkpoint(database: Database, { tiles }: StoredTree, privateKey: KeyObject): string | undefined {
-  const origin = new Meta(database).get("origin");
-  const exists = database.prepare("SELECT size FROM ledger_checkpoints WHERE size = ?").get(tiles.size);
-  if (exists || tiles.size === 0 || origin === undefined) return undefined;
-  const root = rootOf(tiles.size, (level, index) => tiles.node(level, index));
-  const note = signCheckpoint({ origin, size: tiles.size, root }, privateKey);
-  database.prepare("INSERT INTO ledger_checkpoints (size, note) VALUES (?, ?)").run(tiles.size, note);
-  return note;
+  const tiles = tree.restore();
+  const checkpoints = new Checkpoints(database, tiles);
+  return { tree, index, checkpoints, appender: new Appender(database, tiles, index) };
 }
 
 function lazily<Value>(make: () => Value): () => Value {

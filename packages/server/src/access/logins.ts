@@ -1,6 +1,7 @@
 import type { Clock } from "@reins/ahp";
+import { replaceFile } from "@reins/supervisor/replace-file";
 import { z } from "zod";
-import { readPrivate, writePrivate } from "./private-file.ts";
+import { readPrivate } from "./private-file.ts";
 import { hashOf, newSecret, type RandomBytes } from "./secret.ts";
 
 const LIFETIME_MS = 7 * 86_400_000;
@@ -68,7 +69,7 @@ export class Logins {
     this.#logins = new Map(logins.map((login) => [login.hash, login]));
     const written = this.#writing.then(() => {
       const text = JSON.stringify({ logins: [...this.#logins.values()] });
-      return writePrivate(this.#options.path, `${text}\n`);
+      return replaceFile(this.#options.path, `${text}\n`);
     });
     this.#writing = written.catch(() => undefined);
     return written;

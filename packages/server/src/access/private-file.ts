@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { link, mkdir, open, rename, rm } from "node:fs/promises";
+import { link, mkdir, open, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { AccessError } from "./access-error.ts";
 
@@ -27,34 +27,17 @@ export async function readPrivate(path: string): Promise<string | undefined> {
   }
 }
 
-/** Puts a file, for this user only, in the place of what was there; readers see the old or the new, whole. */
-export async function writePrivate(path: string, text: string): Promise<void> {
-  await withFresh(path, text, (fresh) => rename(fresh, path));
-}
-
 /** Makes a file, for this user only, unless there is one already. Says whether it did. */
 export async function createPrivate(path: string, text: string): Promise<boolean> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const fresh = `${path}.${randomBytes(6).toString("hex")}`;
   try {
-    await withFresh(path, text, (fresh) => link(fresh, path));
+    await writeFile(fresh, text, { flag: "wx", mode: 0o600, flush: true });
+    await link(fresh, path);
     return true;
   } catch (error) {
     if (codeOf(error) === "EEXIST") return false;
     throw error;
-  }
-}
-
-async function withFresh(path: string, text: string, place: (fresh: string) => Promise<void>) {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const fresh = `${path}.${randomBytes(6).toString("hex")}`;
-  try {
-    const file = await open(fresh, "wx", 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await place(fresh);
   } finally {
     await rm(fresh, { force: true });
   }

@@ -18,6 +18,6 @@ export function expectHeader(request: Headed, name: string): string {
 
 /** Whether whoever asks would rather have the answer on the stream. */
 export function prefersLater(request: Headed): boolean {
-  const preferences = (headerIn(request, "prefer") ?? "").toLowerCase().split(",");
+  const preferences = headerIn(request, "prefer")?.toLowerCase().split(",") ?? [];
   return preferences.some((preference) => preference.split(";")[0]?.trim() === "respond-async");
 }

@@ -78,15 +78,15 @@ export class Listener {
 
   #take(request: IncomingMessage, response: ServerResponse): void {
     if (this.#closing && request.httpVersionMajor === 1) response.setHeader("connection", "close");
-    response.once("close", () => this.#answered());
+    response.on("close", this.#answered);
     comesBy(request, this.#options.doorway);
     this.#options.request(request, response);
   }
 
   /** A connection that was kept open for more is not, once nothing more is taken. */
-  #answered(): void {
+  readonly #answered = (): void => {
     if (this.#closing) setImmediate(() => closeIdleConnections(this.server));
-  }
+  };
 
   async #close(): Promise<void> {
     const { clock, limits, doorway, closing } = this.#options;

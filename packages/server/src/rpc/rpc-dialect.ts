@@ -21,7 +21,7 @@ export function rpcDialect(door: ServingDoor, settings: RpcSettings): Dialect {
         expectAccepted(call.request, "application/json");
         const serving = await door.open(call.harness);
         code ??= await import("./take-message.ts");
-        return code.takeMessage(call, serving, settings);
+        return await code.takeMessage(call, serving, settings);
       });
       place.stream(rpcOperations.streamRpc, async (call, open) => {
         expectAccepted(call.request, "text/event-stream");

@@ -35,10 +35,17 @@ export type Request = ApplyRequest | OtherRequest;
 /** What a thread does at once: one thing, or all commits that have arrived. */
 export type Task = OtherRequest | readonly ApplyRequest[];
 
+/** The outcomes of commits that arrived together. A list, because the names in an object take longer to copy. */
+export type AppliedReply = readonly [id: number, outcomes: readonly SentOutcome[]];
+
+/** The answer to anything else, or to commits of which none was tried. */
+export interface AnsweredReply {
+  readonly id: number;
+  readonly outcome: Outcome<unknown>;
+}
+
 /** What a thread answers. */
-export type Reply =
-  | { readonly kind: "applied"; readonly id: number; readonly outcomes: readonly SentOutcome[] }
-  | { readonly kind: "answered"; readonly id: number; readonly outcome: Outcome<unknown> };
+export type Reply = AppliedReply | AnsweredReply;
 
 /** What a thread is started with. */
 export interface ThreadData {

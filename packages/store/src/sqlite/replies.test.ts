@@ -29,15 +29,15 @@ describe("the replies of a thread", () => {
       { results: [undefined, undefined] },
     ]);
     expect(sent).toMatchObject([
-      {
-        id: 1,
-        outcomes: [
+      [
+        1,
+        [
           [1],
           { error: { code: "invalid", message: expect.stringContaining("was kept") } },
           { error: { code: "conflict", message: "no" } },
           2,
         ],
-      },
+      ],
     ]);
   });
 });

@@ -13,22 +13,22 @@ export class Replies {
 
   answer(id: number, results: unknown): void {
     try {
-      this.#send({ kind: "answered", id, outcome: { results } });
+      this.#send({ id, outcome: { results } });
     } catch (error) {
       this.fail(id, error);
     }
   }
 
   fail(id: number, error: unknown): void {
-    this.#send({ kind: "answered", id, outcome: failed(error) });
+    this.#send({ id, outcome: failed(error) });
   }
 
   /** The outcomes of commits. One whose results cannot be sent does not keep the others from being told. */
   applied(id: number, outcomes: readonly Outcome[]): void {
     try {
-      this.#send({ kind: "applied", id, outcomes: allSent(outcomes) });
+      this.#send([id, allSent(outcomes)]);
     } catch {
-      this.#send({ kind: "applied", id, outcomes: allSent(outcomes.map(sendable)) });
+      this.#send([id, allSent(outcomes.map(sendable))]);
     }
   }
 

@@ -1,6 +1,14 @@
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../store-error.ts";
-import type { OtherRequest, Reply, Request, ThreadData, Write } from "./messages.ts";
+import type {
+  AnsweredReply,
+  AppliedReply,
+  OtherRequest,
+  Reply,
+  Request,
+  ThreadData,
+  Write,
+} from "./messages.ts";
 import { type Outcome, received, unwrap } from "./outcome.ts";
 
 type WithoutId<One> = One extends { readonly id: number } ? Omit<One, "id"> : never;
@@ -41,8 +49,8 @@ export class ThreadPort {
   apply(writes: readonly Write[]): Promise<readonly Outcome[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome[]>();
     const settle = (reply: Reply) => {
-      if (reply.kind === "applied") resolve(reply.outcomes.map(received));
-      else reject(refusalIn(reply.outcome));
+      if (isApplied(reply)) resolve(reply[1].map(received));
+      else reject(refusalIn(reply));
     };
     this.#send({ kind: "apply", id: this.#nextId(), writes }, { settle, reject });
     return promise;
@@ -51,7 +59,7 @@ export class ThreadPort {
   /** Asks and gives the answer. */
   async ask(question: WithoutId<OtherRequest>): Promise<unknown> {
     const reply = await this.#replyTo(question);
-    return reply.kind === "answered" ? unwrap(reply.outcome) : undefined;
+    return isApplied(reply) ? undefined : unwrap(reply.outcome);
   }
 
   /** Closes the database, if it is open, and ends the thread. */
@@ -86,8 +94,9 @@ export class ThreadPort {
   }
 
   #settle(reply: Reply): void {
-    this.#waiting.get(reply.id)?.settle(reply);
-    this.#waiting.delete(reply.id);
+    const id = isApplied(reply) ? reply[0] : reply.id;
+    this.#waiting.get(id)?.settle(reply);
+    this.#waiting.delete(id);
   }
 
   #fail(what: string): void {
@@ -97,8 +106,12 @@ export class ThreadPort {
   }
 }
 
+function isApplied(reply: Reply): reply is AppliedReply {
+  return Array.isArray(reply);
+}
+
 /** Why commits were refused before any of them was tried. */
-function refusalIn(outcome: Outcome<unknown>): StoreError {
+function refusalIn({ outcome }: AnsweredReply): StoreError {
   const { code, message } = "error" in outcome ? outcome.error : UNTOLD;
   return new StoreError(code, message);
 }

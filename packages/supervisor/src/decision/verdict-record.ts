@@ -131,15 +131,13 @@ function recordedFrom({ verdict, input }: ModifiedFrom, argumentPaths: readonly 
 }
 
 /** An action with no more of its arguments than the rules look at. */
-function factsFor(
-  { claims, doubts, effects, opaque, tool, ...action }: Action,
-  paths: readonly string[],
-): Action {
+function factsFor(action: Action, paths: readonly string[]): Action {
   const kept: Record<string, unknown> = {};
   for (const path of paths) {
     const value = memberAt(action.arguments, path.split("."));
     if (value !== undefined) kept[path] = value;
   }
+  const { claims, doubts, effects, opaque, tool } = action;
   return { arguments: kept, claims, doubts, effects, opaque, tool };
 }
 

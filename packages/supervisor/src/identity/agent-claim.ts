@@ -24,6 +24,7 @@ export function trustIn(roster: Pick<Roster, "trustOf">, agents: readonly string
   return TRUST_LEVELS[Math.min(...levels)] ?? "unknown";
 }
 
-function trustOf(roster: Pick<Roster, "trustOf">, agent: string): Trust {
+/** How well an agent is known by itself. */
+export function trustOf(roster: Pick<Roster, "trustOf">, agent: string): Trust {
   return agent.startsWith(UNVERIFIED) ? "unknown" : roster.trustOf(agent);
 }

@@ -1,5 +1,5 @@
 import type { Subject } from "@reins/policy";
-import { agentFor, trustIn } from "./agent-claim.ts";
+import { agentFor, trustOf } from "./agent-claim.ts";
 import type { Principal } from "./principal.ts";
 import type { SubjectRequest } from "./subjects.ts";
 
@@ -26,7 +26,7 @@ export class OwnSubjects {
     const sessions = this.#sessionsOf(principal);
     const last = sessions.get(request.session);
     const agent = last?.claim === request.agent ? last.subject.agent : agentFor(principal, request.agent);
-    const trust = trustIn(request.roster, [agent]);
+    const trust = trustOf(request.roster, agent);
     if (last?.claim === request.agent && last.subject.trust === trust && isFor(last, request))
       return last.subject;
     const subject = Object.freeze(ownSubject(request, principal, { agent, trust }));

@@ -1,7 +1,7 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { ConstitutionText } from "@reins/policy";
+import { replaceFile } from "../files/replace-file.ts";
 import { DEFAULT_TENANT } from "../identity/principal.ts";
 
 /** Where a constitution lies. */
@@ -47,7 +47,7 @@ export async function writeIfMissing(
   text: () => string | Promise<Uint8Array>,
 ): Promise<boolean> {
   if (await isThere(path)) return false;
-  await write(path, await text());
+  await replaceFile(path, await text());
   return true;
 }
 
@@ -64,17 +64,5 @@ async function isThere(path: string): Promise<boolean> {
 
 /** Sees to it that a file of ours holds a text, in one step. */
 export async function writeIfDifferent(path: string, text: string): Promise<void> {
-  if ((await readIfThere(path))?.toString("utf8") !== text) await write(path, text);
-}
-
-async function write(path: string, content: string | Uint8Array): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const temporary = `${path}.${randomUUID()}`;
-  try {
-    await writeFile(temporary, content, { mode: 0o600, flush: true });
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+  if ((await readIfThere(path))?.toString("utf8") !== text) await replaceFile(path, text);
 }

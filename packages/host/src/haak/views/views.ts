@@ -3,6 +3,7 @@ import { type Harness, isAdmin, type Principal, sessionKey } from "@reins/superv
 import { membersOf } from "../../acp/message.ts";
 import { Catalogue } from "../../agents/catalogue.ts";
 import { turnsOf } from "../../hub/turn-marks.ts";
+import { settled } from "../../log/held-back.ts";
 import { logTables } from "../../log/tables.ts";
 import type { SessionRecord, SessionState } from "../../sessions/session-record.ts";
 import { sessionTables } from "../../sessions/tables.ts";
@@ -43,7 +44,7 @@ export class HaakViews {
     const { state, ...rest } = range;
     const open = state !== undefined && state !== "closed";
     const wanted = { ...rest, ...own, open, tenant: principal.tenant };
-    await this.#settled();
+    await settled(this.#harness.store);
     const records = await this.#harness.store.query(sessionTables, "list", wanted);
     const rows = await Promise.all(records.map((record) => this.row(record)));
     return state === undefined ? rows : rows.filter((row) => row.state === state);
@@ -53,7 +54,7 @@ export class HaakViews {
   async find(principal: Principal, name: string): Promise<SessionRecord | undefined> {
     const { store } = this.#harness;
     const { tenant } = principal;
-    await this.#settled();
+    await settled(store);
     const record =
       (await store.query(sessionTables, "get", { id: name, tenant })) ??
       (await store.query(sessionTables, "byKey", { key: name, tenant }));
@@ -97,7 +98,7 @@ export class HaakViews {
     const entry = this.#catalogue.entries.find((one) => one.id === agent);
     const history = new History(id, entry ?? UNKNOWN);
     const sessions = [id, turnsOf(id)];
-    await this.#settled();
+    await settled(this.#harness.store);
     for (let last = 0; ; ) {
       const range = { tenant, sessions, after: last, limit: PAGE, size: PAGE_SIZE };
       const page = await this.#harness.store.query(logTables, "after", range);
@@ -114,11 +115,6 @@ export class HaakViews {
   /** The entries of a session in the ledger, oldest first, each with its place. */
   ledger(record: SessionRecord, { after = -1, limit }: RowRange): Promise<PlacedEntry[]> {
     return this.#harness.ledger.read({ entity_id: chainOf(record), after, limit });
-  }
-
-  /** Settles when what was being written when it was asked is there: a commit of nothing comes after everything else. */
-  async #settled(): Promise<void> {
-    await this.#harness.store.commit([], { durable: false });
   }
 
   async *#entries(record: SessionRecord, quality: string): AsyncGenerator<PlacedEntry> {

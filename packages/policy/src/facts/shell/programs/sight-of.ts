@@ -29,9 +29,11 @@ function ripgrep(read: ReadWords): Sight | undefined {
   const has = (names: readonly string[]): boolean => names.some((name) => read.present.has(name));
   if (has(["files", "type-list"])) return undefined;
   if (has(UNRESTRICTED) || read.options.some(({ value }) => value.text === null)) return EVERYTHING;
-  const globs = values(read, new Set(["g", "glob", "iglob"]));
+  const globs = values(read, new Set(["g", "glob"]));
   const types = values(read, new Set(["t", "type"])).flatMap(endingsOf);
   const named = globs.filter((glob) => !glob.startsWith("!"));
+  // Letters of either case, and braces, match more names than are looked for here.
+  if (has(["iglob", "glob-case-insensitive"]) || named.some((glob) => glob.includes("{"))) return EVERYTHING;
   return {
     hidden: has(WITH_HIDDEN),
     ignored: has(WITH_IGNORED),

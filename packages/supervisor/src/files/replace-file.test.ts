@@ -1,0 +1,28 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { replaceFile } from "./replace-file.ts";
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "reins-replace-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test("a file takes the place of the one before, for this user only, and leaves nothing beside it", async () => {
+  const folder = join(await newFolder(), "made", "for", "it");
+  const path = join(folder, "file");
+  await replaceFile(path, "one");
+  await replaceFile(path, new TextEncoder().encode("two"));
+  expect(await readFile(path, "utf8")).toBe("two");
+  expect((await stat(path)).mode & 0o077).toBe(0);
+  expect(await readdir(folder)).toEqual(["file"]);
+});
+
+test("what cannot take its place leaves nothing beside it either", async () => {
+  const folder = await newFolder();
+  await mkdir(join(folder, "file", "full"), { recursive: true });
+  await expect(replaceFile(join(folder, "file"), "x")).rejects.toThrow();
+  expect(await readdir(folder)).toEqual(["file"]);
+});

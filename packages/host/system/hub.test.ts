@@ -178,6 +178,19 @@ describe("an agent that dies", () => {
     ]);
   });
 
+  test("just before a prompt fails that prompt or is back for it, and nobody is told that it was cancelled", async () => {
+    const { hub, client, id } = await begun();
+    await client.prompt(id, "say one");
+    for (const running of await hub.running()) process.kill(running.process?.pid ?? 0, "SIGKILL");
+    const outcome = await client.prompt(id, "say two").then(
+      ({ stopReason }) => stopReason,
+      (error: Error) => error.message,
+    );
+    expect(outcome).toMatch(/^end_turn$|ended/);
+    await client.prompt(id, "say three");
+    expect(client.said.at(-1)).toBe("three");
+  });
+
   test("because nothing was heard of it fails its turn too, and is back with the next prompt", async () => {
     const home = await openTestHome();
     const { connect } = await openTestHub(home, { patience: { answerMs: 60_000, turnMs: 500 } });

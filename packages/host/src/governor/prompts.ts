@@ -73,7 +73,7 @@ async function answerTo(
 ): Promise<unknown> {
   const { turn, params, prompt } = prompted;
   const decided = context.isOurs ? "later" : await verdictOn(context, session, prompted);
-  if (decided === undefined) return { stopReason: "cancelled" };
+  if (decided === undefined) return cancelled(context);
   if (decided !== "later" && decided.verdict === "blocked") return refuse(context, session, decided);
   if (decided !== "later" && decided.entry !== undefined) turn.entries.push(decided.entry);
   const changed =
@@ -82,12 +82,18 @@ async function answerTo(
   const prepared = await context.preparation?.compose(session, subject, changed, params);
   if (prepared) turn.entries.push(...prepared.entries);
   // Cancelled meanwhile: an agent that hears of a cancel before the prompt would never end it.
-  if (turn.isCancelled) return { stopReason: "cancelled" };
+  if (turn.isCancelled) return cancelled(context);
   return context.agent.request("session/prompt", {
     ...params,
     sessionId: session.agentSessionId,
     prompt: prepared?.prompt ?? changed,
   });
+}
+
+/** The answer to a prompt that was not passed on. Where its agent has gone nobody cancelled it, and whoever asked is told. */
+function cancelled({ agent }: GovernorContext): JsonObject {
+  agent.signal.throwIfAborted();
+  return { stopReason: "cancelled" };
 }
 
 /** The verdict on a prompt; `undefined` when the turn was cancelled before there was one. */

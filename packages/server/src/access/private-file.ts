@@ -1,7 +1,5 @@
-import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { link, mkdir, open, rm, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { open } from "node:fs/promises";
 import { AccessError } from "./access-error.ts";
 
 const OTHERS = 0o077;
@@ -24,22 +22,6 @@ export async function readPrivate(path: string): Promise<string | undefined> {
     return await file.readFile("utf8");
   } finally {
     await file.close();
-  }
-}
-
-/** Makes a file, for this user only, unless there is one already. Says whether it did. */
-export async function createPrivate(path: string, text: string): Promise<boolean> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const fresh = `${path}.${randomBytes(6).toString("hex")}`;
-  try {
-    await writeFile(fresh, text, { flag: "wx", mode: 0o600, flush: true });
-    await link(fresh, path);
-    return true;
-  } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
-    throw error;
-  } finally {
-    await rm(fresh, { force: true });
   }
 }
 

@@ -1,6 +1,7 @@
 import { join } from "node:path";
+import { createFile } from "@reins/supervisor/replace-file";
 import { AccessError } from "./access-error.ts";
-import { createPrivate, readPrivate } from "./private-file.ts";
+import { readPrivate } from "./private-file.ts";
 import { newSecret, type RandomBytes } from "./secret.ts";
 
 /** What a header can carry. */
@@ -12,7 +13,7 @@ export async function startToken(home: string, randomBytes: RandomBytes): Promis
   const kept = await readPrivate(path);
   if (kept !== undefined) return checked(kept, path);
   const token = `reins_${newSecret(randomBytes)}`;
-  if (await createPrivate(path, `${token}\n`)) return token;
+  if (await createFile(path, `${token}\n`)) return token;
   // Somebody else was first.
   return checked((await readPrivate(path)) ?? "", path);
 }

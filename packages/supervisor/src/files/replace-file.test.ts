@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { replaceFile } from "./replace-file.ts";
+import { createFile, replaceFile } from "./replace-file.ts";
 
 async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "reins-replace-"));
@@ -25,4 +25,14 @@ test("what cannot take its place leaves nothing beside it either", async () => {
   await mkdir(join(folder, "file", "full"), { recursive: true });
   await expect(replaceFile(join(folder, "file"), "x")).rejects.toThrow();
   expect(await readdir(folder)).toEqual(["file"]);
+});
+
+test("of many who make the same file at once one does, and all see what it wrote", async () => {
+  const folder = await newFolder();
+  const path = join(folder, "made", "file");
+  const made = await Promise.all(Array.from({ length: 20 }, (_, one) => createFile(path, `by ${one}`)));
+  expect(made.filter((isMine) => isMine)).toHaveLength(1);
+  expect(await readFile(path, "utf8")).toBe(`by ${made.indexOf(true)}`);
+  expect(await createFile(path, "later")).toBe(false);
+  expect(await readdir(join(folder, "made"))).toEqual(["file"]);
 });

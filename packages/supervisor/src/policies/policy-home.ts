@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ConstitutionText } from "@reins/policy";
-import { replaceFile } from "../files/replace-file.ts";
+import { createFile, replaceFile } from "../files/replace-file.ts";
 import { DEFAULT_TENANT } from "../identity/principal.ts";
 
 /** Where a constitution lies. */
@@ -46,9 +46,7 @@ export async function writeIfMissing(
   path: string,
   text: () => string | Promise<Uint8Array>,
 ): Promise<boolean> {
-  if (await isThere(path)) return false;
-  await replaceFile(path, await text());
-  return true;
+  return (await isThere(path)) ? false : createFile(path, await text());
 }
 
 /** Whether there is something, be it a file or not. */

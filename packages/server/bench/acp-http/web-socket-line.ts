@@ -3,6 +3,8 @@ import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
 
 const TEXT = 0x81;
+const PING = 0x89;
+const PONG = 0x8a;
 const MASKED = 0x80;
 const TWO_BYTES = 126;
 const EIGHT_BYTES = 127;
@@ -40,12 +42,16 @@ export class WebSocketLine {
     return new WebSocketLine(socket, head, take);
   }
 
-  /** Sends a message. Its mask is all zeros, so that nothing has to be masked. */
+  /** Sends a message. */
   send(text: string): void {
-    const payload = Buffer.from(text);
+    this.#write(TEXT, Buffer.from(text));
+  }
+
+  /** Writes a frame. Its mask is all zeros, so that nothing has to be masked. */
+  #write(kind: number, payload: Buffer): void {
     const short = payload.length < TWO_BYTES;
     const head = Buffer.alloc(short ? 6 : 8);
-    head[0] = TEXT;
+    head[0] = kind;
     head[1] = MASKED | (short ? payload.length : TWO_BYTES);
     if (!short) head.writeUInt16BE(payload.length, 2);
     this.#socket.write(Buffer.concat([head, payload]));
@@ -65,6 +71,8 @@ export class WebSocketLine {
       const end = begin + lengthAt(bytes, at, short);
       if (end > bytes.length) break;
       if (bytes[at] === TEXT) this.#take(bytes.subarray(begin, end));
+      // Whoever does not answer is taken for gone.
+      if (bytes[at] === PING) this.#write(PONG, bytes.subarray(begin, end));
       at = end;
     }
     this.#rest = bytes.subarray(at);

@@ -105,7 +105,7 @@ requirement(
       .waitFor();
 
     const rule = rules.slice(start, end).replace("verdict: blocked", "verdict: ask");
-    const test = /expect: blocked(?=,\s*\}\s*- \{\s*name: a deletion)/;
+    const test = /expect: blocked(?=,\s*\}\s*- \{\s*name: a search)/;
     await editor.fill((rules.slice(0, start) + rule + rules.slice(end)).replace(test, "expect: ask"));
     await check.getByText("fine", { exact: true }).waitFor();
     await check.getByText("looser, or not seen not to be").waitFor();

@@ -1,16 +1,25 @@
 import { Redactor } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
+import type { JsonObject } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentProcess, Exit } from "../process/agent-process.ts";
 import type { KeptText } from "../process/kept-output.ts";
+import { ProcessError } from "../process/process-error.ts";
+import { within } from "../process/within.ts";
+
+/** How long a process whose input is closed is given to end. */
+const ENDING_MS = 1_000;
 
 /** The way to an agent's process. When it ends, whatever waits for it learns how, and what it complained of. */
 export function processChannel(process: AgentProcess, redactor = Redactor.create()): Channel {
-  return {
-    send: (message) => process.send(message),
-    onMessage: (listener) => process.onMessage(listener),
-    closed: process.exited.then((exit) => endOf(process.label, exit, redactor)),
-  };
+  const closed = process.exited.then((exit) => endOf(process.label, exit, redactor));
+  const send = (message: JsonObject) =>
+    process.send(message).catch(async (error: unknown) => {
+      const isGone = error instanceof ProcessError && error.code === "gone";
+      // A pipe breaks before it is known that the process has ended, and how says more.
+      throw isGone && (await within(closed, ENDING_MS)) ? await closed : error;
+    });
+  return { send, onMessage: (listener) => process.onMessage(listener), closed };
 }
 
 function endOf(label: string, { code, signal, stderr: written }: Exit, redactor: Redactor): RpcError {

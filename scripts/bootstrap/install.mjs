@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { acquireLock } from "./lock.mjs";
-import { installArguments, runNpm } from "./npm.mjs";
+import { installArguments, runNpm, scriptArguments } from "./npm.mjs";
 import { showProgress } from "./progress.mjs";
 import { isInstalled, readStamp, writeStamp } from "./stamp.mjs";
 
@@ -36,7 +36,12 @@ async function installLocked(root, pinnedNode, needsDevelopmentPackages) {
     `${fresh ? "Installing" : "Updating"} packages from package-lock.json` +
       `${development ? ", development tools included" : ""}`,
   );
-  const { succeeded, interruptedBy, output } = await runNpm(root, installArguments({ fresh, development }));
+  const installed = await runNpm(root, installArguments({ fresh, development }));
+  const incomplete = incompletePackages(pinnedNode, development);
+  const { succeeded, interruptedBy, output } =
+    installed.succeeded && incomplete.length > 0
+      ? await runNpm(root, scriptArguments(incomplete))
+      : installed;
   if (interruptedBy) {
     progress.end("Stopped");
     return `The install was interrupted (${interruptedBy}). Run the same command again to finish it.`;
@@ -55,6 +60,15 @@ async function installLocked(root, pinnedNode, needsDevelopmentPackages) {
   writeStamp(root, development);
   progress.end("Installed");
   return undefined;
+}
+
+/**
+ * The packages whose install scripts have to run: one brings Node, the other makes its program executable.
+ * @param {string} pinnedNode
+ * @param {boolean} development
+ */
+function incompletePackages(pinnedNode, development) {
+  return [...(existsSync(pinnedNode) ? [] : ["node"]), ...(development ? ["agent-browser"] : [])];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { nextStep } from "./install.mjs";
-import { installArguments } from "./npm.mjs";
+import { installArguments, scriptArguments } from "./npm.mjs";
 
 describe("installArguments", () => {
   it("empties node_modules only when there is no finished install in it", () => {
@@ -16,8 +16,16 @@ describe("installArguments", () => {
     const full = installArguments({ fresh: true, development: true });
     expect(full).toContain("--include=dev");
     expect(full).not.toContain("--omit=dev");
-    expect(full).toContain("--ignore-scripts=false");
+    expect(full).toContain("--ignore-scripts");
     expect(full).toContain("--package-lock=true");
+  });
+});
+
+describe("scriptArguments", () => {
+  it("runs the scripts of the packages that are named, whatever a user's npm configuration says", () => {
+    const args = scriptArguments(["node", "other"]);
+    expect(args.slice(0, 3)).toEqual(["rebuild", "node", "other"]);
+    expect(args).toContain("--ignore-scripts=false");
   });
 });
 

@@ -1,14 +1,13 @@
 import { spawn } from "node:child_process";
 
 // Given on the command line because that is stronger than any npmrc or environment variable a user may have: the
-// install has to come out the same everywhere, and the `node` package needs its install script.
+// install has to come out the same everywhere. No package runs anything: some would compile what they bring compiled.
 const FLAGS = [
   "--no-audit",
   "--no-fund",
   "--no-update-notifier",
   "--loglevel=error",
-  "--ignore-scripts=false",
-  "--foreground-scripts=false",
+  "--ignore-scripts",
   "--engine-strict=false",
   "--package-lock=true",
   "--package-lock-only=false",
@@ -29,6 +28,16 @@ const KEPT_OUTPUT = 64 * 1024;
 export function installArguments({ fresh, development }) {
   const kind = fresh ? ["ci"] : ["install", "--no-save", "--prefer-offline"];
   return [...kind, development ? "--include=dev" : "--omit=dev", ...FLAGS];
+}
+
+/**
+ * npm's arguments to run the install scripts of packages that are not whole without them.
+ * @param {readonly string[]} packages
+ * @returns {string[]}
+ */
+export function scriptArguments(packages) {
+  const flags = ["--ignore-scripts=false", "--foreground-scripts=false", "--engine-strict=false"];
+  return ["rebuild", ...packages, ...flags, "--loglevel=error", "--no-update-notifier", "--global=false"];
 }
 
 /**

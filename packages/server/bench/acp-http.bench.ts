@@ -17,7 +17,7 @@ const STUB = fileURLToPath(new URL("../system/fixtures/stub-agent.mjs", import.m
 const SIZES = {
   quick: { warmUp: 30, trips: 100, bursts: 3, fans: 2 },
   // A server that has run for a while: what compiles as it runs has been compiled.
-  full: { warmUp: 1_500, trips: 1_000, bursts: 12, fans: 6 },
+  full: { warmUp: 6_000, trips: 1_000, bursts: 12, fans: 6 },
 };
 /** How many prompts one way makes before it is another's turn. */
 const BLOCK = 50;

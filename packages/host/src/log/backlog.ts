@@ -15,6 +15,8 @@ export interface BacklogOptions {
 /** Messages that go to the store together. */
 interface Gathered {
   readonly runs: Run[];
+  /** How many times something was added. */
+  times: number;
   count: number;
   size: number;
   /** Called when the store has them. */
@@ -23,7 +25,8 @@ interface Gathered {
 
 /** How many characters may wait for the store. */
 const MAX_SIZE = 16 << 20;
-/** From how many characters on what is gathered goes without waiting for more. */
+/** What was gathered in so many goes, or has so many characters, goes without waiting for more. */
+const GATHER_TIMES = 24;
 const GATHER_SIZE = 64 * 1024;
 
 /** The messages of a log that the store does not have yet: how much they are, and how they get there. */
@@ -33,7 +36,6 @@ export class Backlog {
   #count = 0;
   #size = 0;
   #commits = 0;
-  #soon = false;
   /** Settles when the store has everything that it was given. */
   #stored: Promise<void> = Promise.resolve();
   #room: PromiseWithResolvers<void> | undefined;
@@ -72,20 +74,12 @@ export class Backlog {
     const size = sizeOf(runs);
     this.#size += size;
     for (const run of runs) gathered.runs.push(run);
+    gathered.times += 1;
     gathered.count += count;
     gathered.size += size;
     gathered.stored = stored;
-    if (gathered.size >= GATHER_SIZE || !this.#hasRoom) this.bringGathered();
-  }
-
-  /** Gives the store what is gathered, once whoever waits for something else has got it. */
-  bringSoon(): void {
-    if (this.#soon || this.#gathered.count === 0) return;
-    this.#soon = true;
-    setImmediate(() => {
-      this.#soon = false;
-      this.bringGathered();
-    });
+    const isEnough = gathered.times >= GATHER_TIMES || gathered.size >= GATHER_SIZE;
+    if (isEnough || !this.#hasRoom) this.bringGathered();
   }
 
   /** Gives the store what is gathered. */
@@ -136,5 +130,5 @@ export class Backlog {
 }
 
 function nothing(): Gathered {
-  return { runs: [], count: 0, size: 0, stored: () => undefined };
+  return { runs: [], times: 0, count: 0, size: 0, stored: () => undefined };
 }

@@ -127,7 +127,6 @@ export class EventLog {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#journal && !this.#handing) {
       this.#write();
-      this.#backlog.bringSoon();
     }
     await this.#newest.promise;
   }

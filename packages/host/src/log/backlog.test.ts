@@ -1,0 +1,64 @@
+import type { Store } from "@reins/store";
+import { describe, expect, it } from "vitest";
+import { Backlog } from "./backlog.ts";
+import type { Run } from "./tables.ts";
+
+/** A backlog before a store that keeps nothing, and how many runs each commit brought. */
+function opened({ most = 1_000 } = {}) {
+  const commits: number[] = [];
+  const commit: Store["commit"] = async (changes) => {
+    for (const { args } of changes) commits.push(Object(args).runs.length);
+    return changes.map(() => undefined) as never;
+  };
+  const backlog = new Backlog({ store: { commit }, most, onFailed: () => undefined });
+  let stored = 0;
+  const gather = (text = "{}") => {
+    backlog.add();
+    backlog.gather([runOf(text)], 1, () => {
+      stored += 1;
+    });
+  };
+  return { backlog, commits, gather, stored: () => stored };
+}
+
+function runOf(text: string): Run {
+  return {
+    tenant: "t",
+    session: "s",
+    request: undefined,
+    except: undefined,
+    epoch: 1,
+    at: 0,
+    first: 1,
+    texts: [text],
+  };
+}
+
+describe("the backlog of a log", () => {
+  it("gathers what comes piece by piece, and brings it before it is much", async () => {
+    const { backlog, commits, gather, stored } = opened();
+    for (let time = 0; time < 23; time += 1) gather();
+    expect(commits).toEqual([]);
+    gather();
+    expect(commits).toEqual([24]);
+    await backlog.inStore();
+    expect([backlog.isEmpty, stored()]).toEqual([true, 1]);
+  });
+
+  it("does not wait for more when one piece is large, or there is no room left", () => {
+    const large = opened();
+    large.gather("x".repeat(64 * 1024));
+    expect(large.commits).toEqual([1]);
+    const full = opened({ most: 2 });
+    for (let time = 0; time < 3; time += 1) full.gather();
+    expect(full.commits).toEqual([3]);
+  });
+
+  it("brings what is gathered when somebody reads from the store", async () => {
+    const { backlog, commits, gather } = opened();
+    gather();
+    await backlog.inStore();
+    expect(commits).toEqual([1]);
+    expect(backlog.isEmpty).toBe(true);
+  });
+});

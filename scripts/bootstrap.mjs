@@ -6,7 +6,7 @@ import { isatty } from "node:tty";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { BUNDLE_ENTRY, freshBundle } from "./bootstrap/bundle-state.mjs";
 import { useBundle } from "./bootstrap/bundle-use.mjs";
-import { compileCacheFolder } from "./bootstrap/cache-folder.mjs";
+import { boundCompileCache, compileCacheFolder } from "./bootstrap/cache-folder.mjs";
 import { commandLine, commandNames } from "./bootstrap/commands.mjs";
 import { isPageBuilt } from "./bootstrap/page-state.mjs";
 import { watchParent } from "./bootstrap/parent.mjs";
@@ -41,10 +41,7 @@ if (command.needsPage && !isPageBuilt(root)) {
 const bundle = command.needsBundle ? await findBundle() : undefined;
 const isOurs = bundle !== undefined && useBundle(bundle);
 process.env.PATH = dirname(pinnedNode) + delimiter + (process.env.PATH ?? "");
-// That of a bundle goes with it: it is of no use to the next.
-process.env.NODE_COMPILE_CACHE ??= isOurs
-  ? join(bundle, "compiled")
-  : compileCacheFolder(process.platform, process.env);
+process.env.NODE_COMPILE_CACHE ??= compileCache();
 const [script = "", ...rest] = command.line;
 const source = join(root, script);
 const scriptPath = bundle ? join(bundle, BUNDLE_ENTRY) : source;
@@ -61,6 +58,14 @@ async function findBundle() {
   const problem = await buildBundle(root, pinnedNode, fingerprint);
   if (problem) console.error(problem);
   return freshBundle(root, fingerprint);
+}
+
+function compileCache() {
+  // That of a bundle goes with it: it is of no use to the next.
+  if (isOurs) return join(bundle, "compiled");
+  const folder = compileCacheFolder(process.platform, process.env);
+  boundCompileCache(folder);
+  return folder;
 }
 
 // npm puts node_modules/.bin first on PATH, so after the first install this already is the pinned Node, and a

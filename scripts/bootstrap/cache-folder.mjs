@@ -1,3 +1,4 @@
+import { readdirSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 
@@ -9,6 +10,27 @@ import { isAbsolute, join } from "node:path";
  */
 export function compileCacheFolder(platform, environment) {
   return join(userCacheFolder(platform, environment), "reins", "compile");
+}
+
+/**
+ * A checkout with all its tools compiles some seven thousand files, of 8 KB on average. Node takes away none of those
+ * that no longer belong to anything: of checkouts and temporary folders that are gone, of an earlier Node.
+ */
+const MOST_FILES = 15_000;
+
+/**
+ * Empties the folder of compiled code once it holds too much; whoever runs then compiles anew.
+ * @param {string} folder
+ * @param {number} most
+ */
+export function boundCompileCache(folder, most = MOST_FILES) {
+  try {
+    // One folder for each Node and its settings, and the files in them.
+    const files = readdirSync(folder).reduce((sum, name) => sum + readdirSync(join(folder, name)).length, 0);
+    if (files > most) rmSync(folder, { recursive: true, force: true, maxRetries: 2 });
+  } catch {
+    // It is not there yet, is not a cache, or another command empties it too: nothing that runs depends on it.
+  }
 }
 
 /**

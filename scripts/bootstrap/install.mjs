@@ -3,7 +3,7 @@ import { join, relative } from "node:path";
 import { acquireLock } from "./lock.mjs";
 import { installArguments, runNpm, scriptArguments } from "./npm.mjs";
 import { showProgress } from "./progress.mjs";
-import { isInstalled, readStamp, writeStamp } from "./stamp.mjs";
+import { beginUpdate, isInstalled, isUpdateUnfinished, readStamp, writeStamp } from "./stamp.mjs";
 
 /**
  * Installs from the lockfile what a command needs.
@@ -13,6 +13,21 @@ import { isInstalled, readStamp, writeStamp } from "./stamp.mjs";
  * @returns {Promise<string | undefined>} what went wrong and what to do about it, or undefined when all is well
  */
 export async function install(root, pinnedNode, needsDevelopmentPackages) {
+  try {
+    return await installAlone(root, pinnedNode, needsDevelopmentPackages);
+  } catch (error) {
+    // Such as in a repository that is somebody else's.
+    const why = error instanceof Error ? error.message : String(error);
+    return `${why}\n\nThe packages could not be installed. ${nextStep(why)}`;
+  }
+}
+
+/**
+ * @param {string} root
+ * @param {string} pinnedNode
+ * @param {boolean} needsDevelopmentPackages
+ */
+async function installAlone(root, pinnedNode, needsDevelopmentPackages) {
   const release = await acquireLock(join(root, ".cache", "install.lock"), (holder) =>
     console.error(`Another command is installing packages (process ${holder}); waiting for it.`),
   );
@@ -30,13 +45,15 @@ export async function install(root, pinnedNode, needsDevelopmentPackages) {
  * @param {boolean} needsDevelopmentPackages
  */
 async function installLocked(root, pinnedNode, needsDevelopmentPackages) {
-  const fresh = !existsSync(join(root, "node_modules", ".package-lock.json")) || !existsSync(pinnedNode);
-  const development = needsDevelopmentPackages || (!fresh && hasDevelopmentPackages(root));
+  const fresh = !existsSync(packageRecord(root)) || !existsSync(pinnedNode) || isUpdateUnfinished(root);
+  const development = needsDevelopmentPackages || hasDevelopmentPackages(root);
   const progress = showProgress(
     `${fresh ? "Installing" : "Updating"} packages from package-lock.json` +
       `${development ? ", development tools included" : ""}`,
   );
+  const endUpdate = fresh ? undefined : beginUpdate(root, development);
   const installed = await runNpm(root, installArguments({ fresh, development }));
+  if (!installed.cutShort) endUpdate?.();
   const incomplete = incompletePackages(pinnedNode, development);
   const { succeeded, interruptedBy, output } =
     installed.succeeded && incomplete.length > 0
@@ -78,7 +95,15 @@ function incompletePackages(pinnedNode, development) {
 function hasDevelopmentPackages(root) {
   const stamp = readStamp(root);
   if (stamp) return stamp.development;
-  return readFileSync(join(root, "node_modules", ".package-lock.json"), "utf8").includes('"dev": true');
+  return existsSync(packageRecord(root)) && readFileSync(packageRecord(root), "utf8").includes('"dev": true');
+}
+
+/**
+ * npm's own record of what it put there; it is written last.
+ * @param {string} root
+ */
+function packageRecord(root) {
+  return join(root, "node_modules", ".package-lock.json");
 }
 
 /**
@@ -90,7 +115,7 @@ export function nextStep(output) {
   if (/ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNREFUSED|ECONNRESET|ENETUNREACH/.test(output)) {
     return "The package registry cannot be reached: check the network or proxy, then run the same command again.";
   }
-  if (/EACCES|EPERM/.test(output)) {
+  if (/EACCES|EPERM|EROFS/.test(output)) {
     return "Files here belong to another user or are in use: correct that, then run the same command again.";
   }
   if (/ENOSPC/.test(output)) return "The disk is full: make room, then run the same command again.";

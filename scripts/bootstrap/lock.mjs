@@ -12,25 +12,28 @@ const STALE_AFTER_MS = 10_000;
  * Waits until no other process holds the lock, takes it, and gives back the function that lets it go.
  * @param {string} path
  * @param {(holder: string) => void} onWait called once, if there is a wait
+ * @param {number} beatMs how often a holder shows that it lives
  * @returns {Promise<() => void>}
  */
-export async function acquireLock(path, onWait) {
+export async function acquireLock(path, onWait, beatMs = HEARTBEAT_MS) {
   mkdirSync(dirname(path), { recursive: true });
   for (let waited = false; !tryCreate(path); ) {
     const holder = readHolder(path);
     if (holder === undefined) continue;
     if (isStale(path, holder)) {
-      removeStale(path, holder);
+      // Who lives may have slept with the machine, and beats again when given the time.
+      if (isAlive(Number(holder))) await sleep(2 * beatMs);
+      if (isStale(path, holder)) removeStale(path, holder);
       continue;
     }
     if (!waited) onWait(holder);
     waited = true;
     await sleep(POLL_MS);
   }
-  const heartbeat = setInterval(() => touch(path), HEARTBEAT_MS);
+  const heartbeat = setInterval(() => touch(path), beatMs);
   return () => {
     clearInterval(heartbeat);
-    rmSync(path, { force: true });
+    if (readHolder(path) === String(process.pid)) rmSync(path, { force: true });
   };
 }
 

@@ -41,11 +41,31 @@ describe("acquireLock", () => {
     expect(existsSync(path)).toBe(false);
   });
 
+  it("waits for a holder that slept with the machine and beats again, and leaves it its lock", async () => {
+    (await acquireLock(path, unexpectedWait, 20))();
+    writeFileSync(path, String(process.pid));
+    utimesSync(path, 0, 0);
+    const waitedFor: string[] = [];
+    const second = acquireLock(path, (holder) => waitedFor.push(holder), 20);
+    const now = new Date();
+    utimesSync(path, now, now);
+    await expect.poll(() => waitedFor).toEqual([String(process.pid)]);
+    rmSync(path);
+    (await second)();
+  });
+
+  it("lets go of no lock but its own", async () => {
+    const release = await acquireLock(path, unexpectedWait);
+    writeFileSync(path, "1");
+    release();
+    expect(existsSync(path)).toBe(true);
+  });
+
   it("takes over when the heartbeat stopped long ago, whoever has the process id now", async () => {
     (await acquireLock(path, unexpectedWait))();
     writeFileSync(path, String(process.pid));
     utimesSync(path, 0, 0);
-    (await acquireLock(path, unexpectedWait))();
+    (await acquireLock(path, unexpectedWait, 20))();
     expect(existsSync(path)).toBe(false);
   });
 });

@@ -44,7 +44,7 @@ export function scriptArguments(packages) {
  * Runs npm and keeps what it prints.
  * @param {string} folder
  * @param {string[]} args
- * @returns {Promise<{ succeeded: boolean, interruptedBy: string | undefined, output: string }>}
+ * @returns {Promise<{ succeeded: boolean, interruptedBy: string | undefined, cutShort: boolean, output: string }>}
  */
 export function runNpm(folder, args) {
   return new Promise((resolve) => {
@@ -66,16 +66,20 @@ export function runNpm(folder, args) {
     };
     const signals = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
     for (const signal of signals) process.on(signal, interrupt);
-    /** @param {boolean} succeeded */
-    const finish = (succeeded) => {
+    /**
+     * @param {boolean} succeeded
+     * @param {boolean} killed
+     */
+    const finish = (succeeded, killed) => {
       for (const signal of signals) process.off(signal, interrupt);
-      resolve({ succeeded, interruptedBy, output: output.trim() });
+      const cutShort = killed || interruptedBy !== undefined;
+      resolve({ succeeded, interruptedBy, cutShort, output: output.trim() });
     };
     child.on("error", (error) => {
       keep(`npm could not be started: ${error.message}`);
-      finish(false);
+      finish(false, false);
     });
-    child.on("close", (code) => finish(code === 0));
+    child.on("close", (code) => finish(code === 0, code === null));
   });
 }
 

@@ -12,6 +12,19 @@ import { run } from "./run.mjs";
  * @returns {Promise<string | undefined>} what went wrong, or undefined when all is well
  */
 export async function buildPage(root, pinnedNode) {
+  try {
+    return await build(root, pinnedNode);
+  } catch (error) {
+    // Such as in a repository that is somebody else's.
+    return notBuilt(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/**
+ * @param {string} root
+ * @param {string} pinnedNode
+ */
+async function build(root, pinnedNode) {
   const release = await acquireLock(join(root, ".cache", "page.lock"), (holder) =>
     console.error(`Another command is building the page (process ${holder}); waiting for it.`),
   );
@@ -36,10 +49,15 @@ async function buildLocked(root, pinnedNode) {
   ]);
   if (code !== 0) {
     progress.end("Failed");
-    return `${output}\nThe page could not be built.`;
+    return notBuilt(output);
   }
   rmSync(served, { recursive: true, force: true });
   renameSync(fresh, served);
   progress.end("Built");
   return undefined;
+}
+
+/** @param {string} why */
+function notBuilt(why) {
+  return `${why}\nThe page could not be built.`;
 }

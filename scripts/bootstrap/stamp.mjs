@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
@@ -7,6 +7,9 @@ import { join } from "node:path";
  * there, so that an install or a prune done by hand is noticed too.
  * @typedef {{ fingerprint: string, development: boolean, platform: string, arch: string }} Stamp
  */
+
+/** The fingerprint of no install: packages are being changed in place, or were when that was cut short. */
+const UNFINISHED = "unfinished";
 
 /**
  * Whether an install as `stamp` says serves a command: made from this lockfile, for this machine, and with the
@@ -43,7 +46,29 @@ export function writeStamp(root, development) {
 }
 
 /**
- * The stamp of the last install that finished, or undefined when there is none that can be read.
+ * Notes that packages are about to be changed in place: whoever is cut short while doing so may leave halves of them,
+ * which look whole to npm. Gives back the function that takes the note away, once npm has come to its own end.
+ * @param {string} root
+ * @param {boolean} development
+ * @returns {() => void}
+ */
+export function beginUpdate(root, development) {
+  const path = stampPath(root);
+  const before = readIfPresent(path);
+  writeFileSync(path, `${JSON.stringify({ ...currentStamp(root, development), fingerprint: UNFINISHED })}\n`);
+  return () => (before === "" ? rmSync(path, { force: true }) : writeFileSync(path, before));
+}
+
+/**
+ * Whether packages were being changed in place when that was cut short.
+ * @param {string} root
+ */
+export function isUpdateUnfinished(root) {
+  return readStamp(root)?.fingerprint === UNFINISHED;
+}
+
+/**
+ * The stamp of the last install, or undefined when there is none that can be read.
  * @param {string} root
  * @returns {Stamp | undefined}
  */

@@ -155,6 +155,13 @@ describe.each(DIALECTS)("a model spoken to by %s", (dialect) => {
     await expect(reading).rejects.toThrow("enough");
   });
 
+  test("shows that it is there while it writes a long call", async () => {
+    const server = await modelServer({ say: [{ call: "read_file", given: { path: "a.txt" } }] });
+    const seen = await events(modelAt(dialect, server.url), requestOf([user("x")]));
+    const [call] = seen.flatMap((event, index) => (event.type === "call" ? [index] : []));
+    expect(seen.slice(0, call)).toContainEqual({ type: "progress" });
+  });
+
   test("does not keep arguments that never end", async () => {
     const server = await modelServer({
       say: [{ call: "read_file", raw: `{"path":"${"x".repeat(2 << 20)}"}` }],
@@ -270,6 +277,64 @@ describe("OpenAI", () => {
     expect(server.asked[0]?.body).toMatchObject({
       reasoning_effort: "none",
       stream_options: { include_usage: true },
+    });
+  });
+});
+
+describe("a server of one's own, spoken to by Chat,", () => {
+  const chunk = (delta: object, finish_reason: string | null = null) => ({
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+  const piece = (id: string | undefined, called: object) => ({ ...(id && { id }), function: called });
+
+  test("may count its calls as it likes, or not at all", async () => {
+    for (const index of [{ index: 0 }, {}]) {
+      const server = await modelServer({
+        raw: [
+          chunk({ tool_calls: [{ ...index, ...piece("a", { name: "read_file", arguments: "{" }) }] }),
+          chunk({ tool_calls: [{ ...index, ...piece(undefined, { arguments: "}" }) }] }),
+          chunk({ tool_calls: [{ ...index, ...piece("b", { name: "list_files", arguments: "{}" }) }] }),
+          chunk({}, "tool_calls"),
+        ],
+      });
+      const seen = await events(modelAt("openai-chat", server.url), requestOf([user("x")]));
+      expect(seen.filter(({ type }) => type === "call")).toEqual([
+        { type: "call", id: "a", name: "read_file", arguments: "{}" },
+        { type: "call", id: "b", name: "list_files", arguments: "{}" },
+      ]);
+    }
+  });
+
+  test("may send what says nothing in between, and end without a word", async () => {
+    const bare = { choices: [{ index: 0, finish_reason: "stop" }] };
+    const server = await modelServer({ raw: [{ id: "c1" }, chunk({ content: "Hi." }), bare] });
+    const seen = await events(modelAt("openai-chat", server.url), requestOf([user("x")]));
+    expect(textOf(seen, "text")).toBe("Hi.");
+    expect(seen.at(-1)).toEqual({ type: "end", stop: "end" });
+  });
+
+  test("may say nothing of use about what it used", async () => {
+    for (const usage of [{}, { prompt_tokens: "many", completion_tokens: null }, { prompt_tokens: -5 }]) {
+      const server = await modelServer({ raw: [chunk({ content: "Hi." }, "stop"), { choices: [], usage }] });
+      const seen = await events(modelAt("openai-chat", server.url), requestOf([user("x")]));
+      expect(seen.at(-2)).toEqual({ type: "usage", usage: { inputTokens: 0, outputTokens: 0 } });
+    }
+  });
+});
+
+describe("a model spoken to by Responses that fails in the middle", () => {
+  test.each([
+    ["context_length_exceeded", "context_exceeded"],
+    ["rate_limit_exceeded", "rate_limited"],
+    ["invalid_prompt", "bad_request"],
+    ["server_error", "unavailable"],
+  ])("says why: %s is %s", async (said, code) => {
+    const server = await modelServer({
+      raw: [{ type: "response.failed", response: { error: { code: said, message: "it did not work" } } }],
+    });
+    await expect(events(modelAt("openai", server.url), requestOf([user("x")]))).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining("it did not work"),
     });
   });
 });

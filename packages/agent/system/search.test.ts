@@ -46,6 +46,13 @@ describe("search", () => {
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(500);
   });
 
+  test("says that there may be more when a few long lines are all that there was room for", async () => {
+    const workspace = await testWorkspace({ "min.js": `hit ${"x".repeat(100_000)}\n`.repeat(5) });
+    const lines = (await run(search, workspace, { query: "hit" })).text.split("\n");
+    expect(lines.length).toBeLessThan(6);
+    expect(lines.at(-1)).toContain("[cut here");
+  });
+
   test("takes its query as it is, options and all", async () => {
     const workspace = await testWorkspace({ "a.txt": "-r --include=x\n$(touch pwned)\n" });
     expect((await run(search, workspace, { query: "-r" })).text).toContain("a.txt:1:");

@@ -163,6 +163,23 @@ describe("who may ask", () => {
   });
 });
 
+test("a WebSocket whose credential is still being checked does not keep a server from closing", async () => {
+  const asked = Promise.withResolvers<void>();
+  const known = Promise.withResolvers<string>();
+  const authenticate = () => {
+    asked.resolve();
+    return known.promise;
+  };
+  const { address, close } = await serve({ authenticate });
+  const webSocket = new WebSocket(address.replace("http", "ws"));
+  const refused = once(webSocket, "close");
+  await asked.promise;
+  const closing = close();
+  known.resolve("ann");
+  await closing;
+  await refused;
+});
+
 describe("a client over HTTP", () => {
   test("keeps its session by token where a handshake must come first", async () => {
     const { address } = await serve({}, { requireHandshake: true });

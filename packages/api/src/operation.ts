@@ -23,6 +23,8 @@ export interface Operation<
   /** The headers that it goes by, for its description; whoever answers reads them. */
   readonly headers?: z.ZodObject;
   readonly status: 200 | 201 | 202 | 204;
+  /** With which other status it is answered besides, and what comes back then. */
+  readonly also?: { readonly status: 200 | 202; readonly answer: z.ZodType };
   /** What comes back, or, of a stream, what each event carries. */
   readonly answer: Answer;
   /** The name of the events, where the answer is a stream of server-sent events. */
@@ -42,7 +44,7 @@ type Described<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A 
   Operation,
   "id" | "method" | "path" | "summary" | "audience"
 > &
-  Partial<Pick<Operation, "status" | "events" | "media" | "problems" | "headers">> & {
+  Partial<Pick<Operation, "status" | "also" | "events" | "media" | "problems" | "headers">> & {
     readonly params?: P;
     readonly query?: Q;
     readonly body?: B;

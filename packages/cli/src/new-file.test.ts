@@ -35,6 +35,20 @@ describe("a new file", () => {
     expect(await readdir(folder)).toEqual(["new"]);
   });
 
+  it("is not left half written when it is called off", async () => {
+    const off = new AbortController();
+    async function* pieces() {
+      yield "half";
+      off.abort();
+      yield "another";
+    }
+    await expect(writeNewFile(join(folder, "half"), pieces(), off.signal)).rejects.toMatchObject({
+      message: expect.stringContaining("was not finished"),
+      exitCode: 1,
+    });
+    expect(await readdir(folder)).toEqual(["new"]);
+  });
+
   it("says when there is no such place", async () => {
     await expect(writeNewFile(join(folder, "no", "such"), [])).rejects.toMatchObject({ exitCode: 1 });
   });

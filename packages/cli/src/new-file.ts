@@ -5,20 +5,30 @@ import { textOf } from "./errors/render.ts";
 import { systemCode } from "./errors/system-code.ts";
 import { EXIT } from "./exit-codes.ts";
 
-/** Writes a file, for this user only, that must not be there yet; what could not be written whole is taken away. */
+/** Writes a file, for this user only, that must not be there yet; what was called off or could not be written whole is taken away. */
 export async function writeNewFile(
   path: string,
   pieces: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>,
+  signal?: AbortSignal,
 ): Promise<void> {
   const file = await open(path, "wx", 0o600).catch((error: unknown) => {
     throw newFileFault(error, path);
   });
   try {
-    await pipeline(pieces, file.createWriteStream({ flush: true }));
+    await pipeline(pieces, file.createWriteStream({ flush: true }), { signal });
   } catch (error) {
     await rm(path, { force: true });
+    if (signal?.aborted) throw calledOff(path, error);
     throw systemCode(error) === undefined ? error : newFileFault(error, path);
   }
+}
+
+function calledOff(path: string, cause: unknown): CliError {
+  return new CliError(`${path} was not finished, so there is none.`, {
+    next: "Run the same command again when you like.",
+    exitCode: EXIT.failed,
+    cause,
+  });
 }
 
 function newFileFault(error: unknown, path: string): CliError {

@@ -1,5 +1,6 @@
-import { chmod, readFile, rm } from "node:fs/promises";
+import { appendFile, chmod, copyFile, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { defaultFile } from "@reins/policy";
 import { describe, expect, it } from "vitest";
 import { OperatedHome } from "./support/operated-home.ts";
 
@@ -29,12 +30,16 @@ describe("reins doctor", () => {
     });
     expect(of("keys")?.state).toBe("fine");
     expect(of("constitution")).toMatchObject({ state: "fine", found: expect.stringContaining("rules") });
-    expect(new Set(findings.map(({ check }) => check)).size).toBe(12);
+    expect(new Set(findings.map(({ check }) => check)).size).toBe(13);
     for (const { state, mend } of findings) if (state !== "fine") expect(mend).toMatch(/\w/);
     await home.stop(reins);
     await chmod(home.path, 0o755);
+    await rm(join(home.path, "keys"), { recursive: true });
+    await appendFile(join(home.path, "agent-roster.jsonl"), "reed\n");
     const open = await examined(home);
     expect(open.code).toBe(1);
+    expect(open.of("keys")).toMatchObject({ state: "wrong", mend: expect.stringContaining("from a backup") });
+    expect(open.of("roster")).toMatchObject({ state: "wrong", found: expect.stringContaining("line 11") });
     expect(open.of("home")).toMatchObject({ state: "wrong", mend: expect.stringContaining("chmod 700") });
   });
 
@@ -63,5 +68,24 @@ describe("reins doctor", () => {
       ),
       mend: expect.stringContaining("from a backup"),
     });
+  });
+
+  it("knows the rules of an earlier version, and how to take over today's", async () => {
+    const home = new OperatedHome();
+    const rules = join(home.path, "constitution.yaml");
+    await mkdir(home.path, { mode: 0o700 });
+    await copyFile(new URL("support/earlier-default.yaml", import.meta.url), rules);
+    await home.stop(await home.up());
+    const { code, findings } = await examined(home);
+    expect(code).toBe(0);
+    const earlier = findings.find(({ check, state }) => check === "constitution" && state === "note");
+    expect(earlier).toMatchObject({ found: expect.stringContaining("earlier version") });
+    const [, from, to] = /cp "(.+)" "(.+)" && reins policy accept$/.exec(earlier?.mend ?? "") ?? [];
+    expect(to).toBe(rules);
+    await copyFile(from ?? "", to ?? "");
+    expect(await home.done("policy", "accept")).toContain("In force now");
+    expect(await readFile(rules)).toEqual(await readFile(defaultFile("default.yaml")));
+    const today = await examined(home);
+    expect(today.findings.filter(({ check }) => check === "constitution")).toHaveLength(1);
   });
 });

@@ -1,4 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { killHere } from "../src/commands/kill/carry-out.ts";
 import { OperatedHome } from "./support/operated-home.ts";
 
 describe("reins kill", () => {
@@ -11,7 +17,7 @@ describe("reins kill", () => {
     const nobody = await home.run("kill", "claude");
     expect([nobody.code, nobody.stderr]).toEqual([
       1,
-      expect.stringContaining("nothing runs of the agent claude"),
+      expect.stringContaining("Nothing runs of the agent claude"),
     ]);
   });
 
@@ -31,6 +37,28 @@ describe("reins kill", () => {
     await home.stop(reins);
   });
 
+  it("ends everything itself where a Reins stands still as a whole, and says so of anything less", async () => {
+    const { path } = new OperatedHome();
+    mkdirSync(path);
+    const still = createServer().listen(join(path, "kill.sock"));
+    onTestFinished(() => void still.close());
+    const [asked] = await Promise.all([
+      new Promise<string>((resolve) =>
+        still.once("connection", (socket) =>
+          socket.once("data", (order) => resolve(JSON.parse(`${order}`).id)),
+        ),
+      ),
+      once(still, "listening").then(async () =>
+        expect(await killHere(path, { all: true }, 50)).toMatchObject({ gone: [], left: [], entry: null }),
+      ),
+    ]);
+    // It may yet carry out what it was asked, and tell of that; what was done here is told apart from it.
+    const journal = await readFile(join(path, "kills.jsonl"), "utf8");
+    expect(journal).toContain('"kind":"all"');
+    expect(journal).not.toContain(asked);
+    await expect(killHere(path, { agent: "claude" }, 50)).rejects.toThrow("stands still");
+  });
+
   it("wants to know what", async () => {
     const home = new OperatedHome();
     expect(await home.run("kill")).toMatchObject({
@@ -38,5 +66,9 @@ describe("reins kill", () => {
       stderr: expect.stringContaining("not said what to end"),
     });
     expect((await home.run("kill", "claude", "--all")).code).toBe(2);
+    expect(await home.run("kill", "--all")).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("is no home of a Reins"),
+    });
   });
 });

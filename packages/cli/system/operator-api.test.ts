@@ -31,6 +31,8 @@ describe("what the API gives of the ledger", () => {
     const { body } = await ask("/v1/ledger/export");
     const seen = { logKey: first.log_key, seen: first.note };
     expect(await verifyExport(body!, seen)).toMatchObject({ ok: true, seen: { holds: true } });
+    const address = ["ledger", "verify", reins.addressOf("http"), "--token", await home.startToken()];
+    expect(await home.done(...address)).toContain("VERIFIED: everything holds");
     const page = await ask("/ui/sessions/1");
     expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     expect(page.headers.get("content-security-policy")).toContain("default-src 'self'");

@@ -3,7 +3,8 @@ import { client, methods, ndJsonStream } from "@agentclientprotocol/sdk";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { homeWith, stub, toy } from "./support/added-agents.ts";
 import { Editor } from "./support/editor.ts";
-import type { OperatedHome } from "./support/operated-home.ts";
+import { OperatedHome } from "./support/operated-home.ts";
+import { Reins, reinsCommand } from "./support/reins.ts";
 
 const acp = (home: OperatedHome, agent = "stub") => home.start("acp", "--agent", agent);
 
@@ -42,6 +43,13 @@ describe("reins acp", () => {
     });
     reins.stdin.end();
     expect(await reins.ended).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("ends with a file that it was given in place of an editor", async () => {
+    const { path } = new OperatedHome();
+    const command = [...reinsCommand, "acp", "--home", path].map((word) => `'${word}'`).join(" ");
+    const alone = new Reins(["-c", `exec ${command} </dev/null`], {}, "/bin/sh");
+    expect(await alone.ended).toEqual({ code: 0, stdout: "", stderr: "" });
   });
 
   it("leaves its questions to whoever answers first, at another terminal too", async () => {

@@ -134,6 +134,15 @@ describe("an agent that cannot run", () => {
     const files = [{ from: ".toy/auth.json", to: ".toy/auth.json" }];
     const crashing = { ...stub, id: "crashing", start: { with: "file", file: "/bin/false" } };
     const home = homeWith([toy("stranger", { credentials: { variables, files } }), crashing]);
+    expect(await home.run("run", "hello", "--cwd", "/nowhere")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--cwd cannot be used"),
+    });
+    const long = join(home.path, "h".repeat(100));
+    expect(await home.run("run", "hello", "--home", long)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("too long for a socket"),
+    });
     const unknown = await failing(home, "nobody");
     expect(unknown.code).toBe(2);
     expect(unknown.stderr).toContain('There is no agent "nobody".');

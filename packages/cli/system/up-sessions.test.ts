@@ -95,6 +95,9 @@ describe("HAAK's flags", () => {
     const headers = { authorization: `Bearer ${await home.startToken()}` };
     const turns = async () => Object(await (await fetch(base + path, { headers })).json()).turns;
     await expect.poll(turns, { timeout: 20_000 }).toHaveLength(1);
+    const exported = await home.done("ledger", "export");
+    const second = await runReins(["ledger", "import", "-"], home.environment, exported);
+    expect(second).toMatchObject({ code: 4, stderr: expect.stringContaining("in use by another process") });
     await home.stop(reins);
     const checked = await runReins(["policy", "check"], { ...home.environment, REINS_POLICY: rules });
     expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining(rules) });
@@ -111,6 +114,7 @@ describe("HAAK's flags", () => {
     };
     expect(await refused("--ttl", "soon")).toContain('--ttl is "soon", which is not a number of minutes.');
     expect(await refused("--no-heartbeat", "--heartbeat-interval", "5")).toContain("contradict each other");
+    expect(await refused("--workspace", "/nowhere")).toContain("--workspace cannot be used");
     expect(await refused("--policy", "/nowhere/rules.yaml")).toContain("The rules at /nowhere/rules.yaml");
     expect(await refused("--constitution", "/nowhere/prose.md")).toContain("REINS_CONSTITUTION");
   });

@@ -1,89 +1,9 @@
 import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type JsonObject, membersOf } from "../src/acp/message.ts";
-import { AgentEntry } from "../src/agents/agent-entry.ts";
-import { Governor } from "../src/governor/governor.ts";
-import { openTestHome, type TestHome, textIn } from "./fixtures/home.ts";
-import { type Play, ScriptedAgent } from "./fixtures/scripted-agent.ts";
-
-const entry = AgentEntry.parse({
-  id: "claude",
-  name: "A scripted agent",
-  support: { level: "supported" },
-  start: { with: "file", file: "/bin/true" },
-  profile: { mode: "default", meta: { pinned: { on: true } } },
-  strip: ["weakens"],
-  modes: ["default", "plan"],
-  tools: "claude-code",
-  enforcement: { level: "asked" },
-  quirks: { fs: "uses", mcp: ["stdio"], load: true, resume: false, fork: false, rejection: "continues" },
-});
-
-/** How the person in front of a session answers a permission request: by kind. */
-type Person = (params: JsonObject) => string | Promise<string>;
-
-async function govern({ home, person }: { home?: TestHome; person?: Person } = {}) {
-  const opened = home ?? (await openTestHome());
-  const { harness, workspace } = opened;
-  const agent = new ScriptedAgent();
-  const shown: JsonObject[] = [];
-  const offered: JsonObject[] = [];
-  const governor = new Governor({
-    harness,
-    entry,
-    launch: { mode: "default", configOptions: {}, meta: entry.profile.meta, strip: entry.strip },
-    channel: agent.channel,
-    principal: harness.identity.local(),
-    enforcement: "asked",
-    from: "acp",
-    clients: () => ({
-      notify: async (_, params) => void shown.push(params),
-      request: async (method, params, signal) => {
-        offered.push({ method, ...params });
-        if (method !== "session/request_permission")
-          return { value: { action: "accept", content: { asked: method } }, by: harness.identity.local() };
-        const withdrawn = new Promise<never>((_, reject) =>
-          signal.addEventListener("abort", () => reject(signal.reason)),
-        );
-        const kind = await Promise.race([person ? person(params) : new Promise<never>(() => {}), withdrawn]);
-        const options = params.options as { optionId: string; kind: string }[];
-        const option = options.find((one) => one.kind === kind);
-        const outcome = option
-          ? { outcome: "selected", optionId: option.optionId }
-          : { outcome: "cancelled" };
-        return { value: { outcome }, by: harness.identity.local() };
-      },
-    }),
-  });
-  onTestFinished(() => governor.close("the test is over"));
-  const call = (method: string, params: JsonObject, signal = new AbortController().signal) =>
-    governor.request(method, params, { signal }) as Promise<JsonObject>;
-  await call("initialize", { protocolVersion: 1 });
-  const begin = async (more: JsonObject = {}) => {
-    const { sessionId } = await call("session/new", { cwd: workspace, mcpServers: [], ...more });
-    return String(sessionId);
-  };
-  const prompt = async (sessionId: string, play: Play, text = "go on") => {
-    agent.play = play;
-    return call("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
-  };
-  return { ...opened, agent, governor, call, begin, prompt, shown, offered };
-}
-
-const bash = (command: string, id = "call-1") => ({
-  toolCallId: id,
-  name: "Bash",
-  title: command,
-  kind: "execute",
-  rawInput: { command },
-});
-
-const verdictsOf = async ({ entries }: TestHome) =>
-  (await entries("policy_verdict"))
-    .map(({ payload }) => payload as { event_type: string; verdict: string })
-    .filter(({ event_type }) => event_type === "pre_action")
-    .map(({ verdict }) => verdict);
+import { bash, govern, verdictsOf } from "./fixtures/governed.ts";
+import { openTestHome, textIn } from "./fixtures/home.ts";
 
 /** What the people in front of a session were told of verdicts, by call. */
 const verdictsShown = ({ shown }: { readonly shown: readonly JsonObject[] }) =>

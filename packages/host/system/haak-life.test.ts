@@ -43,6 +43,31 @@ describe("a session that nobody uses", () => {
     await expect.poll(() => state(session_key)).toBe("closed");
   });
 
+  test("is used by whoever comes back to it, before a word is said", async () => {
+    const { haak, local, views } = await begun();
+    const { session_key } = await haak.init(local, { agent_id: "coder" });
+    const used = async () => (await views.find(local, session_key))?.last_activity ?? "";
+    const before = await used();
+    await expect.poll(() => new Date().toISOString() > before).toBe(true);
+    await haak.init(local, { agent_id: "coder", session_key });
+    expect((await used()) > before).toBe(true);
+  });
+
+  test("is not closed as long as turns of it wait", async () => {
+    const { haak, local, state, clock, runner, run } = await begun();
+    const { session_key, session_id } = await haak.init(local, { agent_id: "coder" });
+    const long = run(session_key, { message: "wait" });
+    await expect.poll(() => state(session_key)).toBe("running");
+    const next = run(session_key, { message: "say next" });
+    await expect.poll(() => haak.sessions.known(session_id)?.turns.size).toBe(2);
+    clock.advance(31 * MINUTE);
+    await expect.poll(() => runner.eviction.isMarked(session_id)).toBe(true);
+    await haak.cancel(local, session_key);
+    await long;
+    expect(textIn(await next)).toBe("next");
+    await expect.poll(() => state(session_key)).toBe("closed");
+  });
+
   test("is not closed in the middle of a turn, but right after it", async () => {
     const { haak, local, state, reason, clock, runner, run } = await begun();
     const { session_key, session_id } = await haak.init(local, { agent_id: "coder" });

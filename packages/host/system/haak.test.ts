@@ -4,6 +4,10 @@ import { join } from "node:path";
 import type { Principal } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { membersOf } from "../src/acp/message.ts";
+import { TURN_ENDED } from "../src/hub/turn-marks.ts";
+import { scene, scenes } from "../src/model/script.ts";
+import { ScriptedModel } from "../src/model/scripted-model.ts";
+import { call, reply, say } from "../src/model/step.ts";
 import { ofType, openRunner, textIn } from "./fixtures/haak.ts";
 
 type Runner = Awaited<ReturnType<typeof openRunner>>;
@@ -191,6 +195,34 @@ describe("a session", () => {
     const events = await run(session_key, { message: "say hi" });
     expect(textIn(events)).toBe("hi");
     expect([again?.seq, Number(events[0]?.seq) > 2]).toEqual([2, true]);
+    there.delete("stub");
+    const later = { agent_id: "coder", session_key: "coder:x:later" };
+    await haak.init(local, later);
+    there.add("stub");
+    await haak.init(local, later);
+    expect(textIn(await run("coder:x:later", { message: "say later" }))).toBe("later");
+  });
+
+  test("is begun once, however many turns wait for its agent", async () => {
+    const there = new Set<string>();
+    const isInstalled = async (agent: string) => there.has(agent);
+    const { haak, local, run, hosting } = await openRunner({ isInstalled });
+    const { session_key } = await haak.init(local, { agent_id: "coder", backend: "stub" });
+    there.add("stub");
+    const turns = ["one", "two", "three"].map((word) => run(session_key, { message: `say ${word}` }));
+    expect((await Promise.all(turns)).map(textIn)).toEqual(["one", "two", "three"]);
+    expect(await hosting.hub.list(local)).toHaveLength(1);
+  });
+
+  test("whose agent does not have the model that was asked for is there all the same", async () => {
+    const { haak, local, run } = await openRunner();
+    const asked = { agent_id: "coder", session_key: "coder:x:1", model: "nonesuch" };
+    expect(await haak.init(local, asked)).toMatchObject({ session_key: "coder:x:1", backend: "stub" });
+    expect(await run("coder:x:1", { message: "say hi" })).toMatchObject([
+      { type: "error", code: "backend_unavailable", message: expect.stringContaining("no model nonesuch") },
+    ]);
+    expect(await haak.init(local, { ...asked, model: "other" })).toMatchObject({ session_key: "coder:x:1" });
+    expect(textIn(await run("coder:x:1", { message: "say hi" }))).toBe("hi");
   });
 
   test("tells of an agent that dies in the middle, and goes on with the next turn", async () => {
@@ -219,6 +251,59 @@ describe("turns", () => {
     expect((await running).at(-1)).toMatchObject({ type: "done", stop_reason: "cancelled" });
     expect(await Promise.all(waiting)).toEqual(["0", "1", "2", "3", "4", "5", "6", "7"]);
     expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  test("begin in the order in which they were asked for", async () => {
+    const { haak, local, run, hosting } = await openRunner();
+    const { session_key, session_id } = await haak.init(local, { agent_id: "coder" });
+    const { hub } = hosting;
+    const countsOf = hub.countsOf.bind(hub);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    let counts = 0;
+    hub.countsOf = async (...given) => {
+      counts += 1;
+      if (counts > 1) await released;
+      return countsOf(...given);
+    };
+    const order: number[] = [];
+    const begin = (n: number, message = `say ${n}`) =>
+      run(session_key, { message }).then(() => order.push(n));
+    const waiting = () => haak.sessions.known(session_id)?.turns.size;
+    const turns = [begin(0, "wait"), begin(1)];
+    await expect.poll(() => haak.status(local, session_key)).toBe("running");
+    turns.push(begin(2));
+    await expect.poll(waiting).toBeGreaterThan(1);
+    release();
+    await expect.poll(waiting).toBe(3);
+    await haak.cancel(local, session_key);
+    await Promise.all(turns);
+    expect(order).toEqual([0, 1, 2]);
+  });
+
+  test("are told whole, also when the end of the one before is noted late", async () => {
+    const { haak, local, run, hosting } = await openRunner();
+    const { session_key } = await haak.init(local, { agent_id: "coder" });
+    const { log } = hosting.hub;
+    const append = log.append.bind(log);
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    let prompts = 0;
+    log.append = (event, how) => {
+      const { method, params } = event.message;
+      if (method === TURN_ENDED && prompts < 2) return begun.then(() => append(event, how));
+      const appended = append(event, how);
+      const { sessionUpdate } = membersOf(membersOf(params).update);
+      prompts += sessionUpdate === "user_message_chunk" ? 1 : 0;
+      if (prompts === 2) begin();
+      return appended;
+    };
+    const first = await run(session_key, { message: "say one" });
+    const second = await run(session_key, { message: "say two" });
+    expect([first, second].map(textIn)).toEqual(["one", "two"]);
+    const entries = [first, second].map((events) =>
+      ofType(events, "ledger_append").filter(({ quality }) => quality === "turn"),
+    );
+    expect(entries.map(({ length }) => length)).toEqual([1, 1]);
+    expect(entries[0]?.[0]?.cid).not.toBe(entries[1]?.[0]?.cid);
   });
 
   test("of different sessions run at the same time", async () => {
@@ -274,6 +359,62 @@ describe("turns", () => {
     ]);
     expect(ofType(events, "policy_gate")).toEqual([
       expect.objectContaining({ tool: "Bash", verdict: "allowed", rule: "registered" }),
+    ]);
+  });
+
+  test("tell everything of a call that a person allows and the client carries out", async () => {
+    const script = scenes(scene("look", reply(call("lookup", { key: "a" })), reply(say("It is 1."))));
+    const model = await ScriptedModel.listen({ script });
+    onTestFinished(() => model.close());
+    const { haak, local, run, home, hosting } = await openRunner({
+      rules: `tool_rules:
+  - { name: lookups, condition: { tool_name_matches: [lookup] }, verdict: ask, reason: look first }
+  - { name: rest, condition: {}, verdict: allowed }
+`,
+      backend: "native",
+      environment: { ANTHROPIC_API_KEY: model.endpoint.key, ANTHROPIC_BASE_URL: model.endpoint.url },
+    });
+    const { session_key } = await haak.init(local, { agent_id: "coder" });
+    const { log } = hosting.hub;
+    const append = log.append.bind(log);
+    const late: (() => unknown)[] = [];
+    // What is told of the call while the client carries it out.
+    log.append = (event, how) => {
+      const { status } = membersOf(membersOf(event.message.params).update);
+      if (status !== "in_progress") return append(event, how);
+      late.push(() => append(event, how));
+    };
+    const tools = [{ name: "lookup", input_schema: { type: "object" } }];
+    const asking = run(session_key, { message: "look it up", tools });
+    const { approvals } = home.harness;
+    const { tenant } = local;
+    await expect.poll(async () => (await approvals.list({ tenant })).length).toBe(1);
+    const [approval] = await approvals.list({ tenant });
+    await approvals.answer(String(approval?.id), { by: "ann", tenant, decision: "allow_once" });
+    const first = await asking;
+    expect(first.at(-1)).toMatchObject({ type: "done", stop_reason: "tool_use" });
+    const { ledger } = home.harness;
+    const read = ledger.read.bind(ledger);
+    let looks = 0;
+    ledger.read = (...given) => read(...given).finally(() => (looks += 1));
+    await expect.poll(() => late.length).toBe(1);
+    for (const tell of late) await tell();
+    await expect.poll(() => looks).toBeGreaterThan(0);
+    const content = [
+      { type: "tool_result", tool_use_id: ofType(first, "tool_call")[0]?.id, content: "a is 1" },
+    ];
+    const second = await run(session_key, { messages: [{ role: "user", content }] });
+    expect(textIn(second)).toBe("It is 1.");
+    const told = [...first, ...second];
+    const cids = ofType(told, "ledger_append").map(({ cid }) => cid);
+    const entries = await home.ledger.read({ entity_id: session_key, limit: 100 });
+    const turn = entries.filter(({ entry }) => cids.includes(entry.cid)).map(({ seq }) => seq);
+    const missing = entries.filter(({ seq, entry }) => seq > Math.min(...turn) && !cids.includes(entry.cid));
+    expect(missing.map(({ entry }) => entry.quality)).toEqual([]);
+    expect(ofType(told, "policy_gate").map(({ tool, verdict }) => [tool, verdict])).toEqual([
+      ["lookup", "ask"],
+      ["lookup", "ask"],
+      ["lookup", "allowed"],
     ]);
   });
 

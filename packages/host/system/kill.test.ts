@@ -1,9 +1,13 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { requirement } from "../../../scripts/test/requirement.ts";
 import { seededRandom } from "../../../scripts/torture/random.ts";
+import type { JsonObject } from "../src/acp/message.ts";
 import { Hosting } from "../src/hosting/hosting.ts";
 import { askKill } from "../src/kill/ask-kill.ts";
 import { KillJournal } from "../src/kill/journal.ts";
@@ -11,6 +15,7 @@ import type { Killed } from "../src/kill/kill-switch.ts";
 import { killLeftBehind } from "../src/kill/left-behind.ts";
 import type { KillOrder } from "../src/kill/order.ts";
 import { killJournalIn, killSocketIn } from "../src/kill/places.ts";
+import { recordLeftKills } from "../src/kill/record-kill.ts";
 import { OwnedCommands } from "../src/native/owned-commands.ts";
 import { AgentProcess } from "../src/process/agent-process.ts";
 import { Owner } from "../src/process/owner.ts";
@@ -19,6 +24,7 @@ import { nastyTree } from "../torture/trees/nasty-tree.ts";
 import { type Planted, plant } from "../torture/trees/planted.ts";
 import { clear, residentsOf, standing } from "../torture/trees/residents.ts";
 import { openTestHome } from "./fixtures/home.ts";
+import { stubEntry, TestClient } from "./fixtures/hub.ts";
 import { startBlocked } from "./kill/start-blocked.ts";
 import { temporaryFolder } from "./process/agents.ts";
 
@@ -41,10 +47,12 @@ async function lastingTrees(count: number, home: string): Promise<Planted[]> {
 }
 
 async function openHosting(folder?: string) {
-  const opened = await openTestHome(folder === undefined ? {} : { folder });
+  const rules = "tool_rules: [{ name: all, condition: {}, verdict: allowed }]\n";
+  const opened = await openTestHome(folder === undefined ? { rules } : { folder });
   const { harness, home } = opened;
   const install = async () => ({ version: "1.0.0", folder: home });
-  const hosting = await Hosting.open({ harness, install, environment: {}, killSocket: true });
+  const agents = [stubEntry("stub")];
+  const hosting = await Hosting.open({ harness, agents, install, environment: {}, killSocket: true });
   return { ...opened, hosting, owner: new Owner(home), close: () => hosting.close() };
 }
 
@@ -144,6 +152,34 @@ requirement(
     await close();
   });
 
+  it("calls off the prompts that wait for the agent, which stays away until somebody asks again", async () => {
+    const { hosting, harness, workspace, close } = await openHosting();
+    const { hub } = hosting;
+    const client = new TestClient();
+    const send = (message: JsonObject) => void client.got.push({ message, order: undefined });
+    const outlet = { send, failed: () => undefined };
+    const principal = harness.identity.local();
+    client.connection = await hub.connect({ principal, agent: "stub", outlet });
+    const { sessionId } = await client.request("session/new", { cwd: workspace, mcpServers: [] });
+    const id = String(sessionId);
+    const running = client.prompt(id, "say begun", "wait");
+    await expect.poll(() => client.said).toEqual(["begun"]);
+    const waiting = client.prompt(id, "say too late");
+    const [killed, ...ends] = await Promise.allSettled([
+      hosting.kills?.kill(order({ kind: "agent", name: "stub" })),
+      ...[running, waiting],
+    ]);
+    expect(killed).toMatchObject({ value: { report: { left: [], sessions: [id] } } });
+    expect(ends).toMatchObject([
+      { reason: { message: expect.stringContaining("SIGKILL") } },
+      { reason: { message: expect.stringContaining("ended on somebody's word") } },
+    ]);
+    expect(await hub.running()).toEqual([]);
+    await client.prompt(id, "say here again");
+    expect(client.said).toEqual(["begun", "here again"]);
+    await close();
+  });
+
   it("works while Reins is blocked, which writes it down when it comes back", async ({ signal }) => {
     const base = await temporaryFolder();
     const home = join(base, "home");
@@ -196,11 +232,39 @@ requirement(
   });
 });
 
+it("leaves nothing open where it cannot be listened for, and says so", async () => {
+  const folder = join(await temporaryFolder(), "deep".repeat(30));
+  await expect(openHosting(folder)).rejects.toThrow("agents could not be ended from outside");
+  const left = await readdir(join(folder, "home"));
+  expect(left.filter((name) => name.endsWith(".journal"))).toEqual([]);
+});
+
 describe("a kill without a Reins", () => {
+  it("is written down by the next one, and one that is ordered meanwhile by the one after that", async () => {
+    const { harness, home, entries } = await openTestHome();
+    const journal = new KillJournal(killJournalIn(home));
+    const [first, second] = [order({ kind: "all" }), order({ kind: "all" })];
+    journal.ordered(first, new Date());
+    const record: typeof harness.record = (...asked) => {
+      journal.ordered(second, new Date());
+      return harness.record(...asked);
+    };
+    await recordLeftKills(Object.create(harness, { record: { value: record } }), journal);
+    expect(journal.unrecorded()).toMatchObject([{ order: second }]);
+    await recordLeftKills(harness, journal);
+    expect(existsSync(killJournalIn(home))).toBe(false);
+    const written = (await entries("kill")).map(({ tags }) => tags);
+    expect(written).toEqual([first, second].map(({ id }) => ["kill", "all", `kill:${id}`]));
+  });
+
   it("finds nobody at the socket, and is kept for the next one", async ({ signal }) => {
     const home = await temporaryFolder();
     const all = order({ kind: "all" });
     expect(await askKill(killSocketIn(home), all, signal)).toBe("nobody");
+    const dying = createServer((client) => client.end()).listen(killSocketIn(home));
+    await once(dying, "listening");
+    expect(await askKill(killSocketIn(home), all, signal)).toBe("nobody");
+    dying.close();
     const report = await killLeftBehind(home, all);
     expect(report).toMatchObject({ gone: [], left: [] });
     expect(new KillJournal(killJournalIn(home)).unrecorded()).toMatchObject([

@@ -173,6 +173,26 @@ describe("the log", () => {
     await after.append(message(22));
     await after.flush();
     expect((await after.page("t", ["s"], 0)).map(({ order }) => order)).toEqual([22]);
+    const last = following(after, { epoch: before.epoch, order: 20 });
+    await expect.poll(() => last.numbers()).toEqual([22]);
+    expect(last.gaps).toEqual([["s", { after: 20, until: 21, reason: "retention" }]]);
+  });
+
+  test("keeps no account of the names that come and go with connections, and still goes on at its place", async () => {
+    const store = await newStore();
+    const log = await open(store);
+    const names = ["s", "connection:1", "connection:1:s", "turns:s"];
+    for (const [index, name] of names.entries()) await log.append(message(index, name));
+    await log.flush();
+    await log.prune(1);
+    const pruned = await Promise.all(names.map((name) => log.prunedUntil("t", name)));
+    expect(pruned).toEqual([1, 0, 0, 0]);
+    const after = await open(store);
+    expect(after.last("t")).toBe(4);
+    await after.append(message(4));
+    const { numbers, gaps } = following(after, { epoch: log.epoch, order: 4 });
+    await expect.poll(numbers).toEqual([4]);
+    expect(gaps).toEqual([]);
   });
 
   test("tells somebody what they saw before a power cut that took it away", async () => {
@@ -244,6 +264,8 @@ describe("the log", () => {
     expect(numbers()).toEqual([4]);
     expect(await stored()).toEqual([1, 2, 3, 4]);
     await log.append(message(5), { relaxed: true });
+    await log.written();
+    expect(await log.counts("t", ["s"])).toEqual(new Map([["s", 4]]));
     await log.close();
     expect(await stored()).toEqual([1, 2, 3, 4, 5]);
   });
@@ -295,5 +317,12 @@ describe("the log", () => {
     }).rejects.toThrow();
     await expect(log.append(message(102))).rejects.toThrow();
     expect(follower.failures).toHaveLength(1);
+    const unheeded: unknown[] = [];
+    const heed = (reason: unknown) => void unheeded.push(reason);
+    process.on("unhandledRejection", heed);
+    onTestFinished(() => void process.off("unhandledRejection", heed));
+    void log.append(message(103));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(unheeded).toEqual([]);
   });
 });

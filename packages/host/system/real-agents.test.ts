@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { membersOf } from "../src/acp/message.ts";
 import { Catalogue } from "../src/agents/catalogue.ts";
-import { callMcpTool, runCommand, writeFile } from "../src/model/intent.ts";
+import { callMcpTool, fetchPage, runCommand, writeFile } from "../src/model/intent.ts";
 import { scene, scenes } from "../src/model/script.ts";
 import { attempt, hold, reply, say } from "../src/model/step.ts";
 import { textIn } from "./fixtures/home.ts";
@@ -83,6 +83,22 @@ describe.each(REAL_AGENTS)("%s", (agent) => {
     const results = await real.entries("tool_result");
     expect(results.map(({ tags }) => tags)).toEqual([["completed"]]);
   });
+
+  test.runIf(["gemini", "qwen"].includes(agent))(
+    "is decided about by the host that it would fetch from",
+    async () => {
+      const real = await openRealAgent();
+      real.state.person = () => "reject_once";
+      real.model.play(scenes(scene("FETCH", reply(attempt(fetchPage("https://example.org/a"))))));
+      const id = await real.begin();
+      await real.prompt(id, "FETCH it");
+      const actions = (await real.entries("policy_verdict"))
+        .map(({ payload }) => membersOf(payload))
+        .filter(({ event_type }) => event_type === "pre_action");
+      const effects = actions.map(({ facts }) => membersOf(facts).effects);
+      expect(effects.at(-1)).toEqual([{ kind: "net", host: "example.org" }]);
+    },
+  );
 
   test("stops when it is told to", async () => {
     const never = new Promise(() => undefined);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Agent, createServer, type IncomingMessage, request } from "node:http";
-import { connect } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -70,6 +70,20 @@ async function tunnel(socketPath: string, authority: string) {
 }
 
 describe("a proxy", () => {
+  it.each(["099", "000"])("outlives a host that answers with %s", async (status) => {
+    const odd = createTcpServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`));
+    }).listen(0, "127.0.0.1");
+    onTestFinished(() => void odd.close());
+    await once(odd, "listening");
+    const { port: oddPort } = odd.address() as AddressInfo;
+    const { socketPath } = await proxyFor("127.0.0.1:*");
+    const answer = await get(socketPath, `http://127.0.0.1:${oddPort}/`);
+    expect(answer).toEqual({ status: 502, body: `it answered with ${Number(status)}\n` });
+    expect(await get(socketPath, `http://127.0.0.1:${port}/`)).toMatchObject({ status: 200 });
+  });
+
   it("passes a request to a host that was named, without what concerns only itself", async () => {
     const { socketPath, attempts } = await proxyFor(`127.0.0.1:${port}`);
     const answer = await get(socketPath, `http://127.0.0.1:${port}/a?b=c`, {

@@ -1,5 +1,5 @@
 import { appendFileSync, writeFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
@@ -195,6 +195,10 @@ describe("a turn", () => {
     await mkdir(join(home, "board.md"));
     const { prompt, faults } = await newContext().compose(PROMPT, { subject: known("stray") });
     await rm(join(home, "board.md"), { recursive: true });
+    await symlink("board.md", join(home, "board.md"));
+    const again = await newContext().compose(PROMPT, { subject: known("stray") });
+    await rm(join(home, "board.md"));
+    expect(again.faults).toContainEqual(expect.stringContaining("board.md cannot be opened"));
     expect(prompt).toHaveLength(3);
     expect(faults).toEqual([
       expect.stringContaining("the mandate"),

@@ -15,7 +15,8 @@ export function precompressed(): Plugin {
     configResolved({ root, build }) {
       folder = resolve(root, build.outDir);
     },
-    async closeBundle() {
+    // Not when it closes: that comes after a build that failed, too, and would hide why.
+    async writeBundle() {
       const names = await readdir(folder, { recursive: true });
       await Promise.all(names.filter((name) => TEXT.test(name)).map((name) => compress(join(folder, name))));
     },

@@ -40,6 +40,17 @@ requirement(
     await page.getByText("No agent runs").waitFor();
   });
 
+  it("are offered where a session is started, and from there one comes back to them", async () => {
+    const { page } = tab;
+    await page.getByRole("button", { name: /The pond/ }).waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "Sessions" }).click();
+    await page.getByRole("button", { name: "Start a session" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("option", { name: "The pond (not installed)" }).waitFor({ state: "attached" });
+    await dialog.getByRole("link", { name: "agents" }).click();
+    await page.getByRole("button", { name: /The pond/ }).waitFor();
+  });
+
   it("one is installed, and how far that is shows as it goes", async () => {
     const { page } = tab;
     const download = Promise.withResolvers<void>();

@@ -1,12 +1,14 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { approvalOperations } from "@reins/api";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { requirement } from "../../../scripts/test/requirement.ts";
 import { conversation, say, startSession } from "./fixtures/conversation.ts";
 import { chromiumPath, launch, openTab } from "./fixtures/inspected-browser.ts";
 import { InspectedServer } from "./fixtures/inspected-server.ts";
+import { openUnseen } from "./fixtures/sight.ts";
 
 const found = await chromiumPath();
 
@@ -43,6 +45,49 @@ requirement(
       expect(await conversation(page).textContent()).toContain("README.md");
       await conversation(page).getByText("completed").waitFor();
       expect(faults).toEqual([]);
+    }));
+
+  test("a session is begun once, however often that takes, and not gone to by who does not want it any more", () =>
+    withTab("sessions", async ({ page }) => {
+      // What can be chosen is known from a session before.
+      await startSession(page, server.workspace);
+      const asked: string[] = [];
+      const beginning = Promise.withResolvers<void>();
+      await page.routeWebSocket("**/acp", (socket) => {
+        const there = socket.connectToServer();
+        socket.onMessage(async (message) => {
+          const { id, method } = Object(JSON.parse(String(message)));
+          asked.push(String(method));
+          const refused = { jsonrpc: "2.0", id, error: { code: -32603, message: "not just now" } };
+          const sets = asked.filter((one) => one.startsWith("session/set_"));
+          const begins = asked.filter((one) => one === "session/new");
+          if (method === "session/new" && begins.length > 1) await beginning.promise;
+          if (sets.length === 1 && sets[0] === method) socket.send(JSON.stringify(refused));
+          else there.send(message);
+        });
+      });
+      await page.goto(`${server.address}/ui/sessions?start=true`);
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Folder").fill(server.workspace);
+      await dialog.getByLabel("Mode", { exact: true }).selectOption("Plan");
+      await dialog.getByRole("button", { name: "Start", exact: true }).click();
+      await dialog.getByText("not just now").waitFor();
+      await dialog.getByRole("button", { name: "Start", exact: true }).click();
+      await dialog.waitFor({ state: "detached" });
+      await page.getByLabel("Message").waitFor();
+      expect(asked.filter((method) => method === "session/new")).toHaveLength(1);
+
+      await page.goto(`${server.address}/ui/sessions?start=true`);
+      const before = await page.getByRole("row").count();
+      await dialog.getByLabel("Folder").fill(server.workspace);
+      await dialog.getByLabel("First message").fill("what is in this folder");
+      await dialog.getByRole("button", { name: "Start", exact: true }).click();
+      await dialog.getByText("Starting native").waitFor();
+      await dialog.getByRole("button", { name: "Not now" }).click();
+      beginning.resolve();
+      await expect.poll(() => page.getByRole("row").count()).toBeGreaterThan(before);
+      expect(new URL(page.url()).pathname).toBe("/ui/sessions");
+      expect(asked).not.toContain("session/prompt");
     }));
 
   test("what is not allowed is shown as blocked, with the reason, and how it was decided", () =>
@@ -127,11 +172,20 @@ requirement(
           return reason.isVisible();
         })
         .toBe(true);
+      // Whoever is about to deny does not allow by a key.
+      await page.getByRole("heading", { name: "Approvals" }).click();
+      await page.keyboard.press("a");
       await reason.fill("not on a Sunday");
       await page.keyboard.press("Enter");
       await page.getByText("Nothing waits for you").waitFor();
       await page.getByRole("tab", { name: "Answered" }).click();
       await page.getByText("not on a Sunday").waitFor();
+      const { approvals } = approvalOperations.listApprovals.answer.parse(
+        await server.ask("GET", "/v1/approvals?order=newest&limit=1"),
+      );
+      await page.goto(`${server.address}/ui/approvals?approval=${approvals[0]?.id}`);
+      await page.getByRole("heading", { name: "What was asked, and what was answered" }).waitFor();
+      await page.getByText("not on a Sunday", { exact: true }).waitFor();
       await page.goto(place);
       await conversation(page).getByText("blocked").first().waitFor();
       expect(await conversation(page).textContent()).toContain("not on a Sunday");
@@ -188,6 +242,53 @@ requirement(
       expect(faults).toEqual([]);
     }));
 
+  test("an approval is there also where the browser gives pages no notices", () =>
+    withTab("approvals", async ({ page, faults }) => {
+      await page.evaluate(`
+        window.Notification = class {
+          static permission = "granted";
+          constructor() { throw new TypeError("Illegal constructor"); }
+        };
+      `);
+      await page.getByRole("button", { name: "Notices: off" }).click();
+      await startSession(page, server.workspace);
+      await say(page, "run `make`");
+      await page.getByRole("navigation").getByRole("status", { name: "1 waiting" }).waitFor();
+      await page.getByLabel("Message").press("Escape");
+      await conversation(page).getByText("The turn was stopped.").waitFor();
+      expect(faults).toEqual([]);
+    }));
+
+  test("the list of sessions is told what changes, and is gone through by keys", () =>
+    withTab("sessions", async ({ page, faults }) =>
+      withTab("sessions", async ({ page: other }) => {
+        await page.getByRole("table", { name: "Sessions" }).waitFor();
+        // From here on the list is not read again.
+        await page.route("**/v1/sessions?*", () => undefined);
+        await startSession(other, server.workspace);
+        await say(other, "count to 9000");
+        const row = page.getByRole("row", { name: /running/ });
+        await row.waitFor();
+        await other.getByLabel("Message").press("Escape");
+        await row.waitFor({ state: "detached" });
+        await page.getByRole("navigation").getByRole("link", { name: "Sessions" }).click();
+        await page.keyboard.press("j");
+        await page.keyboard.press("Enter");
+        await page.waitForURL(other.url());
+        expect(faults).toEqual([]);
+      }),
+    ));
+
+  test("tabs in the background hold no connections: however many there are, the next one opens", () =>
+    withTab("approvals", async ({ page, context }) => {
+      await page.getByRole("heading", { level: 1, name: "Approvals" }).waitFor();
+      // Each would hold two of the six connections that the browser has.
+      for (let count = 0; count < 4; count += 1) {
+        const one = await openUnseen(context, `${server.address}/ui/sessions`);
+        await one.getByRole("table", { name: "Sessions" }).waitFor();
+      }
+    }));
+
   test("what is said while a turn runs waits for its own, and can be taken back", () =>
     withTab("sessions", async ({ page, faults }) => {
       await startSession(page, server.workspace);
@@ -241,7 +342,12 @@ requirement(
       await asked.waitFor();
       await server.kill();
       await page.getByText("Reins cannot be reached").waitFor();
+      // A page that was never looked at cannot be had now, and comes with the server.
+      await page.getByRole("navigation").getByRole("link", { name: "Policy" }).click();
+      await page.getByText("Loading the page").waitFor();
       await server.restart();
+      await page.getByRole("heading", { level: 1, name: "Policy" }).waitFor();
+      await page.goBack();
       await conversation(page).getByText("The turn was cut off").waitFor();
       await asked.getByRole("button", { name: "Allow once" }).click();
       await asked.waitFor({ state: "detached" });

@@ -7,6 +7,7 @@ import { requirement } from "../../../scripts/test/requirement.ts";
 import { barriersIn } from "./fixtures/axe.ts";
 import { chromiumPath, launch, openTab, type Tab } from "./fixtures/inspected-browser.ts";
 import { InspectedServer } from "./fixtures/inspected-server.ts";
+import { setSeen } from "./fixtures/sight.ts";
 import { ToldAgent } from "./fixtures/told-agent.ts";
 
 const chromium = await chromiumPath();
@@ -44,6 +45,10 @@ requirement(
     const agent = await ToldAgent.begin(server);
     await agent.tell("read .env");
     await page.getByRole("listitem").nth(1).waitFor();
+    await setSeen(page, false);
+    await agent.tell("read .env");
+    await setSeen(page, true);
+    await page.getByRole("listitem").nth(2).waitFor();
   });
 
   it("says why something was blocked, and proves the entry", async () => {
@@ -79,6 +84,15 @@ requirement(
     await page.unroute("**/v1/ledger/entries/*/proof");
   });
 
+  it("hides nothing of what an agent calls its actions", async () => {
+    const { page } = tab;
+    await (await ToldAgent.begin(server)).tell("run `echo a\u202eb`");
+    const query = "?quality=tool_call&limit=1";
+    const { entries } = EntryPage.parse(await server.ask("GET", `/v1/ledger${query}`));
+    await page.goto(`${server.address}/ui/ledger/${entries[0]?.entry.cid}`);
+    await page.locator("header").getByText("echo a⟨U+202E⟩b").first().waitFor();
+  });
+
   it("verifies the whole ledger by itself", async () => {
     const { page } = tab;
     await page.goto(`${server.address}/ui/ledger`);
@@ -110,7 +124,7 @@ requirement(
     await check.getByText("fine", { exact: true }).waitFor();
     await check.getByText("looser, or not seen not to be").waitFor();
     await page.getByRole("button", { name: "Backtest" }).click();
-    await page.getByText("2 looser").waitFor();
+    await page.getByText("3 looser").waitFor();
     const change = page.getByRole("table", { name: "What the draft would have changed" });
     expect(await change.getByRole("row").nth(1).textContent()).toMatch(/looserblocked.*ask.*read_file/);
 

@@ -1,4 +1,4 @@
-import { isRecord } from "./is-record.ts";
+import { LedgerError } from "./ledger-error.ts";
 import type { LedgerSigner } from "./signers.ts";
 
 /** Sees to it that every key is announced in the ledger once, before it signs anything else. */
@@ -11,8 +11,9 @@ export class Announcements {
     this.#write = write;
   }
 
-  /** Announces a key unless that was done. */
-  announce(signer: LedgerSigner, holder: string): Promise<void> {
+  /** Announces a key unless that was done; refuses one that signs no more. */
+  async announce(signer: LedgerSigner, holder: string): Promise<void> {
+    if (this.#retired.has(signer.keyId)) throw ofAnotherTime(signer.keyId, holder);
     const known = this.#announced.get(signer.keyId);
     if (known) return known;
     const written = this.#write(signer, holder);
@@ -21,15 +22,20 @@ export class Announcements {
     return written;
   }
 
-  /** Takes note of an announcement found in the ledger. */
-  remember(payload: unknown): void {
-    if (!isRecord(payload) || typeof payload.key_id !== "string") return;
-    if (payload.change === "key_added") this.#announced.set(payload.key_id, Promise.resolve());
-    if (payload.change === "key_retired") this.#retired.add(payload.key_id);
+  /** Takes note of a key that the ledger knows. */
+  remember(keyId: string, isRetired: boolean): void {
+    this.#announced.set(keyId, Promise.resolve());
+    if (isRetired) this.#retired.add(keyId);
   }
 
   /** Whether the ledger knows a key and does not yet know that it signs no more. */
   isInUse(keyId: string): boolean {
     return this.#announced.has(keyId) && !this.#retired.has(keyId);
   }
+}
+
+/** What a key of somebody is that the ledger does not know, or knows to sign no more: nothing it signed would verify. */
+export function ofAnotherTime(keyId: string, holder: string): LedgerError {
+  const text = `the ledger knows no key ${keyId} of ${holder} that may sign: keys and database are not of the same time; bring back both from one backup`;
+  return new LedgerError("conflict", text);
 }

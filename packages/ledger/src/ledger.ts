@@ -1,23 +1,22 @@
 import { type Change, change, type Results, type Store } from "@reins/store";
-import { Announcements } from "./announcements.ts";
-import type { ArtifactStore } from "./artifacts/artifact-store.ts";
-import { withhold } from "./artifacts/withhold.ts";
+import { Announcements, ofAnotherTime } from "./announcements.ts";
 import { Checkpointer } from "./checkpoint/checkpointer.ts";
 import { verifierKey } from "./checkpoint/note.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { type Concealers, Concealment } from "./concealment.ts";
 import { contentOf, type Draft } from "./entry/draft.ts";
 import { SYSTEM } from "./entry/entry.ts";
-import { SEALED_PAYLOAD } from "./entry/envelope.ts";
 import { isAttested } from "./entry/quality.ts";
 import { Gate } from "./gate.ts";
+import { announcedKeys } from "./keys/announced-keys.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { LedgerReader } from "./ledger-reader.ts";
-import type { Audiences } from "./seal/audiences.ts";
 import type { LedgerSigner, Signers } from "./signers.ts";
 import type { Appended } from "./tables/append.ts";
 import type { EntryRange } from "./tables/filter.ts";
 import {
   type AttestationOrder,
+  attested,
   type ParentlessContent,
   type PreparedEntry,
   prepare,
@@ -25,16 +24,12 @@ import {
 import { ledgerTables, type StoredCheckpoint, type StoredEntry } from "./tables/tables.ts";
 
 /** What a ledger stands on. */
-export interface LedgerOptions {
+export interface LedgerOptions extends Concealers {
   readonly store: Store;
   readonly signers: Signers;
   /** Makes the name of a new ledger. */
   readonly newOrigin: () => string;
   readonly clock?: Clock;
-  /** Seals what is for an audience only. */
-  readonly audiences?: Pick<Audiences, "seal">;
-  /** Keeps what is private. */
-  readonly artifacts?: ArtifactStore;
   /** Told when a checkpoint could not be made; the next one covers the same entries. */
   readonly onCheckpointError?: (error: unknown) => void;
 }
@@ -138,22 +133,21 @@ export class Ledger extends LedgerReader {
   }
 
   async #resume(): Promise<void> {
-    for (let after = -1; ; ) {
-      const page = await this.read({ tag: "key", after, limit: 1_000 });
-      for (const { seq, entry } of page) {
-        this.#announcements.remember(entry.payload);
-        after = seq;
-      }
-      if (page.length < 1_000) break;
-    }
+    for (const { key_id, retired } of await announcedKeys(this))
+      this.#announcements.remember(key_id, retired !== null);
     if (this.#mirror) return;
     // One that was named and came no further before the process died is begun now.
     if ((await this.size()) === 0) await this.#begin();
-    for (const keyId of await this.#options.signers.retired()) {
-      if (this.#announcements.isInUse(keyId)) await this.#recordRetired(keyId);
-    }
+    await this.#expectKnownSystem();
+    for (const keyId of await this.#options.signers.retired()) await this.#recordRetired(keyId);
     const newest = await this.#options.store.query(ledgerTables, "checkpoint", {});
     if ((await this.size()) > (newest?.size ?? 0)) this.#checkpointer.due();
+  }
+
+  /** Only a key that the ledger knows can announce others; with another nothing it signs would ever verify. */
+  async #expectKnownSystem(): Promise<void> {
+    const { keyId } = await this.#options.signers.signer(SYSTEM);
+    if (!this.#announcements.isInUse(keyId)) throw ofAnotherTime(keyId, SYSTEM);
   }
 
   async #record<const Changes extends readonly Change<unknown>[]>(
@@ -161,24 +155,28 @@ export class Ledger extends LedgerReader {
     options: RecordOptions<Changes>,
   ): Promise<{ entries: Appended[]; results: Results<Changes> }> {
     if (options.relaxed) await new Promise(setImmediate);
-    const kept: string[] = [];
-    try {
-      const appends =
-        this.#preparedAtOnce(drafts) ??
-        (await Promise.all(drafts.map((draft) => this.#prepare(draft, kept))));
-      const changes: Change<unknown>[] = appends.map((entry) => change(ledgerTables, "append", entry));
-      if (options.with) changes.push(...options.with);
-      const committing = this.#options.store.commit(changes, { durable: options.durable ?? true });
-      options.onPlaced?.();
-      const results = await committing;
-      if (appends.length > 0) this.#added(appends.length);
-      // The store gives one result for each change, in order.
-      const entries = results.slice(0, appends.length) as Appended[];
-      return { entries, results: results.slice(appends.length) as Results<Changes> };
-    } catch (error) {
-      await Promise.allSettled(kept.map((digest) => this.#options.artifacts?.erase(digest)));
+    const concealment = new Concealment(this.#options);
+    const results = await this.#commit(drafts, options, concealment).catch(async (error: unknown) => {
+      await concealment.giveUp(error);
       throw error;
-    }
+    });
+    if (drafts.length > 0) this.#added(drafts.length);
+    // The store gives one result for each change, in order.
+    const entries = results.slice(0, drafts.length) as Appended[];
+    return { entries, results: results.slice(drafts.length) as Results<Changes> };
+  }
+
+  async #commit(
+    drafts: readonly Draft[],
+    options: RecordOptions<readonly Change<unknown>[]>,
+    concealment: Concealment,
+  ): Promise<readonly unknown[]> {
+    const appends = this.#preparedAtOnce(drafts) ?? (await this.#prepare(drafts, concealment));
+    const changes: Change<unknown>[] = appends.map((entry) => change(ledgerTables, "append", entry));
+    if (options.with) changes.push(...options.with);
+    const committing = this.#options.store.commit(changes, { durable: options.durable ?? true });
+    options.onPlaced?.();
+    return committing;
   }
 
   /** The entries of drafts of which nobody has to sign and nothing has to be concealed, as of most; else `undefined`. */
@@ -198,42 +196,31 @@ export class Ledger extends LedgerReader {
     throw new LedgerError("conflict", `this is a copy of the ledger ${this.origin} and cannot be added to`);
   }
 
-  async #prepare(draft: Draft, kept: string[]): Promise<PreparedEntry> {
-    const content = this.#contentOf(draft);
-    const entry =
-      this.#plain(draft, content) ?? prepare(await this.#conceal(draft, content, kept), undefined);
-    if (!isAttested(content.quality)) return entry;
-    const signer = await this.#options.signers.signer(content.actor);
-    await this.#announcements.announce(signer, content.actor);
-    return { ...entry, attestation: attestationBy(signer, draft) };
+  /** The entries of any drafts. A key is announced only once all of them can be entries. */
+  async #prepare(drafts: readonly Draft[], concealment: Concealment): Promise<PreparedEntry[]> {
+    const unsigned = await everyOne(
+      drafts.map(async (draft) => {
+        const content = this.#contentOf(draft);
+        const entry = this.#plain(draft, content) ?? prepare(await concealment.conceal(draft, content));
+        return { draft, entry };
+      }),
+    );
+    return Promise.all(unsigned.map(({ draft, entry }) => this.#attest(draft, entry)));
+  }
+
+  async #attest(draft: Draft, entry: PreparedEntry): Promise<PreparedEntry> {
+    if (!isAttested(entry.quality)) return entry;
+    const signer = await this.#options.signers.signer(entry.actor);
+    const signed = attested(entry, attestationBy(signer, draft));
+    await this.#announcements.announce(signer, entry.actor);
+    return signed;
   }
 
   /** The entry of a draft that has nothing to conceal, as most have. */
   #plain(draft: Draft, content: ParentlessContent): PreparedEntry | undefined {
     if (draft.isPrivate || draft.audience !== undefined) return undefined;
-    const entry = prepare(content, undefined);
+    const entry = prepare(content);
     return entry.body.includes('"$private":') ? undefined : entry;
-  }
-
-  /** Takes out what is private and seals what is for an audience. */
-  async #conceal(draft: Draft, content: ParentlessContent, kept: string[]): Promise<ParentlessContent> {
-    const { artifacts, audiences } = this.#options;
-    let { payload } = content;
-    if (!artifacts && (draft.isPrivate || draft.audience === undefined)) {
-      throw new LedgerError("invalid", "this ledger has no place for private content");
-    }
-    if (artifacts) {
-      const withheld = await withhold(artifacts, payload, draft.isPrivate ?? (() => false));
-      kept.push(...withheld.artifacts.map(({ digest }) => digest));
-      payload = withheld.payload;
-    }
-    if (draft.audience === undefined) return { ...content, payload };
-    if (!audiences) throw new LedgerError("invalid", "this ledger knows no audiences");
-    return {
-      ...content,
-      payload: SEALED_PAYLOAD,
-      envelope: await audiences.seal(payload, draft.audience, content),
-    };
   }
 
   /** Records that a key belongs to somebody, signed by the system; the very first key announces itself. */
@@ -244,16 +231,17 @@ export class Ledger extends LedgerReader {
     await this.#recordKey(system, holder, { change: "key_added", key_id: signer.keyId, holder, public_key });
   }
 
+  /** Records that a key signs no more, unless the ledger knows that, or never knew the key. */
   async #recordRetired(keyId: string): Promise<void> {
+    if (!this.#announcements.isInUse(keyId)) return;
     const system = await this.#options.signers.signer(SYSTEM);
-    const payload = { change: "key_retired", key_id: keyId };
-    await this.#recordKey(system, keyId, payload);
-    this.#announcements.remember(payload);
+    await this.#recordKey(system, keyId, { change: "key_retired", key_id: keyId });
+    this.#announcements.remember(keyId, true);
   }
 
   async #recordKey(system: LedgerSigner, target: string, payload: object): Promise<void> {
     const draft: Draft = { quality: "policy_change", actor: SYSTEM, target, tags: ["key"], payload };
-    const entry = prepare(contentOf(draft, this.#clock), attestationBy(system, draft));
+    const entry = attested(prepare(contentOf(draft, this.#clock)), attestationBy(system, draft));
     await this.#options.store.commit([change(ledgerTables, "append", entry)]);
     this.#added(1);
   }
@@ -263,12 +251,14 @@ export class Ledger extends LedgerReader {
     for (const listener of this.#listeners) listener(entries);
   }
 
-  async #makeCheckpoint(): Promise<void> {
+  async #makeCheckpoint(): Promise<boolean> {
     try {
       const { privateKey } = await this.#options.signers.logSigner();
       await this.#options.store.commit([change(ledgerTables, "checkpoint", { privateKey })]);
+      return true;
     } catch (error) {
       this.#options.onCheckpointError?.(error);
+      return false;
     }
   }
 }
@@ -276,4 +266,10 @@ export class Ledger extends LedgerReader {
 function attestationBy({ keyId, privateKey }: LedgerSigner, draft: Draft): AttestationOrder {
   const { rules_checked = [], predicate_results = [] } = draft;
   return { key_id: keyId, privateKey, rules_checked, predicate_results };
+}
+
+/** All of them, or the first failure once each has come to its end: none keeps anything after that. */
+async function everyOne<Result>(running: readonly Promise<Result>[]): Promise<Result[]> {
+  await Promise.allSettled(running);
+  return Promise.all(running);
 }

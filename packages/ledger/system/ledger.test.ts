@@ -1,10 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { change, openSqlite, type Store } from "@reins/store";
+import { change, openSqlite, type Store, StoreError } from "@reins/store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ArtifactStore } from "../src/artifacts/artifact-store.ts";
 import { reveal } from "../src/artifacts/withhold.ts";
+import { blake3Hex } from "../src/blake3.ts";
 import { openCheckpoint, verifierKey } from "../src/checkpoint/note.ts";
 import type { Draft } from "../src/entry/draft.ts";
 import { buildEntry } from "../src/entry/entry-builder.ts";
@@ -17,6 +18,8 @@ import { ledgerTables } from "../src/tables/tables.ts";
 import { exportLines } from "../src/transfer/export.ts";
 import { importLines } from "../src/transfer/import.ts";
 import { proveEntry } from "../src/transfer/proof-file.ts";
+import { leafHash, nodeHash } from "../src/tree/hash.ts";
+import { breaking } from "./fixtures/breaking-store.ts";
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "ledger-"));
@@ -25,8 +28,9 @@ async function folder(): Promise<string> {
 }
 
 /** A ledger on disk, which may be opened again and again. */
-async function open(home: string) {
-  const store = await openSqlite({ path: join(home, "reins.db"), tables: [ledgerTables] });
+async function open(home: string, onCommit?: Parameters<typeof breaking>[1]) {
+  const sound = await openSqlite({ path: join(home, "reins.db"), tables: [ledgerTables] });
+  const store = onCommit ? breaking(sound, onCommit) : sound;
   onTestFinished(() => store.close());
   const keys = new KeyFolder(join(home, "keys"));
   const signers = new KeyRing(keys);
@@ -199,6 +203,39 @@ describe("keys", () => {
     expect(last?.entry.payload).toEqual({ change: "key_retired", key_id: retired?.keyId });
   });
 
+  test("a ledger whose system has a key that it does not know is not gone on with", async () => {
+    const home = await folder();
+    const { ledger, store } = await open(home);
+    await ledger.close();
+    await store.close();
+    await rm(join(home, "keys", `signing-${blake3Hex("reins:system")}.json`));
+    await expect(open(home)).rejects.toThrow("bring back both from one backup");
+  });
+
+  test("a key that was brought back after it was retired signs nothing", async () => {
+    const home = await folder();
+    const { ledger, store } = await open(home);
+    await ledger.record([turn("one")]);
+    const file = join(home, "keys", `signing-${blake3Hex("reed")}.json`);
+    const before = await readFile(file);
+    await ledger.rotateKey("reed");
+    await store.close();
+    await writeFile(file, before);
+    const again = await open(home);
+    await expect(again.ledger.record([turn("one")])).rejects.toThrow("of reed that may sign");
+  });
+
+  test("a key that signed nothing yet is rotated without a word of the one that nobody knows", async () => {
+    const { ledger, keys } = await open(await folder());
+    await keys.signer("ann");
+    await ledger.rotateKey("ann");
+    const changes = (await ledger.read({ tag: "key" })).map(({ entry: { payload } }) => payload);
+    expect(changes).toMatchObject([
+      { change: "key_added", holder: "reins:system" },
+      { change: "key_added", holder: "ann" },
+    ]);
+  });
+
   test("no entry is signed by a key that was retired before it, however many are under way", async () => {
     const { ledger } = await open(await folder());
     const recording = Array.from({ length: 50 }, (_, n) => ledger.record([turn(`s${n}`)]));
@@ -250,6 +287,31 @@ describe("what is not for everybody", () => {
     const draft = { ...call("one"), payload: { output: "secret" }, isPrivate: () => true };
     await expect(ledger.record([draft], { with: [bad] })).rejects.toThrow("has passed");
     expect(await Array.fromAsync(artifacts.list())).toEqual([]);
+  });
+
+  test("nothing private is left behind when another entry of the same commit is refused", async () => {
+    const { ledger, artifacts } = await open(await folder());
+    const secrets = Array.from({ length: 20 }, (_, n) => `secret ${n}`);
+    const draft = { ...call("one"), payload: secrets, isPrivate: (value: unknown) => value !== secrets };
+    await expect(ledger.record([draft, { ...draft, payload: new Map() }])).rejects.toThrow("a Map");
+    expect(await Array.fromAsync(artifacts.list())).toEqual([]);
+  });
+
+  test("what is private stays when the entry may have been recorded", async () => {
+    const home = await folder();
+    let isBroken = false;
+    const { ledger, artifacts, store } = await open(home, async (commit) => {
+      const results = await commit();
+      if (isBroken) throw new StoreError("io", "the disk failed");
+      return results;
+    });
+    isBroken = true;
+    const draft = { ...call("one"), payload: { output: "secret" }, isPrivate: () => true };
+    await expect(ledger.record([draft])).rejects.toMatchObject({ code: "io" });
+    await store.close();
+    const again = await open(home);
+    const [recorded] = await again.ledger.read({ entity_id: "one" });
+    expect(await reveal(artifacts, recorded?.entry.payload)).toEqual({ output: "secret" });
   });
 
   test("a sealed payload opens for its audience, and no more for who left", async () => {
@@ -375,6 +437,20 @@ describe("checkpoints", () => {
     await expect.poll(async () => (await store.query(ledgerTables, "checkpoint", {}))?.size).toBe(size);
   });
 
+  test("that the disk had no room for are made when there is room and somebody asks", async () => {
+    let isFull = false;
+    const { ledger } = await open(await folder(), async (commit, [change]) => {
+      if (isFull && change?.name === "checkpoint") throw new StoreError("full", "the disk is full");
+      return commit();
+    });
+    await ledger.checkpoint();
+    await ledger.record([call("one")]);
+    isFull = true;
+    expect(await ledger.checkpoint()).toMatchObject({ size: 1 });
+    isFull = false;
+    expect(await ledger.checkpoint()).toMatchObject({ size: 2 });
+  });
+
   test("of what a killed process left uncovered are made when it is opened again", async () => {
     const home = await folder();
     const first = await open(home);
@@ -424,6 +500,60 @@ describe("export and import", () => {
     const forged = late.map((line) => line.replace('"n":0', '"n":1'));
     await expect(importLines(await fresh(), from(forged))).rejects.toThrow("is not what its content id");
   });
+});
+
+describe("an import is refused", () => {
+  /** An export to which somebody who has no key added an entry. */
+  function lengthened(lines: readonly string[], ledgerSize: number, checkpoint = ""): string[] {
+    const { cid: _, ...content } = JSON.parse(lines.at(-3) ?? "").entry;
+    const parents = [JSON.parse(lines.at(-3) ?? "").entry.cid];
+    const { entry } = buildEntry({ ...content, parents, payload: { verdict: "allowed" } });
+    const added = JSON.stringify({ kind: "entry", seq: ledgerSize, entry });
+    return [...lines.slice(0, -1), added, checkpoint, lines.at(-1) ?? ""]
+      .filter((line) => line !== "")
+      .map((line) => line.replace(`"size":${ledgerSize}`, `"size":${ledgerSize + 1}`));
+  }
+
+  test("of entries that no checkpoint covers, also by the ledger whose own they are said to be", async () => {
+    const { ledger, store } = await open(await folder());
+    await ledger.record([call("one")]);
+    const forged = lengthened(await collect(exportLines(ledger)), 2);
+    await expect(importLines(store, from(forged))).rejects.toThrow("no checkpoint covers the entries 2 to 2");
+    await expect(importLines(await fresh(), from(forged))).rejects.toThrow("no checkpoint covers");
+    expect(await ledger.size()).toBe(2);
+  });
+
+  test("of entries that are not those of the checkpoint behind them", async () => {
+    const { ledger } = await open(await folder());
+    await ledger.record([call("one")]);
+    const early = await collect(exportLines(ledger));
+    await ledger.record([call("one", 1)]);
+    const { note } = await ledger.checkpoint();
+    const forged = lengthened(early, 2, JSON.stringify({ kind: "checkpoint", note }));
+    await expect(importLines(await fresh(), from(forged))).rejects.toThrow(
+      "the first 3 entries are not those",
+    );
+    const misplaced = [
+      ...early.slice(0, -1),
+      JSON.stringify({ kind: "checkpoint", note }),
+      ...early.slice(-1),
+    ];
+    await expect(importLines(await fresh(), from(misplaced))).rejects.toThrow("of size 3 stands behind 2");
+  });
+});
+
+test("a proof against a ledger of more entries than there are is refused, and those to come are right", async () => {
+  const { ledger } = await open(await folder());
+  await ledger.record([call("one")]);
+  await expect(ledger.inclusion(0, 3)).rejects.toThrow("there are 2 entries, not 3");
+  await ledger.record([call("one", 1)]);
+  const [late, checkpoint] = [await ledger.inclusion(0, 3), await ledger.checkpoint()];
+  const cids = (await ledger.read()).map(({ entry }) => leafHash(entry.cid));
+  const [first, second, third] = cids;
+  if (!first || !second || !third) throw new Error("there are to be three entries");
+  expect(late.map((hash) => Buffer.from(hash))).toEqual([second, third]);
+  const root = nodeHash(nodeHash(first, second), third);
+  expect(Buffer.from(openCheckpoint(checkpoint.note, ledger.logKey).root)).toEqual(root);
 });
 
 test("a proof file holds the entry, its way to a signed root, and the key that signed it", async () => {

@@ -146,6 +146,15 @@ describe("a WebSocket", () => {
     expect(slow.got.length).toBeLessThan(20_000);
   });
 
+  test("for which too much waits is closed, even if every frame is empty", async () => {
+    const served = await serveAgents(home(), { limits: { maxMessageBytes: 10_000 } });
+    const socket = await Socket.open(served);
+    const closed = socket.closed();
+    socket.send({ jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: 1 } });
+    for (let n = 0; n < 200; n += 1) socket.send("");
+    expect(await closed).toBe(1008);
+  });
+
   test("is closed when its token is revoked, and when Reins stops", async () => {
     const clock = new ManualClock();
     const served = await serveAgents(home(), { clock });

@@ -89,6 +89,19 @@ describe.each(["http", "websocket"] as const)("the SDK's own client over %s", (w
     expect(await client.prompt(id, "say back")).toEqual({ stopReason: "end_turn" });
   });
 
+  test("hears what became of what it asked about a session that is not there, or no longer", async () => {
+    const client = await AcpClient.open(await serveAgents(home()), way);
+    const { prompt, resume, close, setMode } = methods.agent.session;
+    const text = [{ type: "text" as const, text: "say hello" }];
+    const [sessionId, cwd] = ["nobody", home().workspace];
+    const unknown = { message: expect.stringContaining("nobody") };
+    await expect(client.agent.request(prompt, { sessionId, prompt: text })).rejects.toMatchObject(unknown);
+    await expect(client.agent.request(resume, { sessionId, cwd })).rejects.toMatchObject(unknown);
+    await expect(client.agent.request(setMode, { sessionId, modeId: "ask" })).rejects.toMatchObject(unknown);
+    expect(await client.agent.request(close, { sessionId: await client.begin(cwd) })).toEqual({});
+    expect(await client.agent.request(close, { sessionId })).toEqual({});
+  });
+
   test("chooses its agent in the message, in the address, or gets the default", async () => {
     const served = await serveAgents(home(), { agents: { defaultAgent: "missing" } });
     await AcpClient.open(served, way, { agent: "stub" });

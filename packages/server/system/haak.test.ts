@@ -64,6 +64,22 @@ describe("the methods of /ws", () => {
     expect(saidIn(await client.answer(2))).toBe("at once");
   });
 
+  test("are not heard after a frame for which the line is closed", async () => {
+    const { connect, served } = await serveHaak();
+    const client = await connect();
+    client.send(Buffer.from("no text"));
+    client.send({
+      id: 1,
+      method: "session.init",
+      params: { agent_id: "coder", session_key: "coder:ws:late" },
+    });
+    expect(await client.closed).toBe(1003);
+    const sessions = async () => (await served.ask("GET", "/v1/haak/sessions")).body;
+    const other = await connect();
+    await other.ask("session.init", { agent_id: "coder", session_key: "coder:ws:other" });
+    expect(await sessions()).toMatchObject({ sessions: [{ session_key: "coder:ws:other" }] });
+  });
+
   test("tell the ninth in line at once that there is no room", async () => {
     const { connect } = await serveHaak();
     const [client, other] = [await connect(), await connect()];

@@ -1,9 +1,9 @@
-import { chmod, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { identityOperations } from "@reins/api";
-import { identityRoutes } from "@reins/supervisor";
-import { describe, expect, test } from "vitest";
-import { harnessForAll, RULES, Served } from "./fixtures/home.ts";
+import { identityRoutes, Redactor } from "@reins/supervisor";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { harnessForAll, newHome, openHarness, RULES, Served } from "./fixtures/home.ts";
 
 const harness = harnessForAll();
 
@@ -85,6 +85,22 @@ describe("the policy", () => {
     });
     const agent = await served.person({ kind: "agent" });
     expect((await served.ask("GET", "/v1/policy", { as: agent.secret })).status).toBe(403);
+  });
+
+  test("is shown without secrets, those that only this Reins knows included", async () => {
+    const secret = "correct horse battery staple";
+    const home = await newHome(RULES.replace("careful", `"careful, not ${secret}"`));
+    const { harness: own, close } = await openHarness(home, {
+      redactor: Redactor.create({ values: [secret] }),
+    });
+    onTestFinished(async () => {
+      await close();
+      await rm(home, { recursive: true });
+    });
+    const { status, text } = await (await Served.open(own)).ask("GET", "/v1/policy");
+    expect(status).toBe(200);
+    expect(text).toContain("careful, not ");
+    expect(text).not.toContain(secret);
   });
 
   test("that lets more through waits until an admin accepts exactly what they saw", async () => {

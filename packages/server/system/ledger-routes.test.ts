@@ -82,6 +82,34 @@ describe("the ledger", () => {
     expect((await served.ask("GET", "/v1/ledger/checkpoint", { as: plain.secret })).status).toBe(200);
   });
 
+  test("is told no more to who is an admin no longer", async () => {
+    const served = await Served.open(harness());
+    const { secret } = await served.person({ roles: ["admin"] });
+    const { user } = Object((await harness().identity.authenticate(secret)) ?? {});
+    const events = await Events.open(served, {}, secret, "/v1/ledger/stream");
+    await events.next();
+    await harness().identity.setUser({ id: user, roles: [] });
+    await served.question("secret");
+    expect(await events.next()).toBeUndefined();
+  });
+
+  test("is told to people of the default tenant without what a new tenant does", async () => {
+    const served = await Served.open(harness());
+    const { secret } = await served.person({ roles: ["admin"] });
+    const events = await Events.open(served, {}, secret, "/v1/ledger/stream");
+    await events.next();
+    await served.person({ tenant: "newcomer" });
+    await harness().policies.refresh();
+    await served.question("theirs", "newcomer");
+    const before = await entriesOf(served, "?session=newcomer/coder:ahp:theirs");
+    expect(before.entries.length).toBeGreaterThan(0);
+    await served.question("ours again");
+    const entities: string[] = [];
+    while (entities.at(-1) !== "coder:ahp:ours again")
+      entities.push(Object((await events.next())?.data).entry.entity_id);
+    expect(entities.filter((entity) => entity.startsWith("newcomer/"))).toEqual([]);
+  });
+
   test("says that it is another one to who saw more of it", async () => {
     const served = await Served.open(harness());
     expect(await served.ask("GET", "/v1/ledger/consistency?from=999999")).toMatchObject({ status: 409 });

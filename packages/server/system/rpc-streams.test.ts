@@ -2,6 +2,7 @@ import { request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import { begin } from "./fixtures/ask.ts";
+import { Gate } from "./fixtures/gate.ts";
 import { ManualClock } from "./fixtures/manual-clock.ts";
 import { type Messages, promptOf, RpcClient } from "./fixtures/rpc-client.ts";
 
@@ -97,6 +98,37 @@ describe("the stream of a connection", () => {
     clock.advance(15_000);
     await stream.ended;
     expect((await client.request("session/list")).status).toBe(401);
+  });
+
+  test("is not kept for a reader that went before it was opened", async () => {
+    const gate = new Gate(home().hosting);
+    const served = await serveAgents(home(), { agents: { hosting: () => gate.pass() } });
+    const client = await RpcClient.open(served);
+    gate.shut();
+    const hungUp = Promise.withResolvers<void>();
+    const headers = { authorization: `Bearer ${client.as}`, accept: "text/event-stream", ...client.named };
+    const sent = request(`${served.address}/v1/rpc`, { headers, agent: false });
+    sent.on("error", () => hungUp.resolve());
+    sent.end();
+    await expect.poll(() => gate.waiting).toBe(1);
+    sent.destroy();
+    await hungUp.promise;
+    // Who comes later is answered later, so that the server knows of it by then.
+    await served.ask("GET", "/v1/health");
+    gate.open();
+    await expect.poll(async () => (await client.stream()).status).toBe(200);
+  });
+
+  test("is for one reader also where several come before agents can be served", async () => {
+    const first = await RpcClient.open(await serveAgents(home()));
+    const gate = new Gate(home().hosting);
+    gate.shut();
+    const client = new RpcClient(await serveAgents(home(), { agents: { hosting: () => gate.pass() } }));
+    client.connection = first.connection;
+    const streams = Promise.all([client.stream(), client.stream(), client.stream()]);
+    await expect.poll(() => gate.waiting).toBe(3);
+    gate.open();
+    expect((await streams).map(({ status }) => status).toSorted()).toEqual([200, 409, 409]);
   });
 
   test("tells who names an event that never was what cannot be had", async () => {

@@ -2,6 +2,7 @@ import { Connection, ConnectionPage, Session, SessionPage } from "@reins/api";
 import { blake3Hex } from "@reins/ledger";
 import { describe, expect, test } from "vitest";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
+import { Events } from "./fixtures/events.ts";
 import { ManualClock } from "./fixtures/manual-clock.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
 
@@ -76,6 +77,36 @@ describe("sessions", () => {
     });
     expect((await served.ask("GET", `/v1/sessions/${ids[0]}`, { as: neighbour.secret })).status).toBe(404);
     expect((await served.ask("GET", `/v1/sessions/${ids[0]}`)).status).toBe(200);
+  });
+
+  test("are told as they begin, work, rest and end, to who may see them", async () => {
+    const served = await serveAgents(home());
+    const { secret: as } = await served.person();
+    const neighbour = await served.person();
+    const [mine, theirs] = await Promise.all(
+      [as, neighbour.secret].map((who) => Events.open(served, {}, who, "/v1/sessions/stream")),
+    );
+    const client = await RpcClient.open(served, { as });
+    const id = await client.begin(home().workspace, "stub");
+    const until = async (holds: (session: Session) => boolean) => {
+      for (;;) {
+        const event = await mine?.next();
+        expect(event).toMatchObject({ event: "session", id });
+        if (holds(Session.parse(event?.data))) return;
+      }
+    };
+    await until(({ agent_runs }) => agent_runs);
+    await client.prompt(id, "say one");
+    await until(({ state, event_count }) => state === "idle" && event_count > 0);
+    await client.result("_sandboxagent/session/set_metadata", {
+      sessionId: id,
+      metadata: { title: "Frogs" },
+    });
+    await until(({ title }) => title === "Frogs");
+    await client.result("session/close", { sessionId: id });
+    await until(({ ended }) => ended?.reason === "completed");
+    const own = await (await RpcClient.open(served, { as: neighbour.secret })).begin(home().workspace);
+    expect(await theirs?.next()).toMatchObject({ id: own });
   });
 });
 

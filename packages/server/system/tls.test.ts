@@ -1,10 +1,12 @@
 import { once } from "node:events";
 import { request as requestInTheClear } from "node:http";
+import { constants } from "node:http2";
 import { request } from "node:https";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import { newCertificate } from "./fixtures/certificate.ts";
+import { Gate } from "./fixtures/gate.ts";
 import type { Served } from "./fixtures/home.ts";
 import { Http2Client, textOf } from "./fixtures/http2-client.ts";
 import { ManualClock } from "./fixtures/manual-clock.ts";
@@ -39,7 +41,7 @@ async function begun(client: Http2Client) {
   const messages = () => [...text.matchAll(/^data: (.*)\n\n/gm)].map(([, data = ""]) => JSON.parse(data));
   const prompt = (id: number, ...steps: string[]) =>
     post(message(id, "session/prompt", { sessionId: session, prompt: promptOf(steps) }), named);
-  return { session, stream, messages, prompt, post: (body: object) => post(body, named) };
+  return { session, named, stream, messages, prompt, post: (body: object) => post(body, named) };
 }
 
 /** Asks over HTTP/1.1. */
@@ -131,6 +133,36 @@ describe("HTTP/2", () => {
     slow.stream.stream.resume();
     // One more for the prompt, which only the others are told.
     await expect.poll(() => heard(slow).length).toBe(count + 1);
+  });
+
+  test("brings the answer on the stream when whoever asked hung up", async () => {
+    const client = await over2(await serve());
+    const { session, named, messages, post } = await begun(client);
+    const asking = client.begin("POST", "/v1/rpc", { "content-type": "application/json", ...named });
+    const params = { sessionId: session, prompt: promptOf(["say begun", "wait"]) };
+    asking.end(JSON.stringify(message(77, "session/prompt", params)));
+    await expect.poll(() => JSON.stringify(messages())).toContain("begun");
+    asking.close(constants.NGHTTP2_CANCEL);
+    await once(asking, "close");
+    await post({ jsonrpc: "2.0", method: "session/cancel", params: { sessionId: session } });
+    await expect.poll(() => messages().at(-1)).toMatchObject({ id: 77, result: { stopReason: "cancelled" } });
+  });
+
+  test("keeps no stream for a reader that went before it was opened", async () => {
+    const gate = new Gate(home().hosting);
+    const client = await over2(await serve({ agents: { hosting: () => gate.pass() } }));
+    const { stream, named } = await begun(client);
+    stream.stream.close();
+    const headers = { accept: "text/event-stream", ...named };
+    gate.shut();
+    const gone = client.begin("GET", "/v1/rpc", headers);
+    gone.end();
+    await expect.poll(() => gate.waiting).toBe(1);
+    gone.close(constants.NGHTTP2_CANCEL);
+    // Whatever was sent before it on the same connection has arrived when this is answered.
+    await client.ask("GET", "/v1/health");
+    gate.open();
+    await expect.poll(async () => (await client.open("GET", "/v1/rpc", { headers })).status).toBe(200);
   });
 
   test("lets what is under way finish when the server closes, and takes nothing new", async () => {

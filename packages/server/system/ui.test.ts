@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, open, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
@@ -28,6 +28,15 @@ async function stranger(path: string, headers: Record<string, string> = {}, ui =
 }
 
 describe("the inspector", () => {
+  test.runIf(process.platform === "linux")("may be built anew while it is served", async () => {
+    // Such a file can be opened and not be found, like one that goes between the two.
+    const gone = join(folder, "gone.txt");
+    await using file = await open(gone, "w");
+    await rm(gone);
+    await symlink(`/proc/self/fd/${file.fd}`, join(folder, "going.txt"));
+    expect((await stranger("/ui/going.txt")).status).toBe(404);
+  });
+
   test("is for anyone, at its place and at every place in it", async () => {
     for (const path of ["/ui/", "/ui/sessions/4f3a", "/ui/ledger"]) {
       const { status, text, headers } = await stranger(path);

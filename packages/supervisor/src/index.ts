@@ -7,13 +7,8 @@ export { type Clock, systemClock } from "./clock.ts";
 export type { Decided } from "./decision/decided.ts";
 export { Harnesses } from "./decision/harnesses.ts";
 export type { CallEnd, OpenCall } from "./decision/open-calls.ts";
-export {
-  type GatherFacts,
-  Supervisor,
-  type SupervisorObserver,
-  type SupervisorOptions,
-  type TargetState,
-} from "./decision/supervisor.ts";
+export type { GatherFacts, TargetState } from "./decision/ports.ts";
+export { Supervisor, type SupervisorObserver, type SupervisorOptions } from "./decision/supervisor.ts";
 export type { Setting, Workplace } from "./decision/workplace.ts";
 export { Harness, type HarnessOptions } from "./harness/harness.ts";
 export { harnessTables } from "./harness/tables.ts";

@@ -56,6 +56,19 @@ test("a question is shown exactly, also after a restart, and its secrets are in 
   expect(bytesIn(folder)).not.toContain(TOKEN);
 });
 
+test("a secret that only the arguments tell from a word is in no file either, whoever repeats it", async () => {
+  const folder = await scratchFolder();
+  const { approvals, ledger } = await testHome({ folder });
+  const word = "open-sesame-9";
+  const told = actionOf({ tool: "login", effects: [], arguments: { password: word } });
+  const asked = await approvals.seek({ ...request, facts: told, reason: `the password ${word} is weak` });
+  expect(asked.reason).toContain(word);
+  await approvals.answer(asked.id, { ...no, note: `not with ${word}` });
+  const entries = await ledger.read({ quality: "approval" });
+  expect(entries.map(({ entry }) => Object(entry.payload).state)).toEqual(["pending", "denied"]);
+  expect(bytesIn(folder)).not.toContain(word);
+});
+
 test("once it is answered, nothing but the form without secrets and the binding is kept", async () => {
   const folder = await scratchFolder();
   const home = await testHome({ folder });

@@ -121,6 +121,20 @@ describe("an always", () => {
     await checkAgreement(ledger, approvals, tenant());
   });
 
+  test("lasts no longer than the shortest time that one of the quorum meant it for", async () => {
+    const { approvals, clock } = await freshHome();
+    const spans = [{ grant_expires_ms: 60_000 }, { grant_expires_ms: 90_000 }, {}];
+    const { id } = await approvals.seek(requestOf({ quorum: 3 }));
+    for (const [index, span] of spans.entries())
+      await approvals.answer(id, { ...always(), by: `p${index}`, ...span });
+    const [grant] = await approvals.grants.list({ tenant: tenant() });
+    expect(grant?.expires_at).toBe(new Date(clock.now().getTime() + 60_000).toISOString());
+    const other = await approvals.seek(requestOf({ cwd: "/w/2", quorum: 2 }));
+    await expect(approvals.answer(other.id, { ...always(), grant_expires_ms: 0 })).rejects.toMatchObject({
+      code: "invalid",
+    });
+  });
+
   test("said in several sessions at once is one grant", async () => {
     const { approvals, ledger } = await freshHome();
     const sessions = Array.from({ length: 6 }, (_, index) => subjectOf({ session: `s${index}` }));

@@ -221,7 +221,7 @@ describe("an agent that asks over AHP", () => {
     const { id } = await approvals.seek(requestOf());
     await approvals.answer(id, { ...no(), note: "never" });
     const elsewhere = await approvals.seek(requestOf({ subject: subjectOf({ session: "s2" }) }));
-    const who = { tenant: tenant(), session: "s1" };
+    const who = { tenant: tenant(), user: "ann", session: "s1" };
     const byId = await queryApproval(approvals, { ...who, payload: { approval: id } });
     expect(byId).toMatchObject({
       answer: { approval: id, escalation_target: `approval:${id}`, state: "denied", note: "never" },
@@ -233,6 +233,7 @@ describe("an agent that asks over AHP", () => {
     for (const asked of [
       { ...who, payload: { approval: elsewhere.id } },
       { ...who, tenant: other(), payload: { approval: id } },
+      { ...who, user: "eve", payload: { approval: id } },
       { ...who, payload: { approval: "apr_nowhere" } },
     ]) {
       const told = await queryApproval(approvals, asked);

@@ -1,6 +1,9 @@
 import type { Subject } from "@reins/policy";
+import { change } from "@reins/store";
 import { describe, expect, test } from "vitest";
+import { ManualClock } from "../src/approvals/testing/manual-clock.ts";
 import { Supervisor } from "../src/decision/supervisor.ts";
+import { limitTables } from "../src/limits/tables.ts";
 import {
   newHome,
   openParts,
@@ -8,6 +11,7 @@ import {
   policyOf,
   setting,
   someone,
+  supervise,
   toolEvent,
 } from "./fixtures/supervised.ts";
 
@@ -27,7 +31,7 @@ async function start(home: string, rules: string) {
   const swap = (text: string) => {
     inForce.policy = policyOf(text);
   };
-  return { supervisor, decide, stop, swap };
+  return { supervisor, decide, stop, swap, store };
 }
 
 const LIMITED = `
@@ -49,6 +53,21 @@ describe("what was counted", () => {
     const second = await start(home, LIMITED);
     expect([await second.decide("c"), await second.decide("d")]).toEqual(["allowed", "blocked"]);
     expect(await second.decide("d", { tenant: "other" })).toBe("allowed");
+  });
+
+  test("against a limit is forgotten on the disk when it can count no more, and no other tenant's is", async () => {
+    const home = await newHome();
+    const { decide, store } = await start(home, LIMITED);
+    const old = (tenant: string, days: number) => ({
+      ...{ id: `${tenant}${days}`, limit: "few", calls: 1, tokens: 0, cost: 0, time_ms: 0 },
+      holder: JSON.stringify([tenant, "user", "ann"]),
+      at: Date.now() - days * 86_400_000,
+    });
+    const uses = [old("default", 400), old("default", 32), old("default", 30), old("other", 400)];
+    await store.commit([change(limitTables, "keep", { uses })]);
+    expect(await decide("a")).toBe("allowed");
+    const kept = await store.query(limitTables, "since", { at: 0 });
+    expect(kept.map(({ id }) => id)).toEqual(["other400", "default30", expect.any(String)]);
   });
 
   test("for a sequence still counts after a restart", async () => {
@@ -103,5 +122,21 @@ limits: [{ name: tokens, per: session, within: 1h, tokens: 100 }]`;
     await first.stop();
     const second = await start(home, TIMED);
     expect(await second.decide("model")).toBe("blocked");
+  });
+
+  test.each([
+    ["less than was seen", 1, "blocked"],
+    ["more than was seen", 120_000, "blocked"],
+    ["nothing", undefined, "blocked"],
+    ["as much, and that is within the limit", 1_000, "allowed", 1_000],
+  ])("in time counts as seen from here at least: told %s", async (_, time_ms, verdict, took = 61_000) => {
+    const clock = new ManualClock();
+    const rules = TIMED.replace("tokens: 100", "time: 1m");
+    const { decide, supervisor } = await supervise(rules, { clock });
+    await decide("model");
+    clock.advance(took);
+    const usage = time_ms === undefined ? {} : { time_ms };
+    await supervisor.settle(someone, { event_type: "pre_action", tool: "model" }, usage);
+    expect(await decide("model")).toMatchObject({ verdict });
   });
 });

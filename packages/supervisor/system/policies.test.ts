@@ -66,6 +66,25 @@ describe("after a restart", () => {
     expect([verdictOf(keeper), await changes()]).toEqual(["allowed", 2]);
   });
 
+  test("what waits is accepted once, and only as it was when somebody accepted it", async () => {
+    const { write, start } = await newHome();
+    await write(BLOCK);
+    const { keeper, changes } = await start();
+    await write(ASK);
+    await keeper.refresh();
+    const accept = (admin: string) => keeper.accept("default", `user:default/${admin}`);
+    const twice = await Promise.allSettled([accept("ann"), accept("bob")]);
+    expect(twice.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    expect([verdictOf(keeper), await changes()]).toEqual(["ask", 2]);
+    await write(`${ALLOW} # all of it`);
+    await keeper.refresh();
+    await write(`${ALLOW} # and more`);
+    const looking = keeper.refresh();
+    await expect(accept("ann")).rejects.toMatchObject({ code: "conflict" });
+    await looking;
+    expect([verdictOf(keeper), await changes()]).toEqual(["ask", 2]);
+  });
+
   test("one that became stricter applies, and one that is broken leaves the one before", async () => {
     const { write, start } = await newHome();
     await write(ASK);

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
@@ -49,6 +49,20 @@ describe("a data folder", () => {
     expect(faultsOf(await verify(folder, trust))).toEqual(["artifact_mismatch@10"]);
   });
 
+  it.each<[string, (path: string) => Promise<unknown>]>([
+    ["a folder", (path) => mkdir(path)],
+    ["a link to something without an end", (path) => symlink("/dev/zero", path)],
+  ])("with %s in place of private content is an error that says so", async (_, put) => {
+    const [digest = ""] = ledger.artifacts.keys();
+    await rm(artifactPath(folder, digest));
+    await put(artifactPath(folder, digest));
+    await expect(verify(folder, trust)).rejects.toMatchObject({
+      name: "VerifyError",
+      code: "unreadable",
+      message: expect.stringContaining(digest),
+    });
+  });
+
   it("is left as it was", async () => {
     await verify(folder, trust);
     expect(() => database.exec("INSERT INTO ledger_meta VALUES ('still', 'writable')")).not.toThrow();
@@ -85,6 +99,22 @@ describe("a data folder", () => {
       "UPDATE ledger_entries SET actor = 'somebody else' WHERE seq = 9",
       ["copy_mismatch@9"],
     ],
+    ["an entry hidden from who searches", "DELETE FROM ledger_index WHERE seq = 9", ["copy_mismatch"]],
+    [
+      "an entry found under another quality",
+      "UPDATE ledger_index SET quality = 'tool_call' WHERE quality = 'kill'",
+      ["copy_mismatch"],
+    ],
+    [
+      "an entry hidden from who searches by tag",
+      "DELETE FROM ledger_tags WHERE tag = 'risk:high'",
+      ["copy_mismatch"],
+    ],
+    [
+      "an index that hides what is yet to come",
+      "INSERT INTO ledger_index VALUES (1000000, 'kill', 'x', 'x')",
+      ["copy_mismatch"],
+    ],
     [
       "an entry removed",
       "DELETE FROM ledger_entries WHERE seq = 8",
@@ -107,6 +137,13 @@ describe("a data folder", () => {
     const report = await verify(folder, { logKey: ledger.logKey });
     expect(report.ok).toBe(false);
     expect(faultsOf(report)).toEqual(expect.arrayContaining(codes));
+  });
+
+  it("whose newest entries are not indexed yet, or that has no index, is as good", async () => {
+    database.exec("DELETE FROM ledger_index WHERE seq > 5; DELETE FROM ledger_tags WHERE seq > 5");
+    expect(await verify(folder, trust)).toMatchObject({ ok: true });
+    database.exec("DROP TABLE ledger_index");
+    expect(await verify(folder, trust)).toMatchObject({ ok: true });
   });
 
   it("in which somebody added entries that the log never signed", async () => {

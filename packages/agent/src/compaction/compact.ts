@@ -1,7 +1,8 @@
 import type { HistoryEntry } from "../history/entry.ts";
-import { type Message, transcriptOf } from "../history/transcript.ts";
+import { transcriptOf } from "../history/transcript.ts";
 import type { ModelInfo } from "../models/model.ts";
-import { tokensIn, tokensOf } from "../models/tokens.ts";
+import { tokensOfAll } from "../models/tokens.ts";
+import { contextTokens } from "../turn/context-tokens.ts";
 import type { Turn } from "../turn/turn.ts";
 import { cutFor } from "./cut.ts";
 import { digestOf } from "./digest.ts";
@@ -14,15 +15,6 @@ const HALF_FULL = 0.5;
 /** Which part of the room is kept word for word. */
 const KEPT = 0.3;
 
-/** How many tokens a conversation has, roughly, with what goes before it. */
-function contextTokens({ messages, setting }: Turn): number {
-  const { system, tools } = setting;
-  const fixed =
-    tokensIn(system) +
-    tokensIn(JSON.stringify(tools.map(({ parameters, description }) => [parameters, description])));
-  return fixed + sumOf(messages);
-}
-
 /** How many tokens a conversation may have, so that there is room for an answer. */
 function roomFor({ contextTokens: all, maxOutputTokens }: ModelInfo): number {
   return Math.max(1_000, all - maxOutputTokens);
@@ -30,11 +22,7 @@ function roomFor({ contextTokens: all, maxOutputTokens }: ModelInfo): number {
 
 /** Whether a history has become so long that it is better put together before somebody waits for it. */
 export function isHalfFull(entries: readonly HistoryEntry[], info: ModelInfo): boolean {
-  return sumOf(transcriptOf(entries)) > HALF_FULL * roomFor(info);
-}
-
-function sumOf(messages: readonly Message[]): number {
-  return messages.reduce((sum, message) => sum + tokensOf(message), 0);
+  return tokensOfAll(transcriptOf(entries)) > HALF_FULL * roomFor(info);
 }
 
 /** Puts the older part of a conversation into a summary when the room becomes short. */
@@ -47,16 +35,14 @@ export async function compactIfFull(turn: Turn): Promise<void> {
  * half of it goes: who says that it is too long may have less room than is known.
  */
 export async function compact(turn: Turn): Promise<boolean> {
-  const { entries, emit, keep, newId, told, model } = turn.setting;
-  const covers = cutFor(entries, Math.min(KEPT * roomFor(model.info), sumOf(turn.messages) / 2));
+  const { entries, emit, keep, newId, model } = turn.setting;
+  const covers = cutFor(entries, Math.min(KEPT * roomFor(model.info), tokensOfAll(turn.messages) / 2));
   if (covers === undefined) return false;
   const id = `compaction_${newId()}`;
   await emit({ type: "compaction", id, status: "in_progress" });
   try {
     const summary = await summaryOf(turn, entries.slice(0, covers));
     await keep({ kind: "compaction", ...turn.mark, summary, covers });
-    // What was told is in what was put away.
-    told.clear();
     await emit({ type: "compaction", id, status: "completed", summary });
     return true;
   } catch (error) {

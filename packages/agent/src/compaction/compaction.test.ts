@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { HistoryEntry } from "../history/entry.ts";
 import { transcriptOf } from "../history/transcript.ts";
 import { VolatileSessionStore } from "../history/volatile-store.ts";
+import type { ModelEvent } from "../models/model.ts";
 import { ModelError } from "../models/model-error.ts";
 import { ScriptedControl } from "../testing/scripted-control.ts";
 import { ScriptedModel, type ScriptedReply } from "../testing/scripted-model.ts";
@@ -169,9 +170,33 @@ describe("a conversation that becomes too long", () => {
   });
 });
 
+describe("a model that falls silent while it puts a conversation together", () => {
+  test("is not waited for for ever, and the turn goes on", async () => {
+    const model = new ScriptedModel(["Noted."], {
+      contextTokens: 9_000,
+      maxOutputTokens: 1_000,
+      summarises: true,
+    });
+    const stream = model.stream.bind(model);
+    model.stream = (request, signal) =>
+      request.tools.length === 0 ? silent(signal) : stream(request, signal);
+    const { cwd } = await testWorkspace();
+    const client = await TestClient.open(cwd, { models: model.models, limits: { quietMs: 50 } });
+    for (let turn = 1; turn <= 4; turn += 1)
+      expect(
+        await client.prompt(client.sessionId, `number ${turn} ${"filler ".repeat(1_000)}`),
+      ).toMatchObject({ stopReason: "end_turn" });
+    expect(client.thought).toContain("put into a summary");
+  });
+
+  async function* silent(signal: AbortSignal): AsyncIterable<ModelEvent> {
+    await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  }
+});
+
 describe("a conversation that is half full", () => {
-  async function idle(decision: "allow" | "defer") {
-    const control = new ScriptedControl({ idle: () => ({ decision }) });
+  async function idle(decision: Promise<{ decision: "allow" }> | { decision: "allow" | "defer" }) {
+    const control = new ScriptedControl({ idle: () => decision });
     const model = new ScriptedModel(["Noted."], { contextTokens: 9_000, maxOutputTokens: 1_000 });
     const { cwd } = await testWorkspace();
     const store = new VolatileSessionStore();
@@ -189,7 +214,7 @@ describe("a conversation that is half full", () => {
   }
 
   test("is put together while nobody waits, if that may be done now", async () => {
-    const { control, client, kinds } = await idle("allow");
+    const { control, client, kinds } = await idle({ decision: "allow" });
     await expect.poll(kinds).toContain("compaction");
     expect(control.payloads("idle")[0]).toMatchObject({
       idle_reason: "no turn is under way",
@@ -198,8 +223,17 @@ describe("a conversation that is half full", () => {
     expect(await client.prompt(client.sessionId, "hello again")).toMatchObject({ stopReason: "end_turn" });
   });
 
+  test("is not put together after its session is gone", async () => {
+    const { promise, resolve: allow } = Promise.withResolvers<{ decision: "allow" }>();
+    const { client, kinds } = await idle(promise);
+    await client.request("session/delete", { sessionId: client.sessionId });
+    allow({ decision: "allow" });
+    for (let step = 0; step < 5; step += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(await kinds()).toEqual([]);
+  });
+
   test("is left as it is otherwise", async () => {
-    const { kinds } = await idle("defer");
+    const { kinds } = await idle({ decision: "defer" });
     expect(await kinds()).not.toContain("compaction");
   });
 });

@@ -1,6 +1,8 @@
-import type { HistoryEntry } from "../history/entry.ts";
+import type { HistoryEntry, TokenUsage } from "../history/entry.ts";
 import { transcriptOf } from "../history/transcript.ts";
 import { ModelError } from "../models/model-error.ts";
+import { tokensIn } from "../models/tokens.ts";
+import { Silence } from "../turn/silence.ts";
 import type { Turn } from "../turn/turn.ts";
 import { totalOf } from "../turn/usage.ts";
 
@@ -41,17 +43,28 @@ export async function narrate(
 }
 
 async function answerTo(turn: Turn, text: string): Promise<string | undefined> {
+  const { model, limits } = turn.setting;
+  const silence = new Silence(limits.quietMs, `${model.info.id} was silent for too long`);
   let said = "";
+  let usage: TokenUsage | undefined;
   const request = {
     system: SYSTEM,
     messages: [{ role: "user" as const, parts: [{ type: "text" as const, text }] }],
     tools: [],
     thoughtLevel: "default" as const,
   };
-  for await (const event of turn.setting.model.stream(request, turn.signal)) {
-    if (event.type === "text") said += event.text;
-    if (event.type === "usage") turn.charge(event.usage);
-    if (said.length > MAX_SUMMARY) break;
+  try {
+    silence.begin();
+    for await (const event of model.stream(request, AbortSignal.any([turn.signal, silence.signal]))) {
+      silence.begin();
+      if (event.type === "text") said += event.text;
+      if (event.type === "usage") usage = event.usage;
+      if (said.length > MAX_SUMMARY) break;
+    }
+  } finally {
+    silence.end();
+    if (usage || said !== "")
+      turn.charge(usage ?? { inputTokens: tokensIn(text), outputTokens: tokensIn(said) });
   }
   return said.trim() === "" ? undefined : said.slice(0, MAX_SUMMARY).trim();
 }

@@ -35,15 +35,23 @@ export function modelErrorOf(cause: unknown, model: string): ModelError {
     0,
     MAX_MESSAGE,
   );
-  const code = codeOf(status, `${said} ${JSON.stringify(error ?? "")}`, type);
+  const code = codeOf(status, `${said} ${type ?? ""} ${JSON.stringify(error ?? "")}`, type);
   const advice = ADVICE[code];
-  const where = status === undefined ? "could not be reached" : `answered ${status}`;
-  return new ModelError(code, `${model} ${where}: ${said}${advice === undefined ? "" : `; ${advice}`}`, {
-    cause,
-    status,
-    retryAfterMs: retryAfter(headers),
-    limit: code === "rate_limited" ? (/token/i.test(said) ? "tokens" : "requests") : undefined,
-  });
+  return new ModelError(
+    code,
+    `${model} ${howOf(status, type)}: ${said}${advice === undefined ? "" : `; ${advice}`}`,
+    {
+      cause,
+      status,
+      retryAfterMs: retryAfter(headers),
+      limit: code === "rate_limited" ? (/token/i.test(said) ? "tokens" : "requests") : undefined,
+    },
+  );
+}
+
+function howOf(status: number | undefined, type: string | undefined): string {
+  if (status !== undefined) return `answered ${status}`;
+  return type === undefined ? "could not be reached" : "failed in the middle";
 }
 
 /** The message in the body of an answer, however deep it lies there. */
@@ -78,7 +86,7 @@ function codeOf(status: number | undefined, words: string, type: string | undefi
   // In the middle of a stream there is no status, only a word.
   if (type === "overloaded_error") return "overloaded";
   if (type === "rate_limit_error" || type === "rate_limit_exceeded") return "rate_limited";
-  if (type === "invalid_request_error") return "bad_request";
+  if (type === "invalid_request_error" || type === "invalid_prompt") return "bad_request";
   if (type === "authentication_error" || type === "permission_error") return "unauthorized";
   return "unavailable";
 }

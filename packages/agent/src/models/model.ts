@@ -40,6 +40,8 @@ export type ModelEvent =
   | { readonly type: "thinking_end"; readonly seal?: JsonObject }
   /** A whole call; one that was cut off never comes. */
   | { readonly type: "call"; readonly id: string; readonly name: string; readonly arguments: string }
+  /** Something came that says nothing by itself, such as a piece of a call: the model is still at it. */
+  | { readonly type: "progress" }
   /** What the request has used so far. */
   | { readonly type: "usage"; readonly usage: TokenUsage }
   /** Always last; an answer without it was cut off. */

@@ -17,6 +17,7 @@ export class IdleWork {
   readonly #options: IdleWorkOptions;
   readonly #waiting = new Map<string, Waiting>();
   #timer: NodeJS.Timeout | undefined;
+  #isLooking = false;
 
   constructor(options: IdleWorkOptions) {
     this.#options = options;
@@ -25,7 +26,7 @@ export class IdleWork {
   /** Has something done for a session when it has been idle for a while. */
   put(sessionId: string, run: Waiting["run"]): void {
     this.#waiting.set(sessionId, { since: this.#options.now().getTime(), run });
-    this.#timer ??= setTimeout(() => void this.#look(), this.#options.delayMs).unref();
+    this.#later();
   }
 
   /** The session is busy again, or gone. */
@@ -36,14 +37,22 @@ export class IdleWork {
     this.#timer = undefined;
   }
 
+  /** What comes up while others have something done is looked at when that is done. */
+  #later(): void {
+    if (this.#isLooking || this.#waiting.size === 0) return;
+    this.#timer ??= setTimeout(() => void this.#look(), this.#options.delayMs).unref();
+  }
+
   /** One after the other: what runs in the background leaves room for what does not. */
   async #look(): Promise<void> {
+    this.#isLooking = true;
     const now = this.#options.now().getTime();
     for (const [sessionId, { since, run }] of [...this.#waiting]) {
       if (now - since < this.#options.delayMs || !this.#waiting.delete(sessionId)) continue;
       await run(now - since).catch(this.#options.onFault);
     }
-    this.#timer =
-      this.#waiting.size > 0 ? setTimeout(() => void this.#look(), this.#options.delayMs).unref() : undefined;
+    this.#isLooking = false;
+    this.#timer = undefined;
+    this.#later();
   }
 }

@@ -66,7 +66,9 @@ export class OpenSessions {
   async prompt(session: Session, prompt: readonly UserPart[], signal: AbortSignal): Promise<JsonObject> {
     if (session.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
     const turn = new AbortController();
+    const { promise: turnOver, resolve: end } = Promise.withResolvers<void>();
     session.turn = turn;
+    session.turnOver = turnOver;
     const cancel = () => turn.abort(new Error("the prompt was taken back"));
     signal.addEventListener("abort", cancel, { once: true });
     const rest = this.#heartbeat.begin();
@@ -78,6 +80,7 @@ export class OpenSessions {
       this.#heartbeat.count();
       signal.removeEventListener("abort", cancel);
       session.turn = undefined;
+      end();
       this.#rest(session);
     }
   }
@@ -102,12 +105,13 @@ export class OpenSessions {
     await Promise.allSettled([...this.#sessions.values()].map(({ servers }) => servers.close()));
   }
 
-  /** Closes a session, if it is open; what is kept of it stays. */
+  /** Closes a session, if it is open, and ends its turn first; what is kept of it stays. */
   async close(id: string): Promise<void> {
     const session = this.#sessions.get(id);
     if (!session) return;
     this.#sessions.delete(id);
     session.turn?.abort(new Error("the session was closed"));
+    await session.turnOver;
     await this.#leaveBackground(session);
     await session.servers.close();
   }
@@ -147,8 +151,12 @@ export class OpenSessions {
   /** A session that nobody wants anything of has something done for it later, if there is anything to do. */
   #rest(session: Session): void {
     const { info } = this.#parts.models.open(session.header.model);
-    if (this.#sessions.has(session.id) && isHalfFull(session.entries, info))
+    if (this.#isOpen(session) && isHalfFull(session.entries, info))
       this.#idleWork.put(session.id, (idleMs) => this.#tidy(session, idleMs));
+  }
+
+  #isOpen(session: Session): boolean {
+    return this.#sessions.get(session.id) === session && !this.#stage.rpc.signal.aborted;
   }
 
   /** Puts a long conversation together while nobody waits for it, if that may be done now. */
@@ -161,7 +169,7 @@ export class OpenSessions {
       idle_reason: "no turn is under way",
       suggested_action: "compact the conversation",
     });
-    if (decision.decision !== "allow" || session.turn) return;
+    if (decision.decision !== "allow" || session.turn || !this.#isOpen(session)) return;
     const done = this.#track(compact(turn)).then(
       () => undefined,
       (error: unknown) => {

@@ -55,7 +55,6 @@ export async function settingFor(stage: Stage, session: Session, signal: AbortSi
     clock,
     random,
     newId,
-    told: session.told,
     entries: session.entries,
     keep: (entry) => session.keep(entry),
     async emit(event) {
@@ -111,11 +110,11 @@ async function entitle({ rpc }: Stage, session: Session, { words }: Turn): Promi
 }
 
 /** Says of servers that could not be used why, once. */
-async function tellFaults({ servers, told }: Session, { setting }: Turn): Promise<void> {
+async function tellFaults({ servers, faulty }: Session, { setting }: Turn): Promise<void> {
   for (const { server, reason } of (await servers.offered()).faults) {
+    if (faulty.has(server)) continue;
+    faulty.add(server);
     const title = `The tools of ${server} cannot be used`;
-    if (told.has(title)) continue;
-    told.add(title);
     await setting.emit({ type: "notice", severity: "warning", title, description: reason });
   }
 }

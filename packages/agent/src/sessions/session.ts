@@ -9,12 +9,16 @@ export class Session {
   readonly #store: SessionStore;
   readonly #entries: HistoryEntry[];
   #header: SessionHeader;
-  /** What was put into earlier turns and need not be said again. */
-  readonly told = new Set<string>();
+  /** Settles when the last change is kept, or could not be. */
+  #changed: Promise<unknown> = Promise.resolve();
+  /** The servers of which was said that they cannot be used. */
+  readonly faulty = new Set<string>();
   /** The servers of tools that its client gave it. */
   servers: McpServers = new McpServers([]);
   /** Ends the turn that is under way. */
   turn: AbortController | undefined;
+  /** Settles when the last turn is over. */
+  turnOver: Promise<void> = Promise.resolve();
   /** Ends what is done while nobody wants anything. */
   background: { readonly controller: AbortController; readonly done: Promise<void> } | undefined;
 
@@ -38,17 +42,12 @@ export class Session {
 
   /** Changes what is known of it, and keeps that. */
   async set(changes: Partial<SessionHeader>): Promise<void> {
-    const header = { ...this.#header, ...changes };
-    await this.#store.append(header, []);
-    this.#header = header;
+    await this.#change(changes, []);
   }
 
   /** Adds to its history. What is in it is kept. */
   async keep(entry: HistoryEntry): Promise<void> {
-    const header = { ...this.#header, updatedAt: entry.at };
-    await this.#store.append(header, [entry]);
-    this.#header = header;
-    this.#entries.push(entry);
+    await this.#change({ updatedAt: entry.at }, [entry]);
   }
 
   /** Gives it other servers of tools, in the place of those it had. */
@@ -64,5 +63,17 @@ export class Session {
     const line = words.trim().split("\n")[0]?.replace(/\s+/g, " ") ?? "";
     if (line === "") return undefined;
     return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH)}…` : line;
+  }
+
+  /** One change after the other: a setting that is made in the middle of a turn must not be undone by its next entry. */
+  #change(changes: Partial<SessionHeader>, entries: readonly HistoryEntry[]): Promise<void> {
+    const changed = this.#changed.then(async () => {
+      const header = { ...this.#header, ...changes };
+      await this.#store.append(header, entries);
+      this.#header = header;
+      this.#entries.push(...entries);
+    });
+    this.#changed = changed.catch(() => undefined);
+    return changed;
   }
 }

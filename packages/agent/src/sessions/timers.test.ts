@@ -53,6 +53,19 @@ describe("work for quiet moments", () => {
     await expect.poll(() => done).toEqual(["b"]);
   });
 
+  test("that comes up while other work is under way waits for it", async () => {
+    const work = idleWork();
+    const order: string[] = [];
+    work.put("a", async () => {
+      order.push("a begins");
+      work.drop("a");
+      work.put("b", async () => void order.push("b"));
+      await wait(40);
+      order.push("a ends");
+    });
+    await expect.poll(() => order).toEqual(["a begins", "a ends", "b"]);
+  });
+
   test("that fails does not stop the rest", async () => {
     const faults: unknown[] = [];
     const work = idleWork(faults);

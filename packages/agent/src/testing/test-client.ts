@@ -20,6 +20,8 @@ export class TestClient {
   /** Every message of the agent. */
   readonly messages: Loose[] = [];
   answer: Answer = () => "allow_once";
+  /** Told of every update when it comes. */
+  onUpdate: (update: Loose) => void = () => undefined;
   readonly agent: NativeAgent;
   readonly #pending = new Map<number, { resolve(value: Loose): void; reject(error: unknown): void }>();
   #listener: ((message: JsonObject) => void | Promise<void>) | undefined;
@@ -95,8 +97,10 @@ export class TestClient {
 
   #receive(message: Loose): void {
     this.messages.push(message);
-    if (message.method === "session/update") this.updates.push(message.params);
-    else if (message.method === "session/request_permission") void this.#permit(message);
+    if (message.method === "session/update") {
+      this.updates.push(message.params);
+      this.onUpdate(message.params.update);
+    } else if (message.method === "session/request_permission") void this.#permit(message);
     else if (message.method === undefined) this.#settle(message);
   }
 

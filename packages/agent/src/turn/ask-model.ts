@@ -1,9 +1,12 @@
+import type { TokenUsage } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
 import type { ModelRequest } from "../models/model.ts";
 import { ModelError } from "../models/model-error.ts";
+import { contextTokens } from "./context-tokens.ts";
 import { type Answer, Draft } from "./draft.ts";
 import { Silence } from "./silence.ts";
 import type { Turn } from "./turn.ts";
+import { totalOf } from "./usage.ts";
 
 const GO_ON =
   "[The connection broke off here. Go on exactly where your last message ends, without repeating any of it.]";
@@ -20,6 +23,8 @@ export async function askModel(turn: Turn): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
     const failure = await readAnswer(turn, draft)
       .catch((error: unknown) => {
+        // What came until then has to be paid for.
+        if (draft.tokens > 0) turn.charge(usageOf(turn, draft));
         if (error instanceof ModelError && error.isRetryable && attempt <= limits.retries) return error;
         throw error;
       })
@@ -40,7 +45,7 @@ async function readAnswer(turn: Turn, draft: Draft): Promise<Answer> {
     silence.begin();
     for await (const event of model.stream(requestFor(turn, draft), signal)) {
       silence.end();
-      if (event.type === "end") return draft.finish(event.stop);
+      if (event.type === "end") return draft.finish(event.stop, usageOf(turn, draft));
       draft.add(event);
       if (event.type === "text") await emit({ type: "text", messageId: draft.id, text: event.text });
       if (event.type === "thinking") await emit({ type: "thought", messageId: draft.id, text: event.text });
@@ -63,8 +68,14 @@ async function cutShort(turn: Turn, draft: Draft): Promise<Answer> {
     title: "The answer was cut short",
     description: `It became longer than ${limits.answerCharacters} characters.`,
   });
+  const usage = usageOf(turn, draft);
   draft.breakOff();
-  return draft.finish("max_tokens");
+  return draft.finish("max_tokens", usage);
+}
+
+/** What a request used: as the model says, or roughly, where it does not or was not heard to the end. */
+function usageOf(turn: Turn, { usage, tokens }: Draft): TokenUsage {
+  return totalOf(usage) > 0 ? usage : { inputTokens: contextTokens(turn), outputTokens: tokens };
 }
 
 function requestFor(turn: Turn, draft: Draft): ModelRequest {

@@ -7,6 +7,8 @@ import { reportCheck, showPlan } from "./reports.ts";
 import type { Turn } from "./turn.ts";
 import type { ShownCall } from "./turn-event.ts";
 
+const NOT_BEGUN = "Not done: the turn was cancelled.";
+
 /**
  * Carries out what a model called for, one after the other: each call is asked about, then made, then reported. Whatever
  * goes wrong with one becomes its result, so that the model can do better; only the end of the turn ends the rest.
@@ -25,7 +27,7 @@ export async function carryOut(turn: Turn, parts: readonly CallPart[]): Promise<
 }
 
 async function carryOutOne(turn: Turn, part: CallPart): Promise<ToolOutcome> {
-  if (turn.signal.aborted) return failure("Not done: the turn was cancelled.");
+  if (turn.signal.aborted) return failure(NOT_BEGUN);
   const ready = await prepare(turn, part);
   if ("isError" in ready) return ready;
   if (ready.tool.isInner) return performInner(turn, ready);
@@ -77,20 +79,22 @@ async function askAndPerform(turn: Turn, part: CallPart, ready: Ready): Promise<
   const { toolCallId } = part;
   const shown = shownCall(part, ready);
   await emit({ type: "call", call: shown });
+  let hasBegun = false;
   try {
     const permission = await gate.ask(shown, turn.signal);
     if (permission.kind === "refused") return await refuse(turn, toolCallId, permission.reason);
     const { modified } = permission;
     const call = modified ? ready.tool.call(modified) : ready.call;
     await emit({ type: "call_update", toolCallId, status: "in_progress" });
+    turn.signal.throwIfAborted();
+    hasBegun = true;
     const outcome = await call.perform(contextOf(turn));
     await report(turn, toolCallId, outcome);
     return modified ? { ...outcome, text: changed(modified, outcome.text) } : outcome;
   } catch (error) {
     const { message } = toolErrorOf(turn, error);
-    const outcome = failure(
-      turn.signal.aborted ? "Cancelled. Whether it was done is unknown." : `It failed: ${message}`,
-    );
+    const cancelled = hasBegun ? "Cancelled. Whether it was done is unknown." : NOT_BEGUN;
+    const outcome = failure(turn.signal.aborted ? cancelled : `It failed: ${message}`);
     await report(turn, toolCallId, outcome);
     return outcome;
   }
@@ -103,7 +107,8 @@ async function refuse(turn: Turn, toolCallId: string, reason: string): Promise<T
 }
 
 async function report(turn: Turn, toolCallId: string, outcome: ToolOutcome): Promise<void> {
-  const { text, isError = false, content } = outcome;
+  const { isError = false, content } = outcome;
+  const text = clipped(outcome.text, turn.setting.limits.resultCharacters);
   await turn.setting.emit({
     type: "call_update",
     toolCallId,

@@ -1,6 +1,7 @@
 import type { TokenUsage } from "../history/entry.ts";
 import type { AssistantPart } from "../history/part.ts";
 import type { ModelEvent, ModelStop } from "../models/model.ts";
+import { tokensFor } from "../models/tokens.ts";
 import { NO_USAGE } from "./usage.ts";
 
 /** What a model answered. */
@@ -19,6 +20,8 @@ export class Draft {
   #parts: AssistantPart[] = [];
   #usage: TokenUsage = NO_USAGE;
   #length = 0;
+  /** How many characters it had when the model was last asked. */
+  #before = 0;
 
   constructor(id: string, model: string, newId: () => string) {
     this.id = id;
@@ -29,6 +32,16 @@ export class Draft {
   /** How many characters it has. */
   get length(): number {
     return this.#length;
+  }
+
+  /** What the model says that it used, since it was last asked. */
+  get usage(): TokenUsage {
+    return this.#usage;
+  }
+
+  /** How many tokens came since it was last asked, roughly. */
+  get tokens(): number {
+    return tokensFor(this.#length - this.#before);
   }
 
   /** The text that was said so far. */
@@ -52,6 +65,8 @@ export class Draft {
         break;
       case "usage":
         this.#usage = event.usage;
+        break;
+      case "progress":
     }
   }
 
@@ -59,11 +74,12 @@ export class Draft {
   breakOff(): void {
     this.#parts = this.#parts.filter(({ type }) => type === "text");
     this.#usage = NO_USAGE;
+    this.#before = this.#length;
   }
 
   /** The whole answer. */
-  finish(stop: ModelStop): Answer {
-    return { id: this.id, parts: this.#parts, stop, usage: this.#usage };
+  finish(stop: ModelStop, usage: TokenUsage = this.#usage): Answer {
+    return { id: this.id, parts: this.#parts, stop, usage };
   }
 
   #say(type: "text" | "thinking", text: string): void {

@@ -10,7 +10,7 @@ export interface TurnLimits {
   readonly answerCharacters: number;
   /** Calls that the model may make at once. */
   readonly callsAtOnce: number;
-  /** Characters of a result that the model is told. */
+  /** Characters of a result that the model is told, and clients are shown. */
   readonly resultCharacters: number;
   /** How long a model may be silent in the middle of an answer. */
   readonly quietMs: number;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { NativeAgentOptions } from "../agent-parts.ts";
 import { VolatileSessionStore } from "../history/volatile-store.ts";
+import { ModelError } from "../models/model-error.ts";
 import { ScriptedControl } from "../testing/scripted-control.ts";
 import { calling, ScriptedModel, type ScriptedReply } from "../testing/scripted-model.ts";
 import { TestClient } from "../testing/test-client.ts";
@@ -72,6 +73,16 @@ describe("what the supervisor is asked before the model is", () => {
       "explain this project",
       "explain this project again",
     ]);
+  });
+
+  test("reaches the model again after a turn that came to nothing, because that is not mentioned any more", async () => {
+    const { prompt, told } = await run({
+      replies: [new ModelError("bad_request", "no"), "Done."],
+      files: { "AGENTS.md": "Use tabs." },
+    });
+    await expect(prompt("explain this project")).rejects.toThrow("no");
+    await prompt("explain this project");
+    expect(told(1)).toContain("Use tabs.");
   });
 
   test("is asked better when the supervisor says how", async () => {
@@ -321,10 +332,99 @@ describe("a turn that is cancelled", () => {
     const results = (await store.read(client.sessionId))?.entries.find(({ kind }) => kind === "results");
     expect(results).toMatchObject({
       results: [
-        { call: "c1", isError: true, text: expect.stringContaining("unknown") },
+        { call: "c1", isError: true, text: "Not done: the turn was cancelled." },
         { call: "c2", isError: true, text: "Not done: the turn was cancelled." },
       ],
     });
+  });
+});
+
+describe("a turn that is cancelled in the middle of a call", () => {
+  test("does not claim to know whether it was carried out", async () => {
+    const commands = {
+      run: async (_: unknown, signal: AbortSignal) => {
+        client.notify("session/cancel", { sessionId: client.sessionId });
+        signal.throwIfAborted();
+        throw new Error("never");
+      },
+    };
+    const { prompt, client, store } = await run({
+      replies: [calling("run_command", { command: "ls" })],
+      commands,
+    });
+    expect(await prompt("go")).toMatchObject({ stopReason: "cancelled" });
+    const results = (await store.read(client.sessionId))?.entries.find(({ kind }) => kind === "results");
+    expect(results).toMatchObject({ results: [{ text: expect.stringContaining("unknown") }] });
+  });
+
+  test("and by closing its session is over when the session is, and leaves nothing behind", async () => {
+    const { prompt, client } = await run({ replies: [calling("read_file", { path: "a.txt" })] });
+    client.answer = () => new Promise(() => {});
+    const turn = prompt("read it");
+    await expect.poll(() => client.asked.length).toBe(1);
+    await client.request("session/delete", { sessionId: client.sessionId });
+    expect(await turn).toMatchObject({ stopReason: "cancelled" });
+    expect(await client.request("session/list")).toEqual({ sessions: [] });
+  });
+});
+
+describe("what a turn has used", () => {
+  const spoken = { type: "text", text: "x".repeat(4_000) } as const;
+
+  test("is estimated where the model does not tell, so that it counts", async () => {
+    const { prompt, control, client } = await run({
+      replies: [[spoken, ...calling("read_file", { path: "a.txt" })], "Done."],
+      files: { "a.txt": "a" },
+    });
+    const { usage } = await prompt("go");
+    expect(usage.outputTokens).toBeGreaterThan(1_000);
+    expect(usage.inputTokens).toBeGreaterThan(100);
+    expect(control.payloads("pre_prompt")[1].tokens_used).toBeGreaterThan(1_000);
+    expect(client.of("usage_update").at(-1).used).toBeGreaterThan(1_000);
+  });
+
+  test("holds what was said before it broke off, was cut short or was cancelled", async () => {
+    const broken = await run({ replies: [[spoken], "Done."], limits: { backoffMs: 1 } });
+    expect((await broken.prompt("go")).usage.outputTokens).toBeGreaterThanOrEqual(1_000);
+    const endless = await run({ replies: [[spoken, spoken]], limits: { answerCharacters: 5_000 } });
+    expect((await endless.prompt("go")).usage.outputTokens).toBeGreaterThanOrEqual(2_000);
+    const cancelled = await run({ replies: [[spoken, spoken, { type: "end", stop: "end" }]] });
+    cancelled.client.onUpdate = ({ sessionUpdate }) => {
+      if (sessionUpdate === "agent_message_chunk")
+        cancelled.client.notify("session/cancel", { sessionId: cancelled.client.sessionId });
+    };
+    const { stopReason, usage } = await cancelled.prompt("go");
+    expect(stopReason).toBe("cancelled");
+    expect(usage.outputTokens).toBeGreaterThanOrEqual(1_000);
+  });
+
+  test("is what the model says, where it does", async () => {
+    const usage = { inputTokens: 5, outputTokens: 7 };
+    const { prompt } = await run({
+      replies: [
+        [
+          { type: "usage", usage },
+          { type: "end", stop: "end" },
+        ],
+      ],
+    });
+    expect((await prompt("go")).usage).toMatchObject({ ...usage, totalTokens: 12 });
+  });
+});
+
+describe("a model that stops for calls and makes none", () => {
+  test("has said what it had to say", async () => {
+    const { prompt, model, client } = await run({
+      replies: [
+        [
+          { type: "text", text: "Hm." },
+          { type: "end", stop: "tool_use" },
+        ],
+      ],
+    });
+    expect(await prompt("go")).toMatchObject({ stopReason: "end_turn" });
+    expect(model.asked).toHaveLength(1);
+    expect(client.said).toBe("Hm.");
   });
 });
 
@@ -355,11 +455,12 @@ describe("what goes wrong with a tool", () => {
     const commands = {
       run: async () => ({ output: "x".repeat(500_000), exitCode: 0, signal: null, timedOut: false }),
     };
-    const { prompt, told } = await run({
+    const { prompt, told, client } = await run({
       replies: [calling("run_command", { command: "ls" }), "Hm."],
       commands,
     });
     await prompt("go");
+    expect(JSON.stringify(client.of("tool_call_update").at(-1)).length).toBeLessThan(200_000);
     expect(told(1).length).toBeLessThan(80_000);
     expect(told(1)).toContain("more characters]");
   });

@@ -33,7 +33,9 @@ export async function runTurn(turn: Turn): Promise<TurnEnd> {
       await compactIfFull(turn);
       const answer = await answerOf(turn);
       await keepAnswer(turn, answer);
-      switch (answer.stop) {
+      const calls = callsIn(answer);
+      // A model that stops for calls and makes none would stop there again.
+      switch (answer.stop === "tool_use" && calls.length === 0 ? "end" : answer.stop) {
         case "end":
           return stopped("end_turn");
         case "max_tokens":
@@ -44,7 +46,7 @@ export async function runTurn(turn: Turn): Promise<TurnEnd> {
           await keep({
             kind: "results",
             ...turn.mark,
-            results: [...(await carryOut(turn, callsIn(answer)))],
+            results: [...(await carryOut(turn, calls))],
           });
           break;
         case "context_exceeded":
@@ -69,9 +71,9 @@ function stopped(reason: StopReason): TurnEnd {
 
 /** Keeps what the person said, and what the model is told beside it. */
 async function begin(turn: Turn, brief: Brief): Promise<void> {
-  const { keep, told } = turn.setting;
+  const { keep } = turn.setting;
   await keep({ kind: "user", ...turn.mark, parts: [...turn.prompt] });
-  const text = briefText(brief, told);
+  const text = briefText(brief, turn.context);
   if (text !== "") await keep({ kind: "user", ...turn.mark, parts: [{ type: "text", text, context: true }] });
   const steps = Array.isArray(brief.template)
     ? brief.template.filter((step) => typeof step === "string")

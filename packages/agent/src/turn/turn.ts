@@ -2,7 +2,7 @@ import type { ControlPort } from "../control/control-port.ts";
 import type { AskedEvents, AskedEventType } from "../control/events.ts";
 import type { RunLifecyclePayload, ToldEvents, ToldEventType } from "../control/told-events.ts";
 import type { HistoryEntry, TokenUsage } from "../history/entry.ts";
-import type { UserPart } from "../history/part.ts";
+import { textOf, type UserPart } from "../history/part.ts";
 import { type Message, transcriptOf } from "../history/transcript.ts";
 import type { Model, ThoughtLevel } from "../models/model.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -33,8 +33,6 @@ export interface TurnSetting {
   /** From 0 to 1, so that not everybody tries again at the same moment. */
   readonly random: () => number;
   readonly newId: () => string;
-  /** What was put into earlier turns and need not be said again; forgotten with what they were. */
-  readonly told: Set<string>;
   /** The history, as far as it is kept. */
   readonly entries: readonly HistoryEntry[];
   /** Keeps an entry; it is in `entries` when this settles. */
@@ -83,6 +81,12 @@ export class Turn {
     return this.prompt
       .flatMap((part) => (part.type === "text" && part.context !== true ? [part.text] : []))
       .join("\n");
+  }
+
+  /** What stands beside the prompts of the conversation, in words. */
+  get context(): string {
+    const parts = this.messages.flatMap((message) => (message.role === "user" ? message.parts : []));
+    return textOf(parts.filter((part) => part.type === "text" && part.context === true));
   }
 
   /** What every entry of the turn has in common. */

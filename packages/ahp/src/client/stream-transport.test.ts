@@ -169,3 +169,28 @@ test("closing fails what waits, ends the connection and stops reconnecting", asy
   await expect(transport.request("b", "B", patience)).rejects.toThrow("Connection closed");
   expect(clock.waiting).toBe(0);
 });
+
+test.each(["succeeds", "fails"])(
+  "closing waits for nothing but a connection being made, which %s",
+  async (how) => {
+    const clock = new ManualClock();
+    const { wires, dial } = dialler();
+    const dialled = Promise.withResolvers<void>();
+    const slowly = async (events: WireEvents) => {
+      if (wires.length > 0) await dialled.promise;
+      return dial(events);
+    };
+    const transport = await StreamTransport.open(slowly, { clock, random: () => 1, reconnect });
+    transport.onReconnect(async (send) => void (await send("hello", "HELLO", patience)));
+    wires[0]?.events.closed();
+    await clock.advance(100);
+    const closing = transport.close();
+    if (how === "succeeds") dialled.resolve();
+    else dialled.reject(new Error("refused"));
+    await closing;
+    expect(wires.slice(1)).toEqual(
+      how === "succeeds" ? [expect.objectContaining({ sent: [], closed: true })] : [],
+    );
+    expect(clock.waiting).toBe(0);
+  },
+);

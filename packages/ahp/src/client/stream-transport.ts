@@ -154,7 +154,7 @@ export class StreamTransport implements ClientTransport {
 
   async #comeBack(reconnect: ReconnectOptions): Promise<Wire> {
     let last: unknown;
-    for (let attempt = 0; attempt < reconnect.attempts; attempt += 1) {
+    for (let attempt = 0; attempt < reconnect.attempts && !this.#end.signal.aborted; attempt += 1) {
       await this.#sleep(backoff(reconnect, attempt, this.#options.random()));
       if (this.#end.signal.aborted) break;
       try {
@@ -170,6 +170,7 @@ export class StreamTransport implements ClientTransport {
   async #reconnect(): Promise<Connected> {
     const connected = await this.#connect();
     try {
+      if (this.#end.signal.aborted) throw AhpError.closed();
       await this.#greet?.((id, text, options) => this.#requestOn(connected.wire, id, text, options));
       if (connected.life.broken) throw AhpError.closed();
       return connected;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operation } from "../operation.ts";
+import { Nothing, operation } from "../operation.ts";
 import type { ProblemCode } from "../problem.ts";
 import { RpcMessage } from "./message.ts";
 
@@ -33,6 +33,7 @@ export const rpcOperations = {
     headers: rpcHeaders.partial().extend({ Prefer: z.string().max(256).optional() }),
     body: RpcMessage,
     answer: RpcMessage,
+    also: { status: 202, answer: Nothing },
     problems: [...OF_AGENTS, "conflict"],
   }),
   streamRpc: operation({
@@ -69,6 +70,7 @@ export const acpOperations = {
     query: agent,
     body: RpcMessage,
     status: 202,
+    also: { status: 200, answer: RpcMessage },
     problems: OF_AGENTS,
   }),
   streamAcp: operation({

@@ -11,6 +11,9 @@ export const BoardExcerpt = named(
 /** A post; it stands there with the name of whoever posts it. */
 export const NewPost = named("NewPost", z.strictObject({ content: z.string().min(1).max(65_536) }));
 
+/** The board is a file that others write to as well: it may be full, or lead elsewhere. */
+const problems = ["conflict"] as const;
+
 /** What can be asked for about the board. */
 export const boardOperations = {
   showBoard: operation({
@@ -21,6 +24,7 @@ export const boardOperations = {
     audience: "principal",
     query: z.strictObject({ lines: z.coerce.number().int().min(1).max(500).optional() }),
     answer: BoardExcerpt,
+    problems,
   }),
   postBoard: operation({
     id: "post_board",
@@ -29,5 +33,6 @@ export const boardOperations = {
     summary: "Leaves word for everybody: one line with who says it, and when.",
     audience: "person",
     body: NewPost,
+    problems,
   }),
 } as const;

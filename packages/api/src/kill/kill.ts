@@ -15,10 +15,7 @@ export const KillRequest = named(
         .describe("the id of a session, or at least six characters of its beginning; it ends for good"),
       agent: name.optional().describe("every process of an agent; its sessions stay"),
       process: name.optional().describe("one process, by its id; its sessions stay"),
-      all: z
-        .literal(true)
-        .optional()
-        .describe("every process of the tenant; of the default one, of this home"),
+      all: z.literal(true).optional().describe("every process of the tenant; for the operator, of this home"),
       reason: z.string().max(1_024).optional().describe("kept in the ledger"),
     })
     .refine(

@@ -46,6 +46,9 @@ const ReadMail = named(
   }),
 );
 
+/** The mailbox is a file that others write to as well: it may be full, or lead elsewhere. */
+const problems = ["conflict"] as const;
+
 /** What can be asked for about mail. */
 export const mailboxOperations = {
   listMail: operation({
@@ -59,6 +62,7 @@ export const mailboxOperations = {
       limit: Limit,
     }),
     answer: Mail,
+    problems,
   }),
   sendMail: operation({
     id: "send_mail",
@@ -67,6 +71,7 @@ export const mailboxOperations = {
     summary: "Sends a message to an agent, which gets it with its next turn.",
     audience: "person",
     body: NewMail,
+    problems,
   }),
   listUnreadMail: operation({
     id: "list_unread_mail",
@@ -77,6 +82,7 @@ export const mailboxOperations = {
     params: z.strictObject({ agent: PathName }),
     query: z.strictObject({ limit: Limit }),
     answer: Mail,
+    problems,
   }),
   markMailRead: operation({
     id: "mark_mail_read",
@@ -86,5 +92,6 @@ export const mailboxOperations = {
     audience: "admin",
     params: z.strictObject({ agent: PathName }),
     body: ReadMail,
+    problems,
   }),
 } as const;

@@ -42,12 +42,12 @@ export function openApi(operations: readonly Operation[], { title, version }: Ap
 }
 
 function described(operation: Operation): Json {
-  const { id, summary, audience, params, query, headers, body, events } = operation;
+  const { id, method, summary, audience, params, query, headers, body, events } = operation;
   const parameters = [
     ...parametersIn("path", params),
     ...parametersIn("query", query),
     ...(headers ? parametersIn("header", headers) : []),
-    ...(events === undefined ? [] : [LAST_EVENT_ID]),
+    ...(events === undefined || method !== "GET" ? [] : [LAST_EVENT_ID]),
   ];
   return {
     operationId: id,
@@ -72,9 +72,14 @@ const LAST_EVENT_ID: Json = {
   schema: { type: "integer", minimum: 0 },
 };
 
-function responsesOf({ status, answer, events, media, audience, body, problems }: Operation): Json {
+/** Every status with which an operation is answered, and what comes back. */
+function responsesOf(operation: Operation): Json {
+  const { status, answer, also, events, media, audience, body, problems } = operation;
   const type = events === undefined ? (media ?? "application/json") : "text/event-stream";
-  const content = answer === Nothing ? {} : { content: { [type]: { schema: schemaOf(answer) } } };
+  const done = [
+    [status, doneWith(answer, type)],
+    ...(also ? [[also.status, doneWith(also.answer, type)]] : []),
+  ];
   const codes = new Set([
     ...ALWAYS,
     ...(audience === "anyone" ? [] : OF_SOMEBODY),
@@ -85,7 +90,12 @@ function responsesOf({ status, answer, events, media, audience, body, problems }
     PROBLEMS[code].status,
     { $ref: referenceTo("responses", code) },
   ]);
-  return Object.fromEntries([[status, { description: "Done", ...content }], ...refusals]);
+  return Object.fromEntries([...done, ...refusals]);
+}
+
+function doneWith(answer: z.ZodType, type: string): Json {
+  const content = answer === Nothing ? {} : { content: { [type]: { schema: schemaOf(answer) } } };
+  return { description: "Done", ...content };
 }
 
 function namedResponses(): Json {

@@ -40,7 +40,8 @@ function shapesIn(operations: readonly Operation[]): [string, z.core.$ZodType][]
     if (name !== undefined) found.set(name, schema);
     for (const part of partsOf(schema)) look(part);
   };
-  for (const { body, answer } of operations) [body, answer].forEach(look);
+  for (const { body, answer, also } of operations)
+    for (const one of [body, answer, also?.answer]) if (one) look(one);
   return [...found].toSorted(([one], [other]) => one.localeCompare(other));
 }
 
@@ -66,17 +67,19 @@ function placeOf(path: string): string {
 
 function sectionOf(operation: Operation): string {
   const { method, path, summary, audience, params, query, body, answer, status, events, media } = operation;
-  const { problems } = operation;
+  const { problems, also } = operation;
+  const statuses = also === undefined ? status : `${status} or ${also.status}`;
   const refusals = problems.map((code) => `${PROBLEMS[code].status} \`${code}\``).join(", ");
   const form = events === undefined ? media : `a stream of server-sent events named \`${events}\``;
   const parts = [
     `### ${method} ${path}`,
     summary,
-    `For ${AUDIENCES[audience]}. Answers ${status}${form === undefined ? "" : `, ${form}`}${refusals && `; or ${refusals}`}.`,
+    `For ${AUDIENCES[audience]}. Answers ${statuses}${form === undefined ? "" : `, ${form}`}${refusals && `; or ${refusals}`}.`,
     members("in the path", params),
     members("after `?`", query),
     members("in the body", body),
     members(events === undefined ? "in the answer" : "in each event", answer),
+    also && members(`in the answer with ${also.status}`, also.answer),
   ];
   return parts.filter((part) => part !== undefined).join("\n\n");
 }

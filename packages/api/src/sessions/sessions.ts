@@ -74,6 +74,17 @@ export const sessionOperations = {
     }),
     answer: SessionPage,
   }),
+  streamSessions: operation({
+    id: "stream_sessions",
+    method: "GET",
+    path: "/v1/sessions/stream",
+    summary:
+      "Sessions one may see that are new or not as they were, from now on. Changes that follow each other closely are told as one.",
+    audience: "principal",
+    answer: Session,
+    events: "session",
+    problems: ["not_acceptable"],
+  }),
   getSession: operation({
     id: "get_session",
     method: "GET",

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readConfiguration } from "./configuration.ts";
 
@@ -24,6 +25,7 @@ describe("reins.yaml", () => {
       confine: {},
       ws: { auth: "token", backend: "native" },
     });
+    expect(await readConfiguration(fileURLToPath(import.meta.url))).toMatchObject({ webhooks: [] });
   });
 
   it("says where to listen, where agents work, and who is told of approvals", async () => {
@@ -32,11 +34,15 @@ describe("reins.yaml", () => {
 port: 1234
 workspaces: [/srv/project]
 webhooks:
-  - { name: chat, url: "https://chat.example/hook", secret: "@${join(home, "secret")}" }`;
+  - { name: chat, url: "https://chat.example/hook", secret: "@${join(home, "secret")}" }
+  - { name: mail, url: "https://mail.example/hook", secret: "@secret" }`;
     expect(await configured(text)).toMatchObject({
       port: 1234,
       workspaces: ["/srv/project"],
-      webhooks: [{ name: "chat", secret: "0123456789abcdef" }],
+      webhooks: [
+        { name: "chat", secret: "0123456789abcdef" },
+        { name: "mail", secret: "0123456789abcdef" },
+      ],
     });
   });
 

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { z } from "zod";
 import { readIfThere, readYamlFile, unusable } from "./yaml-file.ts";
 
@@ -14,7 +14,7 @@ const Webhook = z.strictObject({
   /** Known by this across restarts. */
   name: z.string().min(1),
   url: z.url(),
-  /** Signs what is sent. `@path` reads it from a file. */
+  /** Signs what is sent. `@path` reads it from a file, found from the home. */
   secret: z.string().min(1),
   tenant: z.string().optional(),
 });
@@ -30,7 +30,7 @@ const Configuration = z.strictObject({
   allow_hosts: z.array(z.string()).default([]),
   /** Certificate and key in PEM, with which HTTP/2 and 1.1 are served over TLS; from the home, if they are relative. */
   tls: z.strictObject({ cert: z.string().min(1), key: z.string().min(1) }).optional(),
-  /** Folders in which agents that only speak AHP work. */
+  /** Folders in which agents work that are told of no other; from the home, if they are relative. */
   workspaces: z.array(z.string()).default([]),
   webhooks: z.array(Webhook).default([]),
   /** The database, where it is not to lie in the home; from the home, if it is relative. */
@@ -93,15 +93,16 @@ export const CONFIGURATION_FILE = "reins.yaml";
 /** Reads the configuration of a home; one that is not there says nothing. */
 export async function readConfiguration(home: string): Promise<Configuration> {
   const configuration = await readYamlFile(join(home, CONFIGURATION_FILE), Configuration);
-  const webhooks = await Promise.all(configuration.webhooks.map(withSecret));
+  const webhooks = await Promise.all(configuration.webhooks.map((webhook) => withSecret(home, webhook)));
   return { ...configuration, webhooks };
 }
 
 async function withSecret(
+  home: string,
   webhook: Configuration["webhooks"][number],
 ): Promise<Configuration["webhooks"][number]> {
   if (!webhook.secret.startsWith("@")) return webhook;
-  const path = webhook.secret.slice(1);
+  const path = resolve(home, webhook.secret.slice(1));
   const secret = await readIfThere(path);
   if (secret === undefined)
     throw unusable(path, `it holds the secret of the webhook "${webhook.name}" and is not there`);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { CliError } from "../errors/cli-error.ts";
-import { systemCode } from "../errors/system-code.ts";
+import { isNotThere } from "../errors/system-code.ts";
 
 /** Reads a file of YAML that a person wrote; one that is not there says nothing. */
 export async function readYamlFile<Schema extends z.ZodType>(
@@ -24,7 +24,7 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return undefined;
+    if (isNotThere(error)) return undefined;
     throw error;
   }
 }

@@ -4,3 +4,8 @@ export function systemCode(error: unknown): string | undefined {
   if ("code" in error && typeof error.code === "string" && /^E[A-Z0-9]+$/.test(error.code)) return error.code;
   return systemCode(error.cause);
 }
+
+/** Whether an error says that something is not there, or lies below what is no folder. */
+export function isNotThere(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR"].includes(systemCode(error) ?? "");
+}

@@ -3,7 +3,7 @@ import { StoreError } from "@reins/store";
 import { operatorSocketIn } from "../home.ts";
 import { ledgerFault } from "../ledger/fault.ts";
 import type { Log } from "../log/logger.ts";
-import { isServed } from "../serving/socket.ts";
+import { isServed, requireSocketPath } from "../serving/socket.ts";
 import { heldElsewhere } from "./held-elsewhere.ts";
 import { serveOperatorHere } from "./operator-here.ts";
 
@@ -20,6 +20,7 @@ export interface AgentChannel {
  */
 export async function openAgentChannel(home: string, agent: string, log: Log): Promise<AgentChannel> {
   const socket = operatorSocketIn(home);
+  requireSocketPath(socket);
   if (await isServed(socket)) {
     const { webSocketChannel } = await import("./web-socket-channel.ts");
     return webSocketChannel({ home, socket, agent });

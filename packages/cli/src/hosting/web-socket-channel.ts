@@ -8,19 +8,28 @@ import type { AgentChannel } from "./agent-channel.ts";
 import { heldElsewhere } from "./held-elsewhere.ts";
 
 const MAX_MESSAGE_BYTES = 32 << 20;
+/** A Reins that hangs is connected to all the same, and never answers. */
+const PATIENCE_MS = 30_000;
 
 /** Speaks ACP with the Reins that serves the socket of a home. */
 export async function webSocketChannel({
   home,
   socket,
   agent,
+  patienceMs = PATIENCE_MS,
 }: {
   readonly home: string;
   readonly socket: string;
   readonly agent: string;
+  /** How long a Reins may take to answer at all. */
+  readonly patienceMs?: number;
 }): Promise<AgentChannel> {
   const address = `ws+unix:${socket}:/acp?agent=${encodeURIComponent(agent)}`;
-  const web = new WebSocket(address, { maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false });
+  const web = new WebSocket(address, {
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+    handshakeTimeout: patienceMs,
+  });
   const closed = Promise.withResolvers<Error>();
   web.on("close", (code, reason) =>
     closed.resolve(new Error(reason.toString() || `Reins closed it (${code})`)),

@@ -45,7 +45,7 @@ export function foreign(what: string, place: string, cause?: unknown): CliError 
 }
 
 /** Words that a sentence of the harness begins with; anything else at its beginning is a name and stays as it is. */
-const BEGINNINGS = /^(?:an?|it|no|only|something|that|the|there|this) /;
+const BEGINNINGS = /^(?:an?|it|no|nothing|only|something|that|the|there|this) /;
 
 /** The words of the harness, which are a part of a sentence, as a whole one. */
 function sentence(text: string): string {

@@ -12,6 +12,11 @@ describe("a host", () => {
     },
   );
 
+  it("is known as it stands in a URL, too", () => {
+    expect(isLoopback(new URL("http://[::1]:1").hostname)).toBe(true);
+    expect(isLoopback("[fe80::1]")).toBe(false);
+  });
+
   it.each(["0.0.0.0", "::", "10.0.0.1", "fe80::1", "example.org", "127.0.0.1.example.org", ""])(
     "%s may be reached by others, and needs a token",
     (host) => {

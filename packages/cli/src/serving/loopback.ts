@@ -5,10 +5,14 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-/** Whether only this machine can reach that host. A name other than `localhost` might mean anything. */
+/**
+ * Whether only this machine can reach that host, also as it stands in a URL. A name other than `localhost` might mean
+ * anything.
+ */
 export function isLoopback(host: string): boolean {
   if (host.toLowerCase() === "localhost") return true;
-  return loopback.check(host, isIPv6(host) ? "ipv6" : "ipv4");
+  const address = host.replace(/^\[(.*)\]$/, "$1");
+  return loopback.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
 /** Refuses to open a server to the network that asks nobody who they are. */

@@ -25,15 +25,7 @@ export async function onSocket(
   taken: TakenSocket,
   listen: () => Promise<Served>,
 ): Promise<Served> {
-  const length = Buffer.byteLength(path);
-  if (length > LONGEST_PATH_BYTES) {
-    throw new CliError(
-      `The path ${path} is too long for a socket: ${length} of ${LONGEST_PATH_BYTES} bytes.`,
-      {
-        next: "Choose a shorter path.",
-      },
-    );
-  }
+  requireSocketPath(path);
   try {
     return await listen();
   } catch (error) {
@@ -46,6 +38,15 @@ export async function onSocket(
       cause: error,
     });
   }
+}
+
+/** Refuses a path that no socket can have. */
+export function requireSocketPath(path: string): void {
+  const length = Buffer.byteLength(path);
+  if (length <= LONGEST_PATH_BYTES) return;
+  throw new CliError(`The path ${path} is too long for a socket: ${length} of ${LONGEST_PATH_BYTES} bytes.`, {
+    next: "Choose a shorter path.",
+  });
 }
 
 /** Whether somebody answers on a socket. */

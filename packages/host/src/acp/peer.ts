@@ -23,6 +23,8 @@ export interface PeerHandlers {
 export interface RequestOptions {
   /** Aborting tells the other side that nobody waits any more; its answer still counts if it comes. */
   readonly signal?: AbortSignal | undefined;
+  /** Told the result before the next message is taken, which may be about it. */
+  readonly answered?: ((result: unknown) => void) | undefined;
 }
 
 interface Pending {
@@ -55,15 +57,24 @@ export class Peer {
   }
 
   /** Asks, and waits for the answer. */
-  async request(method: string, params: unknown, { signal }: RequestOptions = {}): Promise<unknown> {
+  async request(
+    method: string,
+    params: unknown,
+    { signal, answered }: RequestOptions = {},
+  ): Promise<unknown> {
     this.#gone.signal.throwIfAborted();
     const id = this.#next++;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.#pending.set(id, { resolve, reject });
+    const settle = (result: unknown) => {
+      answered?.(result);
+      resolve(result);
+    };
+    this.#pending.set(id, { resolve: settle, reject });
     const cancel = () => void this.notify(CANCEL, { requestId: id }).catch(() => undefined);
     signal?.addEventListener("abort", cancel, { once: true });
     try {
-      await this.#channel.send({ jsonrpc: "2.0", id, method, params });
+      // Whoever goes before it has taken all of the request fails it no less.
+      await Promise.race([this.#channel.send({ jsonrpc: "2.0", id, method, params }), promise]);
       if (signal?.aborted) cancel();
       return await promise;
     } finally {

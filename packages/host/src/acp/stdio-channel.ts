@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { MessageReader } from "../process/message-reader.ts";
 import { MessageWriter } from "../process/message-writer.ts";
@@ -21,6 +20,7 @@ export function stdioChannel(
         fault: ({ kind, excerpt }) => onFault(`${kind}: ${excerpt}`),
       });
     },
-    closed: once(input, "close").then(() => new Error("the client has gone")),
+    // Also after an error, which is one more way to go.
+    closed: new Promise((resolve) => input.once("close", () => resolve(new Error("the client has gone")))),
   };
 }

@@ -111,12 +111,14 @@ const Pattern = z.string().refine((text) => {
   }
 }, "is no regular expression");
 
-/** Where an agent puts the command of a call that it tells no arguments of. */
-const ToolCommand = z.strictObject({
-  /** Where the command stands, to the letter; dots lead into objects and lists. */
-  member: z.string(),
-  /** What has to be told besides, so that nothing else is run and nowhere else: a pattern for each member. */
+/** A call that an agent tells without name and arguments, and by what it is known all the same. */
+const ToldCall = z.strictObject({
+  /** Which tool of its table it is. */
+  tool: z.string(),
+  /** What has to be told, so that it is nothing else: a pattern for each member; dots lead into objects and lists. */
   where: z.record(z.string(), Pattern),
+  /** Where its arguments stand, to the letter: the first group of a pattern. One that does not fit is not known. */
+  arguments: z.record(z.string(), z.strictObject({ member: z.string(), pattern: Pattern })).default({}),
 });
 
 /** How an agent tells the names of its tools in what it says of a call. */
@@ -129,7 +131,8 @@ const ToolNames = z.strictObject({
   mark: z.string().optional(),
   /** Which tool of its table each ACP kind is, where no name is told. */
   kinds: z.record(z.string(), z.string()).default({}),
-  command: ToolCommand.optional(),
+  /** Calls that more than their kind tells of. The first that fits counts. */
+  calls: z.array(ToldCall).optional(),
 });
 
 /** One agent: everything that is particular to it, as data. */

@@ -33,7 +33,7 @@ export function beyondDescent(
   const { tools, allowance } = descent;
   if (event_type === "pre_action" && tools && !tools.includes(tool))
     return `the task was given ${tools.join(", ") || "no tools"}, and not ${tool}`;
-  if (toolCalls.size > allowance.calls) return `the task's ${allowance.calls} calls are used up`;
+  if (toolCalls.begun > allowance.calls) return `the task's ${allowance.calls} calls are used up`;
   const told = membersOf(payload).tokens_used;
   const tokens = Math.max(typeof told === "number" ? told : 0, turn?.tokens ?? 0);
   return tokens > allowance.tokens ? `the task's ${allowance.tokens} tokens are used up` : undefined;

@@ -1,13 +1,14 @@
 import { resolve } from "node:path";
+import type { JsonObject } from "../acp/message.ts";
 
-/** What a verdict let an agent do to a file. */
+/** What an agent said it would do to a file when a verdict let its call through. */
 export interface FilePermit {
   readonly access: "read" | "write";
   readonly path: string;
   /** The content that was shown when it was decided; another needs a verdict of its own. */
   readonly content?: string | undefined;
-  /** The tool call it was given to. */
-  readonly toolCall: string;
+  /** The tool call it was given to, as it was decided. */
+  readonly call: JsonObject;
   readonly entry: string | undefined;
 }
 
@@ -15,7 +16,8 @@ const MAX_PERMITS = 1_000;
 
 /**
  * Verdicts about files that the agent will ask the harness to carry out. An agent that first asks permission and then
- * writes through the harness is decided about once.
+ * writes through the harness is decided about once. Which files a call is about is what the agent says: whether the
+ * verdict was about them too is for whoever takes a permit to find out.
  */
 export class FilePermits {
   #permits: FilePermit[] = [];

@@ -1,8 +1,10 @@
-import { resultDraft } from "@reins/supervisor";
+import { isAbsolute, relative } from "node:path";
+import { type ControlEvent, resultDraft, type Workplace } from "@reins/supervisor";
 import type { JsonObject } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { readText, writeText } from "../files/text-file.ts";
 import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
+import type { FilePermit } from "./file-permits.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { offerAsPermission } from "./offer.ts";
 import { refusal } from "./refusal.ts";
@@ -12,6 +14,12 @@ const WRITE = "fs/write_text_file";
 
 /** The methods of the file system that the harness serves. */
 export const FILE_METHODS: ReadonlySet<string> = new Set([READ, WRITE]);
+
+type FileEffect = {
+  readonly kind: "read" | "write";
+  readonly path: string;
+  readonly deep?: true;
+};
 
 /** Reads or writes a file for an agent, after the verdict; carried out by the harness itself. */
 export async function serveFile(
@@ -27,7 +35,7 @@ export async function serveFile(
   if (method === WRITE && typeof content !== "string")
     throw new RpcError(CODE.invalidParams, "what is written is text");
   const access = method === WRITE ? "write" : "read";
-  const permit = session.permits.take(access, path, typeof content === "string" ? content : undefined);
+  const permit = await takePermit(context, session, method, params);
   const entry = permit ? permit.entry : await decideFile(context, session, method, params, signal);
   const roots = session.workplace.roots;
   try {
@@ -43,6 +51,46 @@ export async function serveFile(
   }
 }
 
+/** The verdict of a call that lets exactly this be done, if there is one that was about the file. */
+async function takePermit(
+  context: GovernorContext,
+  session: GovernedSession,
+  method: string,
+  { path, content }: JsonObject,
+): Promise<FilePermit | undefined> {
+  const access = method === WRITE ? "write" : "read";
+  const text = typeof content === "string" ? content : undefined;
+  const permit = session.permits.take(access, String(path), text);
+  if (!permit) return undefined;
+  const wanted = await effectsOf(context, session, session.served, {
+    tool_name: method,
+    arguments: { path },
+  });
+  const decided = await effectsOf(context, session, session.workplace, permit.call);
+  const isCovered = wanted.length > 0 && wanted.every((one) => decided.some((other) => covers(other, one)));
+  return isCovered ? permit : undefined;
+}
+
+/** What something does to files, as things are now: a link may lead elsewhere than when it was decided. */
+async function effectsOf(
+  context: GovernorContext,
+  session: GovernedSession,
+  workplace: Workplace,
+  payload: JsonObject,
+): Promise<readonly FileEffect[]> {
+  const event = { ...eventOf(context, session), payload };
+  const subject = subjectIn(context, session, "performed");
+  const input = await context.harness.supervisor.preview(event, subject, settingIn(session, workplace));
+  return (input?.action.effects ?? []).filter((one) => one.kind === "read" || one.kind === "write");
+}
+
+/** Whoever may change a file may read it for that. */
+function covers(decided: FileEffect, wanted: FileEffect): boolean {
+  if (decided.kind !== "write" && wanted.kind === "write") return false;
+  const way = relative(decided.path, wanted.path);
+  return way === "" || (decided.deep === true && !way.startsWith("..") && !isAbsolute(way));
+}
+
 async function decideFile(
   context: GovernorContext,
   session: GovernedSession,
@@ -52,10 +100,7 @@ async function decideFile(
 ): Promise<string | undefined> {
   const decided = await context.judge.decide({
     event: {
-      event_type: "pre_action",
-      session_id: session.id,
-      agent_id: agentOf(context.entry, session),
-      depth: session.depth,
+      ...eventOf(context, session),
       payload: { tool_name: method, arguments: { path, ...(content !== undefined && { content }) } },
     },
     subject: subjectIn(context, session, "performed"),
@@ -66,6 +111,11 @@ async function decideFile(
   if (decided.verdict !== "allowed") throw await refusal(`${method} of ${String(path)}`, decided);
   if (decided.entry !== undefined) session.turn?.entries.push(decided.entry);
   return decided.entry;
+}
+
+function eventOf({ entry }: GovernorContext, session: GovernedSession): Omit<ControlEvent, "payload"> {
+  const { id: session_id, depth } = session;
+  return { event_type: "pre_action", session_id, agent_id: agentOf(entry, session), depth };
 }
 
 async function conclude(

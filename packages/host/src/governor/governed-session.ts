@@ -21,6 +21,8 @@ export class GovernedSession {
   /** Takes secrets out of its updates, also across the pieces of a text. */
   updates: UpdateRedactor | undefined;
   turn: Turn | undefined;
+  /** Settles when the last turn is over. */
+  turnOver: Promise<void> = Promise.resolve();
   /** The content id of the last turn's entry. */
   lastTurn: string | undefined;
   /** Settles when the place of the last turn's entry is taken: what is recorded from then on comes after it. */

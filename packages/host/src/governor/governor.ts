@@ -7,6 +7,7 @@ import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { AgentLaunch } from "../agents/agent-launch.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
+import { within } from "../process/within.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
@@ -19,11 +20,12 @@ import { Judge } from "./judge.ts";
 import { answerPermission } from "./permission.ts";
 import { cancelTurn, decidePrompt, runTurn } from "./prompts.ts";
 import { refusal } from "./refusal.ts";
-import { beginSession, decideAs, endSession, SESSION_CALLS } from "./session-calls.ts";
+import { beginSession, endServers, endSession, SESSION_CALLS } from "./session-calls.ts";
 import { settingsOf, typedOption } from "./settings.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { CREATE_TERMINAL, createTerminal } from "./terminals.ts";
 import { takeUpdate, tellsState } from "./updates.ts";
+import { decideAs, mayPass } from "./wishes.ts";
 
 /** What a governor is made from. */
 export interface GovernorOptions {
@@ -65,10 +67,11 @@ export interface GovernedCall extends Pick<RequestCall, "signal"> {
   readonly descent?: Descent | undefined;
 }
 
-/** Methods of a session that change nothing and need no verdict. */
-const PASSED = new Set(["session/list"]);
 /** What an agent may ask of the clients of a session beside leave: terminals, forms, and questions in the older form. */
 const FOR_CLIENTS = /^(terminal\/|elicitation\/|_sandboxagent\/session\/request_question$)/;
+
+/** How long a turn may take to end after its session was closed. */
+const ENDING_MS = 2_000;
 
 /**
  * Stands between clients and an agent. ACP goes in and comes out as it is; every step that matters becomes a control
@@ -185,9 +188,7 @@ export class Governor {
       case "session/delete":
         return this.#close(session, method, params);
       default:
-        return PASSED.has(method)
-          ? this.#context.agent.request(method, this.#forAgent(session, params), { signal })
-          : this.#set(session, method, params, signal);
+        return this.#set(session, method, params, signal);
     }
   }
 
@@ -200,7 +201,13 @@ export class Governor {
       else if (session) await this.#context.agent.notify(method, this.#forAgent(session, params));
       return;
     }
-    await this.#context.agent.notify(method, session ? this.#forAgent(session, params) : params);
+    // What an agent is told may do as much as what it is asked, but nobody waits for people to decide about it.
+    const { entry, agent, onFault } = this.#context;
+    const args = settingsOf(method, params, entry);
+    const wish = { event_type: "pre_action", tool: method, args };
+    const { verdict, reason } = await mayPass(this.#context, session ?? this.#outside(), wish);
+    if (verdict === "allowed") await agent.notify(method, session ? this.#forAgent(session, params) : params);
+    else onFault(`${method} was not passed on: ${reason}`);
   }
 
   /** Ends every session; the agent itself is the caller's. */
@@ -215,18 +222,24 @@ export class Governor {
     { signal, mark, descent }: GovernedCall,
   ): Promise<unknown> {
     const earlier = params.sessionId === undefined ? undefined : await this.#kept(params.sessionId);
-    const { session, result } = await beginSession(this.#context, {
-      method,
-      params,
-      earlier,
-      channel: this.#from,
-      signal,
-      mark,
-      descent,
-      known: (begun) => this.#know(begun),
-    });
-    this.#know(session);
-    return result;
+    const open = earlier && this.#sessions.get(earlier.id);
+    if (open?.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
+    try {
+      return await beginSession(this.#context, {
+        method,
+        params,
+        earlier,
+        channel: this.#from,
+        signal,
+        mark,
+        descent,
+        known: (begun) => this.#know(begun),
+        failed: (begun) => this.#drop(begun),
+      });
+    } finally {
+      // One that was taken up anew has servers of its own by now.
+      if (open && this.#sessions.get(open.id) !== open) await endServers(open);
+    }
   }
 
   async #prompt(session: GovernedSession, params: JsonObject, signal: AbortSignal): Promise<unknown> {
@@ -243,6 +256,8 @@ export class Governor {
         if (error instanceof RpcError && error.code === CODE.methodNotFound) return {};
         throw error;
       });
+    // An agent may never answer the prompt of a session that it has closed.
+    await within(session.turnOver, ENDING_MS);
     await this.#forget(session, "the session was closed");
     return result;
   }
@@ -316,10 +331,16 @@ export class Governor {
     this.#onSessions?.([...this.#sessions.keys()]);
   }
 
-  async #forget(session: GovernedSession, reason: string): Promise<void> {
-    this.#sessions.delete(session.id);
-    this.#byAgentId.delete(session.agentSessionId);
+  /** Knows a session no more, unless another one has its name by now. */
+  #drop(session: GovernedSession): void {
+    const { id, agentSessionId } = session;
+    if (this.#sessions.get(id) === session) this.#sessions.delete(id);
+    if (this.#byAgentId.get(agentSessionId) === session) this.#byAgentId.delete(agentSessionId);
     this.#onSessions?.([...this.#sessions.keys()]);
+  }
+
+  async #forget(session: GovernedSession, reason: string): Promise<void> {
+    this.#drop(session);
     // The last turn stands in the ledger before the end of its session.
     await session.placed;
     await endSession(this.#context, session, reason);

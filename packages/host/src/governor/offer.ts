@@ -1,4 +1,4 @@
-import { type Approval, actorOf, type Harness } from "@reins/supervisor";
+import { type Approval, actorOf, type Harness, SupervisorError } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { Clients } from "./clients.ts";
 import type { GovernorContext } from "./context.ts";
@@ -7,6 +7,8 @@ import type { Offer } from "./judge.ts";
 import { chosenKind, optionsIn } from "./permission-options.ts";
 
 const REQUEST = "session/request_permission";
+/** How many answers that do not count a question is put again for. */
+const NOT_COUNTED = 3;
 
 /** What a person's choice says to the approval. */
 const DECISIONS: Readonly<Record<string, "allow_once" | "allow_always" | "deny" | undefined>> = {
@@ -35,12 +37,22 @@ export function offerRequest<Session extends { readonly id: string }>(
       options: offeredOptions(params, approval),
       _meta: metaOf(params, approval),
     };
-    const { value, by } = await context.clients(session).request(REQUEST, offered, signal);
-    const decision = DECISIONS[chosenKind(optionsIn(offered), value) ?? ""];
-    if (decision === undefined) return;
-    const given = { by: actorOf(by), tenant: by.tenant, isAgent: by.kind === "agent", decision };
-    await context.harness.approvals.answer(approval.id, given);
+    // The first answer takes the question back from all, though more than one may be needed, or it may not count.
+    for (let left = approval.quorum + NOT_COUNTED; left > 0; left -= 1) {
+      const { value, by } = await context.clients(session).request(REQUEST, offered, signal);
+      const decision = DECISIONS[chosenKind(optionsIn(offered), value) ?? ""];
+      if (decision === undefined) return;
+      const given = { by: actorOf(by), tenant: by.tenant, isAgent: by.kind === "agent", decision };
+      const answered = await context.harness.approvals.answer(approval.id, given).catch(notCounted);
+      if (answered && answered.state !== "pending") return;
+    }
   };
+}
+
+/** An answer of somebody who has none to give, or has given it, leaves the question to the others. */
+function notCounted(error: unknown): undefined {
+  if (error instanceof SupervisorError) return undefined;
+  throw error;
 }
 
 /** Puts a question about something that the agent did not ask permission for to the clients, as if it had. */

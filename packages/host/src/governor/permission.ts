@@ -16,7 +16,7 @@ import {
 import { placed, verdictMeta } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { diffsOf, type ToolCall } from "./tool-calls.ts";
-import { commandOf, namesOf, toolNameOf } from "./tool-name.ts";
+import { argumentsOf, namesOf, toolNameOf } from "./tool-name.ts";
 
 /** An answer with what stands behind it. */
 type Answer = PermissionOutcome & { readonly _meta?: JsonObject };
@@ -84,14 +84,13 @@ function decide(
 
 /**
  * A call as facts are gathered from it. What else the agent says of it are claims; only where it names neither tool nor
- * arguments, the files it says it will change are what it works on, and its command is where the catalogue has it.
+ * arguments, the files it says it will change are what it works on, and its arguments are where the catalogue has them.
  */
 export function payloadOf(call: ToolCall, entry: AgentEntry): JsonObject {
-  const { title, kind, rawInput } = call.told;
+  const { title, kind } = call.told;
   const { name, byKind } = toolNameOf(call, entry);
   const paths = pathsOf(call);
-  const command = commandOf(call, entry);
-  const told = command === undefined ? rawInput : { command };
+  const told = argumentsOf(call, entry);
   const given = byKind && paths.length > 0 && kind !== "execute" ? { ...membersOf(told), paths } : told;
   return {
     tool_name: name,
@@ -131,10 +130,12 @@ async function answer(
   const { entry } = decided;
   if (entry !== undefined) session.turn?.entries.push(entry);
   session.toolCalls.permit(call.id, { kind: "given", entry, tool });
-  permitFiles(session, call, entry);
+  permitFiles(session, call, payloadOf(call, context.entry), entry);
   const done = { ...call, told: { ...call.told, ...modifiedInput(decided) } };
   recordIn(context, session, [toolCallDraft(subject, done, { tool, verdict: entry })]);
-  const told = tellVerdict(context, session, call, decided, {});
+  const told = tellVerdict(context, session, call, decided, {}).catch((error: unknown) => {
+    context.onFault(`a verdict could not be shown: ${String(error)}`);
+  });
   if (session.turn) session.turn.awaits(told);
   else await told;
   const { modified_arguments } = decided;
@@ -178,13 +179,17 @@ async function tellVerdict(
 }
 
 /** A call that was let through may ask the harness to read or write its files. */
-function permitFiles(session: GovernedSession, call: ToolCall, entry: string | undefined): void {
-  const diffs = diffsOf(call);
-  for (const { path, newText } of diffs)
-    session.permits.add({ access: "write", path, content: newText, toolCall: call.id, entry });
+function permitFiles(
+  session: GovernedSession,
+  call: ToolCall,
+  payload: JsonObject,
+  entry: string | undefined,
+): void {
+  for (const { path, newText } of diffsOf(call))
+    session.permits.add({ access: "write", path, content: newText, call: payload, entry });
   const { locations } = call.told;
   for (const location of Array.isArray(locations) ? locations : []) {
     const { path } = membersOf(location);
-    if (typeof path === "string") session.permits.add({ access: "read", path, toolCall: call.id, entry });
+    if (typeof path === "string") session.permits.add({ access: "read", path, call: payload, entry });
   }
 }

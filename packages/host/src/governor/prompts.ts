@@ -23,10 +23,13 @@ export async function runTurn(
   if (!Array.isArray(prompt)) throw new RpcError(CODE.invalidParams, "a prompt is a list of content blocks");
   const started = context.now().toISOString();
   const turn = new Turn(context.newId(), started, () => context.redact(prompt), session.cost);
+  const { promise, resolve: onOver } = Promise.withResolvers<void>();
   session.turn = turn;
+  session.turnOver = promise;
   const cancel = () => void cancelTurn(context, session, "the prompt was taken back").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
   try {
+    if (signal.aborted) turn.cancel("the prompt was taken back");
     // Turns stand in the ledger one after the other.
     await session.placed;
     const answer = membersOf(await answerTo(context, session, { turn, params, prompt }));
@@ -42,7 +45,9 @@ export async function runTurn(
     signal.removeEventListener("abort", cancel);
     session.turn = undefined;
     session.permits.clear();
+    session.toolCalls.endTurn();
     turn.finish();
+    onOver();
   }
 }
 
@@ -211,10 +216,13 @@ async function recordTurn(
   session.lastTurn = entries[0]?.cid;
 }
 
-/** The text of a prompt, for rules and people; of what is no text, only that it is there. */
+/** The text of a prompt, for other harnesses and people; of what is no text, where it is, or only that it is there. */
 function textOf(prompt: readonly unknown[]): string {
-  return prompt
-    .map(membersOf)
-    .map((block) => (typeof block.text === "string" ? block.text : `[${String(block.type)}]`))
-    .join("\n");
+  return prompt.map(membersOf).flatMap(textsIn).join("\n");
+}
+
+function textsIn({ type, text, uri, resource }: JsonObject): readonly string[] {
+  const { uri: source, text: content } = membersOf(resource);
+  const texts = [text, uri, source, content].filter((one) => typeof one === "string");
+  return texts.length > 0 ? texts : [`[${String(type)}]`];
 }

@@ -1,23 +1,24 @@
 import { realpath } from "node:fs/promises";
 import { relative, sep } from "node:path";
 import { change } from "@reins/store";
-import { type Decided, lifecycleDraft, type Workplace } from "@reins/supervisor";
+import { lifecycleDraft, type Workplace } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { sessionMeta } from "../agents/session-meta.ts";
-import { isHttpServer, readServer } from "../mcp/server-entry.ts";
-import { isDaemonIn, namingFault, namingIn } from "../sessions/naming.ts";
+import { McpError } from "../mcp/mcp-error.ts";
+import { isHttpServer, type McpServer, readServer } from "../mcp/server-entry.ts";
+import { daemonIn, namingFault, namingIn } from "../sessions/naming.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import { openServers, sealServers } from "../sessions/sealed-servers.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
-import { agentOf, type GovernorContext, settingIn, subjectIn } from "./context.ts";
+import { type GovernorContext, subjectIn } from "./context.ts";
 import type { Descent } from "./descent.ts";
 import { GovernedSession } from "./governed-session.ts";
 import { mcpGate } from "./mcp-gate.ts";
-import { offerAsPermission } from "./offer.ts";
 import { refusal } from "./refusal.ts";
 import { typedOption } from "./settings.ts";
+import { decideAs } from "./wishes.ts";
 
 /** The calls that begin a session or take one up again. */
 export const SESSION_CALLS: ReadonlySet<string> = new Set([
@@ -29,12 +30,6 @@ export const SESSION_CALLS: ReadonlySet<string> = new Set([
 
 /** Those after which the agent tells of the session before it answers. */
 const TAKES_UP = new Set(["session/load", "session/resume"]);
-
-/** A session that was begun, and what its client is told. */
-export interface Begun {
-  readonly session: GovernedSession;
-  readonly result: JsonObject;
-}
 
 /** How a session is begun. */
 export interface BeginOptions {
@@ -51,13 +46,15 @@ export interface BeginOptions {
   readonly descent?: Descent | undefined;
   /** Told of the session before the agent is, so that its updates find it. */
   readonly known: (session: GovernedSession) => void;
+  /** Told of a session that came to nothing after all. */
+  readonly failed: (session: GovernedSession) => void;
 }
 
 /**
- * Begins a session, or takes one up: decided first, with what would weaken the agent's asking taken out of it and every
+ * Begins a session, or takes one up, and gives what its client is told: decided first, with what would weaken the agent's asking taken out of it and every
  * MCP server behind the harness; then put into the mode in which the agent asks.
  */
-export async function beginSession(context: GovernorContext, options: BeginOptions): Promise<Begun> {
+export async function beginSession(context: GovernorContext, options: BeginOptions): Promise<JsonObject> {
   const { method, params, earlier, signal, mark, descent } = options;
   expectOwn(earlier);
   const place = await placeOf(context, params, earlier);
@@ -66,12 +63,33 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
   const record = recordFor(context, options, { ...place, meta, declared });
   if (!earlier) await expectFreeKey(context, record, params);
   const session = new GovernedSession(record, workplaceOf(context, place), { mark, descent });
-  await decideBegin(context, session, { method, stripped, signal });
-  const servers = await wrapServers(context, session, declared, signal);
-  const result = await callAgent(context, session, options, { meta, servers: servers.wrapped });
-  await enforceProfile(context, session, result);
-  await keep(context, session, method, { stripped, refused: servers.refused });
-  return { session, result: shown(session, result, servers.refused) };
+  try {
+    await decideBegin(context, session, { method, stripped, signal });
+    const servers = await wrapServers(context, session, declared, signal);
+    const result = await callAgent(context, session, options, { meta, servers: servers.wrapped });
+    await enforceProfile(context, session, result);
+    await keep(context, session, method, { stripped, refused: servers.refused });
+    return shown(session, result, servers.refused);
+  } catch (error) {
+    options.failed(session);
+    await endServers(session);
+    // Of one that was there before, an answer may still be used when it is taken up again.
+    if (!earlier) await withdrawQuestions(context, session, RpcError.of(error).message);
+    throw error;
+  }
+}
+
+/** Ends the MCP servers of a session. */
+export async function endServers(session: GovernedSession): Promise<void> {
+  await Promise.allSettled(session.closing.splice(0).map((close) => close()));
+}
+
+async function withdrawQuestions(
+  { harness, principal }: GovernorContext,
+  { id: session }: GovernedSession,
+  reason: string,
+): Promise<void> {
+  await harness.approvals.withdraw({ tenant: principal.tenant, session }, reason);
 }
 
 /** What another session began had its bounds from it, and is not to be had without them. */
@@ -89,9 +107,9 @@ export async function endSession(
   session: GovernedSession,
   reason: string,
 ): Promise<void> {
-  const { harness, principal } = context;
-  await Promise.allSettled(session.closing.splice(0).map((close) => close()));
-  await harness.approvals.withdraw({ tenant: principal.tenant, session: session.id }, reason);
+  const { harness } = context;
+  await endServers(session);
+  await withdrawQuestions(context, session, reason);
   const subject = subjectIn(context, session, context.enforcement);
   const unfinished = harness.supervisor.abandon(subject);
   const record = { ...session.record, state: "closed" as const, last_activity: context.now().toISOString() };
@@ -176,7 +194,7 @@ function recordFor(
     cwd,
     additional_directories: additional,
     sealed_servers: sealServers(harness.vault, kept.id, declared),
-    daemon: isDaemonIn(meta),
+    daemon: daemonIn(meta) ?? kept.daemon ?? false,
     state: "idle",
     last_activity: now().toISOString(),
   };
@@ -225,34 +243,6 @@ async function decideBegin(
   if (decided.verdict !== "allowed") throw await refusal(method, decided);
 }
 
-/** Decides about something the client wants of the agent. */
-export function decideAs(
-  context: GovernorContext,
-  session: GovernedSession,
-  one: {
-    readonly event_type: string;
-    readonly tool: string;
-    readonly args: unknown;
-    readonly signal: AbortSignal;
-  },
-): Promise<Decided> {
-  const { event_type, tool, args, signal } = one;
-  const payload = { tool_name: tool, arguments: args };
-  return context.judge.decide({
-    event: {
-      event_type,
-      session_id: session.id,
-      agent_id: agentOf(context.entry, session),
-      depth: session.depth,
-      payload,
-    },
-    subject: subjectIn(context, session, "performed"),
-    setting: settingIn(session, session.served),
-    waiting: { signal },
-    offer: offerAsPermission(context, session, tool, args),
-  });
-}
-
 /**
  * Puts the harness before each MCP server, after a verdict on starting it. One that may not be started is left out, and
  * so are all for an agent that takes none.
@@ -268,9 +258,15 @@ async function wrapServers(
 }> {
   const wrapped: unknown[] = [];
   const refused: { server: string; reason: string }[] = [];
-  for (const one of declared) {
-    const server = readServer(one);
+  const names = new Set<string>();
+  for (const server of readServers(declared)) {
     const { name } = server;
+    if (names.has(name)) {
+      // Nobody could tell whose tools the rules speak of.
+      refused.push({ server: name, reason: "another MCP server of the session has that name" });
+      continue;
+    }
+    names.add(name);
     if (context.entry.quirks?.mcp.length === 0) {
       refused.push({ server: name, reason: `${context.entry.name} takes no MCP servers` });
       continue;
@@ -300,6 +296,14 @@ async function wrapServers(
   return { wrapped, refused };
 }
 
+function readServers(declared: readonly unknown[]): readonly McpServer[] {
+  try {
+    return declared.map(readServer);
+  } catch (error) {
+    throw error instanceof McpError ? new RpcError(CODE.invalidParams, error.message) : error;
+  }
+}
+
 async function callAgent(
   { agent }: GovernorContext,
   session: GovernedSession,
@@ -308,6 +312,13 @@ async function callAgent(
 ): Promise<JsonObject> {
   if (earlier && TAKES_UP.has(method)) known(session);
   session.replaying = method === "session/load";
+  // At once: what the agent tells of the session may stand right behind its answer.
+  const answered = (result: unknown) => {
+    const { sessionId } = membersOf(result);
+    session.replaying = false;
+    if (typeof sessionId === "string") session.record = { ...session.record, agent_session_id: sessionId };
+    if (typeof sessionId === "string" || TAKES_UP.has(method)) known(session);
+  };
   try {
     const { cwd, additional_directories: additionalDirectories } = session.record;
     const result = await agent.request(
@@ -320,13 +331,11 @@ async function callAgent(
         ...(earlier && method !== "session/new" && { sessionId: earlier.agent_session_id }),
         ...(Object.keys(meta).length > 0 && { _meta: meta }),
       },
-      { signal },
+      { signal, answered },
     );
     const answer = membersOf(result);
-    if (typeof answer.sessionId === "string")
-      session.record = { ...session.record, agent_session_id: answer.sessionId };
-    known(session);
-    return answer;
+    if (typeof answer.sessionId === "string" || TAKES_UP.has(method)) return answer;
+    throw new RpcError(CODE.internal, "the agent began no session");
   } finally {
     session.replaying = false;
   }

@@ -23,7 +23,11 @@ export async function showRest(context: GovernorContext, session: GovernedSessio
 function redactorOf(context: GovernorContext, session: GovernedSession): UpdateRedactor {
   session.updates ??= new UpdateRedactor(context.harness.redactor, {
     clock: systemClock,
-    onLate: (updates) => void tellAll(context, session, updates),
+    onLate: (updates) => {
+      tellAll(context, session, updates)?.catch((error: unknown) => {
+        context.onFault(`an update could not be shown: ${String(error)}`);
+      });
+    },
   });
   return session.updates;
 }
@@ -32,9 +36,9 @@ function tellAll(
   context: GovernorContext,
   session: GovernedSession,
   updates: readonly JsonObject[],
-): void | Promise<void> {
-  const told = updates.map((update) => tell(context, session, update));
-  return told.at(-1);
+): undefined | Promise<void> {
+  const told = updates.map((update) => tell(context, session, update)).filter((one) => one !== undefined);
+  return told.length > 0 ? Promise.all(told).then(() => undefined) : undefined;
 }
 
 function tell(

@@ -4,7 +4,7 @@ import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { refusal } from "./refusal.ts";
-import { decideAs } from "./session-calls.ts";
+import { decideAs } from "./wishes.ts";
 
 /** What an agent asks of its client to have a command run. */
 export const CREATE_TERMINAL = "terminal/create";

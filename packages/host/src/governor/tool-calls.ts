@@ -21,6 +21,8 @@ export interface ToolCall {
   readonly permit: Permit;
   /** Whether what came of it has been recorded. */
   readonly concluded: boolean;
+  /** Whether that was in an earlier turn. */
+  readonly past?: boolean;
 }
 
 const FINAL = new Set(["completed", "failed"]);
@@ -32,13 +34,17 @@ export function isFinal({ told }: Pick<ToolCall, "told">): boolean {
   return FINAL.has(String(told.status));
 }
 
-/** The tool calls of a session, by the agent's ids. Agents tell them in any order; what has ended never begins again. */
+/**
+ * The tool calls of a session, by the agent's ids. Agents tell them in any order; what has ended never begins again, but
+ * its id may be given to another: some models count from one in every turn.
+ */
 export class ToolCalls {
   readonly #calls = new Map<string, ToolCall>();
+  #begun = 0;
 
-  /** How many are remembered. */
-  get size(): number {
-    return this.#calls.size;
+  /** How many there have been. */
+  get begun(): number {
+    return this.#begun;
   }
 
   /** A call, if it is known. */
@@ -50,13 +56,7 @@ export class ToolCalls {
   tell(update: JsonObject): ToolCall | undefined {
     const { toolCallId: id } = update;
     if (typeof id !== "string") return undefined;
-    const known = this.#calls.get(id) ?? {
-      id,
-      first: update,
-      told: {},
-      permit: { kind: "none" },
-      concluded: false,
-    };
+    const known = this.#meant(id, update) ?? this.#begin(id, update);
     const told = { ...known.told, ...withoutNulls(update) };
     if (isFinal(known)) told.status = known.told.status;
     const call: ToolCall = { ...known, told };
@@ -83,6 +83,29 @@ export class ToolCalls {
     return [...this.#calls.values()].filter(
       (call) => call.permit.kind === "given" && !call.concluded && !isFinal(call),
     );
+  }
+
+  /** Lets go of what was told of calls that have ended, at the end of a turn. */
+  endTurn(): void {
+    for (const { id, told, permit, concluded, past } of this.#calls.values()) {
+      if (!concluded || past) continue;
+      const { status } = told;
+      this.#keep({ id, first: {}, told: { status }, permit, concluded, past: true });
+    }
+  }
+
+  /** The call that an agent speaks of, if it is known. One that has ended asks for nothing, and is not announced in a later turn. */
+  #meant(id: string, { sessionUpdate }: JsonObject): ToolCall | undefined {
+    const call = this.#calls.get(id);
+    const isAnother =
+      call?.concluded && (sessionUpdate === undefined || (call.past && sessionUpdate === "tool_call"));
+    return isAnother ? undefined : call;
+  }
+
+  #begin(id: string, first: JsonObject): ToolCall {
+    this.#begun += 1;
+    this.#calls.delete(id);
+    return { id, first, told: {}, permit: { kind: "none" }, concluded: false };
   }
 
   #keep(call: ToolCall): void {

@@ -1,33 +1,86 @@
 import { describe, expect, it } from "vitest";
 import { Catalogue } from "../agents/catalogue.ts";
-import { commandOf } from "./tool-name.ts";
+import { argumentsOf, toolNameOf } from "./tool-name.ts";
+
+const gemini = Catalogue.load().entry("gemini");
 
 describe("the command of a call that is told without arguments", () => {
-  const gemini = Catalogue.load().entry("gemini");
   const explained = (text: string) => [{ type: "content", content: { type: "text", text } }];
   const call = {
     toolCallId: "run_shell_command__1",
     kind: "execute",
-    title: "ls -la",
+    title: "ls -la\nls",
     content: explained("[current working directory /home] (Looks around)"),
   };
-  const command = (told: object) => commandOf({ told: { ...call, ...told } }, gemini);
+  const given = (told: object) => argumentsOf({ told: { ...call, ...told } }, gemini);
 
   it("is where the catalogue knows it to be", () => {
-    expect(command({})).toBe("ls -la");
-    expect(command({ toolCallId: "run_shell_command-1763000000000-1" })).toBe("ls -la");
+    expect(given({})).toEqual({ command: "ls -la\nls" });
+    expect(given({ toolCallId: "run_shell_command-1763000000000-1" })).toEqual({ command: "ls -la\nls" });
   });
 
   it("is not known where it may run elsewhere, or where it is another tool that says so", () => {
-    expect(command({ content: explained("[in /etc] ([current working directory /home])") })).toBeUndefined();
-    expect(command({ content: [] })).toBeUndefined();
-    expect(command({ toolCallId: "mcp_lab_run_shell_command__1" })).toBeUndefined();
-    expect(command({ toolCallId: "run_shell_command_too__1" })).toBeUndefined();
-    expect(command({ kind: "other" })).toBeUndefined();
+    expect(given({ content: explained("[in /etc] ([current working directory /home])") })).toBeUndefined();
+    expect(given({ content: [] })).toBeUndefined();
+    expect(given({ toolCallId: "mcp_lab_run_shell_command__1" })).toBeUndefined();
+    expect(given({ toolCallId: "run_shell_command_too__1" })).toBeUndefined();
+    expect(given({ kind: "other" })).toBeUndefined();
   });
 
   it("is of no account where there are arguments, or an agent of which nothing of the kind is known", () => {
-    expect(command({ rawInput: { command: "rm" } })).toBeUndefined();
-    expect(commandOf({ told: call }, Catalogue.load().entry("codex"))).toBeUndefined();
+    expect(given({ rawInput: { command: "rm" } })).toEqual({ command: "rm" });
+    expect(argumentsOf({ told: call }, Catalogue.load().entry("codex"))).toBeUndefined();
+  });
+});
+
+describe("a call of gemini's that goes to the network", () => {
+  // As gemini 0.61 sends them.
+  const fetching = {
+    toolCallId: "web_fetch__dfee2affb38148628beedde8",
+    status: "pending",
+    title:
+      'Processing URLs and instructions from prompt: "What does "http://127.0.0.1:9/x" say,\nand https://example.org/a?"',
+    content: [],
+    locations: [],
+    kind: "fetch",
+  };
+  const seen = (told: Record<string, unknown>) => [
+    toolNameOf({ told }, gemini).name,
+    argumentsOf({ told }, gemini),
+  ];
+
+  it("is known by its tool, and by its prompt or address", () => {
+    expect(seen(fetching)).toEqual([
+      "web_fetch",
+      { prompt: 'What does "http://127.0.0.1:9/x" say,\nand https://example.org/a?' },
+    ]);
+    expect(seen({ ...fetching, title: "Fetching content from: https://example.org/a" })).toEqual([
+      "web_fetch",
+      { url: "https://example.org/a" },
+    ]);
+    const search = {
+      ...fetching,
+      toolCallId: "google_web_search__d57ac4aec593499abe6880db",
+      title: 'Searching the web for: "weather \n today"',
+      kind: "search",
+    };
+    expect(seen(search)).toEqual(["google_web_search", { query: "weather \n today" }]);
+  });
+
+  it("has no prompt where only the beginning of it is told", () => {
+    const told = (prompt: string) => {
+      const shown = prompt.length > 100 ? `${prompt.slice(0, 97)}...` : prompt;
+      return seen({ ...fetching, title: `Processing URLs and instructions from prompt: "${shown}"` });
+    };
+    const prompt = `https://example.org/ ${"x".repeat(79)}`;
+    expect(told(prompt)).toEqual(["web_fetch", { prompt }]);
+    expect(told(`${prompt} https://evil.example/`)).toEqual(["web_fetch", undefined]);
+  });
+
+  it("is not known by what a model can choose", () => {
+    expect(seen({ ...fetching, toolCallId: "mcp_lab_web_fetch__1", kind: "other" })).toEqual([
+      "unknown",
+      undefined,
+    ]);
   });
 });

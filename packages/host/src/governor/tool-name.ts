@@ -1,4 +1,4 @@
-import { isObject } from "../acp/message.ts";
+import { isObject, type JsonObject } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { ToolCall } from "./tool-calls.ts";
 
@@ -12,15 +12,19 @@ export interface ToolName {
   readonly byKind: boolean;
 }
 
-/** The name of a tool: the protocol's own member first, then where this agent puts it, then by the kind it says it is. */
-export function toolNameOf(
-  { told }: Pick<ToolCall, "told">,
-  { toolNames }: Pick<AgentEntry, "toolNames">,
-): ToolName {
+/**
+ * The name of a tool: the protocol's own member first, then where this agent puts it, then by what else it tells, at
+ * last by the kind it says it is.
+ */
+export function toolNameOf(call: Pick<ToolCall, "told">, entry: Pick<AgentEntry, "toolNames">): ToolName {
+  const { told } = call;
+  const { toolNames } = entry;
   for (const member of ["name", ...toolNames.members]) {
     const name = memberAt(told, member.split("."));
     if (typeof name === "string" && name !== "") return { name, byKind: false };
   }
+  const known = knownCall(call, entry);
+  if (known) return { name: known.tool, byKind: false };
   const byKind = typeof told.kind === "string" ? toolNames.kinds[told.kind] : undefined;
   return { name: byKind ?? UNKNOWN_TOOL, byKind: byKind !== undefined };
 }
@@ -37,20 +41,32 @@ export function namesOf(
   return [toolNameOf(call, entry).name, ...aliases.filter((name) => typeof name === "string")];
 }
 
-/** The command of a call that is told without arguments, where this agent tells it to the letter. */
-export function commandOf(
+/** The arguments of a call: as they are told, or where this agent tells them to the letter. */
+export function argumentsOf(call: Pick<ToolCall, "told">, entry: Pick<AgentEntry, "toolNames">): unknown {
+  const { told } = call;
+  if (told.rawInput !== undefined) return told.rawInput;
+  const found: JsonObject = {};
+  for (const [name, { member, pattern }] of Object.entries(knownCall(call, entry)?.arguments ?? {})) {
+    const [, text] = new RegExp(pattern).exec(textAt(told, member)) ?? [];
+    if (text !== undefined) found[name] = text;
+  }
+  return Object.keys(found).length > 0 ? found : undefined;
+}
+
+/** What the catalogue knows of a call that is told without arguments. */
+function knownCall(
   { told }: Pick<ToolCall, "told">,
-  { toolNames: { command } }: Pick<AgentEntry, "toolNames">,
-): string | undefined {
-  if (!command || told.rawInput !== undefined) return undefined;
-  const textAt = (member: string) => {
-    const text = memberAt(told, member.split("."));
-    return typeof text === "string" ? text : undefined;
-  };
-  const fits = Object.entries(command.where).every(([member, pattern]) =>
-    new RegExp(pattern).test(textAt(member) ?? ""),
+  { toolNames: { calls = [] } }: Pick<AgentEntry, "toolNames">,
+) {
+  if (told.rawInput !== undefined) return undefined;
+  return calls.find(({ where }) =>
+    Object.entries(where).every(([member, pattern]) => new RegExp(pattern).test(textAt(told, member))),
   );
-  return fits ? textAt(command.member) : undefined;
+}
+
+function textAt(told: JsonObject, member: string): string {
+  const text = memberAt(told, member.split("."));
+  return typeof text === "string" ? text : "";
 }
 
 function memberAt(value: unknown, [name, ...rest]: readonly string[]): unknown {

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
 import { Turn } from "./turn.ts";
 
 const begun = () => new Turn("t1", "2026-01-01T00:00:00.000Z", () => []);
@@ -24,4 +25,16 @@ test("who listens only after its end learns the same", () => {
   const over = begun();
   over.finish();
   expect([over.isCancelled, over.signal.aborted]).toEqual([false, true]);
+});
+
+test("what could not be written is waited for no less, and takes nobody down before its end", async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => void unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  onTestFinished(() => void process.off("unhandledRejection", note));
+  const turn = begun();
+  turn.awaits(Promise.reject(new Error("the disk is full")));
+  await nextTurn();
+  await turn.written();
+  expect([unhandled, turn.written()]).toEqual([[], undefined]);
 });

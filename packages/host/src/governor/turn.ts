@@ -70,14 +70,15 @@ export class Turn {
     this.#stop(OVER);
   }
 
-  /** Notes something that has to be written before the turn is. */
+  /** Notes something that has to be written before the turn is. Whether it can be is for whoever writes it to tell. */
   awaits(writing: Promise<unknown>): void {
-    this.#writing.push(writing);
+    // At once: it may fail long before the turn ends.
+    this.#writing.push(writing.catch(() => undefined));
   }
 
   /** Settles when everything that belongs to it is written; nothing where that is so already. */
   written(): Promise<unknown> | undefined {
-    return this.#writing.length > 0 ? Promise.allSettled(this.#writing.splice(0)) : undefined;
+    return this.#writing.length > 0 ? Promise.all(this.#writing.splice(0)) : undefined;
   }
 
   /** Takes in what was shown of an update. */

@@ -4,6 +4,7 @@ import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from ".
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { payloadOf } from "./permission.ts";
+import { cancelTurn } from "./prompts.ts";
 import { placed, verdictMeta } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { isFinal, type ToolCall } from "./tool-calls.ts";
@@ -121,8 +122,8 @@ async function endTurn(
     _meta: ungatedMeta(decided),
   };
   await showUpdate(context, session, update);
-  session.turn?.cancel(decided.reason);
-  await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
+  if (session.turn) await cancelTurn(context, session, decided.reason);
+  else await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
 }
 
 /** A plan is a list of tasks of the turn's run. */

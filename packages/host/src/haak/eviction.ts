@@ -12,7 +12,7 @@ const IDLE_EVICTED = "idle_evicted";
 export interface EvictionOptions {
   readonly hub: Hub;
   readonly harness: Harness;
-  readonly haak: Pick<Haak, "end">;
+  readonly haak: Pick<Haak, "end" | "sessions">;
   readonly clock: Pick<Clock, "now">;
   /** How long a session of the mode `domain` stays open that nobody uses. */
   readonly ttlMs: number;
@@ -48,17 +48,28 @@ export class Eviction {
   /** Closes a session whose turn is over, if it was marked. */
   async turnOver(id: string): Promise<void> {
     if (!this.#marked.has(id)) return;
-    const { hub } = this.#options;
-    const live = hub.live(id);
-    if (live?.isBusy) return;
+    if (this.#isBusy(id)) return;
     this.#marked.delete(id);
+    const live = this.#options.hub.live(id);
     if (live) await this.#evict(live.record);
+  }
+
+  /** Whether a turn of a session runs, or waits to. */
+  #isBusy(id: string): boolean {
+    const { hub, haak } = this.#options;
+    return hub.live(id)?.isBusy === true || (haak.sessions.known(id)?.turns.size ?? 0) > 0;
+  }
+
+  /** Whoever was last active before this moment has been idle for too long. */
+  #deadline(): string {
+    const { clock, ttlMs } = this.#options;
+    return new Date(clock.now().getTime() - ttlMs).toISOString();
   }
 
   /** All of them before any is closed, because that changes their order. */
   async #unused(tenant: string): Promise<readonly SessionRecord[]> {
-    const { harness, clock, ttlMs } = this.#options;
-    const before = new Date(clock.now().getTime() - ttlMs).toISOString();
+    const { harness } = this.#options;
+    const before = this.#deadline();
     const range = { tenant, mode: "domain", open: true, before, limit: PAGE } as const;
     const found: SessionRecord[] = [];
     for (;;) {
@@ -68,9 +79,11 @@ export class Eviction {
     }
   }
 
-  async #look(record: SessionRecord): Promise<void> {
-    const { hub } = this.#options;
-    if (hub.live(record.id)?.isBusy) this.#marked.add(record.id);
+  /** Somebody may have come back to it since it was found. */
+  async #look(found: SessionRecord): Promise<void> {
+    const record = this.#options.hub.live(found.id)?.record ?? found;
+    if (record.last_activity >= this.#deadline()) return;
+    if (this.#isBusy(record.id)) this.#marked.add(record.id);
     else await this.#evict(record);
   }
 

@@ -5,6 +5,7 @@ import { type JsonObject, membersOf } from "../acp/message.ts";
 import { RpcError } from "../acp/rpc-error.ts";
 import { usageIn } from "../acp/usage.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
+import type { GovernedSession } from "../governor/governed-session.ts";
 import type { Connection } from "../hub/connection.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { TurnQueue } from "../hub/turn-queue.ts";
@@ -41,6 +42,9 @@ export interface HaakTurnRequest {
   readonly onBegin: () => void;
 }
 
+/** More than this does not happen while a client carries out a tool. */
+const MOST_HELD = 256;
+
 /**
  * One turn that a client of `/ws` asked for. It is told in stretches: when the agent wants the client to carry out a
  * tool, a stretch ends with `tool_use`, and the next begins with what came of it.
@@ -52,6 +56,8 @@ export class HaakTurn {
   readonly #calls: ClientCalls;
   /** Where events go now; nowhere while nobody listens. */
   #emit: Emit | undefined;
+  /** What happens while the client carries out a tool; told with the next stretch. */
+  readonly #held: HaakEvent[] = [];
   #stretch = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
   #begun = false;
@@ -95,9 +101,12 @@ export class HaakTurn {
     const added = prompt.flatMap(({ text }) => (typeof text === "string" ? [text] : []));
     const given = [{ ...first, text: [first.text, ...added].join("\n") }, ...others];
     this.#emit = emit;
-    if (this.#calls.answer(given).length < given.length) return this.#stretch.promise;
-    this.#emit = undefined;
-    return undefined;
+    if (this.#calls.answer(given).length === given.length) {
+      this.#emit = undefined;
+      return undefined;
+    }
+    for (const event of this.#held.splice(0)) void emit(this.#request.sequence.number(event));
+    return this.#stretch.promise;
   }
 
   /** Ends it. */
@@ -123,7 +132,7 @@ export class HaakTurn {
 
   async #follow(connection: Connection, id: string): Promise<void> {
     const { record, said } = this.#request;
-    const stream = await this.#stream(connection);
+    const stream = this.#stream(connection);
     try {
       await stream.open();
       const prompt = [...said.prompt, ...said.results.map(resultBlock)];
@@ -135,7 +144,7 @@ export class HaakTurn {
     }
   }
 
-  async #stream(connection: Connection): Promise<TurnStream> {
+  #stream(connection: Connection): TurnStream {
     const { hub, harness } = this.#parts;
     const { record, entry, onBegin } = this.#request;
     const { tenant, id: session, key: session_key } = record;
@@ -145,7 +154,8 @@ export class HaakTurn {
       session: record,
       connection,
       updates: new UpdateEvents(entry, (call) => this.#knownCall(call)),
-      tail: await LedgerTail.from(harness.ledger, chain),
+      tail: new LedgerTail(harness.ledger, chain),
+      recorded: async () => this.#governed()?.recorded,
       settled: () => harness.supervisor.close(),
       emit: (event) => this.#tell(event),
       onBegin: () => {
@@ -156,10 +166,13 @@ export class HaakTurn {
   }
 
   #knownCall(id: string): { readonly told: JsonObject } | undefined {
-    const { hub, redact } = this.#parts;
-    const session = this.#request.record.id;
-    const call = hub.live(session)?.agent?.governor.session(session)?.toolCalls.get(id);
-    return call && { told: membersOf(redact(call.told)) };
+    const call = this.#governed()?.toolCalls.get(id);
+    return call && { told: membersOf(this.#parts.redact(call.told)) };
+  }
+
+  #governed(): GovernedSession | undefined {
+    const { id } = this.#request.record;
+    return this.#parts.hub.live(id)?.agent?.governor.session(id);
   }
 
   async #tellEnd(stream: TurnStream, answering: Promise<unknown>): Promise<void> {
@@ -196,6 +209,7 @@ export class HaakTurn {
 
   #tell(event: HaakEvent): void | Promise<void> {
     const told = this.#emit?.(this.#request.sequence.number(event));
+    if (this.isPaused && this.#held.length < MOST_HELD) this.#held.push(event);
     this.#calls.saw(event);
     return told;
   }

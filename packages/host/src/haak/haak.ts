@@ -6,7 +6,7 @@ import { newSessionRecord } from "../sessions/new-session.ts";
 import type { SessionRecord, SessionState } from "../sessions/session-record.ts";
 import { backendOf } from "./backend.ts";
 import { derivedKey } from "./derived-key.ts";
-import type { Emit } from "./event.ts";
+import type { Emit, NumberedEvent } from "./event.ts";
 import { HaakError } from "./haak-error.ts";
 import { HaakSessions } from "./haak-sessions.ts";
 import { HaakTurn } from "./haak-turn.ts";
@@ -54,7 +54,8 @@ export class Haak {
   readonly #options: HaakOptions;
   readonly #clock: Clock;
   readonly #newId: () => string;
-  readonly #beginning = new KeyedLock();
+  /** One request of a session after the other begins: turns in the order in which they came, and a session once. */
+  readonly #entering = new KeyedLock();
   readonly #pending = new PendingSessions();
 
   constructor(options: HaakOptions) {
@@ -66,28 +67,47 @@ export class Haak {
 
   /** Begins a session, or finds or opens again the one of its key. */
   async init(principal: Principal, params: InitParams): Promise<InitializedSession> {
-    const { agent_id, session_key = derivedKey(agent_id, this.#newId()) } = params;
-    return this.#beginning.run(placeOf(principal, session_key), async () => {
+    const { agent_id, session_key = derivedKey(agent_id, this.#newId()), mode = "domain" } = params;
+    return this.#entering.run(placeOf(principal, session_key), async () => {
       const known = await this.sessions.find(principal, session_key);
-      const record = known ? await this.#found(principal, known, params) : undefined;
-      return record
-        ? this.#tell(principal, record, params)
-        : this.#begin(principal, { ...params, session_key });
+      const found = known && (await this.#found(principal, known, params));
+      const backend = backendOf(params.backend ?? found?.agent ?? this.#options.backend ?? "native");
+      const wish = { agent_id, session_key, backend, mode, model: params.model, cwd: params.cwd };
+      try {
+        const { record, model } = await this.#attain(principal, wish, found);
+        return this.#shown(principal, record, model);
+      } catch (error) {
+        if (!isUnavailable(error)) throw error;
+        const record = await this.sessions.find(principal, session_key);
+        return record ? this.#shown(principal, record) : this.#unbegun(principal, wish);
+      }
     });
   }
 
   /** Runs one turn, or goes on with the one that waits for its client. What comes after it has begun are events. */
   async run(principal: Principal, params: RunParams, emit: Emit): Promise<void> {
+    const entered = await this.#entering.run(placeOf(principal, params.session_key), () =>
+      this.#enter(principal, params, emit),
+    );
+    await entered.told;
+  }
+
+  /** Has a turn begin, or go on; `told` settles when what there is to tell of it for now has been told. */
+  async #enter(
+    principal: Principal,
+    params: RunParams,
+    emit: Emit,
+  ): Promise<{ readonly told: void | Promise<void> }> {
     const { session_key, message, messages = message ? [message] : [] } = params;
     // None at all are the agent's own, as when the client says nothing of tools.
     const tools = params.tools?.length ? params.tools : undefined;
-    const record = await this.#runnable(principal, session_key, emit);
-    if (!record) return;
+    const record = await this.#runnable(principal, session_key);
+    if ("fault" in record) return { told: emit(record.fault) };
     const said = saidIn(messages);
     const session = await this.sessions.of(record);
     for (const turn of session.turns) {
       const resumed = turn.resume(said, emit);
-      if (resumed) return resumed;
+      if (resumed) return { told: resumed };
       if (turn.isPaused) turn.cancel("its client went on without carrying out what it was to");
     }
     const isFresh = session.turns.size === 0 && (await this.#isFresh(record));
@@ -115,7 +135,7 @@ export class Haak {
       session.turns.delete(turn);
       this.#options.onTurnOver?.(record.id);
     });
-    await turn.begin(emit, session.queue);
+    return { told: turn.begin(emit, session.queue) };
   }
 
   /** Ends the turn that is under way in a session, whoever began it. */
@@ -137,8 +157,9 @@ export class Haak {
 
   /** Closes a session; it stays on disk, and `init` opens it again. */
   async close(principal: Principal, key: string, reason = "closed"): Promise<void> {
-    if (this.#pending.forget(principal, key)) return;
+    const wasPending = this.#pending.forget(principal, key);
     const record = await this.sessions.find(principal, key);
+    if (!record && wasPending) return;
     if (!record) throw new HaakError("session_not_found", `there is no session "${key}"`);
     await this.end(principal, record, reason);
   }
@@ -171,26 +192,47 @@ export class Haak {
         "session_conflict",
         `the session "${record.key}" is ${record.acts_as ?? record.agent}'s, on ${record.agent}; choose another key`,
       );
-    return (await this.#options.hub.reopen(principal, record.id, mode)) ?? record;
+    const { hub } = this.#options;
+    // Coming back to a session is using it.
+    if (!record.ended) await hub.annotate(record, {});
+    return (await hub.reopen(principal, record.id, mode)) ?? record;
   }
 
-  async #begin(
+  /** The session that is wished for, begun if there is none, with its model. What cannot be had now is kept in mind. */
+  async #attain(
     principal: Principal,
-    params: InitParams & { readonly session_key: string },
-  ): Promise<InitializedSession> {
-    const { agent_id, session_key, mode = "domain", model, cwd } = params;
-    const backend = backendOf(params.backend ?? this.#options.backend ?? "native");
-    const wish = { agent_id, session_key, backend, mode, model, cwd };
+    wish: SessionWish,
+    found: SessionRecord | undefined,
+  ): Promise<{ readonly record: SessionRecord; readonly model: string | undefined }> {
+    const { session_key } = wish;
     try {
-      return await this.#tell(principal, await beginSession(this.#options, principal, wish), params);
+      const record = found ?? (await beginSession(this.#options, principal, wish));
+      const model = await chooseModel(this.#options, principal, record, wish.model);
+      const pending = this.#pending.get(principal, session_key);
+      if (pending) (await this.sessions.of(record)).sequence.follow(pending.sequence);
+      this.#pending.forget(principal, session_key);
+      return { record, model };
     } catch (error) {
-      if (!(error instanceof HaakError) || error.code !== "backend_unavailable") throw error;
-      return this.#postpone(principal, wish);
+      if (isUnavailable(error)) this.#pending.keep(principal, wish);
+      throw error;
     }
   }
 
-  /** Keeps a session in mind whose agent cannot be had now. */
-  #postpone(principal: Principal, wish: SessionWish): InitializedSession {
+  #shown(principal: Principal, record: SessionRecord, model = keptModel(record)): InitializedSession {
+    const agent_id = record.acts_as ?? record.agent;
+    return {
+      session_key: record.key,
+      session_id: record.id,
+      agent_id,
+      trust: trustOf(this.#options.harness, principal, agent_id),
+      backend: record.agent,
+      mode: record.mode,
+      model: model ?? null,
+    };
+  }
+
+  /** What is told of a session whose agent cannot be had now. */
+  #unbegun(principal: Principal, wish: SessionWish): InitializedSession {
     const { agent_id, session_key, backend, mode, model } = wish;
     const made = {
       agent: backend,
@@ -200,45 +242,24 @@ export class Haak {
       cwd: this.#options.workspace,
     };
     const record = newSessionRecord({ ...made, channel: "ws", peer: "", created: this.#clock.now() });
-    this.#pending.keep(principal, wish);
-    const trust = trustOf(this.#options.harness, principal, agent_id);
-    return { session_key, session_id: record.id, agent_id, trust, backend, mode, model: model ?? null };
+    return this.#shown(principal, { ...record, mode }, model);
   }
 
-  async #tell(
+  /** The session that a turn is for, or what is told instead where its agent or its model cannot be had. */
+  async #runnable(
     principal: Principal,
-    record: SessionRecord,
-    { model }: Pick<InitParams, "model">,
-  ): Promise<InitializedSession> {
-    const used = await chooseModel(this.#options, principal, record, model);
-    const agent_id = record.acts_as ?? record.agent;
-    return {
-      session_key: record.key,
-      session_id: record.id,
-      agent_id,
-      trust: trustOf(this.#options.harness, principal, agent_id),
-      backend: record.agent,
-      mode: record.mode,
-      model: used ?? keptModel(record) ?? null,
-    };
-  }
-
-  /** The session that a turn is for; `undefined` after its agent could not be had and that was told. */
-  async #runnable(principal: Principal, key: string, emit: Emit): Promise<SessionRecord | undefined> {
+    key: string,
+  ): Promise<SessionRecord | { readonly fault: NumberedEvent }> {
     const pending = this.#pending.get(principal, key);
-    if (!pending) return this.sessions.expect(principal, key);
-    const { wish, sequence } = pending;
+    const found = pending && (await this.sessions.find(principal, key));
+    if (!pending || found?.ended) return this.sessions.expect(principal, key);
     try {
-      const record = await beginSession(this.#options, principal, wish);
-      this.#pending.forget(principal, key);
-      (await this.sessions.of(record)).sequence.follow(sequence);
-      await chooseModel(this.#options, principal, record, wish.model);
+      const { record } = await this.#attain(principal, pending.wish, found);
       return record;
     } catch (error) {
-      const { code, message } = HaakError.of(error);
-      if (code !== "backend_unavailable") throw error;
-      await emit(sequence.number({ type: "error", code, message }));
-      return undefined;
+      if (!isUnavailable(error)) throw error;
+      const { code, message } = error;
+      return { fault: pending.sequence.number({ type: "error", code, message }) };
     }
   }
 
@@ -247,6 +268,10 @@ export class Haak {
     const counts = await this.#options.hub.countsOf(tenant, [id]);
     return (counts.get(id) ?? 0) === 0;
   }
+}
+
+function isUnavailable(error: unknown): error is HaakError {
+  return error instanceof HaakError && error.code === "backend_unavailable";
 }
 
 function placeOf({ tenant }: Principal, key: string): string {

@@ -15,10 +15,11 @@ const MOST = 1_000;
 export class PendingSessions {
   readonly #pending = new Map<string, PendingSession>();
 
-  /** Keeps a session in mind. */
+  /** Keeps a session in mind, as it was wished for last. */
   keep(principal: Principal, wish: SessionWish): void {
-    const sequence = new Sequence({ messages: 0, entries: 0 });
-    this.#pending.set(placeOf(principal, wish.session_key), { wish, sequence });
+    const place = placeOf(principal, wish.session_key);
+    const { sequence } = this.#pending.get(place) ?? { sequence: new Sequence({ messages: 0, entries: 0 }) };
+    this.#pending.set(place, { wish, sequence });
     const [oldest] = this.#pending.size > MOST ? this.#pending.keys() : [];
     if (oldest !== undefined) this.#pending.delete(oldest);
   }

@@ -2,7 +2,7 @@ import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE } from "../acp/rpc-error.ts";
 import type { Connection } from "../hub/connection.ts";
 import { questionId } from "../hub/question-id.ts";
-import { TURN_ENDED, turnsOf } from "../hub/turn-marks.ts";
+import { TURN_OVER, turnsOf } from "../hub/turn-marks.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { LoggedEvent } from "../log/logged-event.ts";
 import type { Subscription } from "../log/subscription.ts";
@@ -20,6 +20,8 @@ export interface TurnStreamOptions {
   readonly connection: Connection;
   readonly updates: UpdateEvents;
   readonly tail: LedgerTail;
+  /** Settles when the entry of the last turn of the session that is over is in the ledger. */
+  readonly recorded: () => Promise<void>;
   /** Settles when every verdict is in the ledger that was given by now. */
   readonly settled: () => Promise<void>;
   readonly emit: (event: HaakEvent) => void | Promise<void>;
@@ -39,8 +41,8 @@ export class TurnStream {
   readonly #options: TurnStreamOptions;
   #subscription: Subscription | undefined;
   #state: "waiting" | "running" | "over" = "waiting";
-  /** The turn that ended last before this one began. */
-  #previous: string | undefined;
+  /** The turns of others that were over before this one began. */
+  readonly #earlier = new Set<unknown>();
   #hasRead = false;
   readonly #failure = Promise.withResolvers<never>();
 
@@ -51,7 +53,7 @@ export class TurnStream {
 
   /** Follows the session from now on. */
   async open(): Promise<void> {
-    const { log, session } = this.#options;
+    const { log, session, recorded, tail } = this.#options;
     const { tenant, id } = session;
     const from = await log.end(tenant);
     this.#subscription = log.subscribe(
@@ -64,6 +66,8 @@ export class TurnStream {
       from,
     );
     for (const channel of [id, turnsOf(id)]) this.#subscription.add(channel, from.order);
+    await recorded();
+    await tail.toEnd();
   }
 
   /** Whether the turn has begun. */
@@ -88,7 +92,7 @@ export class TurnStream {
   #take(event: LoggedEvent): void | Promise<void> {
     if (this.#state === "over") return;
     const { session, connection } = this.#options;
-    if (event.session === turnsOf(session.id)) return this.#turnEnded(event.message);
+    if (event.session === turnsOf(session.id)) return this.#turnOver(event.message);
     // Agents may say a prompt again; only what a client sent has somebody it is not for.
     if (event.except !== undefined && isPrompt(event.message)) {
       if (event.except === connection.id) return this.#begin();
@@ -106,11 +110,12 @@ export class TurnStream {
     this.#state = "running";
   }
 
-  #turnEnded({ method, params }: JsonObject): void {
-    const { turn } = membersOf(params);
-    if (method !== TURN_ENDED) return;
+  /** Written when a turn is over and before the next one begins, so that whose it is follows from when it comes. */
+  #turnOver({ method, params }: JsonObject): void {
+    if (method !== TURN_OVER) return;
+    const { turn } = membersOf(membersOf(membersOf(params).draft).payload);
     if (this.#state === "running") this.#state = "over";
-    else if (typeof turn === "string") this.#previous = turn;
+    else this.#earlier.add(turn);
   }
 
   /** A question that only people answer waits for them elsewhere; what nobody here can answer is said to be so. */
@@ -132,11 +137,11 @@ export class TurnStream {
 
   /** Tells what the ledger has that was not told. `acts`: whether a verdict may be on its way. */
   async #readLedger(acts: boolean): Promise<void> {
-    const { tail, settled } = this.#options;
-    if (!this.#hasRead && this.#previous !== undefined) await tail.skip(this.#previous);
+    const { tail, settled, recorded } = this.#options;
+    if (acts || !this.#hasRead) await recorded();
     this.#hasRead = true;
     if (acts) await settled();
-    for (const entry of await tail.more()) await this.#emit(ledgerEvents(entry));
+    for (const entry of await tail.more(this.#earlier)) await this.#emit(ledgerEvents(entry));
   }
 
   #emit(events: readonly HaakEvent[]): void | Promise<void> {

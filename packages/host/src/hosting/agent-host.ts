@@ -206,11 +206,15 @@ export class AgentHost {
   }
 
   /** A home for the commands of an agent that is a part of Reins, where they are confined. */
-  #commandHome(entry: AgentEntry, { principal, confine }: StartOptions): Promise<PrivateHome> {
-    const { home } = this.#options.harness;
-    const place = `${entry.id}-${blake3Hex(JSON.stringify(confine?.roots)).slice(0, 16)}`;
-    const folder = join(home, "homes", principal.tenant, principal.user, principal.id, place);
-    return PrivateHome.prepare({ folder, credentials: [], files: [] });
+  #commandHome(entry: AgentEntry, start: StartOptions): Promise<PrivateHome> {
+    return PrivateHome.prepare({ folder: this.#homeFolder(entry, start), credentials: [], files: [] });
+  }
+
+  /** Where the home of an agent is. One agent at a time uses a home, and one that is confined is one of several. */
+  #homeFolder({ id }: AgentEntry, { principal, confine }: StartOptions): string {
+    const place = confine ? `${id}-${blake3Hex(JSON.stringify(confine.roots)).slice(0, 16)}` : id;
+    const { tenant, user } = principal;
+    return join(this.#options.harness.home, "homes", tenant, user, principal.id, place);
   }
 
   /** Runs the commands of an agent that is a part of Reins. */
@@ -236,12 +240,11 @@ export class AgentHost {
   async #prepare(
     entry: AgentEntry,
     { folder: install }: InstalledAgent,
-    { principal, model = this.#options.modelFor?.(entry.id), confine }: StartOptions,
+    start: StartOptions,
   ): Promise<{ readonly launch: AgentLaunch; readonly home: PrivateHome }> {
-    const { harness, environment, userHome = homedir() } = this.#options;
-    // One agent at a time uses a home, and one that is confined is one of several.
-    const place = confine ? `${entry.id}-${blake3Hex(JSON.stringify(confine.roots)).slice(0, 16)}` : entry.id;
-    const folder = join(harness.home, "homes", principal.tenant, principal.user, principal.id, place);
+    const { environment, userHome = homedir(), modelFor } = this.#options;
+    const { model = modelFor?.(entry.id) } = start;
+    const folder = this.#homeFolder(entry, start);
     const folders = { home: join(folder, "home"), temporary: join(folder, "tmp") };
     const platform = `${process.platform}-${process.arch}`;
     const launch = launchOf(entry, {

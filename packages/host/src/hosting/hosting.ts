@@ -95,6 +95,7 @@ export class Hosting {
       : undefined;
     killing?.catch(() => undefined);
     let gateway: McpGateway | undefined;
+    let opened: Pick<Hub, "close"> | undefined;
     try {
       const owner = new Owner(harness.home);
       const swept = owner.sweepStrays();
@@ -129,6 +130,7 @@ export class Hosting {
       await sealPlainSessions(seals);
       await renewSessionSeals(seals);
       const log = await EventLog.open({ store: harness.store, now: Date.now, journal: harness.home });
+      opened = log;
       const hub = await Hub.open({
         harness,
         host,
@@ -138,12 +140,14 @@ export class Hosting {
         idleMs: options.idleMs,
         retentionMs: options.retentionMs,
       });
+      opened = hub;
       late.resolve(hub);
       hub.attendant = new Daemons({ hub, harness, onError });
       await swept;
       const kills = await killing;
       return new Hosting({ catalogue, host, hub, offers, redact, register, kills }, gateway);
     } catch (error) {
+      await opened?.close().catch(onError);
       await gateway?.close();
       const kills = await killing?.catch(() => undefined);
       await kills?.close();

@@ -3,14 +3,14 @@ import { ManualClock, settled } from "../mcp/testing/manual-clock.ts";
 import { AgentPool } from "./agent-pool.ts";
 
 /** A pool whose agents die when told; `started` counts them. */
-function open() {
+function open({ stop = async () => undefined }: { readonly stop?: () => Promise<undefined> } = {}) {
   const clock = new ManualClock();
   const deaths: AbortController[] = [];
   const host = {
     start: async () => {
       const death = new AbortController();
       deaths.push(death);
-      return { governor: { signal: death.signal }, stop: async () => undefined } as never;
+      return { governor: { signal: death.signal }, stop } as never;
     },
   };
   const pool = new AgentPool({ host, clock, clients: () => undefined as never, onGone: () => undefined });
@@ -62,4 +62,53 @@ test("nobody waits for an agent when Reins stops", async () => {
   await settled();
   await pool.close("it stops");
   expect(await again).toBe("Reins is stopping");
+});
+
+test("an agent is not started where its predecessor has not left yet", async () => {
+  const stopped = Promise.withResolvers<undefined>();
+  const { pool, acquire, started } = open({ stop: () => stopped.promise });
+  const ending = pool.end(await acquire(), "nobody uses it");
+  const again = acquire();
+  await settled();
+  expect(started()).toBe(1);
+  stopped.resolve(undefined);
+  await Promise.all([ending, again]);
+  expect(started()).toBe(2);
+});
+
+test("one that is being stopped is waited for when Reins stops", async () => {
+  const stopped = Promise.withResolvers<undefined>();
+  const { pool, acquire } = open({ stop: () => stopped.promise });
+  const ending = pool.end(await acquire(), "nobody uses it");
+  let isClosed = false;
+  const closing = pool.close("it stops").then(() => {
+    isClosed = true;
+  });
+  await settled();
+  expect(isClosed).toBe(false);
+  stopped.resolve(undefined);
+  await Promise.all([ending, closing]);
+});
+
+test("whoever asks which agents run does not wait for one that is being started", async () => {
+  const { pool, clock, acquire, crash } = open();
+  const agent = await acquire();
+  expect(pool.running).toEqual([agent]);
+  crash();
+  const again = acquire();
+  expect(pool.running).toEqual([]);
+  await clock.advance(500);
+  expect(pool.running).toEqual([await again]);
+});
+
+test("who ends one that died meanwhile leaves the one in its place alone", async () => {
+  const { pool, clock, acquire, crash } = open();
+  const first = await acquire();
+  crash();
+  const next = acquire();
+  await clock.advance(500);
+  const second = await next;
+  await pool.end(first, "nobody uses it");
+  expect(pool.running).toEqual([second]);
+  expect(await acquire()).toBe(second);
 });

@@ -4,6 +4,7 @@ import type { Clients } from "../governor/clients.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { AgentHost, HostedAgent, StartOptions } from "../hosting/agent-host.ts";
 import { Restarts } from "../process/restarts.ts";
+import { within } from "../process/within.ts";
 
 /** What a pool needs. */
 export interface AgentPoolOptions {
@@ -14,6 +15,15 @@ export interface AgentPoolOptions {
   readonly clock: Clock;
 }
 
+/** Where an agent that was started is found. */
+interface Place {
+  readonly key: string;
+  readonly starting: Promise<HostedAgent> | undefined;
+}
+
+/** How long the next waits at most for one that is being stopped: longer than it takes to end one that does not want to. */
+const LEAVING_MS = 30_000;
+
 /**
  * Agents that run: one for each agent and principal, shared by their sessions, never by two principals. One that the
  * operating system confines is confined to its folders, so there is one for each set of them.
@@ -23,8 +33,11 @@ export class AgentPool {
   readonly #agents = new Map<string, Promise<HostedAgent>>();
   /** When each was last wanted. */
   readonly #wanted = new WeakMap<HostedAgent, number>();
-  readonly #keys = new WeakMap<HostedAgent, string>();
+  readonly #running = new Set<HostedAgent>();
+  readonly #places = new WeakMap<HostedAgent, Place>();
   readonly #ending = new WeakSet<HostedAgent>();
+  /** Those that are being stopped, each until it has left its home. */
+  readonly #leaving = new Map<string, Promise<unknown>>();
   readonly #restarts = new Restarts();
   /** When each died by itself lately. */
   readonly #crashes = new Map<string, readonly number[]>();
@@ -49,27 +62,34 @@ export class AgentPool {
     return this.#wanted.get(agent) ?? 0;
   }
 
-  /** The agents that run now. */
-  async running(): Promise<readonly HostedAgent[]> {
-    const settled = await Promise.allSettled(this.#agents.values());
-    return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  /** The agents that run now; one that is being started, or installed before that, is not waited for. */
+  get running(): readonly HostedAgent[] {
+    return [...this.#running];
   }
 
-  /** Ends one that is not needed now; whoever needs it later gets a new one. */
+  /** Ends one that is not needed now, or lets go of one that died; whoever needs it later gets a new one. */
   async end(agent: HostedAgent, reason: string): Promise<void> {
-    const key = this.#keys.get(agent);
-    if (key !== undefined) this.#agents.delete(key);
     this.#ending.add(agent);
-    await agent.stop(reason);
+    this.#leave(agent);
+    const { key = "" } = this.#places.get(agent) ?? {};
+    const stopping = agent.stop(reason);
+    const left = stopping.catch(() => undefined);
+    this.#leaving.set(key, left);
+    try {
+      await stopping;
+    } finally {
+      if (this.#leaving.get(key) === left) this.#leaving.delete(key);
+    }
   }
 
-  /** Ends all of them. */
+  /** Ends all of them. Rejects when one could not be, after the others are. */
   async close(reason: string): Promise<void> {
     this.#closed = true;
     for (const wake of this.#waiting) wake();
-    const agents = await this.running();
-    for (const agent of agents) this.#ending.add(agent);
-    await Promise.all(agents.map((agent) => agent.stop(reason)));
+    await Promise.allSettled(this.#agents.values());
+    const stopped = await Promise.allSettled(this.running.map((agent) => this.end(agent, reason)));
+    await Promise.all(this.#leaving.values());
+    for (const one of stopped) if (one.status === "rejected") throw one.reason;
   }
 
   #acquire(agent: string, principal: Principal, confine: StartOptions["confine"]): Promise<HostedAgent> {
@@ -89,20 +109,29 @@ export class AgentPool {
   ): Promise<HostedAgent> {
     const { host, clients, onGone } = this.#options;
     await this.#recover(key, id);
+    // Two in one home would take each other's credentials for the user's.
+    const leaving = this.#leaving.get(key);
+    if (leaving) await within(leaving, LEAVING_MS);
     const agent = await host.start(id, { ...start, from: "acp", clients, showReplays: false });
-    this.#keys.set(agent, key);
+    this.#running.add(agent);
+    this.#places.set(agent, { key, starting: this.#agents.get(key) });
     const gone = () => {
-      // One that was started in its place meanwhile stays.
-      if (this.#agents.get(key) === starting) this.#agents.delete(key);
+      this.#leave(agent);
       if (this.#ending.has(agent)) return;
       this.#crashes.set(key, this.#restarts.remember(this.#crashes.get(key) ?? [], this.#now()));
       const { reason } = agent.governor.signal;
       onGone(agent, reason instanceof Error ? reason : new Error(String(reason)));
     };
-    const starting = this.#agents.get(key);
     if (agent.governor.signal.aborted) gone();
     else agent.governor.signal.addEventListener("abort", gone, { once: true });
     return agent;
+  }
+
+  /** Counts an agent no more among those that run. One that was started in its place meanwhile stays. */
+  #leave(agent: HostedAgent): void {
+    this.#running.delete(agent);
+    const place = this.#places.get(agent);
+    if (place && this.#agents.get(place.key) === place.starting) this.#agents.delete(place.key);
   }
 
   /** One that dies again and again is started later each time, and after a while not until somebody may have looked. */

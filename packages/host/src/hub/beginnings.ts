@@ -58,12 +58,12 @@ export class Beginnings {
     const admitted = this.#admitted.get(governed);
     if (admitted) return admitted;
     const { sessions } = this.#context;
-    const known = sessions.get(governed.id);
-    const session = known ?? sessions.serve(governed.record);
-    this.#admitted.set(governed, session);
-    if (known) return known;
     const beginning = governed.mark === undefined ? undefined : this.#underWay.get(governed.mark);
-    if (!beginning) return session;
+    const known = sessions.get(governed.id);
+    // One that nobody begins was being taken up, and has ended meanwhile.
+    const session = known ?? (beginning ? sessions.serve(governed.record) : sessions.apart(governed.record));
+    this.#admitted.set(governed, session);
+    if (known || !beginning) return session;
     beginning.session = session;
     beginning.connection.attach(session, 0);
     return session;
@@ -90,6 +90,7 @@ export class Beginnings {
       session.used = clock.now().getTime();
       session.learn(result);
       connection.attach(session, 0);
+      sessions.tell(session);
       await this.#annotate(session, params);
       return result;
     } catch (error) {

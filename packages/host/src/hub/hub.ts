@@ -25,7 +25,7 @@ import type { LiveSession } from "./live-session.ts";
 import { passEnd, passOn, passOutside } from "./passage.ts";
 import { recover } from "./recovery.ts";
 import { Rest, type RestOptions } from "./rest.ts";
-import { type Ending, ServedSessions } from "./served-sessions.ts";
+import { type Ending, ServedSessions, type SessionWatcher } from "./served-sessions.ts";
 import type { SessionClients } from "./session-clients.ts";
 import type { TurnHearers } from "./turn-hearers.ts";
 import { Turns } from "./turns.ts";
@@ -148,6 +148,11 @@ export class Hub implements ExtensionHub {
     return this.#sessions.find(principal, id);
   }
 
+  /** Tells somebody of every session that is new or not as it was, until the answer is called. */
+  watch(watcher: SessionWatcher): () => void {
+    return this.#sessions.watch(watcher);
+  }
+
   /** Answers a client. */
   async request(
     connection: Connection,
@@ -217,8 +222,10 @@ export class Hub implements ExtensionHub {
   async reopen(principal: Principal, id: string, mode?: SessionMode): Promise<SessionRecord | undefined> {
     const record = await this.find(principal, id);
     if (!record?.ended) return record;
-    const session = this.#sessions.serve({ ...record, state: "idle", ended: undefined });
-    await this.#sessions.keep(session, { ...(mode !== undefined && { mode }) });
+    const open = { state: "idle", ended: undefined, ...(mode !== undefined && { mode }) } as const;
+    const session = this.#sessions.serve({ ...record, ...open });
+    // Whoever reads one that has ended has it served as it was.
+    await this.#sessions.keep(session, open);
     return session.record;
   }
 
@@ -252,8 +259,8 @@ export class Hub implements ExtensionHub {
   }
 
   /** The agents that run now. */
-  running(): Promise<readonly HostedAgent[]> {
-    return this.#context.pool.running();
+  async running(): Promise<readonly HostedAgent[]> {
+    return this.#context.pool.running;
   }
 
   /** Ends an agent that runs. Its sessions stay, and the next prompt of each starts a new one. */
@@ -277,7 +284,7 @@ export class Hub implements ExtensionHub {
     for (const connection of this.#connections.values()) connection.close();
     this.#connections.clear();
     const sessions = this.#sessions.all.filter(({ agent }) => agent !== undefined);
-    await pool.close("Reins is stopping");
+    await pool.close("Reins is stopping").catch(onError);
     // Turns whose agent has gone still write down how they ended.
     await Promise.all(sessions.map(({ queue }) => queue.settled));
     await Promise.all(sessions.map((session) => this.#sessions.keepAgain(session))).catch(onError);

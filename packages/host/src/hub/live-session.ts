@@ -13,7 +13,7 @@ export class LiveSession {
   /** The agent that knows the session; none after it ended, until the next prompt. */
   agent: HostedAgent | undefined;
   /** An agent that is taking the session up. */
-  reviving: Promise<unknown> | undefined;
+  reviving: Promise<void> | undefined;
   /** What is known of its modes, its models and its settings: what the agent answered, and what it told since. */
   settings: JsonObject = {};
   /** What its agent told last of the commands it knows. */
@@ -25,6 +25,7 @@ export class LiveSession {
   /** When it was last used, in milliseconds since 1970. */
   used: number;
   readonly #lastOrder: () => number;
+  #wanted = new AbortController();
 
   constructor(record: SessionRecord, clients: SessionClients, lastOrder: () => number) {
     this.record = record;
@@ -40,6 +41,18 @@ export class LiveSession {
 
   get id(): string {
     return this.record.id;
+  }
+
+  /** Aborts when what was asked of it by now, and has not begun, is not to be done any more. */
+  get wanted(): AbortSignal {
+    return this.#wanted.signal;
+  }
+
+  /** Calls off what was asked of it and has not begun: prompts in line, and the agent that is being started for them. */
+  callOff(reason: Error): void {
+    const former = this.#wanted;
+    this.#wanted = new AbortController();
+    former.abort(reason);
   }
 
   /** Whether somebody waits for it, or it for somebody. */

@@ -5,6 +5,7 @@ import type { HubContext, SessionCall } from "./context.ts";
 import type { LiveSession } from "./live-session.ts";
 import { modelOption } from "./models.ts";
 import { agentOf } from "./revival.ts";
+import { noSession } from "./served-sessions.ts";
 
 /** Passes a request about no session on to the agent that a connection is for. */
 export async function passOutside(
@@ -47,6 +48,7 @@ export async function passEnd(
   session: LiveSession,
   call: SessionCall,
 ): Promise<unknown> {
+  session.callOff(noSession(session.id));
   const result = session.agent ? await passOn(context, session, call) : {};
   await context.sessions.end(session, { reason: "completed", terminated_by: "daemon" });
   return result;

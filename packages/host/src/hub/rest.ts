@@ -19,6 +19,7 @@ export class Rest {
   readonly #idleMs: number;
   readonly #retentionMs: number | undefined;
   #callOffReaping: () => void = () => undefined;
+  #ended = false;
 
   constructor(context: HubContext, { idleMs = IDLE_MS, retentionMs }: RestOptions) {
     this.#context = context;
@@ -32,12 +33,13 @@ export class Rest {
     this.#callOffReaping = clock.after(REAP_MS, () => {
       this.reap()
         .catch(onError)
-        .finally(() => this.begin());
+        .finally(() => this.#ended || this.begin());
     });
   }
 
   /** Reaps no more by itself. */
   end(): void {
+    this.#ended = true;
     this.#callOffReaping();
   }
 
@@ -48,7 +50,7 @@ export class Rest {
   async reap(): Promise<void> {
     const { clock, log, pool, sessions } = this.#context;
     const before = clock.now().getTime() - this.#idleMs;
-    for (const agent of await pool.running()) {
+    for (const agent of pool.running) {
       const its = sessions.of(agent);
       const isIdle = its.every((session) => !session.isBusy && session.used <= before);
       if (isIdle && pool.wanted(agent) <= before)
@@ -66,8 +68,8 @@ export class Rest {
 
   /** The sessions of an agent that has gone wait for the next prompt. */
   gone(agent: HostedAgent, reason: Error): void {
-    const { sessions, onError } = this.#context;
-    void this.#letGo(agent, sessions.of(agent), () => agent.stop(reason.message)).catch(onError);
+    const { pool, sessions, onError } = this.#context;
+    void this.#letGo(agent, sessions.of(agent), () => pool.end(agent, reason.message)).catch(onError);
   }
 
   /** Sessions outlive their agent, whatever the governor writes when it ends. */

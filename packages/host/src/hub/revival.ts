@@ -4,11 +4,12 @@ import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { HubContext } from "./context.ts";
 import type { LiveSession } from "./live-session.ts";
+import { orGivenUp } from "./or-given-up.ts";
 import { transcriptOf } from "./transcript.ts";
 
 /** How a session's agent is wanted. */
 export interface Wanting {
-  /** Aborts when nobody waits for it any more. */
+  /** Aborts when whoever wants it waits no more; others may, and it is there for whoever comes next. */
   readonly signal: AbortSignal;
   /** What whoever takes the session up says beside its name. */
   readonly params?: JsonObject;
@@ -18,13 +19,14 @@ export interface Wanting {
 export async function agentOf(
   context: HubContext,
   session: LiveSession,
-  wanting: Wanting,
+  { params = {}, signal }: Wanting,
 ): Promise<HostedAgent> {
   if (session.agent) return session.agent;
-  session.reviving ??= revive(context, session, wanting).finally(() => {
+  context.sessions.expectOpen(session);
+  session.reviving ??= revive(context, session, params).finally(() => {
     session.reviving = undefined;
   });
-  await session.reviving;
+  await orGivenUp(session.reviving, signal);
   if (session.agent) return session.agent;
   throw new RpcError(CODE.internal, "the session's agent could not be started");
 }
@@ -34,20 +36,39 @@ export function rootsOf({ cwd, additional_directories }: SessionRecord): readonl
   return [cwd, ...additional_directories];
 }
 
-async function revive(
-  { harness, pool, log }: HubContext,
-  session: LiveSession,
-  { params = {}, signal }: Wanting,
-): Promise<void> {
-  const { record } = session;
+async function revive(context: HubContext, session: LiveSession, params: JsonObject): Promise<void> {
+  const { harness, pool, log, sessions } = context;
+  const { record, wanted: signal } = session;
   const principal = await harness.identity.current({ id: record.principal });
   if (!principal) throw new RpcError(CODE.authRequired, "whoever began the session may do so no more");
   const agent = await pool.acquire(record.agent, principal, rootsOf(record));
+  signal.throwIfAborted();
   const asked = { cwd: record.cwd, ...params, sessionId: record.id };
-  const result = await agent.governor.request(agent.takesUp ?? "session/new", asked, { signal });
-  if (!agent.takesUp) session.preface = await transcriptOf(log, record);
-  session.agent = agent;
-  session.learn(result);
-  const governed = agent.governor.session(record.id);
-  if (governed) session.record = governed.record;
+  try {
+    const result = await agent.governor.request(agent.takesUp ?? "session/new", asked, { signal });
+    if (!agent.takesUp) session.preface = await transcriptOf(log, record);
+    signal.throwIfAborted();
+    session.agent = agent;
+    session.learn(result);
+    const governed = agent.governor.session(record.id);
+    if (governed) session.record = governed.record;
+    sessions.tell(session);
+  } finally {
+    if (signal.aborted && session.agent !== agent) await giveBack(context, session, agent);
+  }
+}
+
+/** Has an agent close a session that was called off while it took it up; what is kept of the session stays. */
+async function giveBack(
+  { sessions, onError }: HubContext,
+  session: LiveSession,
+  { governor }: HostedAgent,
+): Promise<void> {
+  const { id: sessionId, record } = session;
+  const governed = governor.session(sessionId);
+  if (!governed) return;
+  governed.record = record;
+  const { signal } = new AbortController();
+  await governor.request("session/close", { sessionId }, { signal }).catch(onError);
+  await sessions.keepAgain(session);
 }

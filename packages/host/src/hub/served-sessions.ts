@@ -25,6 +25,9 @@ export interface ServedSessionsOptions {
 /** How long what is known of a session may wait to be kept: in a busy one, its next turn begins within it. */
 const LATER_MS = 20;
 
+/** Told of a session that is new or not as it was. */
+export type SessionWatcher = (record: SessionRecord) => void;
+
 /** How a session ends for good. */
 export type Ending = Omit<SessionEnd, "at">;
 
@@ -34,6 +37,7 @@ export class ServedSessions {
   readonly asking = new Map<string, SessionClients>();
   readonly #options: ServedSessionsOptions;
   readonly #sessions = new Map<string, LiveSession>();
+  readonly #watchers = new Set<SessionWatcher>();
   /** Those of which something is to be kept, and what calls off that it is. */
   readonly #toPut = new Map<string, LiveSession>();
   #callOff: (() => void) | undefined;
@@ -67,7 +71,11 @@ export class ServedSessions {
 
   /** A session as it is served here, from now on. */
   serve(record: SessionRecord): LiveSession {
-    return this.#sessions.get(record.id) ?? this.#serve(record);
+    const known = this.#sessions.get(record.id);
+    if (known) return known;
+    const session = this.apart(record);
+    this.#sessions.set(record.id, session);
+    return session;
   }
 
   /** Serves it no more; what is kept of it stays. */
@@ -106,6 +114,11 @@ export class ServedSessions {
     throw noSession(id);
   }
 
+  /** Throws for a session that has ended. */
+  expectOpen({ id, record }: LiveSession): void {
+    if (record.ended) throw noSession(id);
+  }
+
   /** Adds a message to the log of a session. A promise is to be waited for. */
   append({ tenant, id }: SessionRecord, event: SessionEvent): void | Promise<void> {
     return this.#options.log.append({ tenant, session: id, ...event });
@@ -125,6 +138,18 @@ export class ServedSessions {
     // The governor keeps the session too, and must not put what it knew before over this.
     const governed = session.agent?.governor.session(session.id);
     if (governed) governed.record = session.record;
+    this.tell(session);
+  }
+
+  /** Tells somebody of every session that is new or not as it was, until the answer is called. */
+  watch(watcher: SessionWatcher): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Tells whoever watches that a session is new or not as it was. */
+  tell({ record }: LiveSession): void {
+    for (const watcher of this.#watchers) watcher(record);
   }
 
   /** Keeps what is known of a session. */
@@ -158,6 +183,8 @@ export class ServedSessions {
   async closeAndEnd(session: LiveSession, how: Ending): Promise<void> {
     const { agent, id } = session;
     const { signal } = new AbortController();
+    // Before the turn that runs is over, so that no other begins.
+    session.callOff(noSession(id));
     const closing = agent?.governor.request("session/close", { sessionId: id }, { signal });
     await closing?.catch(this.#options.onError);
     await this.end(session, how);
@@ -167,7 +194,9 @@ export class ServedSessions {
   async end(session: LiveSession, how: Ending): Promise<void> {
     if (session.record.ended) return;
     const ended = { ...how, at: this.#options.clock.now().toISOString() };
-    await this.keep(session, { state: "closed", ended });
+    const keeping = this.keep(session, { state: "closed", ended });
+    session.callOff(noSession(session.id));
+    await keeping;
     const { reason, terminated_by, message } = how;
     const data = { reason, terminated_by, ...(message !== undefined && { message }) };
     const params = { session_id: session.id, sessionId: session.id, data };
@@ -184,7 +213,8 @@ export class ServedSessions {
     await Promise.all(sessions.map((session) => this.put(session)));
   }
 
-  #serve(record: SessionRecord): LiveSession {
+  /** A session as {@link serve} gives it, that nobody else finds: what is still said of it goes to its log. */
+  apart(record: SessionRecord): LiveSession {
     const { id, tenant } = record;
     const { log, harness, present, onError } = this.#options;
     const clients = new SessionClients({
@@ -203,7 +233,6 @@ export class ServedSessions {
       onError,
     });
     const session = new LiveSession(record, clients, () => log.lastOf(tenant, id));
-    this.#sessions.set(id, session);
     return session;
   }
 
@@ -211,7 +240,8 @@ export class ServedSessions {
   #heed(session: LiveSession, { message }: SessionEvent): void {
     if (message.method !== UPDATE) return;
     const title = session.heed(membersOf(membersOf(message.params).update));
-    if (title !== undefined) this.keep(session, { title }).catch(this.#options.onError);
+    if (title === undefined || this.#sessions.get(session.id) !== session) return;
+    this.keep(session, { title }).catch(this.#options.onError);
   }
 
   async #kept(id: string, tenant: string): Promise<SessionRecord | undefined> {
@@ -225,7 +255,7 @@ function maySee(principal: Principal, { tenant, principal: owner }: SessionRecor
 }
 
 /** What is said to who asks for a session that is not there, or not for them. */
-function noSession(id: unknown): RpcError {
+export function noSession(id: unknown): RpcError {
   return new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)}`);
 }
 

@@ -70,6 +70,8 @@ export class SessionClients implements Clients {
     signal.throwIfAborted();
     const key = randomUUID();
     const { promise, resolve, reject } = Promise.withResolvers<ClientAnswer>();
+    // It may be withdrawn before there was room to ask it, and is waited for only then.
+    promise.catch(() => undefined);
     this.#waiting.set(key, { key, method, params, resolve, reject, unable: new Set() });
     this.#options.asking.set(key, this);
     const withdraw = () => this.#settle(key, undefined, (waiting) => waiting.reject(signal.reason));

@@ -1,4 +1,5 @@
 import { RpcError } from "../acp/rpc-error.ts";
+import { orGivenUp } from "./or-given-up.ts";
 
 /** The code of an answer that says that too many prompts wait already. */
 export const QUEUE_FULL = -32011;
@@ -6,7 +7,8 @@ export const QUEUE_FULL = -32011;
 /** One turn after the other, with a bounded number waiting. */
 export class TurnQueue {
   readonly #most: number;
-  #waiting = 0;
+  /** How many run or wait. */
+  #count = 0;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(most = 8) {
@@ -15,7 +17,7 @@ export class TurnQueue {
 
   /** Whether a turn runs or waits. */
   get isBusy(): boolean {
-    return this.#waiting > 0;
+    return this.#count > 0;
   }
 
   /** Settles when everything that was put into it by now is done; never rejects. */
@@ -23,25 +25,31 @@ export class TurnQueue {
     return this.#last;
   }
 
-  /** Runs something when everything before it is done. One that is taken back before its turn never runs. */
+  /** Runs something when everything before it is done. One that is taken back before that waits no longer, and never runs. */
   run<Result>(turn: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
-    if (this.#waiting > this.#most)
+    if (this.#count > this.#most)
       return Promise.reject(
         new RpcError(QUEUE_FULL, `${this.#most} prompts wait already`, { code: "queue_full" }),
       );
-    this.#waiting += 1;
-    const isFree = this.#waiting === 1;
-    const run = isFree ? this.#run(turn, signal) : this.#last.then(() => this.#run(turn, signal));
-    this.#last = run.catch(() => undefined);
+    this.#count += 1;
+    const before = this.#count === 1 ? undefined : this.#last;
+    const run = this.#run(turn, signal, before);
+    // One that was taken back is done before those that it came after.
+    this.#last = Promise.all([before, run.catch(() => undefined)]).then(() => undefined);
     return run;
   }
 
-  async #run<Result>(turn: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+  async #run<Result>(
+    turn: () => Promise<Result>,
+    signal: AbortSignal,
+    before: Promise<unknown> | undefined,
+  ): Promise<Result> {
     try {
+      if (before) await orGivenUp(before, signal);
       signal.throwIfAborted();
       return await turn();
     } finally {
-      this.#waiting -= 1;
+      this.#count -= 1;
     }
   }
 }

@@ -7,8 +7,11 @@ import type { HubContext } from "./context.ts";
 import { tellInterrupted } from "./interruption.ts";
 import type { LiveSession } from "./live-session.ts";
 import { agentOf } from "./revival.ts";
+import type { Ending } from "./served-sessions.ts";
 import { TurnHearers } from "./turn-hearers.ts";
 import { TURN, TURN_ENDED, turnsOf, UPDATE } from "./turn-marks.ts";
+
+const ONE_TURN: Ending = { reason: "completed", terminated_by: "daemon", message: "oneshot" };
 
 /** The turns of sessions: one after the other, seen by all who follow, and written down before they are answered. */
 export class Turns {
@@ -30,15 +33,16 @@ export class Turns {
     params: JsonObject,
     signal: AbortSignal,
   ): Promise<unknown> {
-    const result = await session.queue.run(() => this.#turn(connection, session, params, signal), signal);
+    const { wanted } = session;
+    const result = await session.queue.run(async () => {
+      wanted.throwIfAborted();
+      const answer = await this.#turn(connection, session, params, { signal, wanted });
+      // Before the next in line.
+      if (session.record.mode === "oneshot") await this.#context.sessions.closeAndEnd(session, ONE_TURN);
+      return answer;
+    }, signal);
     // The answer comes after everything that was said before it.
     await connection.caughtUp(session.said);
-    if (session.record.mode === "oneshot")
-      await this.#context.sessions.closeAndEnd(session, {
-        reason: "completed",
-        terminated_by: "daemon",
-        message: "oneshot",
-      });
     return result;
   }
 
@@ -55,15 +59,17 @@ export class Turns {
     connection: Connection,
     session: LiveSession,
     params: JsonObject,
-    signal: AbortSignal,
+    { signal, wanted }: { readonly signal: AbortSignal; readonly wanted: AbortSignal },
   ): Promise<unknown> {
     const { log, clock, sessions, onError } = this.#context;
     if (!session.agent) await agentOf(this.#context, session, { signal });
+    wanted.throwIfAborted();
     const turn_after = log.last(session.record.tenant);
     const room = this.#tellPrompt(connection, session, params);
     if (room) await room;
     // Another one, if it has died meanwhile.
     const agent = session.agent ?? (await agentOf(this.#context, session, { signal }));
+    wanted.throwIfAborted();
     // Not waited for: what is written later comes after it.
     sessions.keep(session, { state: "running", turn_after }).catch(onError);
     this.#tellTurn(session, connection, { state: "running" });

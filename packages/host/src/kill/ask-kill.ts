@@ -11,7 +11,7 @@ const Answer = z.union([
   z.object({ refused: z.string() }),
 ]);
 
-/** What came of asking: the end of something, that nothing of it runs, or that nobody listens. */
+/** What came of asking: the end of something, that nothing of it runs, or that nobody listens, or no longer. */
 export type KillAnswer = Killed | "nothing" | "nobody";
 
 /** Has the thread behind a socket carry an order out. It answers though Reins itself is blocked. */
@@ -20,7 +20,11 @@ export async function askKill(path: string, order: KillOrder, signal: AbortSigna
   try {
     await once(socket, "connect", { signal });
     socket.write(`${JSON.stringify(order)}\n`);
-    const [line] = await once(createInterface({ input: socket }), "line", { signal });
+    const lines = createInterface({ input: socket });
+    const closed = once(lines, "close", { signal }).then(() => []);
+    const [line] = await Promise.race([once(lines, "line", { signal }), closed]);
+    // Whoever listened has died over it; what it left behind is nobody's.
+    if (line === undefined) return "nobody";
     const answer = Answer.parse(JSON.parse(String(line)));
     if ("refused" in answer) throw new Error(answer.refused);
     if ("nothing" in answer) return "nothing";

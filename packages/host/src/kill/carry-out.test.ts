@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { exactOrder, targetsOf } from "./carry-out.ts";
+import type { ProcessTable } from "../process/table.ts";
+import { carryOut, exactOrder, targetsOf } from "./carry-out.ts";
 import type { LiveProcess } from "./live-process.ts";
 import type { KillOrder } from "./order.ts";
 
@@ -37,5 +38,23 @@ describe("an order", () => {
     expect(meant({ kind: "session", name: "abcdef" })).toEqual([]);
     expect(meant({ kind: "session", name: "12345" })).toEqual([]);
     expect(meant({ kind: "session", name: "fedcba" }, "default")).toEqual([]);
+  });
+});
+
+describe("a report", () => {
+  it("names the tenant whose agents they were, and none where they were of several", async () => {
+    const nobody: ProcessTable = {
+      sight: "marks",
+      async *scan() {},
+      find: async () => undefined,
+      signal: () => false,
+    };
+    const ground = { table: nobody, prefix: { text: "t", brand: "b" }, now: () => new Date(0) };
+    const order = { id: "k", target: { kind: "all" }, tenant: null, by: "somebody", reason: null } as const;
+    const tenantOf = async (...of: LiveProcess[]) => (await carryOut(order, of, ground)).tenant;
+    const [claude, codex, theirs] = running;
+    expect(await tenantOf(claude!, codex!)).toBe("default");
+    expect(await tenantOf(claude!, theirs!)).toBeNull();
+    expect(await tenantOf()).toBeNull();
   });
 });

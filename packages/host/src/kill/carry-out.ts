@@ -70,7 +70,7 @@ export async function carryOut(
   });
   return {
     ...{ id, by, reason, at: now().toISOString() },
-    tenant: order.tenant ?? targets[0]?.tenant ?? null,
+    tenant: order.tenant ?? onlyTenantOf(targets),
     target: { kind: target.kind, name: target.kind === "all" ? null : target.name },
     gone: swept.gone.map(told),
     left: swept.left.map(told),
@@ -78,6 +78,12 @@ export async function carryOut(
     sessions: targets.flatMap(({ sessions }) => sessions),
     inside: targets.flatMap(({ pid, sessions }) => (pid === null ? sessions : [])),
   };
+}
+
+/** The tenant that some agents belong to; null when they are of several, or there are none. */
+function onlyTenantOf(targets: readonly LiveProcess[]): string | null {
+  const [tenant = null, ...others] = new Set(targets.map((one) => one.tenant));
+  return others.length === 0 ? tenant : null;
 }
 
 /** The agent that a process came out of, as far as it can be told by itself. */

@@ -36,6 +36,8 @@ describe("the journal of kills", () => {
       ["three", undefined],
     ]);
     expect(await readFile(path, "utf8")).not.toContain("hush");
+    journal.ordered(order("after the cut"), new Date(0));
+    expect(journal.unrecorded().at(-1)).toMatchObject({ order: { id: "after the cut" } });
   });
 
   it("is gone once the ledger knows everything", async () => {
@@ -43,6 +45,9 @@ describe("the journal of kills", () => {
     const journal = new KillJournal(path);
     journal.ordered(order("one"), new Date(0));
     journal.recorded("one");
+    await expect(readFile(path)).rejects.toThrow("ENOENT");
+    await appendFile(path, '{"order":{"id":"cut');
+    journal.forgetRecorded();
     await expect(readFile(path)).rejects.toThrow("ENOENT");
   });
 });

@@ -41,7 +41,7 @@ export class KillJournal {
   /** Notes that the ledger has it. Where it has all, nothing is kept. */
   recorded(id: string): void {
     this.#append({ recorded: id });
-    if (this.unrecorded().length === 0) this.clear();
+    this.forgetRecorded();
   }
 
   /** What the ledger may not know, the oldest first. */
@@ -58,15 +58,16 @@ export class KillJournal {
     return [...kills.values()];
   }
 
-  /** Forgets everything, once the ledger has it. */
-  clear(): void {
-    rmSync(this.#path, { force: true });
+  /** Forgets everything, if the ledger has all of it. */
+  forgetRecorded(): void {
+    if (this.unrecorded().length === 0) rmSync(this.#path, { force: true });
   }
 
   #append(line: Line): void {
     const file = openSync(this.#path, "a", 0o600);
     try {
-      writeSync(file, `${JSON.stringify(line)}\n`);
+      // A line before it that was cut off must not take this one along.
+      writeSync(file, `\n${JSON.stringify(line)}\n`);
       fsyncSync(file);
     } finally {
       closeSync(file);

@@ -16,6 +16,8 @@ export interface KillSwitchOptions {
   readonly home: string;
   readonly register: ProcessRegister;
   readonly prefix: MarkPrefix;
+  /** Told of the sessions whose agents are about to be ended. */
+  readonly onEnding: (sessions: readonly string[]) => void;
   /** Writes down what was done and ends what only Reins itself can; gives the ledger entry. */
   readonly onKilled: (report: KillReport) => Promise<string>;
   readonly onError: (error: unknown) => void;
@@ -76,6 +78,7 @@ export class KillSwitch {
 
   #take(message: FromKillThread): void {
     if ("failed" in message) this.#options.onError(new Error(message.failed));
+    else if ("ending" in message) this.#options.onEnding(message.ending);
     else if ("nothing" in message) this.#settle(message.nothing, Promise.resolve(undefined));
     else if ("broken" in message) this.#settle(message.broken, Promise.reject(new Error(message.reason)));
     else if ("report" in message) this.#settle(message.report.id, this.#killed(message.report));

@@ -31,6 +31,8 @@ export type FromKillThread =
   | { readonly nothing: string }
   /** An order that could not be carried out, or not to its end. */
   | { readonly broken: string; readonly reason: string }
+  /** The sessions of agents that are about to be ended. */
+  | { readonly ending: readonly string[] }
   | { readonly report: KillReport };
 
 /** How long whoever ordered waits for the entry; without it they learn that it comes later. */
@@ -62,6 +64,7 @@ async function kill(given: KillOrder): Promise<KillReport | undefined> {
     return undefined;
   }
   noted(() => journal.ordered(order, ground.now()));
+  tell({ ending: targets.flatMap(({ sessions }) => sessions) });
   const report = await carryOut(order, targets, ground);
   noted(() => journal.reported(report));
   tell({ report });

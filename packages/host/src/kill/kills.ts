@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import type { Harness } from "@reins/supervisor";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { Hub } from "../hub/hub.ts";
 import { homePrefix } from "../process/mark.ts";
 import { KillJournal } from "./journal.ts";
@@ -34,8 +35,9 @@ export class Kills {
     const { home } = harness;
     await recordLeftKills(harness, new KillJournal(killJournalIn(home)));
     const onKilled = (report: KillReport) => note(options, report);
+    const onEnding = (sessions: readonly string[]) => void callOff(options, sessions);
     const prefix = homePrefix(realpathSync(home));
-    return new Kills(options, await KillSwitch.open({ home, register, prefix, onKilled, onError }));
+    return new Kills(options, await KillSwitch.open({ home, register, prefix, onEnding, onKilled, onError }));
   }
 
   /** Carries an order out; `undefined` when nothing of it runs. */
@@ -52,6 +54,13 @@ export class Kills {
   close(): Promise<void> {
     return this.#switch.close();
   }
+}
+
+/** What waits for an agent that is ended on somebody's word would bring it back at once. */
+async function callOff({ hub: served }: KillsOptions, sessions: readonly string[]): Promise<void> {
+  const hub = await served;
+  const message = "the agent was ended on somebody's word before the prompt's turn came; prompt it again";
+  for (const id of sessions) hub.live(id)?.callOff(new RpcError(CODE.cancelled, message));
 }
 
 /** Writes a kill down, then ends what only Reins itself can: a session for good, or the turns of an agent inside. */

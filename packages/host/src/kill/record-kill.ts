@@ -34,8 +34,10 @@ export async function recordLeftKills(harness: Harness, journal: KillJournal): P
   for (const kill of journal.unrecorded()) {
     const [known] = await harness.ledger.read({ tag: tagOf(kill.order.id), limit: 1 });
     if (!known) await recordKill(harness, kill.report ?? unknownEnd(kill), { late: true, ...endOf(kill) });
+    // One by one, because somebody else may order another meanwhile.
+    journal.recorded(kill.order.id);
   }
-  journal.clear();
+  journal.forgetRecorded();
 }
 
 /** An order that may have been carried out, or only in part. */

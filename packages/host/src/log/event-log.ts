@@ -94,7 +94,7 @@ export class EventLog {
    * written with the next or a little later.
    */
   append(event: NewEvent, { relaxed = false } = {}): void | Promise<void> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (this.#failure !== undefined) return refused(this.#failure);
     if (this.#waiting.push(event) === 1) this.#newest = unheeded();
     const room = this.#backlog.add();
     if (relaxed && !this.#followers.has(keyOf(event.tenant, event.session))) this.#seeToItLater();
@@ -284,6 +284,12 @@ export class EventLog {
       this.#handing = false;
     }
   }
+}
+
+function refused(reason: unknown): Promise<void> {
+  const { promise, reject } = unheeded();
+  reject(reason);
+  return promise;
 }
 
 function keyOf(tenant: string, session: string): string {

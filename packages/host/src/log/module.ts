@@ -8,6 +8,9 @@ const ROW_SIZE = 32 * 1024;
 /** How many rows are read at once. */
 const ROWS = 16;
 
+/** Stands for all names that hold a colon: they come and go with connections, and nobody is told of what they miss. */
+const NO_NAME = "";
+
 /** Leaps through the index from tenant to tenant. */
 const TENANTS = `
   WITH RECURSIVE tenants (tenant) AS (
@@ -30,6 +33,8 @@ const module: TablesModule = {
     // From here on a row holds a whole run: `message` has `count` of them, a line each, the first at `ord`.
     `ALTER TABLE log_events ADD COLUMN count INTEGER NOT NULL DEFAULT 1;
      DROP INDEX log_events_by_time`,
+    `INSERT INTO log_pruned (tenant, session, ord) SELECT tenant, '', max(ord) FROM log_pruned GROUP BY tenant;
+     DELETE FROM log_pruned WHERE session LIKE '%:%'`,
   ],
   open(database) {
     const add = database.prepare(
@@ -48,8 +53,12 @@ const module: TablesModule = {
     const begin = database.prepare(
       "INSERT INTO log_epochs (epoch) SELECT coalesce(max(epoch), 0) + 1 FROM log_epochs RETURNING epoch",
     );
+    // Where nothing of an epoch is kept any more, it ended within what was forgotten.
     const lastOf = database.prepare(
-      "SELECT ord + count - 1 AS ord FROM log_events WHERE tenant = ? AND epoch <= ? ORDER BY ord DESC LIMIT 1",
+      `SELECT coalesce(
+         (SELECT ord + count - 1 FROM log_events WHERE tenant = @tenant AND epoch <= @epoch ORDER BY ord DESC LIMIT 1),
+         (SELECT max(ord) FROM log_pruned WHERE tenant = @tenant)
+       ) AS ord`,
     );
     const prunedUntil = database.prepare("SELECT ord FROM log_pruned WHERE tenant = ? AND session = ?");
     const counts = database.prepare(
@@ -78,7 +87,8 @@ const module: TablesModule = {
           const rows = lasts.all().map(membersOf);
           return new Map(rows.map(({ tenant, ord }) => [String(tenant), Number(ord)]));
         },
-        lastOf: ({ tenant, epoch }: { tenant: string; epoch: number }) => orderIn(lastOf.get(tenant, epoch)),
+        lastOf: ({ tenant, epoch }: { tenant: string; epoch: number }) =>
+          orderIn(lastOf.get({ tenant, epoch })),
         prunedUntil: ({ tenant, session }: { tenant: string; session: string }) =>
           orderIn(prunedUntil.get(tenant, session)),
         counts({ tenant, sessions }: { tenant: string; sessions: readonly string[] }) {
@@ -121,7 +131,7 @@ function pruner(database: Database): (args: { before: number; limit: number }) =
     for (const { tenant } of tenants.all().map(membersOf)) {
       for (const { session, ord, count, at } of oldest.all(tenant, limit - pruned).map(membersOf)) {
         if (Number(at) >= before) break;
-        note.run(tenant, session, Number(ord) + Number(count) - 1);
+        note.run(tenant, String(session).includes(":") ? NO_NAME : session, Number(ord) + Number(count) - 1);
         remove.run(tenant, ord);
         pruned += 1;
       }

@@ -44,9 +44,9 @@ export type LogQueries = {
   written(args: LogRange): WrittenEvent[];
   /** The last place of every tenant, also if what was there has been forgotten. */
   lasts(args: null): ReadonlyMap<string, number>;
-  /** The last place of a tenant in an epoch or an earlier one; 0 when there is none. */
+  /** The last place of a tenant in an epoch or an earlier one, as far as it is known; 0 when there is none. */
   lastOf(args: { tenant: string; epoch: number }): number;
-  /** The place up to which messages of a session have been forgotten; 0 when none were. */
+  /** The place up to which messages of a session have been forgotten; 0 when none were, or where the name holds a colon. */
   prunedUntil(args: { tenant: string; session: string }): number;
   /** How many messages are kept of each of some sessions; those with none are not named. */
   counts(args: { tenant: string; sessions: readonly string[] }): ReadonlyMap<string, number>;

@@ -6,7 +6,7 @@ export type SharedFileErrorCode =
   | "too_large"
   /** The file is as large as it may become. */
   | "full"
-  /** There is something else than a plain file in its place. */
+  /** There is something else than a plain file in its place, or one that cannot be opened. */
   | "unsafe_file"
   /** The disk did not take it, or others took it away again. */
   | "not_written";

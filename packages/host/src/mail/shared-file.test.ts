@@ -110,6 +110,17 @@ describe("what is no plain file", () => {
     await expect(file.openToRead()).rejects.toMatchObject({ code: "unsafe_file" });
   });
 
+  test("is a link that leads nowhere but to itself, or a place where there can be no file", async () => {
+    const { path, file } = await sharedFile();
+    await symlink(path, path);
+    expect(() => file.stamp()).toThrow(`${path} cannot be opened`);
+    await expect(file.append("one")).rejects.toMatchObject({ code: "unsafe_file" });
+    await expect(file.openToRead()).rejects.toMatchObject({ code: "unsafe_file" });
+    await writeFile(`${path}.file`, "");
+    const below = new SharedFile({ path: join(`${path}.file`, "lines"), maxBytes: 9, isWhole: () => true });
+    await expect(below.append("one")).rejects.toMatchObject({ code: "unsafe_file" });
+  });
+
   test("is not a link to one, which people use to share a mailbox", async () => {
     const { path, file } = await sharedFile();
     await symlink(`${path}.elsewhere`, path);

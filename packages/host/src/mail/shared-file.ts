@@ -45,7 +45,9 @@ export class SharedFile {
 
   /** Adds a line, durably. */
   async append(line: string): Promise<void> {
-    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
+    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+      throw notOpened(this.path, error);
+    });
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const file = await openPlain(this.path, O_RDWR | O_APPEND | O_CREAT);
       try {
@@ -60,8 +62,12 @@ export class SharedFile {
 
   /** What tells the file as it is now from any other; `undefined` when it is not there. Looks at it without waiting. */
   stamp(): string | undefined {
-    const stat = statSync(this.path, { bigint: true, throwIfNoEntry: false });
-    return stat && stampOf(stat);
+    try {
+      const stat = statSync(this.path, { bigint: true, throwIfNoEntry: false });
+      return stat && stampOf(stat);
+    } catch (error) {
+      throw notOpened(this.path, error);
+    }
   }
 
   /** Opens it to read; `undefined` when it is not there. */
@@ -69,7 +75,7 @@ export class SharedFile {
     try {
       return await openPlain(this.path, O_RDONLY);
     } catch (error) {
-      if (hasCode(error, "ENOENT")) return undefined;
+      if (error instanceof SharedFileError && hasCode(error.cause, "ENOENT")) return undefined;
       throw error;
     }
   }
@@ -132,8 +138,7 @@ export function stampOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): stri
 async function openPlain(path: string, flags: number): Promise<FileHandle> {
   // Without waiting, because a pipe that nobody writes to would be waited for.
   const file = await open(path, flags | O_NONBLOCK, 0o600).catch((error: unknown) => {
-    if (hasCode(error, "EISDIR", "ENXIO")) throw notPlain(path, error);
-    throw error;
+    throw hasCode(error, "EISDIR", "ENXIO") ? notPlain(path, error) : notOpened(path, error);
   });
   if ((await file.stat()).isFile()) return file;
   await file.close();
@@ -142,6 +147,13 @@ async function openPlain(path: string, flags: number): Promise<FileHandle> {
 
 function notPlain(path: string, cause?: unknown): SharedFileError {
   return new SharedFileError("unsafe_file", `${path} has to be a plain file; move away what is there`, {
+    cause,
+  });
+}
+
+function notOpened(path: string, cause: unknown): SharedFileError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new SharedFileError("unsafe_file", `${path} cannot be opened; see what is there (${why})`, {
     cause,
   });
 }

@@ -24,7 +24,9 @@ export async function pause(milliseconds: number, clock: Clock, signal: AbortSig
   if (milliseconds <= 0 || signal.aborted) return;
   const over = Promise.withResolvers<void>();
   const callOff = clock.after(milliseconds, over.resolve);
-  signal.addEventListener("abort", () => over.resolve(), { once: true });
+  const stop = () => over.resolve();
+  signal.addEventListener("abort", stop, { once: true });
   await over.promise;
+  signal.removeEventListener("abort", stop);
   callOff();
 }

@@ -180,7 +180,11 @@ export class McpGateway {
   }
 
   async #byHttp(server: McpServer, governed: GovernedServer): Promise<Admitted> {
-    this.#http ??= HttpDoor.open();
+    this.#http ??= HttpDoor.open().catch((error: unknown) => {
+      // Another may be able to.
+      this.#http = undefined;
+      throw error;
+    });
     const door = await this.#http;
     const token = newSecret();
     const { url, remove } = door.admit(randomBytes(9).toString("base64url"), token, governed.http);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { LoopbackServer } from "../loopback/loopback-server.ts";
 import { sendAnswer, sendJson } from "./answer.ts";
 import type { Conversation } from "./conversation.ts";
 import { anthropic } from "./dialect/anthropic.ts";
@@ -41,28 +41,22 @@ export interface ScriptedModelOptions {
  */
 export class ScriptedModel implements AsyncDisposable {
   readonly endpoint: ModelEndpoint;
-  readonly #server: Server;
+  readonly #server: LoopbackServer;
   readonly #wordings: readonly Wordings[];
   readonly #requests: SeenRequest[] = [];
   #script: Script;
 
-  private constructor(server: Server, port: number, { script, wordings = [] }: ScriptedModelOptions) {
+  private constructor(server: LoopbackServer, { script, wordings = [] }: ScriptedModelOptions) {
     this.#server = server;
     this.#script = script;
     this.#wordings = wordings;
-    this.endpoint = { url: `http://127.0.0.1:${port}`, key: "scripted-key" };
+    this.endpoint = { url: server.url, key: "scripted-key" };
+    server.serve((request, response) => void this.#serve(request, response));
   }
 
   /** Starts on a free port of loopback. */
   static async listen(options: ScriptedModelOptions): Promise<ScriptedModel> {
-    const server = createServer();
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("The scripted model has no port.");
-    const model = new ScriptedModel(server, address.port, options);
-    server.on("request", (request, response) => void model.#serve(request, response));
-    return model;
+    return new ScriptedModel(await LoopbackServer.listen(), options);
   }
 
   /** What was asked, oldest first; only the last 500 are kept. */
@@ -81,11 +75,8 @@ export class ScriptedModel implements AsyncDisposable {
   }
 
   /** Stops, and drops whoever is still being answered. */
-  async close(): Promise<void> {
-    const closed = once(this.#server, "close");
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await closed;
+  close(): Promise<void> {
+    return this.#server.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type ConfineOptions, confine } from "../sandbox/confine.ts";
+import { type Confined, type ConfineOptions, confine } from "../sandbox/confine.ts";
 import { Family } from "./family.ts";
 import type { MessageFault } from "./fault.ts";
 import { KeptOutput, type KeptText } from "./kept-output.ts";
@@ -74,13 +74,14 @@ export class AgentProcess {
     if (process.platform === "win32")
       throw new ProcessError("unsupported", "Reins runs agents on Linux and macOS; on Windows, use WSL.");
     const { owner } = options;
-    const confined = launch.confinement && (await confine(launch, launch.confinement, options));
     const letGo = owner.lifeline.extend();
+    let confined: Confined | undefined;
     const release = async () => {
       letGo();
       await confined?.close();
     };
     try {
+      if (launch.confinement) confined = await confine(launch, launch.confinement, options);
       const mark = owner.newMark();
       const spawned = await spawnMarked(confined?.launch ?? launch, mark);
       const family = new Family(spawned.pid, mark, owner.table, confined !== undefined);

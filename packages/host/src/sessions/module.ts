@@ -1,5 +1,5 @@
 import type { TablesModule } from "@reins/store";
-import { isDaemonIn } from "./naming.ts";
+import { daemonIn } from "./naming.ts";
 import type { SessionRecord } from "./session-record.ts";
 import type { SessionRange } from "./tables.ts";
 
@@ -88,7 +88,7 @@ function defined(range: object): object {
 /** A session of an earlier version, without what its client sent and nobody has a use for. */
 function plainIn(record: unknown): unknown {
   const { meta, mcp_servers = [], ...rest } = Object(record);
-  return { ...rest, mcp_servers, daemon: isDaemonIn(meta) };
+  return { ...rest, mcp_servers, daemon: daemonIn(meta) ?? false };
 }
 
 function recordIn(row: unknown): unknown {

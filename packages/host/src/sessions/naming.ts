@@ -21,9 +21,10 @@ export function namingIn({ _meta }: JsonObject): Naming {
   };
 }
 
-/** Whether a session is to stay awake between turns, as `_meta.reins` says. */
-export function isDaemonIn(meta: unknown): boolean {
-  return membersOf(membersOf(meta).reins).daemon === true;
+/** Whether a session is to stay awake between turns, if `_meta.reins` says so or otherwise. */
+export function daemonIn(meta: unknown): boolean | undefined {
+  const { daemon } = membersOf(membersOf(meta).reins);
+  return typeof daemon === "boolean" ? daemon : undefined;
 }
 
 /** What is wrong with a name that somebody chose. A key names a chain of the ledger, so none may pass for another's. */

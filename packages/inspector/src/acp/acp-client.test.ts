@@ -1,4 +1,10 @@
-import { type AgentConnection, type AgentContext, agent, type Stream } from "@agentclientprotocol/sdk";
+import {
+  type AgentConnection,
+  type AgentContext,
+  agent,
+  RequestError,
+  type Stream,
+} from "@agentclientprotocol/sdk";
 import { expect, test } from "vitest";
 import { AcpClient } from "./acp-client.ts";
 import { Link } from "./link.ts";
@@ -13,17 +19,35 @@ class Server {
   readonly log: object[] = [];
   readonly asked: string[] = [];
   isDown = false;
+  /** Whether its session has ended, so that it can only be read. */
+  isOver = false;
+  refusesHello = false;
+  /** How many lines were hung up by whoever is at their other end. */
+  hungUp = 0;
+  /** Awaited before a load is answered. */
+  gate: Promise<unknown> = Promise.resolve();
   #lines: { readonly connection: AgentConnection; readonly hangUp: () => void }[] = [];
 
   /** A line to it. */
   connect(): Stream {
     if (this.isDown) throw new Error("connection refused");
-    const { here, there, hangUp } = pair();
+    const { here, there, hangUp } = pair(() => {
+      this.hungUp += 1;
+    });
     const read = (params: unknown) => Object(params) as Message;
     const app = agent({ name: "server" })
-      .onRequest("initialize", () => ({ protocolVersion: 1 }))
+      .onRequest("initialize", () => {
+        if (this.refusesHello) throw RequestError.authRequired();
+        return { protocolVersion: 1 };
+      })
+      .onRequest("_reins/session/replay", read, () => {
+        this.asked.push("replay");
+        return {};
+      })
       .onRequest("session/load", read, async ({ client }) => {
         this.asked.push("load");
+        if (this.isOver) throw RequestError.resourceNotFound();
+        await this.gate;
         for (const update of this.log) await client.notify("session/update", { sessionId: "s", update });
         return {};
       })
@@ -61,13 +85,18 @@ class Server {
 
 const said = (text: string) => ({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
 
-function pair(): { readonly here: Stream; readonly there: Stream; readonly hangUp: () => void } {
+function pair(onCancel: () => void): {
+  readonly here: Stream;
+  readonly there: Stream;
+  readonly hangUp: () => void;
+} {
   const out: Stream = new TransformStream();
   let controller: ReadableStreamDefaultController | undefined;
   const readable = new ReadableStream({
     start: (given) => {
       controller = given;
     },
+    cancel: onCancel,
   });
   const writable = new WritableStream({ write: (message) => controller?.enqueue(message) });
   return {
@@ -147,6 +176,47 @@ test("a line that is lost is opened again, and the session goes on without a gap
   expect(client.line.current().state).toBe("open");
   expect(textsOf(client)).toEqual(["one", "answer and more"]);
   expect(server.asked).toEqual(["load", "load"]);
+});
+
+test("what is said while what was before is still on its way is not doubted", async () => {
+  const server = new Server();
+  const loading = Promise.withResolvers<void>();
+  server.gate = loading.promise;
+  const client = newClient(server);
+  const states: unknown[] = [];
+  const { view } = client.follow("s");
+  view.watch(() => states.push(...view.current().waiting.map(({ state }) => state)));
+  const prompted = client.prompt("s", "hello");
+  loading.resolve();
+  await prompted;
+  await settle();
+  expect(new Set(states)).toEqual(new Set(["sent"]));
+});
+
+test("a session that ended while the line was lost is read again, once that is known", async () => {
+  const server = new Server();
+  const client = newClient(server);
+  const { view } = client.follow("s");
+  await settle();
+  server.isOver = true;
+  server.cut();
+  await settle();
+  await wait();
+  expect(view.current().phase).toBe("failed");
+  client.follow("s", true);
+  await settle();
+  expect(view.current().phase).toBe("live");
+  expect(server.asked).toEqual(["load", "load", "replay"]);
+});
+
+test("a line over which the server does not want to speak is hung up", async () => {
+  const server = new Server();
+  server.refusesHello = true;
+  const client = newClient(server);
+  client.follow("s");
+  await settle();
+  expect(client.line.current().state).toBe("lost");
+  expect(server.hungUp).toBe(1);
 });
 
 test("a question reaches the person, and the answer the server", async () => {

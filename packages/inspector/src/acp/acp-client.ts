@@ -66,6 +66,7 @@ export class AcpClient {
       // The one that was looked at last is the last to go.
       this.#sessions.delete(id);
       this.#sessions.set(id, known);
+      known.isOver ||= isOver;
       if (known.view.current().phase === "failed") void this.#takeUp(known);
       return known;
     }
@@ -190,7 +191,8 @@ export class AcpClient {
     try {
       link = await this.#opened();
       const method = session.isOver ? "_reins/session/replay" : "session/load";
-      session.takenUp(await link.request(method, { sessionId: session.id }));
+      const answer = await link.request(method, { sessionId: session.id });
+      session.takenUp(answer, (prompt) => this.#prompts.has(prompt));
     } catch (error) {
       // What is lost with the line is taken up with the next one.
       if (link && !link.signal.aborted) session.failed(error);

@@ -94,6 +94,31 @@ test("after a cut line, a prompt that the log does not have is not known to have
   expect(session.view.current().waiting).toEqual([{ id: "p2", text: "maybe not", state: "unsure" }]);
 });
 
+test("a prompt that was sent over the line that there is now is not doubted when the session is told again", () => {
+  const { session } = newSession();
+  session.takeUp();
+  session.sent("p1", "early");
+  session.sent("p2", "early too");
+  session.hear(says("early", "p1"));
+  session.takenUp({}, (prompt) => prompt === "p1" || prompt === "p2");
+  expect(session.view.current()).toMatchObject({
+    waiting: [{ id: "p2", text: "early too", state: "sent" }],
+    running: ["p1"],
+  });
+});
+
+test("what is chosen now counts, and not what was told before", () => {
+  const { session } = newSession();
+  const availableModes = [
+    { id: "plan", name: "Plan" },
+    { id: "code", name: "Code" },
+  ];
+  session.takeUp();
+  session.hear({ sessionUpdate: "current_mode_update", currentModeId: "plan" });
+  session.takenUp({ modes: { currentModeId: "code", availableModes } });
+  expect(session.view.current().conversation.settings).toMatchObject([{ id: "mode", current: "code" }]);
+});
+
 test("questions are withdrawn with the line that brought them", () => {
   const { session } = newSession();
   const answer = () => undefined;

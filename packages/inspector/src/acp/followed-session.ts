@@ -44,16 +44,24 @@ export class FollowedSession {
     this.#change({ phase: "taking_up", error: undefined, questions: [] });
   }
 
-  /** It was told again, up to now; `answer` says what can be chosen in it. */
-  takenUp(answer: unknown): void {
+  /**
+   * It was told again, up to now; `answer` says what can be chosen in it, and what is chosen now, whatever was told before.
+   * `isOnItsWay` knows the prompts that were sent over the line that there is now.
+   */
+  takenUp(answer: unknown, isOnItsWay: (prompt: string) => boolean = () => false): void {
     const heard = this.#retold ?? [];
     this.#retold = undefined;
-    const conversation = withUpdates({ ...NOTHING_SAID, settings: settingsIn(answer) }, heard);
+    const now = settingsIn(answer);
+    const told = withUpdates({ ...NOTHING_SAID, settings: now }, heard);
+    const conversation = now.length > 0 ? { ...told, settings: now } : told;
     const begun = promptsIn(heard);
-    const waiting = this.#view.waiting
-      .filter(({ id }) => !begun.has(id))
-      .map((prompt) => ({ ...prompt, state: "unsure" as const }));
-    this.#change({ conversation, phase: "live", waiting, running: [] });
+    const waiting = this.#view.waiting.filter(({ id }) => !begun.has(id));
+    this.#change({
+      conversation,
+      phase: "live",
+      waiting: waiting.map((prompt) => (isOnItsWay(prompt.id) ? prompt : { ...prompt, state: "unsure" })),
+      running: [...begun].filter(isOnItsWay),
+    });
     this.#showTurn();
   }
 

@@ -29,6 +29,16 @@ const GAP = "_reins/gap";
 const ENDED = "_sandboxagent/session/ended";
 const KNOWN = { name: "reins-inspector", title: "Reins inspector", version: "0.1.0" };
 
+const HELLO = {
+  protocolVersion: 1,
+  clientInfo: KNOWN,
+  clientCapabilities: {
+    elicitation: { form: {}, url: {} },
+    session: { notices: {}, compaction: {}, configOptions: {} },
+  },
+  _meta: { reins: { turns: true } },
+};
+
 /** One stream over which ACP is spoken. It does not outlive the stream. */
 export class Link {
   readonly #connection: ClientConnection;
@@ -46,16 +56,13 @@ export class Link {
   /** Begins to speak over a stream, and says hello. */
   static async open(stream: Stream, ear: LinkEar): Promise<Link> {
     const link = new Link(tapped(stream, ear), ear);
-    await link.request("initialize", {
-      protocolVersion: 1,
-      clientInfo: KNOWN,
-      clientCapabilities: {
-        elicitation: { form: {}, url: {} },
-        session: { notices: {}, compaction: {}, configOptions: {} },
-      },
-      _meta: { reins: { turns: true } },
-    });
-    return link;
+    try {
+      await link.request("initialize", HELLO);
+      return link;
+    } catch (error) {
+      link.close();
+      throw error;
+    }
   }
 
   /** Aborts when the stream is gone. */

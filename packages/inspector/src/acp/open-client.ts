@@ -12,7 +12,7 @@ class PlainWebSocket extends WebSocket {
 
 /** The client of this page. It opens its line when something is first asked of it. */
 export const acpClient = new AcpClient({
-  open: (ear) =>
+  open: async (ear) =>
     Link.open(createWebSocketStream(addressOf(window.location), { WebSocket: PlainWebSocket }), ear),
   schedule: byFrame,
   now: () => Date.now(),

@@ -42,10 +42,13 @@ function ignoreUsed(error: unknown): void {
   if (!(error instanceof ProblemError && error.status === 401)) throw error;
 }
 
+/** Names of places on the page, which may stand there too, are shorter. */
+const CODE = /^[\w-]{16,256}$/;
+
 /** The code in the address, which is taken out of it at once. */
 function takeCode(): string | undefined {
   const code = window.location.hash.slice(1);
-  if (code === "") return undefined;
+  if (!CODE.test(code)) return undefined;
   window.history.replaceState(window.history.state, "", window.location.pathname + window.location.search);
   return code;
 }

@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { Failure, Waiting } from "../design/states.tsx";
 import { NoPage } from "./no-page.tsx";
+import { patient } from "./patient.ts";
 import { Shell } from "./shell.tsx";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NoPage });
@@ -10,20 +11,26 @@ const routes = [
   createRoute({
     getParentRoute,
     path: "/",
-    component: lazyRouteComponent(() => import("../pages/overview/overview-page.tsx"), "OverviewPage"),
+    component: lazyRouteComponent(
+      patient(() => import("../pages/overview/overview-page.tsx")),
+      "OverviewPage",
+    ),
   }),
   createRoute({
     getParentRoute,
     path: "/sessions",
     validateSearch: ({ start }: Record<string, unknown>): { start?: true } =>
       start === true ? { start: true } : {},
-    component: lazyRouteComponent(() => import("../pages/sessions/sessions-page.tsx"), "SessionsPage"),
+    component: lazyRouteComponent(
+      patient(() => import("../pages/sessions/sessions-page.tsx")),
+      "SessionsPage",
+    ),
   }),
   createRoute({
     getParentRoute,
     path: "/sessions/$id",
     component: lazyRouteComponent(
-      () => import("../pages/conversation/conversation-page.tsx"),
+      patient(() => import("../pages/conversation/conversation-page.tsx")),
       "ConversationPage",
     ),
   }),
@@ -32,32 +39,50 @@ const routes = [
     path: "/approvals",
     validateSearch: ({ approval }: Record<string, unknown>): { approval?: string } =>
       typeof approval === "string" ? { approval } : {},
-    component: lazyRouteComponent(() => import("../pages/approvals/approvals-page.tsx"), "ApprovalsPage"),
+    component: lazyRouteComponent(
+      patient(() => import("../pages/approvals/approvals-page.tsx")),
+      "ApprovalsPage",
+    ),
   }),
   createRoute({
     getParentRoute,
     path: "/policy",
-    component: lazyRouteComponent(() => import("../pages/policy/policy-page.tsx"), "PolicyPage"),
+    component: lazyRouteComponent(
+      patient(() => import("../pages/policy/policy-page.tsx")),
+      "PolicyPage",
+    ),
   }),
   createRoute({
     getParentRoute,
     path: "/ledger",
-    component: lazyRouteComponent(() => import("../pages/ledger/ledger-page.tsx"), "LedgerPage"),
+    component: lazyRouteComponent(
+      patient(() => import("../pages/ledger/ledger-page.tsx")),
+      "LedgerPage",
+    ),
   }),
   createRoute({
     getParentRoute,
     path: "/ledger/$cid",
-    component: lazyRouteComponent(() => import("../pages/ledger/entry-page.tsx"), "EntryPage"),
+    component: lazyRouteComponent(
+      patient(() => import("../pages/ledger/entry-page.tsx")),
+      "EntryPage",
+    ),
   }),
   createRoute({
     getParentRoute,
     path: "/agents",
-    component: lazyRouteComponent(() => import("../pages/agents/agents-page.tsx"), "AgentsPage"),
+    component: lazyRouteComponent(
+      patient(() => import("../pages/agents/agents-page.tsx")),
+      "AgentsPage",
+    ),
   }),
   createRoute({
     getParentRoute,
     path: "/wire",
-    component: lazyRouteComponent(() => import("../pages/wire/wire-page.tsx"), "WirePage"),
+    component: lazyRouteComponent(
+      patient(() => import("../pages/wire/wire-page.tsx")),
+      "WirePage",
+    ),
   }),
 ];
 

@@ -73,7 +73,7 @@ export function Shell() {
           <Bottom />
         </div>
       </nav>
-      <main id="main" className="flex min-h-0 min-w-0 flex-1 flex-col">
+      <main id="main" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col outline-none">
         <BrokenHistory />
         <Outlet />
       </main>

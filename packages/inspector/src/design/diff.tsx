@@ -1,4 +1,5 @@
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
+import { Button } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 import { diffLines } from "./diff-lines.ts";
 import { visible } from "./visible.ts";
@@ -9,12 +10,14 @@ const LOOKS = {
   in: ["bg-good-wash text-good", "+"],
 } as const;
 
-/** More lines than this are not drawn; how many are left out is said. */
+/** More lines than this are drawn only when they are asked for; how many are left out is said. */
 const MOST = 400;
 
 /** What changes in a file. What cannot be seen is made visible. */
 export function Diff({ path, before, after }: { path: string; before: string; after: string }) {
   const lines = useMemo(() => diffLines(before, after), [before, after]);
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? lines : lines.slice(0, MOST);
   return (
     <figure className="overflow-hidden rounded border border-line">
       <figcaption className="border-b border-line bg-sunken px-2.5 py-1 font-mono text-2xs break-all text-ink-soft">
@@ -25,7 +28,7 @@ export function Diff({ path, before, after }: { path: string; before: string; af
         tabIndex={0}
         className="max-h-96 overflow-auto py-1 text-xs leading-relaxed"
       >
-        {lines.slice(0, MOST).map(({ kind, text }, index) => (
+        {shown.map(({ kind, text }, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: lines have nothing but their place
           <div key={index} className={classNames("flex px-2.5", LOOKS[kind][0])}>
             <span aria-hidden="true" className="w-4 shrink-0 select-none">
@@ -34,10 +37,12 @@ export function Diff({ path, before, after }: { path: string; before: string; af
             <span className="min-w-0 whitespace-pre-wrap break-words">{visible(text)}</span>
           </div>
         ))}
-        {lines.length > MOST && (
-          <div className="px-2.5 text-ink-faint">… {lines.length - MOST} more lines</div>
-        )}
       </pre>
+      {shown.length < lines.length && (
+        <Button kind="quiet" className="w-full rounded-none" onClick={() => setWhole(true)}>
+          Show {lines.length - shown.length} more lines
+        </Button>
+      )}
     </figure>
   );
 }

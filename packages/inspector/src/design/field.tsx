@@ -43,6 +43,11 @@ export function Choice({ className, ...rest }: SelectHTMLAttributes<HTMLSelectEl
   return <select className={classNames(LOOK, "h-7", className)} {...rest} />;
 }
 
+/** Some of a few. */
+export function Choices({ className, ...rest }: Omit<SelectHTMLAttributes<HTMLSelectElement>, "multiple">) {
+  return <select multiple className={classNames(LOOK, "py-1", className)} {...rest} />;
+}
+
 /** Lines of text. */
 export function TextArea({
   className,

@@ -1,21 +1,18 @@
-import { useState } from "react";
+import { useCopied } from "./use-copied.ts";
+
+const SAYS = { copied: "copied", refused: "not copied" } as const;
 
 /** A hash, short; a click copies all of it. */
 export function Hash({ value, length = 10 }: { value: string; length?: number }) {
-  const [copied, setCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(value);
-    setCopied(true);
-    setTimeout(() => setCopied(false), 1_200);
-  };
+  const { copied, copy } = useCopied();
   return (
     <button
       type="button"
       title={`${value}\nClick to copy`}
-      onClick={() => void copy()}
+      onClick={() => copy(value)}
       className="cursor-copy rounded font-mono text-2xs text-ink-soft hover:text-ink"
     >
-      {copied ? "copied" : `${value.slice(0, length)}…`}
+      {copied ? SAYS[copied] : `${value.slice(0, length)}…`}
     </button>
   );
 }

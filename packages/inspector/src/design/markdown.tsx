@@ -1,30 +1,33 @@
+import { memo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { classNames } from "./class-names.ts";
+import { visible } from "./visible.ts";
 
 const PLUGINS = [remarkGfm];
 
 const COMPONENTS: Components = {
-  // A picture would tell its server who reads this, and when: it is named, and loads when it is asked for.
-  img: ({ src, alt }) => (
-    <a href={typeof src === "string" ? src : undefined} target="_blank" rel="noreferrer noopener">
-      [picture: {alt || String(src)}]
-    </a>
-  ),
   a: ({ href, children }) => (
-    <a href={href} title={href} target="_blank" rel="noreferrer noopener">
+    <a href={href} target="_blank" rel="noreferrer noopener" className="text-accent underline" title={href}>
       {children}
     </a>
   ),
+  // A picture would tell its server that somebody reads this; it is named instead.
+  img: ({ src, alt }) => (
+    <span className="rounded bg-sunken px-1 font-mono text-xs break-all text-ink-soft">
+      [picture not loaded: {alt !== undefined && alt !== "" ? `${alt}, ` : ""}
+      {String(src ?? "")}]
+    </span>
+  ),
 };
 
-/** Text with Markdown in it. Nothing in it loads or runs by itself. */
-export function Markdown({ text, className }: { text: string; className?: string }) {
+/** Text with Markdown in it. Nothing in it loads or runs by itself, and nothing in it is hidden. */
+export const Markdown = memo(function Markdown({ text, className }: { text: string; className?: string }) {
   return (
     <div className={classNames("prose", className)}>
       <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS}>
-        {text}
+        {visible(text)}
       </ReactMarkdown>
     </div>
   );
-}
+});

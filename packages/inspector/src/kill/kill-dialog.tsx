@@ -28,7 +28,8 @@ export function KillDialog({
   const kill = useMutation<KillReport>({
     mutationFn: () =>
       call(killOperations.kill, { body: { ...target, ...(reason.trim() && { reason: reason.trim() }) } }),
-    onSettled: () => queries.invalidateQueries(),
+    // Not waited for: what became of the kill is shown at once.
+    onSettled: () => void queries.invalidateQueries(),
   });
   const close = () => {
     kill.reset();

@@ -2,7 +2,7 @@ import { type LedgerCheckpoint, ledgerOperations } from "@reins/api";
 import type { z } from "zod";
 import { call } from "../api/call.ts";
 import { ProblemError } from "../api/problem.ts";
-import { type KeptCheckpoint, keepCheckpoint, keptCheckpoint } from "./kept-checkpoint.ts";
+import { type KeptCheckpoint, keepCheckpoint, keptCheckpoint, newerOf } from "./kept-checkpoint.ts";
 import { sizeOf } from "./note.ts";
 import { verify } from "./verify.ts";
 
@@ -58,7 +58,7 @@ async function follow(
   const { ok, faults } = await verify({ kind: "consistency", claim });
   if (!ok) return { kind: "broken", before, now, why: reasonOf(faults) };
   const newest = { ...now, size: sizeOf(later), note: later };
-  keepCheckpoint(newest);
+  keepCheckpoint(newerOf(keptCheckpoint(), newest));
   return { kind: "extends", before, now: newest };
 }
 

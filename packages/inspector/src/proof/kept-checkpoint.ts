@@ -19,6 +19,11 @@ export function keptCheckpoint(): KeptCheckpoint | undefined {
   }
 }
 
+/** Of what is kept and a checkpoint that was found to follow from something, what to keep: another tab may have seen more. */
+export function newerOf(kept: KeptCheckpoint | undefined, found: KeptCheckpoint): KeptCheckpoint {
+  return kept && kept.logKey === found.logKey && kept.size > found.size ? kept : found;
+}
+
 /** Keeps a checkpoint in place of the one before. */
 export function keepCheckpoint(checkpoint: KeptCheckpoint): void {
   localStorage.setItem(KEY, JSON.stringify(checkpoint));

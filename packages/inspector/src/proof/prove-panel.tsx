@@ -68,8 +68,9 @@ function Steps({ proved: { steps, proof } }: { proved: Proved }) {
   return (
     <>
       <ol aria-label="Steps of the proof" className="flex flex-col gap-1.5 px-3 py-2 text-sm">
-        {steps.map(({ title, state, detail }) => (
-          <li key={title} className="grid grid-cols-[1rem_minmax(0,1fr)] gap-x-2">
+        {steps.map(({ title, state, detail }, place) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: an entry may follow several, and each is a step of the same name
+          <li key={place} className="grid grid-cols-[1rem_minmax(0,1fr)] gap-x-2">
             <span className={MARKS[state][1]}>
               <span aria-hidden="true">{MARKS[state][0]}</span>
               <span className="sr-only">{state}: </span>

@@ -5,6 +5,7 @@ import { call } from "../api/call.ts";
 import { Button } from "../design/button.tsx";
 import { Failure } from "../design/states.tsx";
 import { VerdictBadge } from "../design/verdict.tsx";
+import { visible } from "../design/visible.ts";
 import { useDraft } from "./draft.ts";
 
 /** What the draft of this browser would have done with one action. */
@@ -32,7 +33,7 @@ export function DraftSays({ cid, recorded }: { cid: string; recorded: string }) 
         <p role="status" className="flex flex-wrap items-center gap-1.5">
           <VerdictBadge verdict={said.verdict} />
           {said.verdict === recorded ? "the same" : `in place of ${recorded}`}, {ruleText(said.rule)}:{" "}
-          {said.reason}
+          {visible(said.reason)}
         </p>
       )}
       {asking.error && <Failure error={asking.error} />}

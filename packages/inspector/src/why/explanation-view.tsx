@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { Facts } from "../design/facts.tsx";
 import { Hash } from "../design/hash.tsx";
 import { LevelBadge, VerdictBadge } from "../design/verdict.tsx";
+import { visible } from "../design/visible.ts";
 import { EffectList } from "./effect-list.tsx";
 import { LimitTable } from "./limit-table.tsx";
 import { RuleTrail } from "./rule-trail.tsx";
@@ -21,7 +22,7 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
         <p className="min-w-0 text-sm">
           {rule !== null && <code className="text-xs">{rule}</code>}
           {rule !== null && ": "}
-          {reason}
+          {visible(reason)}
         </p>
       </div>
       {isOverruled && (
@@ -38,7 +39,7 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
           says who was asked and what they answered.
         </p>
       )}
-      {note !== null && <p className="px-3 pb-2 text-sm text-warn">{note}</p>}
+      {note !== null && <p className="px-3 pb-2 text-sm text-warn">{visible(note)}</p>}
       <Section title="What it does">
         <EffectList action={facts} />
       </Section>

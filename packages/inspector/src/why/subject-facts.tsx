@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { z } from "zod";
 import { Facts } from "../design/facts.tsx";
+import { visible } from "../design/visible.ts";
 
 const names = z.array(z.string()).catch([]);
 const Subject = z.object({
@@ -21,7 +22,7 @@ const Subject = z.object({
 export function SubjectFacts({ subject }: { subject: Readonly<Record<string, unknown>> }) {
   const { user, tenant, roles, scopes, agent, trust, chain, depth, session, started, mode } =
     Subject.parse(subject);
-  const parts = (...texts: readonly (string | false)[]) => texts.filter(Boolean).join(", ");
+  const parts = (...texts: readonly (string | false)[]) => visible(texts.filter(Boolean).join(", "));
   return (
     <Facts
       facts={[

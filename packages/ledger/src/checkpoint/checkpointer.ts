@@ -5,28 +5,35 @@ const DELAY_MS = 50;
 
 /** Makes checkpoints soon after new entries, many entries to one, and none when there are none. */
 export class Checkpointer {
-  readonly #make: () => Promise<void>;
+  readonly #make: () => Promise<boolean>;
   readonly #clock: Clock;
   #callOff: (() => void) | undefined;
+  /** Whether there are entries that none covers. */
+  #owed = false;
   #making: Promise<void> = Promise.resolve();
 
-  constructor(make: () => Promise<void>, clock: Clock) {
+  /** `make` tells whether it made one; what it could not cover is owed until the next is asked for. */
+  constructor(make: () => Promise<boolean>, clock: Clock) {
     this.#make = make;
     this.#clock = clock;
   }
 
   /** Tells that there are new entries. */
   due(): void {
+    this.#owed = true;
     this.#callOff ??= this.#clock.after(DELAY_MS, () => void this.flush());
   }
 
-  /** Makes the checkpoint that is due, if one is, and waits for those under way. */
+  /** Makes the checkpoint that is due or owed, if one is, and waits for those under way. */
   flush(): Promise<void> {
-    if (this.#callOff) {
-      this.#callOff();
-      this.#callOff = undefined;
-      this.#making = this.#making.then(this.#make);
-    }
+    this.#callOff?.();
+    this.#callOff = undefined;
+    if (this.#owed) this.#making = this.#making.then(() => this.#pay());
+    this.#owed = false;
     return this.#making;
+  }
+
+  async #pay(): Promise<void> {
+    if (!(await this.#make())) this.#owed = true;
   }
 }

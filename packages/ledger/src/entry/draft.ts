@@ -45,6 +45,7 @@ export function contentOf(draft: Draft, clock: Clock): ParentlessContent {
     envelope: null,
   };
   checkTexts(content);
+  draft.rules_checked?.forEach(checkText);
   if (draft.rules_checked?.length !== draft.predicate_results?.length) {
     throw new LedgerError("invalid", "every rule that was checked has one result");
   }

@@ -1,9 +1,11 @@
 import type { KeyObject } from "node:crypto";
 import type { Database, Statement } from "@reins/store";
-import { signCheckpoint } from "../checkpoint/note.ts";
+import { readCheckpoint, signCheckpoint } from "../checkpoint/note.ts";
+import { LedgerError } from "../ledger-error.ts";
 import { rootOf } from "../tree/nodes.ts";
 import type { Tiles } from "../tree/tiles.ts";
 import { Meta } from "./meta.ts";
+import type { StoredCheckpoint } from "./tables.ts";
 
 /** Makes the checkpoints of a ledger. */
 export class Checkpoints {
@@ -24,9 +26,21 @@ export class Checkpoints {
     const { size } = this.#tiles;
     const origin = this.#meta.get("origin");
     if (size === 0 || origin === undefined || this.#find.get(size)) return undefined;
-    const root = rootOf(size, (level, index) => this.#tiles.node(level, index));
-    const note = signCheckpoint({ origin, size, root }, privateKey);
+    const note = signCheckpoint({ origin, size, root: this.#rootOf(size) }, privateKey);
     this.#insert.run(size, note);
     return note;
+  }
+
+  /** Keeps one that was made elsewhere, if it is of these very entries. */
+  keep({ size, note }: StoredCheckpoint): void {
+    if (size > this.#tiles.size || Buffer.compare(this.#rootOf(size), readCheckpoint(note).root) !== 0) {
+      const text = `the first ${size} entries are not those that the checkpoint behind them was made of`;
+      throw new LedgerError("corrupt", text);
+    }
+    if (!this.#find.get(size)) this.#insert.run(size, note);
+  }
+
+  #rootOf(size: number): Uint8Array {
+    return rootOf(size, (level, index) => this.#tiles.node(level, index));
   }
 }

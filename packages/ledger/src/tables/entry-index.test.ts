@@ -50,7 +50,7 @@ function draft(n: number) {
     },
     clock,
   );
-  return prepare(content, undefined);
+  return prepare(content);
 }
 
 /** What every way of looking finds, page by page, against what a look at each entry would. */

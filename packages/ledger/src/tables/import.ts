@@ -3,6 +3,7 @@ import { LedgerEntry } from "../entry/entry.ts";
 import { bodyOf, cidOf } from "../entry/entry-builder.ts";
 import { LedgerError } from "../ledger-error.ts";
 import type { Appender } from "./append.ts";
+import type { Checkpoints } from "./checkpoints.ts";
 import type { ImportArgs } from "./tables.ts";
 
 /**
@@ -10,7 +11,7 @@ import type { ImportArgs } from "./tables.ts";
  * is left alone; what does not fit ends the whole commit.
  */
 export function importEntries(
-  appender: Appender,
+  { appender, checkpoints: kept }: { appender: Appender; checkpoints: Checkpoints },
   database: Database,
   { entries, checkpoints }: ImportArgs,
 ): number {
@@ -38,7 +39,6 @@ export function importEntries(
       throw new LedgerError("conflict", `entry ${seq} cannot be added to a ledger of ${stored} entries`);
     added += 1;
   }
-  const keep = database.prepare("INSERT OR IGNORE INTO ledger_checkpoints (size, note) VALUES (?, ?)");
-  for (const { size, note } of checkpoints) keep.run(size, note);
+  for (const checkpoint of checkpoints) kept.keep(checkpoint);
   return added;
 }

@@ -19,7 +19,7 @@ const module: TablesModule = {
     return {
       changes: {
         append: (entry: PreparedEntry) => writer().appender.append(entry),
-        import: (args: ImportArgs) => importEntries(writer().appender, database, args),
+        import: (args: ImportArgs) => importEntries(writer(), database, args),
         checkpoint: ({ privateKey }: { privateKey: KeyObject }) => writer().checkpoints.make(privateKey),
         describe: (meta: Record<string, string>) => new Meta(database).set(meta),
       },

@@ -34,11 +34,8 @@ export type ParentlessContent = Omit<EntryContent, "parents">;
 const NO_PARENTS = '"parents":[]';
 const NO_PROOF = '"proof":null';
 
-/** Prepares an entry whose content has been checked but for its payload, which has to be plain JSON. */
-export function prepare(
-  content: ParentlessContent,
-  attestation: AttestationOrder | undefined,
-): PreparedEntry {
+/** Prepares an entry whose texts have been checked; all of it has to be plain JSON. */
+export function prepare(content: ParentlessContent): PreparedEntry {
   const { actor, entity_id, envelope, payload, proof, quality, source, tags, target, timestamp } = content;
   // In the order of their names, so that nobody has to put them in it.
   const entry: EntryContent = {
@@ -55,10 +52,17 @@ export function prepare(
     timestamp,
   };
   const quick = quickCanonicalJson(entry);
-  if (quick === undefined) assertPlainJson(payload);
+  if (quick === undefined) assertPlainJson(entry, "entry");
   const body = quick ?? canonicalJson(entry);
   assertSize(body, ROOM_TO_COME);
-  return { entity_id, quality, actor, timestamp, body, attestation };
+  return { entity_id, quality, actor, timestamp, body, attestation: undefined };
+}
+
+/** The same entry, to be signed when its parents are known. */
+export function attested(entry: PreparedEntry, attestation: AttestationOrder): PreparedEntry {
+  const { rules_checked, predicate_results } = attestation;
+  assertSize(entry.body, ROOM_TO_COME, JSON.stringify([rules_checked, predicate_results]));
+  return { ...entry, attestation };
 }
 
 /**

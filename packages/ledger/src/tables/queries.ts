@@ -1,4 +1,5 @@
 import type { Database, Statement } from "@reins/store";
+import { LedgerError } from "../ledger-error.ts";
 import { consistencyProof } from "../tree/consistency.ts";
 import { inclusionProof } from "../tree/inclusion.ts";
 import type { NodeSource } from "../tree/nodes.ts";
@@ -19,7 +20,10 @@ export function openQueries(database: Database): LedgerQueries {
   const tree = new StoredTree(database);
   /** The tree of a size; the last one asked for is kept, because proofs are mostly against the newest checkpoint. */
   const nodesOf = (size: number): NodeSource => {
-    if (tree.tiles.size !== size) tree.restore(size);
+    if (tree.tiles.size === size) return (level, index) => tree.tiles.node(level, index);
+    const { stored } = tree;
+    if (size > stored) throw new LedgerError("invalid", `there are ${stored} entries, not ${size}`);
+    tree.restore(size);
     return (level, index) => tree.tiles.node(level, index);
   };
   const checkpointSql = "SELECT size, note FROM ledger_checkpoints";

@@ -1,4 +1,5 @@
 import type { Database } from "@reins/store";
+import { LedgerError } from "../ledger-error.ts";
 import { leafHash } from "../tree/hash.ts";
 import { type TileShelf, Tiles } from "../tree/tiles.ts";
 
@@ -38,7 +39,7 @@ export class StoredTree {
     const last = database.prepare("SELECT max(seq) AS last FROM ledger_entries");
     const cid = database.prepare("SELECT cid FROM ledger_entries WHERE seq = ?");
     this.#count = () => sizeFrom(last.get());
-    this.#leafAt = (seq) => leafHash(cidFrom(cid.get(seq)));
+    this.#leafAt = (seq) => leafHash(cidFrom(cid.get(seq), seq));
   }
 
   /** How many entries the database holds now. */
@@ -59,6 +60,7 @@ function sizeFrom(row: unknown): number {
   return last === null ? 0 : Number(last) + 1;
 }
 
-function cidFrom(row: unknown): string {
-  return typeof row === "object" && row !== null && "cid" in row ? String(row.cid) : "";
+function cidFrom(row: unknown, seq: number): string {
+  if (typeof row === "object" && row !== null && "cid" in row) return String(row.cid);
+  throw new LedgerError("corrupt", `entry ${seq} is missing`);
 }

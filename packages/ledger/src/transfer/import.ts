@@ -33,10 +33,14 @@ export interface Imported {
 }
 
 const PAGE = 1_000;
+/** How long the lines of entries that wait for the checkpoint behind them may be together. */
+const MOST_WAITING = 256 * 1024 * 1024;
 
 /**
- * Takes over an exported ledger: into an empty database, or into one that holds its beginning. Every entry's content id
- * and chain is checked on the way in; whether it is all there and rightly signed is for the verifier to say.
+ * Takes over an exported ledger: into an empty database, or into one that holds its beginning. Every entry's content id,
+ * its chain and the checkpoint that covers it are checked on the way in; what entries say, and who signed them, is for
+ * the verifier to judge. A database that was not empty takes no entry before the checkpoint that covers it has come:
+ * should the ledger be its own, it would sign the entry itself.
  */
 export async function importLines(
   store: Store,
@@ -45,13 +49,14 @@ export async function importLines(
 ): Promise<Imported> {
   let header: Extract<Line, { kind: "header" }> | undefined;
   let ended = false;
-  let [count, added] = [0, 0];
+  let [count, added, covered, waiting] = [0, 0, 0, 0];
+  let isNew = false;
   let entries: { seq: number; entry: unknown }[] = [];
   let checkpoints: StoredCheckpoint[] = [];
   const flush = async () => {
     const [fresh] = await store.commit([change(ledgerTables, "import", { entries, checkpoints })]);
     added += fresh;
-    [entries, checkpoints] = [[], []];
+    [entries, checkpoints, waiting] = [[], [], 0];
   };
   for await (const text of lines) {
     const parsed = parseLine(text, count);
@@ -60,7 +65,7 @@ export async function importLines(
       if (parsed.kind !== "header")
         throw new LedgerError("corrupt", "the import does not begin with a header");
       header = parsed;
-      await describe(store, header);
+      isNew = await describe(store, header);
       continue;
     }
     switch (parsed.kind) {
@@ -69,10 +74,18 @@ export async function importLines(
       case "entry":
         entries.push({ seq: parsed.seq, entry: parsed.entry });
         count += 1;
-        if (entries.length >= PAGE) await flush();
+        waiting += text.length;
+        if (isNew && entries.length >= PAGE) await flush();
+        else if (waiting > MOST_WAITING) throw uncovered(covered, count, "import it into an empty home");
         break;
       case "checkpoint":
-        checkpoints.push({ size: openCheckpoint(parsed.note, header.log_key).size, note: parsed.note });
+        covered = openCheckpoint(parsed.note, header.log_key).size;
+        if (covered !== count) {
+          const text = `the checkpoint of size ${covered} stands behind ${count} entries`;
+          throw new LedgerError("corrupt", text);
+        }
+        checkpoints.push({ size: covered, note: parsed.note });
+        if (entries.length >= PAGE) await flush();
         break;
       case "artifact":
         await artifacts?.writeRaw(parsed.digest, Buffer.from(parsed.bytes, "base64"));
@@ -87,8 +100,14 @@ export async function importLines(
       `the import is cut off after ${count} of ${header?.size ?? "?"} entries`,
     );
   }
+  if (covered < count) throw uncovered(covered, count, "anybody could have added them");
   await flush();
   return { origin: header.origin, entries: count, added };
+}
+
+function uncovered(covered: number, count: number, advice: string): LedgerError {
+  const text = `no checkpoint covers the entries ${covered} to ${count - 1}: ${advice}`;
+  return new LedgerError("corrupt", text);
 }
 
 function parseLine(text: string, count: number): Line {
@@ -99,15 +118,16 @@ function parseLine(text: string, count: number): Line {
   }
 }
 
-/** A database that is empty takes the name of what it is given; any other must have it already. */
+/** A database that is empty takes the name of what it is given, any other must have it already; tells whether it was. */
 async function describe(
   store: Store,
   { origin, log_key }: { origin: string; log_key: string },
-): Promise<void> {
+): Promise<boolean> {
   const name = await store.query(ledgerTables, "meta", { name: "origin" });
   const key = await store.query(ledgerTables, "meta", { name: "log_key" });
   if (name === undefined) await store.commit([change(ledgerTables, "describe", { origin, log_key })]);
   else if (name !== origin || key !== log_key) {
     throw new LedgerError("conflict", `this database holds the ledger ${name}, the import is of ${origin}`);
   }
+  return name === undefined;
 }

@@ -1,5 +1,5 @@
 import type { Cid, LedgerEntry } from "../entry/entry.ts";
-import { isRecord } from "../is-record.ts";
+import { announcedKeys } from "../keys/announced-keys.ts";
 import { LedgerError } from "../ledger-error.ts";
 import type { LedgerReader, PlacedEntry } from "../ledger-reader.ts";
 
@@ -44,14 +44,7 @@ async function announcementOf(
   { proof }: LedgerEntry,
 ): Promise<PlacedEntry | undefined> {
   if (proof?.type !== "attestation") return undefined;
-  for (let after = -1; ; ) {
-    const page = await ledger.read({ tag: "key", after, limit: 1_000 });
-    const announcement = page.find(
-      ({ entry: { payload } }) =>
-        isRecord(payload) && payload.change === "key_added" && payload.key_id === proof.key_id,
-    );
-    const last = page.at(-1);
-    if (announcement || !last) return announcement;
-    after = last.seq;
-  }
+  const key = (await announcedKeys(ledger)).find(({ key_id }) => key_id === proof.key_id);
+  const [announcement] = key ? await ledger.read({ after: key.added - 1, limit: 1 }) : [];
+  return announcement;
 }

@@ -43,7 +43,7 @@ export class Tiles {
    */
   restore(size: number, leafAt: (index: number) => Buffer): void {
     this.#edge.length = 0;
-    this.#size = size;
+    this.#size = 0;
     for (let height = 0, count = size; count > 0; height += 1, count = Math.floor(count / TILE_WIDTH)) {
       const first = count - (count % TILE_WIDTH);
       const rows: Growing = emptyRows();
@@ -52,6 +52,7 @@ export class Tiles {
       }
       this.#edge[height] = rows;
     }
+    this.#size = size;
   }
 
   /** The hash of a complete subtree. */

@@ -6,9 +6,9 @@ export function textTest(patterns: string | readonly string[]): TextTest {
   const list = typeof patterns === "string" ? [patterns] : patterns;
   if (list.includes("*")) return () => true;
   const names = new Set(list.filter(isName));
-  const globs = list.filter((pattern) => !isName(pattern)).map(globToRegExp);
+  const globs = list.filter((pattern) => !isName(pattern)).map(globTest);
   if (globs.length === 0) return (text) => names.has(text);
-  return (text) => names.has(text) || globs.some((glob) => glob.test(text));
+  return (text) => names.has(text) || globs.some((glob) => glob(text));
 }
 
 /** The plain names among patterns, if they are all plain. */
@@ -21,10 +21,30 @@ function isName(pattern: string): boolean {
   return !/[*?]/.test(pattern);
 }
 
-function globToRegExp(pattern: string): RegExp {
-  const source = pattern
-    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
-    .replaceAll("*", ".*")
-    .replaceAll("?", ".");
-  return new RegExp(`^${source}$`, "su");
+/**
+ * A pattern as pieces between stars, each found as early as it can be. One regular expression for all of it would try
+ * every way to divide a text among the stars, and the texts are as long as an agent likes.
+ */
+function globTest(pattern: string): TextTest {
+  const [first = "", ...others] = pattern.split("*").map(pieceSource);
+  const last = others.pop();
+  const begin = new RegExp(`^${first}${last === undefined ? "$" : ""}`, "su");
+  if (last === undefined) return (text) => begin.test(text);
+  const end = new RegExp(`${last}$`, "su");
+  const middle = others.filter((piece) => piece !== "").map((piece) => new RegExp(piece, "gsu"));
+  return (text) => {
+    let from = begin.exec(text)?.[0].length;
+    if (from === undefined) return false;
+    for (const piece of middle) {
+      piece.lastIndex = from;
+      if (!piece.test(text)) return false;
+      from = piece.lastIndex;
+    }
+    return end.test(text.slice(from));
+  };
+}
+
+/** A piece as the source of a regular expression that matches texts of one length only. */
+function pieceSource(piece: string): string {
+  return piece.replace(/[.+^${}()|[\]\\]/g, "\\$&").replaceAll("?", ".");
 }

@@ -579,6 +579,18 @@ tool_rules:
     expect([count(31), count(25), count(41), count(42)]).toEqual([2, 3, 1, 0]);
   });
 
+  test("of two rules of one name count each on its own", () => {
+    const twins = policyOf(`
+tool_rules:
+  - { name: ready, condition: { tool_name_matches: [deploy], after: { of: { tool_name_matches: [test] } } }, verdict: allowed }
+  - { name: ready, condition: { tool_name_matches: [publish], after: { of: { tool_name_matches: [review] } } }, verdict: allowed }`);
+    const history = new History(twins.sequences);
+    history.note(input({ tool: "review" }));
+    const counters = history.counters(someone, input({}).at);
+    const verdict = (tool: string) => twins.decide(input({ tool, counters })).verdict;
+    expect([verdict("publish"), verdict("deploy")]).toEqual(["allowed", "blocked"]);
+  });
+
   test("know what came before in the session", () => {
     const history = new History(policy.sequences);
     expect(play(history, { tool: "send" })).toBe("rest");

@@ -49,10 +49,14 @@ export class Policy {
     this.hashes = hashes;
     const sequences: Sequence[] = [];
     const rules = rulesOf(file);
+    const counted = new Map<string, number>();
     this.rules = rules.map((rule, index) => {
       const keys = new Map<object, string>();
       for (const sequence of [...many(rule.condition.count), ...many(rule.condition.after)]) {
-        const key = `${rule.name}#${keys.size}`;
+        // Numbered on, because two rules may have one name and what they ask about must not count as one.
+        const number = counted.get(rule.name) ?? 0;
+        counted.set(rule.name, number + 1);
+        const key = `${rule.name}#${number}`;
         keys.set(sequence, key);
         const within = sequence.within === undefined ? undefined : milliseconds(sequence.within);
         sequences.push({ key, by: sequence.by, within, clauses: compilePlain(sequence.of, file.tools) });

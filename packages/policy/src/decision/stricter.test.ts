@@ -37,6 +37,10 @@ test.each<[string, string]>([
   ],
   ["a wider condition", BASE.replace("[rm]", "[rm, ls]")],
   ["a higher limit", BASE.replace("calls: 10", "calls: 11")],
+  [
+    "a limit of another name, against which nothing was counted yet",
+    BASE.replace("name: calls", "name: fresh"),
+  ],
   ["a limit less", BASE.replace(/limits: .*\n/, "")],
   ["a harness less", BASE.replace(/harnesses: .*\n/, "")],
   ["another order", BASE.replace(/( {2}- \{ name: a.*\n)( {2}- \{ name: b.*\n)/, "$2$1")],

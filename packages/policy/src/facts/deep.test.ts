@@ -195,3 +195,28 @@ tool_rules:
 function asFile(name: string) {
   return { name, isFolder: false };
 }
+
+describe("a command that would take long to follow is not followed to the end", () => {
+  it("where programs run one another without end", async () => {
+    const { effects, opaque, doubts } = await bash(`${"env ".repeat(1_000)}ls`);
+    expect(effects.length).toBeLessThan(100);
+    expect(opaque).toBe(true);
+    expect(doubts).toContain("the command is nested too deep");
+    expect(await bash(`${"env ".repeat(20)}rm docs/api.md`)).toMatchObject({ opaque: false });
+  });
+
+  it("where many names are looked for in many folders: what is found is anywhere below them", async () => {
+    const names = Array.from({ length: 50 }, (_, index) => `-o -name n${index}`).join(" ");
+    const found = await touched(`find docs src lib one two three -name n ${names} -delete`);
+    expect(found.filter((effect) => effect.startsWith("write"))).toEqual(
+      ["docs", "src", "lib", "one", "two", "three"].map((name) => `write /workspace/${name}/**`),
+    );
+  });
+
+  it("where find runs command after command: what stands behind them is still seen", async () => {
+    const { effects, opaque, doubts } = await bash(`find docs ${"-exec ls {} \\; ".repeat(100)}-delete`);
+    expect(opaque).toBe(true);
+    expect(doubts).toContain("find runs too many commands to follow");
+    expect(effects).toContainEqual(expect.objectContaining({ kind: "write", destroys: true, deep: true }));
+  });
+});

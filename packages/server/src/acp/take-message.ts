@@ -5,7 +5,6 @@ import type { Harness } from "@reins/supervisor";
 import { agentRefusal } from "../connections/agent-refusal.ts";
 import { type AgentPatience, deadlineOf } from "../connections/deadline.ts";
 import { headerIn } from "../connections/headers.ts";
-import type { KeptConnection } from "../connections/kept-connection.ts";
 import type { Serving } from "../connections/serving.ts";
 import type { HeldAnswer, HeldCall } from "../dialect/call.ts";
 import type { GatewayLimits } from "../limits.ts";
@@ -71,12 +70,12 @@ export async function takeMessage(
       await kept.notify(sorted.method, sorted.params);
       return ACCEPTED;
     case "result":
-      expectSessionOf(call, serving, kept, sorted.id);
+      expectSessionOf(call, serving, sorted.id);
       // One that comes late was told so: a client of this draft gives up its connection when an answer is refused.
       kept.connection.answer(sorted.id, sorted.result);
       return ACCEPTED;
     case "error":
-      expectSessionOf(call, serving, kept, sorted.id);
+      expectSessionOf(call, serving, sorted.id);
       kept.connection.fail(sorted.id, sorted.error);
       return ACCEPTED;
   }
@@ -123,12 +122,7 @@ function sessionOf({ request }: AcpCall, method: string, { sessionId }: JsonObje
 }
 
 /** An answer to a question of a session names it too. */
-function expectSessionOf(
-  { request }: AcpCall,
-  { hosting, host }: Serving,
-  _kept: KeptConnection,
-  id: RequestId,
-): void {
+function expectSessionOf({ request }: AcpCall, { hosting, host }: Serving, id: RequestId): void {
   const key = host.questionIn(id);
   const asking = key === undefined ? undefined : hosting.hub.asking(key);
   if (asking && headerIn(request, ACP_SESSION) !== asking.session)

@@ -23,7 +23,7 @@ export interface ConnectionLimits {
 export interface ConnectionsOptions {
   readonly hosting: Hosting;
   readonly host: HostCode;
-  readonly store: Store;
+  readonly store: Pick<Store, "commit" | "query">;
   readonly clock: Clock;
   readonly limits: ConnectionLimits;
   /** Told what went wrong in the background. */
@@ -39,7 +39,10 @@ export class Connections {
   readonly #options: ConnectionsOptions;
   /** Those in memory, and those that are being taken up from disk. */
   readonly #live = new Map<string, KeptConnection | Promise<KeptConnection>>();
+  /** Those that are being ended: nobody finds them any more. */
+  readonly #ending = new Set<string>();
   #callOffSweep: () => void = () => undefined;
+  #isReleased = false;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -113,7 +116,7 @@ export class Connections {
     const records = await this.#options.store.query(connectionTables, "list", { ...range, ...own, tenant });
     return Promise.all(
       records.map(async (record) => {
-        const live = await this.#live.get(record.id);
+        const live = await opened(this.#live.get(record.id));
         return { record: live?.record ?? record, streams: live?.streams ?? 0 };
       }),
     );
@@ -140,6 +143,7 @@ export class Connections {
 
   /** Lets go of all of them; they are kept. */
   async release(): Promise<void> {
+    this.#isReleased = true;
     this.#callOffSweep();
     const live = [...this.#live.values()];
     this.#live.clear();
@@ -147,6 +151,7 @@ export class Connections {
   }
 
   async #recordOf(id: string): Promise<ConnectionRecord | undefined> {
+    if (this.#ending.has(id)) return undefined;
     const live = await this.#live.get(id);
     if (live) return this.#unexpired(live);
     const record = await this.#options.store.query(connectionTables, "get", { id });
@@ -176,14 +181,20 @@ export class Connections {
     return await opening;
   }
 
+  /** Ends one. It is closed first, so that nothing it notes meanwhile comes after its removal. */
   async #end(id: string): Promise<void> {
-    const live = this.#live.get(id);
-    this.#live.delete(id);
-    await this.#options.store.commit([change(connectionTables, "remove", { id })], { durable: false });
-    (await live)?.close();
+    this.#ending.add(id);
+    try {
+      (await opened(this.#live.get(id)))?.close();
+      this.#live.delete(id);
+      await this.#options.store.commit([change(connectionTables, "remove", { id })], { durable: false });
+    } finally {
+      this.#ending.delete(id);
+    }
   }
 
   #sweepLater(): void {
+    if (this.#isReleased) return;
     this.#callOffSweep = this.#options.clock.after(SWEEP_MS, () => {
       this.sweep()
         .catch(this.#options.onError)
@@ -193,7 +204,9 @@ export class Connections {
 }
 
 /** One once it is taken up; nothing, if it could not be. */
-function opened(opening: KeptConnection | Promise<KeptConnection>): Promise<KeptConnection | undefined> {
+function opened(
+  opening: KeptConnection | Promise<KeptConnection> | undefined,
+): Promise<KeptConnection | undefined> {
   return Promise.resolve(opening).catch(() => undefined);
 }
 

@@ -71,7 +71,7 @@ export class KeptConnection {
     const from = { epoch, order: start };
     let kept: KeptConnection | undefined;
     const onFollow = () => {
-      if (kept) kept.#followed();
+      if (kept) kept.#saveSessions();
     };
     const connection = await parts.hub.connect({ id, principal, agent, hearsTurns, from, onFollow });
     for (const [session, after] of Object.entries(sessions)) connection.attach({ id: session }, after);
@@ -136,7 +136,7 @@ export class KeptConnection {
   /** Has an answer come on a stream. Settles when it is certain to, even if the server should end before. */
   async later(id: RequestId, method: string, answer: Promise<JsonObject>, session?: string): Promise<void> {
     this.#later += 1;
-    const noted = this.connection.note({ id, method }, session);
+    const noted = this.connection.note({ id, method }, this.#followed(session));
     this.#tell(answer, session).catch(this.#parts.onError);
     await noted;
     await this.#parts.hub.log.written();
@@ -200,7 +200,7 @@ export class KeptConnection {
     const { log } = this.#parts.hub;
     try {
       const { jsonrpc: _, ...message } = await answer;
-      await this.connection.tell(message, session);
+      await this.connection.tell(message, this.#followed(session));
       await log.written();
     } finally {
       this.#later -= 1;
@@ -208,7 +208,12 @@ export class KeptConnection {
     }
   }
 
-  #followed(): void {
+  /** The session, if it is followed: the stream of any other brings nothing, and what belongs on it comes on the connection's. */
+  #followed(session: string | undefined): string | undefined {
+    return session !== undefined && this.connection.following.has(session) ? session : undefined;
+  }
+
+  #saveSessions(): void {
     this.#save({ sessions: Object.fromEntries(this.connection.following) });
   }
 

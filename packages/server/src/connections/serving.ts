@@ -41,13 +41,13 @@ export class ServingDoor {
       const detail = error instanceof Error ? error.message : String(error);
       throw new Refusal("unavailable", detail, { cause: error });
     }
-    // What was opened anew, after the disk was full for instance, is another one.
-    if (this.#hosting !== hosting) {
-      await this.close();
+    // What was opened anew, after the disk was full for instance, is another one. Whoever comes next finds it in its place.
+    if (!this.#serving || this.#hosting !== hosting) {
+      const before = this.#serving;
       this.#hosting = hosting;
-      this.#serving = this.#load(hosting, store);
+      this.#serving = released(before).then(() => this.#load(hosting, store));
     }
-    return await (this.#serving ?? this.#load(hosting, store));
+    return await this.#serving;
   }
 
   /** Lets go of connections; they are kept. */
@@ -55,7 +55,7 @@ export class ServingDoor {
     const serving = this.#serving;
     this.#serving = undefined;
     this.#hosting = undefined;
-    await (await serving)?.connections.release();
+    await released(serving);
   }
 
   async #load(hosting: Hosting, store: Harness["store"]): Promise<Serving> {
@@ -64,4 +64,10 @@ export class ServingDoor {
     const onError = (error: unknown) => log.warn({ err: error }, "something went wrong with a connection");
     return { hosting, host, connections: new Connections({ hosting, host, store, clock, limits, onError }) };
   }
+}
+
+/** Lets go of what serves. Whoever wanted what could not be loaded was told so. */
+async function released(serving: Promise<Serving> | undefined): Promise<void> {
+  const loaded = await serving?.catch(() => undefined);
+  await loaded?.connections.release();
 }

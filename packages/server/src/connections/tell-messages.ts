@@ -51,13 +51,9 @@ export async function tellMessages(
 }
 
 /** Notes that the reader is there; one whose token was revoked is told nothing more. */
-async function attend(
-  { harness, principal }: GovernedCall,
-  kept: KeptConnection,
-  stream: EventStream,
-): Promise<void> {
-  const now = await harness.identity.current(principal).catch(() => undefined);
-  if (now?.tenant === principal.tenant) kept.seen(now);
+async function attend(call: GovernedCall, kept: KeptConnection, stream: EventStream): Promise<void> {
+  const now = await call.asOfNow().catch(() => undefined);
+  if (now) kept.seen(now);
   else stream.end();
 }
 

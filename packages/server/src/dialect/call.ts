@@ -30,8 +30,10 @@ export interface HeldAnswer {
 /** One for which the harness is open, from somebody who may. */
 export interface GovernedCall<Op extends Operation = Operation> extends PlainCall<Op> {
   readonly caller: Caller;
-  /** Whoever asks, as of now. */
+  /** Whoever asks, as they were when they did. */
   readonly principal: Principal;
+  /** Whoever asks, as they are now; nothing when they may not ask for this any more. */
+  asOfNow(): Promise<Principal | undefined>;
   readonly harness: Harness;
   /** The code behind the harness. It is not loaded before the harness is there. */
   readonly supervisor: SupervisorCode;

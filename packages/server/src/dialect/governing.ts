@@ -55,11 +55,30 @@ export function translation({ problemOf }: SupervisorCode, error: unknown): Refu
 }
 
 /** Refuses whoever does not belong to an audience. */
-export function expectAudience(audience: Audience, { principal, supervisor }: Governing): void {
+export function expectAudience(audience: Audience, governed: Governing): void {
+  const why = whyNot(audience, governed);
+  if (why !== undefined) throw new Refusal("forbidden", why);
+}
+
+/** Whoever asked, as they are now; nothing when they could not ask again. */
+export async function asOfNow(
+  audience: Audience,
+  { harness, supervisor, principal }: Governing,
+): Promise<Principal | undefined> {
+  const now = await harness.identity.current(principal);
+  if (now?.tenant !== principal.tenant) return undefined;
+  return whyNot(audience, { principal: now, supervisor }) === undefined ? now : undefined;
+}
+
+function whyNot(
+  audience: Audience,
+  { principal, supervisor }: Pick<Governing, "principal" | "supervisor">,
+): string | undefined {
   if (principal.kind === "agent" && (audience === "person" || audience === "admin"))
-    throw new Refusal("forbidden", "an agent may not ask for this; a person has to");
+    return "an agent may not ask for this; a person has to";
   if (audience === "admin" && !supervisor.isAdmin(principal))
-    throw new Refusal("forbidden", `${principal.user} may not do that: it takes the role "admin"`);
+    return `${principal.user} may not do that: it takes the role "admin"`;
+  return undefined;
 }
 
 function textOf(error: unknown): string {

@@ -12,9 +12,10 @@ import type { GatewayLimits } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { Refusal } from "../problems/refusal.ts";
 import { EventStream } from "../streams/event-stream.ts";
+import { isOver } from "../streams/is-over.ts";
 import type { Answer, HeldAnswer, HeldCall, PlainCall } from "./call.ts";
 import type { Place } from "./dialect.ts";
-import { expectAudience, governing, translated, translation } from "./governing.ts";
+import { asOfNow, expectAudience, governing, translated, translation } from "./governing.ts";
 import { readCall } from "./read-call.ts";
 import { sendHeld } from "./send-held.ts";
 
@@ -198,9 +199,13 @@ export class Mounting implements Place {
     const caller = callerOf(request);
     const governed = await governing(this.#options.harness, caller.id);
     expectAudience(operation.audience, governed);
-    const { harness, supervisor, principal } = governed;
-    const whenGone = (run: () => void) => onceGone(reply, run);
-    return { ...plainCall(operation, request, reply), caller, harness, supervisor, principal, whenGone };
+    return {
+      ...plainCall(operation, request, reply),
+      ...governed,
+      caller,
+      asOfNow: () => asOfNow(operation.audience, governed),
+      whenGone: (run) => onceGone(reply, run),
+    };
   }
 
   #openStream({ streams, streaming }: Doorway, reply: FastifyReply): EventStream {
@@ -210,6 +215,7 @@ export class Mounting implements Place {
       throw new Refusal("unavailable", "too many streams are open", { headers: { "retry-after": "10" } });
     reply.hijack();
     const stream = new EventStream(reply.raw, clock, limits);
+    if (stream.closed.aborted) return stream;
     streams.add(stream);
     stream.closed.addEventListener("abort", () => streams.delete(stream), { once: true });
     return stream;
@@ -247,9 +253,9 @@ async function* piecesFrom(
 /** Does something when whoever waits for an answer hangs up before it is there; gives back how to call that off. */
 function onceGone({ raw }: FastifyReply, run: () => void): () => void {
   const closed = () => {
-    if (!raw.writableFinished) run();
+    if (!raw.writableEnded) run();
   };
-  if (raw.closed) closed();
+  if (isOver(raw)) closed();
   else raw.on("close", closed);
   return () => void raw.off("close", closed);
 }

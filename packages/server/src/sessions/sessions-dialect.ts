@@ -3,10 +3,11 @@ import type { ServingDoor } from "../connections/serving.ts";
 import type { Dialect } from "../dialect/dialect.ts";
 import { Refusal } from "../problems/refusal.ts";
 import { pageOf } from "../v1/page.ts";
+import { tellSessions } from "./session-stream.ts";
 import { shownConnection } from "./shown-connection.ts";
 import { shownSessions } from "./shown-session.ts";
 
-const { listSessions, getSession } = sessionOperations;
+const { listSessions, streamSessions, getSession } = sessionOperations;
 const { listConnections, closeConnection } = connectionOperations;
 
 /** The sessions and connections of a server, to look at. What happens in a session is said in ACP. */
@@ -20,6 +21,10 @@ export function sessionsDialect(door: ServingDoor): Dialect {
           hosting.hub.list(principal, { ...query, limit }),
         );
         return { sessions: await shownSessions(hosting, harness, items), next };
+      });
+      place.stream(streamSessions, async (call, open) => {
+        const { hosting } = await door.open(call.harness);
+        await tellSessions(call, hosting, open);
       });
       place.governed(getSession, async ({ params: { id }, principal, harness }) => {
         const { hosting } = await door.open(harness);

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Clock } from "@reins/ahp";
+import { isOver } from "./is-over.ts";
 
 /** How a stream treats a reader that does not read. */
 export interface StreamLimits {
@@ -46,6 +47,10 @@ export class EventStream {
     this.#limits = limits;
     this.#taken = clock.now().getTime();
     this.closed = this.#end.signal;
+    if (isOver(response)) {
+      this.#over();
+      return;
+    }
     response.once("close", () => this.#over());
     response.on("drain", () => this.#resume());
     response.on("error", () => response.destroy());

@@ -63,21 +63,37 @@ async function openInside(
 ): Promise<Pick<UiFile, "handle" | "bytes" | "tag"> | undefined> {
   const handle = await opened(join(folder, path));
   if (!handle) return undefined;
-  const status = await handle.stat();
-  const [root, real] = await Promise.all([realpath(folder), realpath(join(folder, path))]);
-  if (status.isFile() && real.startsWith(root + sep))
-    return {
-      handle,
-      bytes: status.size,
-      tag: `"${status.size.toString(36)}-${status.mtimeMs.toString(36)}"`,
-    };
+  const found = await looked(handle, folder, path).catch(async (error: unknown) => {
+    await handle.close();
+    throw error;
+  });
+  if (found) return { handle, ...found };
   await handle.close();
   return undefined;
 }
 
-async function opened(path: string): Promise<FileHandle | undefined> {
+/** What is known of an open file; nothing when it lies elsewhere, is none, or has gone meanwhile. */
+async function looked(
+  handle: FileHandle,
+  folder: string,
+  path: string,
+): Promise<Pick<UiFile, "bytes" | "tag"> | undefined> {
+  const status = await handle.stat();
+  const [root, real] = await Promise.all([
+    unlessAbsent(realpath(folder)),
+    unlessAbsent(realpath(join(folder, path))),
+  ]);
+  if (!status.isFile() || root === undefined || !real?.startsWith(root + sep)) return undefined;
+  return { bytes: status.size, tag: `"${status.size.toString(36)}-${status.mtimeMs.toString(36)}"` };
+}
+
+function opened(path: string): Promise<FileHandle | undefined> {
+  return unlessAbsent(open(path, "r"));
+}
+
+async function unlessAbsent<Found>(found: Promise<Found>): Promise<Found | undefined> {
   try {
-    return await open(path, "r");
+    return await found;
   } catch (error) {
     if (error instanceof Error && "code" in error && ABSENT.has(String(error.code))) return undefined;
     throw error;

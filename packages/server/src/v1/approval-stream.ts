@@ -7,7 +7,7 @@ import { ApprovalTail } from "./approval-tail.ts";
 /** Tells somebody of every change of their tenant's approvals: from now on, or after the last one they saw. */
 export async function tellApprovals(call: GovernedCall, open: () => EventStream): Promise<void> {
   const { request, harness, supervisor, principal } = call;
-  const { id, tenant } = principal;
+  const { tenant } = principal;
   const tail = ApprovalTail.of(harness);
   const newest = await harness.store.query(supervisor.approvalTables, "lastChange", null);
   let position = Math.min(lastEventIn(request) ?? newest, newest);
@@ -19,7 +19,7 @@ export async function tellApprovals(call: GovernedCall, open: () => EventStream)
   try {
     await stream.send(positionText(position));
     // A token that was revoked, or a harness that is gone, ends it.
-    while (!stream.closed.aborted && (await harness.identity.current({ id }))?.tenant === tenant) {
+    while (!stream.closed.aborted && (await call.asOfNow())) {
       const following = await tail.after(position, tenant);
       for (const text of following.texts) if (!(await stream.send(text))) return;
       position = following.position;

@@ -19,11 +19,11 @@ export async function policyStatus(call: Call): Promise<object> {
   const { policy, waiting, fault } = status;
   return {
     tenant,
-    in_force: policy ? supervisor.redact(loaded(policy)) : null,
-    waiting: waiting ? supervisor.redact(loaded(waiting)) : null,
-    fault: fault === undefined ? null : supervisor.redact(fault.replaceAll(folder, "")),
-    rules: supervisor.redact(rules),
-    prose: supervisor.redact(prose),
+    in_force: policy ? harness.redact(loaded(policy)) : null,
+    waiting: waiting ? harness.redact(loaded(waiting)) : null,
+    fault: fault === undefined ? null : harness.redact(fault.replaceAll(folder, "")),
+    rules: harness.redact(rules),
+    prose: harness.redact(prose),
   };
 }
 

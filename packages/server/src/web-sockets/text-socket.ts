@@ -34,6 +34,8 @@ export const CLOSE = {
 } as const;
 /** How long the other side may take to close. */
 const CLOSING_MS = 2_000;
+/** What a frame that waits costs beside what is in it. */
+const FRAME_BYTES = 256;
 
 /** Texts over a WebSocket, both ways, one after the other: bounded, kept alive, and ended when nobody reads. */
 export class TextSocket {
@@ -49,6 +51,7 @@ export class TextSocket {
   #gathered: string[] = [];
   #gatheredLength = 0;
   #answered = true;
+  #isClosing = false;
   #isOver = false;
   #callOffBeat: () => void = () => undefined;
 
@@ -84,8 +87,10 @@ export class TextSocket {
     return this.#room.promise;
   }
 
-  /** Closes it; what was sent still arrives. */
+  /** Closes it; what was sent still arrives, and what comes is heard no more. */
   close(code: number, reason: string): void {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
     this.#flush();
     this.#socket.close(code, reason);
     const callOff = this.#options.clock.after(CLOSING_MS, () => this.#socket.terminate());
@@ -101,21 +106,22 @@ export class TextSocket {
   }
 
   #queue(data: RawData, isBinary: boolean): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#isClosing) return;
     if (isBinary) {
       this.#handlers.binary();
       return;
     }
     const bytes = bytesOf(data);
-    this.#waitingBytes += bytes.length;
+    const cost = bytes.length + FRAME_BYTES;
+    this.#waitingBytes += cost;
     if (this.#waitingBytes > this.#options.limits.maxMessageBytes * 2) {
       this.close(CLOSE.policy, "too much waits to be taken");
       return;
     }
     this.#taking = this.#taking
-      .then(() => this.#handlers.text(bytes.toString()))
+      .then(() => (this.#isClosing ? undefined : this.#handlers.text(bytes.toString())))
       .finally(() => {
-        this.#waitingBytes -= bytes.length;
+        this.#waitingBytes -= cost;
       });
   }
 
@@ -136,11 +142,16 @@ export class TextSocket {
     this.#room = undefined;
   }
 
-  /** Looks now and then whether the other side lives, reads, and still may be here. */
-  #beat(): void {
+  /**
+   * Looks now and then whether the other side lives, reads, and still may be here. Whether it reads is looked at twice:
+   * there may have been nothing to read until just now.
+   */
+  #beat(before?: number): void {
     const { clock, limits } = this.#options;
     this.#callOffBeat = clock.after(Math.min(limits.keepAliveMs, limits.stallMs), () => {
-      const isStuck = this.#socket.bufferedAmount > 0 && this.#now() - this.#taken >= limits.stallMs;
+      const waits = this.#socket.bufferedAmount > 0;
+      const waited = this.#now() - this.#taken;
+      const isStuck = waits && waited >= limits.stallMs && before === this.#taken;
       if (isStuck || !this.#answered) {
         this.#socket.terminate();
         return;
@@ -150,7 +161,7 @@ export class TextSocket {
       void this.#handlers.mayStay().then((may) => {
         if (!may) this.close(CLOSE.policy, "the token was revoked or has expired");
       });
-      this.#beat();
+      this.#beat(waits ? this.#taken : undefined);
     });
   }
 

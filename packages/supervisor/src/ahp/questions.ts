@@ -23,11 +23,11 @@ export async function answerQuestion(
 ): Promise<QueryResponse> {
   const { identity, policies, approvals, runs, supervisor } = parts;
   const principal = await principalOf(identity, call);
-  const { tenant } = principal;
+  const { tenant, user } = principal;
   const { session_id, agent_id, payload } = request;
   switch (request.query_type) {
     case "approval":
-      return queryApproval(approvals, { tenant, session: session_id, payload });
+      return queryApproval(approvals, { tenant, user, session: session_id, payload });
     case "policy": {
       const status = policies.status(tenant);
       const rules = status?.policy?.rules.length ?? 0;

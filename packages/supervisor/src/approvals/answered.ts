@@ -20,6 +20,7 @@ export function answered<Answered extends Omit<Approval, "entry">>(
   if (!options.includes(answer.decision))
     throw new SupervisorError("invalid", `the approval ${id} takes ${options.join(", ")} as an answer`);
   checkNote(answer.note);
+  checkSpan(answer.grant_expires_ms);
   const all = [...answers, answer];
   const agreed = all.length >= quorum ? "approved" : "pending";
   return { ...approval, answers: all, state: answer.decision === "deny" ? "denied" : agreed };
@@ -43,4 +44,9 @@ function said({ by, decision, at }: ApprovalAnswer): string {
 function checkNote(note: string | undefined): void {
   if (note === undefined || (note.length <= MAX_NOTE && note.isWellFormed())) return;
   throw new SupervisorError("invalid", `a note is text of at most ${MAX_NOTE} characters`);
+}
+
+function checkSpan(milliseconds: number | undefined): void {
+  if (milliseconds === undefined || milliseconds > 0) return;
+  throw new SupervisorError("invalid", `a grant stands for a while, not for ${milliseconds} ms`);
 }

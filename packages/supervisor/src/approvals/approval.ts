@@ -14,6 +14,8 @@ export interface ApprovalAnswer {
   readonly decision: ApprovalOption;
   readonly note?: string;
   readonly at: string;
+  /** How long they meant an "always" to last at most, where they said so. */
+  readonly grant_expires_ms?: number;
 }
 
 /** A question to people about one action, and what became of it. */

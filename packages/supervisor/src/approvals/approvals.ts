@@ -3,6 +3,7 @@ import type { Ledger } from "@reins/ledger";
 import { type Change, change, type Store } from "@reins/store";
 import { type Clock, systemClock } from "../clock.ts";
 import type { Commitment } from "../record/commitment.ts";
+import { withoutSecrets } from "../record/redacted-draft.ts";
 import type { Vault } from "../record/vault.ts";
 import { knownRedactor } from "../redaction/redact.ts";
 import type { Redactor } from "../redaction/redactor.ts";
@@ -66,7 +67,7 @@ export interface ApprovalsOptions {
 export interface GivenAnswer extends Answerer {
   readonly decision: ApprovalOption;
   readonly note?: string | undefined;
-  /** How long an "always" lasts; by default until it is revoked. */
+  /** How long an "always" lasts at most, whatever others of the quorum say; by default until it is revoked. */
   readonly grant_expires_ms?: number | undefined;
 }
 
@@ -75,6 +76,8 @@ export interface WithdrawnPart {
   readonly tenant: string;
   readonly session: string;
   readonly turn?: string | undefined;
+  /** Only this user's, where agents name their sessions themselves, so that two users may have one of the same name. */
+  readonly user?: string | undefined;
 }
 
 const SWEEP = 100;
@@ -90,7 +93,6 @@ export class Approvals {
   readonly #randomId: () => string;
   readonly #maxOpen: number;
   readonly #keyed: Keyed;
-  readonly #redactor: Redactor;
   readonly #vault: Vault;
   readonly #atRest: AtRest;
   readonly #onError: (error: unknown) => void;
@@ -107,12 +109,12 @@ export class Approvals {
     this.#randomId = options.randomId ?? (() => randomBytes(16).toString("base64url"));
     this.#maxOpen = options.maxOpen ?? 256;
     this.#keyed = options.commitment;
-    this.#redactor = options.redactor ?? knownRedactor();
-    const redact = (value: unknown) => this.#redactor.value(value);
+    const { redactor = knownRedactor() } = options;
+    const redact = (value: unknown) => redactor.value(value);
     const parts = { store, ledger, clock, redact };
     this.#vault = options.vault;
     this.#onError = onError;
-    const atRest = new AtRest({ vault: options.vault, keyed: this.#keyed, redactor: this.#redactor });
+    const atRest = new AtRest({ vault: options.vault, keyed: this.#keyed, redactor });
     this.#atRest = atRest;
     this.grants = new Grants({ ...parts, keyed: this.#keyed, atRest, randomId: this.#randomId });
     this.#feed = new Feed(store, atRest, onError);
@@ -163,22 +165,21 @@ export class Approvals {
 
   /** Gives a person's answer, once. */
   async answer(id: string, given: GivenAnswer): Promise<Approval> {
-    const { by, tenant, decision, note } = given;
+    const { by, tenant, decision, note, grant_expires_ms } = given;
     expectPerson(given, undefined);
     await this.expire();
     return this.#steps.untilFirst(async () => {
       const found = await this.#store.query(approvalTables, "get", { id, tenant });
       if (!found) throw new SupervisorError("not_found", `there is no approval ${id}`);
       expectPerson(given, found.approval);
-      const at = this.#clock.now().toISOString();
-      const said = note === undefined ? {} : { note: this.#redactor.text(note) };
-      const answer: ApprovalAnswer = { by, decision, ...said, at };
       const shown = this.#atRest.readApproval(found);
+      const at = this.#clock.now().toISOString();
+      const said = note === undefined ? {} : { note: String(this.#atRest.redactFor(shown.facts)(note)) };
+      const lasts = decision === "allow_always" && grant_expires_ms !== undefined && { grant_expires_ms };
+      const answer: ApprovalAnswer = { by, decision, ...said, at, ...lasts };
       if (decision !== "deny") expectReadable(shown);
       const approval = answered(shown, answer);
-      const grant = isForAlways(approval)
-        ? await this.grants.from(approval, given.grant_expires_ms)
-        : undefined;
+      const grant = isForAlways(approval) ? await this.grants.from(approval) : undefined;
       const move = this.#steps.move(found, approval);
       const moved = change(
         approvalTables,
@@ -193,10 +194,11 @@ export class Approvals {
   }
 
   /** Takes back what a cancelled turn or an ended session still waits for, or has not used; gives what was taken back. */
-  async withdraw({ tenant, session, turn }: WithdrawnPart, reason: string): Promise<Approval[]> {
+  async withdraw({ tenant, session, turn, user }: WithdrawnPart, reason: string): Promise<Approval[]> {
     await this.#feed.start();
     const open = await this.#store.query(approvalTables, "open", { tenant, session, turn });
-    const ended = await Promise.all(open.map((found) => this.#steps.end(found, "withdrawn", reason)));
+    const own = open.filter(({ approval }) => user === undefined || approval.user === user);
+    const ended = await Promise.all(own.map((found) => this.#steps.end(found, "withdrawn", reason)));
     return ended.flatMap((approval) => approval ?? []);
   }
 
@@ -277,7 +279,10 @@ export class Approvals {
     const found = { id, tenant, session, ...(turn !== undefined && { turn }), binding, state, expires_at };
     const form = this.#atRest.approval(asked);
     const ask = change(approvalTables, "ask", { approval: found, form, max_open: this.#maxOpen, notice });
-    const draft = askedDraft(asked, factsHash(asked.facts, this.#keyed));
+    const draft = withoutSecrets(
+      askedDraft(asked, factsHash(asked.facts, this.#keyed)),
+      this.#atRest.redactFor(asked.facts),
+    );
     const [entry] = await this.#steps.commit([draft], [ask]);
     this.#expiry.arm(expires_at);
     return { ...asked, entry };

@@ -1,5 +1,7 @@
+import type { Action } from "@reins/policy";
 import type { Vault } from "../record/vault.ts";
 import { VaultError } from "../record/vault-error.ts";
+import type { Redact } from "../redaction/redact.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { Approval, ApprovalChange } from "./approval.ts";
 import type { Keyed } from "./binding.ts";
@@ -30,6 +32,11 @@ export class AtRest {
     this.#options = options;
   }
 
+  /** Takes secrets out of what is said about an action, also those that only its arguments tell from other words. */
+  redactFor({ arguments: given, claims }: Action): Redact {
+    return this.#options.redactor.knowing([given, claims]);
+  }
+
   /** What is kept of a new approval. */
   approval(approval: Omit<Approval, "entry">): KeptForm {
     const { turn: _turn, state: _state, answers: _answers, ...body } = approval;
@@ -38,8 +45,7 @@ export class AtRest {
       ...{ tool, facts, cwd, target_state, reason },
       ...(rule !== undefined && { rule }),
     };
-    const redact = this.#options.redactor.knowing([facts.arguments, facts.claims]);
-    const shown = redact({ ...exact, target_state: this.#keyedState(target_state) });
+    const shown = this.redactFor(facts)({ ...exact, target_state: this.#keyedState(target_state) });
     return this.#form(approvalPlace(approval), body, exact, shown);
   }
 

@@ -74,7 +74,7 @@ export class Grants {
   }
 
   /** The grant that an approval turns into: the one in force for the same, or a new one. */
-  async from(approval: Approval, expires_ms: number | undefined): Promise<Grant> {
+  async from(approval: Approval): Promise<Grant> {
     const { id, tenant, user, agent, chain, enforcement, event_type, tool, facts, cwd } = approval;
     const binding = grantBindingOf(approval, this.#options.keyed);
     const now = this.#now();
@@ -90,7 +90,7 @@ export class Grants {
       approval: id,
       by: approval.answers.map(({ by }) => by),
       created_at: now.toISOString(),
-      ...(expires_ms !== undefined && { expires_at: endOf(now, expires_ms) }),
+      ...endOf(now, approval),
       uses: 0,
     };
   }
@@ -124,9 +124,11 @@ export class Grants {
 
 const LONGEST_MS = 10 * 365 * 86_400_000;
 
-function endOf(now: Date, milliseconds: number): string {
-  if (milliseconds > 0) return new Date(now.getTime() + Math.min(milliseconds, LONGEST_MS)).toISOString();
-  throw new SupervisorError("invalid", `a grant stands for a while, not for ${milliseconds} ms`);
+/** The shortest time that somebody meant it for; without an end where nobody named one. */
+function endOf(now: Date, { answers }: Pick<Approval, "answers">): Pick<Grant, "expires_at"> {
+  const spans = answers.flatMap(({ grant_expires_ms }) => grant_expires_ms ?? []);
+  if (spans.length === 0) return {};
+  return { expires_at: new Date(now.getTime() + Math.min(...spans, LONGEST_MS)).toISOString() };
 }
 
 function revokedAlready({ id, revoked_by, revoked_at }: Grant): SupervisorError {

@@ -6,7 +6,8 @@ import type { Approvals } from "./approvals.ts";
 /** Who asks about approvals over AHP, and about which. */
 export interface ApprovalQuestion {
   readonly tenant: string;
-  /** The session of the one who asks; nobody is told about another's. */
+  /** The user and the session of the one who asks; nobody is told about another's. Agents name their sessions as they like. */
+  readonly user: string;
   readonly session: string;
   /** `{ "approval": id }`, where `id` may be an `escalation_target`; anything else asks about the whole session. */
   readonly payload: unknown;
@@ -24,13 +25,14 @@ export function escalationTarget({ id }: Pick<Approval, "id">): string {
 /** Answers `ahp/query` with `query_type: "approval"`. */
 export async function queryApproval(
   approvals: Pick<Approvals, "get" | "list">,
-  { tenant, session, payload }: ApprovalQuestion,
+  { tenant, user, session, payload }: ApprovalQuestion,
 ): Promise<QueryResponse> {
   const asked = Payload.safeParse(payload);
   if (!asked.success)
-    return approvalAnswer(await approvals.list({ tenant, session, order: "newest", limit: MOST }));
+    return approvalAnswer(await approvals.list({ tenant, user, session, order: "newest", limit: MOST }));
   const approval = await approvals.get(asked.data.approval.replace(TARGET, ""), tenant);
-  return approvalAnswer(approval?.session === session ? approval : undefined);
+  const isOwn = approval?.session === session && approval.user === user;
+  return approvalAnswer(isOwn ? approval : undefined);
 }
 
 /** What an agent is told: of one approval, or of several. */

@@ -31,13 +31,12 @@ export function answeredDraft(
   answer: ApprovalAnswer,
   { facts_hash, grant }: { readonly facts_hash: string | undefined; readonly grant: Grant | undefined },
 ): Draft {
-  const { by, decision, note, at } = answer;
   const details = {
     ...(facts_hash !== undefined && { facts_hash }),
-    answer: { by, decision, ...(note !== undefined && { note }), at },
+    answer: { ...answer },
     ...(grant && { grant: { id: grant.id, binding: grant.binding, expires_at: grant.expires_at ?? null } }),
   };
-  const draft = draftOf(approval, by, details);
+  const draft = draftOf(approval, answer.by, details);
   return grant ? { ...draft, tags: [...(draft.tags ?? []), grantTag(grant.id)] } : draft;
 }
 

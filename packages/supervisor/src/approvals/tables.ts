@@ -86,6 +86,7 @@ export interface Move {
 export interface ApprovalRange {
   readonly tenant: string;
   readonly state?: ApprovalState | undefined;
+  readonly user?: string | undefined;
   readonly session?: string | undefined;
   /** The id of the last one of the page before. */
   readonly after?: string | undefined;

@@ -1,11 +1,6 @@
-import {
-  AhpClient,
-  type Decision,
-  type Decisions,
-  type PayloadFor,
-  type SpecialisedEventType,
-} from "@reins/ahp";
+import type { Decision, Decisions, PayloadFor, SpecialisedEventType } from "@reins/ahp";
 import { type ControlEvent, type ExternalHarness, milliseconds, type RuleVerdict } from "@reins/policy";
+import { HarnessConnections } from "./harness-connections.ts";
 
 const MAX_REASON = 2_000;
 
@@ -37,7 +32,7 @@ export type News = (typeof NEWS)[number];
 
 /** Asks other AHP harnesses, each within its time. One that fails blocks, unless the constitution says it may not. */
 export class Harnesses {
-  readonly #clients = new Map<string, Promise<AhpClient>>();
+  readonly #connections = new HarnessConnections(["pre_action", "pre_prompt", ...FAMILIES, ...NEWS]);
 
   /** The answers, in the order of the constitution. */
   ask(harnesses: readonly ExternalHarness[], event: ControlEvent): Promise<HarnessAnswer[]> {
@@ -55,11 +50,13 @@ export class Harnesses {
   ): Promise<Decisions[Type] | undefined> {
     for (const harness of harnesses) {
       try {
-        const client = await this.#clientOf(harness);
-        if (!client.harness?.harness_info.capabilities.includes(type)) continue;
-        return await client.sendTypedEvent(type, payload, { timeoutMs: milliseconds(harness.timeout) });
+        const advice = await this.#connections.use(harness, async (client) =>
+          client.harness?.harness_info.capabilities.includes(type)
+            ? client.sendTypedEvent(type, payload, { timeoutMs: milliseconds(harness.timeout) })
+            : undefined,
+        );
+        if (advice !== undefined) return advice;
       } catch (error) {
-        this.#clients.delete(harness.name);
         if (harness.fail === "open") continue;
         const why = error instanceof Error ? error.message : String(error);
         throw new Error(tidy(`the harness "${harness.name}" did not answer ${type}: ${why}`), {
@@ -73,35 +70,33 @@ export class Harnesses {
   /** Tells those that say they listen to such events. One that cannot be told is named in what this rejects with. */
   async inform(harnesses: readonly ExternalHarness[], type: News, payload: unknown): Promise<void> {
     const told = await Promise.allSettled(
-      harnesses.map(async (harness) => {
-        const client = await this.#clientOf(harness);
-        if (client.harness?.harness_info.capabilities.includes(type)) await client.sendEvent(type, payload);
-      }),
+      harnesses.map((harness) =>
+        this.#connections.use(harness, async (client) => {
+          if (client.harness?.harness_info.capabilities.includes(type)) await client.sendEvent(type, payload);
+        }),
+      ),
     );
     const lost = harnesses.filter((_, index) => told[index]?.status === "rejected");
-    for (const { name } of lost) this.#clients.delete(name);
     if (lost.length > 0)
       throw new Error(`${type} could not be told to ${lost.map(({ name }) => name).join(", ")}`);
   }
 
   /** Ends every connection. */
-  async close(): Promise<void> {
-    const clients = await Promise.allSettled(this.#clients.values());
-    await Promise.all(clients.map((client) => client.status === "fulfilled" && client.value.close()));
+  close(): Promise<void> {
+    return this.#connections.close();
   }
 
   async #ask(harness: ExternalHarness, event: ControlEvent): Promise<HarnessAnswer> {
     const { name, fail } = harness;
     try {
-      const client = await this.#clientOf(harness);
       const type = event.event_type === "pre_prompt" ? "pre_prompt" : "pre_action";
-      const decision = await client.sendEventDecision(type, event.payload, {
-        timeoutMs: milliseconds(harness.timeout),
-      });
+      const timeoutMs = milliseconds(harness.timeout);
+      const decision = await this.#connections.use(harness, (client) =>
+        client.sendEventDecision(type, event.payload, { timeoutMs }),
+      );
       const { verdict, reason } = verdictOf(decision, name);
       return { harness: name, verdict, reason: tidy(reason) };
     } catch (error) {
-      this.#clients.delete(name);
       const why = error instanceof Error ? error.message : String(error);
       const reason = tidy(`the harness "${name}" did not decide: ${why}`);
       if (fail === "open")
@@ -113,21 +108,6 @@ export class Harnesses {
         };
       return { harness: name, verdict: "blocked", reason };
     }
-  }
-
-  #clientOf({ name, url, timeout }: ExternalHarness): Promise<AhpClient> {
-    const known = this.#clients.get(name);
-    if (known) return known;
-    const type = url.startsWith("ws") ? ("websocket" as const) : ("http" as const);
-    const client = AhpClient.connect(
-      { type, url },
-      { timeoutMs: milliseconds(timeout), onFailure: "throw" },
-    ).then(async (connected) => {
-      await connected.handshake(["pre_action", "pre_prompt", ...FAMILIES, ...NEWS]);
-      return connected;
-    });
-    this.#clients.set(name, client);
-    return client;
   }
 }
 

@@ -1,4 +1,9 @@
+import type { Subject } from "@reins/policy";
 import type { Use } from "../limits/usage.ts";
+import { sessionKey } from "../record/session-key.ts";
+
+/** Whose calls: those of one user's agent in one session. */
+type Holder = Pick<Subject, "user" | "tenant" | "agent" | "session" | "session_key">;
 
 /** Something that was let through and whose end was not told yet. */
 export interface OpenCall {
@@ -27,7 +32,8 @@ export class OpenCalls {
   readonly #calls = new Map<string, OpenCall[]>();
 
   /** Remembers a call. */
-  add(session: string, call: OpenCall): void {
+  add(holder: Holder, call: OpenCall): void {
+    const session = keyOf(holder);
     const calls = this.#calls.get(session) ?? [];
     calls.push(call);
     if (calls.length > MAX_OPEN) calls.shift();
@@ -39,7 +45,8 @@ export class OpenCalls {
   }
 
   /** Takes out the call that ended; `undefined` when none was let through that it could be. */
-  take(session: string, { event_type, entry, tool }: CallEnd): OpenCall | undefined {
+  take(holder: Holder, { event_type, entry, tool }: CallEnd): OpenCall | undefined {
+    const session = keyOf(holder);
     const calls = this.#calls.get(session);
     if (!calls) return undefined;
     const index = calls.findIndex((call) =>
@@ -54,9 +61,15 @@ export class OpenCalls {
   }
 
   /** Takes out all calls of a session that ended; what came of them is unknown. */
-  takeAll(session: string): readonly OpenCall[] {
+  takeAll(holder: Holder): readonly OpenCall[] {
+    const session = keyOf(holder);
     const calls = this.#calls.get(session) ?? [];
     this.#calls.delete(session);
     return calls;
   }
+}
+
+/** Agents choose the names of their sessions, so two users may both have a "main"; no name of a user holds a slash. */
+function keyOf(holder: Holder): string {
+  return `${holder.user}/${sessionKey(holder)}`;
 }

@@ -54,6 +54,27 @@ test("of 1,000 calls at once against a budget of 100, 100 pass, sub-agents inclu
   });
 });
 
+test("two limits of one name count each on its own", () => {
+  const budget = limits(
+    "[{ name: calls, per: user, within: 1m, calls: 2 }, { name: calls, per: user, within: 1d, calls: 5 }]",
+  );
+  const passed = Array.from({ length: 10 }, (_, n) => budget.reserve(call(n * 61_000)).passed);
+  expect(passed).toEqual([true, true, true, true, true, false, false, false, false, false]);
+});
+
+test("sessions that are long over are forgotten, and what still counts is not", () => {
+  const budget = limits("[{ name: calls, per: session, within: 1h, calls: 2 }]");
+  for (let n = 0; n < 5_000; n += 1) {
+    budget.reserve(call(n, { session: `s${n}` }));
+    budget.forgetOld(n);
+  }
+  const later = 3_600_000 + 4_000;
+  for (let n = 0; n < 1_000; n += 1) budget.forgetOld(later);
+  expect(budget.size).toBe(999);
+  expect(budget.reserve(call(later, { session: "s4500" }))).toMatchObject({ passed: true });
+  expect(budget.reserve(call(later, { session: "s4500" }))).toMatchObject({ passed: false });
+});
+
 test("what was reserved and not used is given back, and old uses count no more", () => {
   const budget = limits("[{ name: calls, per: user, within: 10s, calls: 1, exceeded: defer }]");
   const first = budget.reserve(call(0));

@@ -20,10 +20,17 @@ export type LimitOutcome =
 
 interface Counted {
   readonly limit: Limit;
+  /** What its uses are kept under: its name, and for a second limit of that name something else. */
+  readonly key: string;
   readonly within: number;
   readonly time_ms: number | undefined;
   readonly applies: (input: DecisionInput) => boolean;
 }
+
+/** After how many calls it is looked what counts no more. */
+const SWEEP_EVERY = 1_000;
+/** For how long uses are kept at least, so that a limit that is made longer finds them after a restart. */
+const KEPT_MS = 31 * 86_400_000;
 
 /**
  * Rate limits and budgets. A use is reserved before the action is let through and settled when it is known what it took;
@@ -33,11 +40,14 @@ export class Limits {
   readonly #counted: readonly Counted[];
   readonly #uses = new Map<string, Use[]>();
   readonly #newId: () => string;
+  #untilSweep = 0;
 
   constructor(policy: Policy, newId: () => string) {
     this.#newId = newId;
-    this.#counted = policy.limits.map(({ limit, applies }) => ({
+    const names = policy.limits.map(({ limit }) => limit.name);
+    this.#counted = policy.limits.map(({ limit, applies }, index) => ({
       limit,
+      key: keyAmong(names, index),
       within: milliseconds(limit.within),
       time_ms: limit.time === undefined ? undefined : milliseconds(limit.time),
       applies,
@@ -66,15 +76,15 @@ export class Limits {
   reserve(input: DecisionInput, { approved = false } = {}): LimitOutcome {
     const applying = this.#counted.filter(({ applies }) => applies(input));
     const reserved: Use[] = [];
-    for (const { limit, within, time_ms } of applying) {
+    for (const { limit, key, within, time_ms } of applying) {
       const holder = holderOf(input.subject, limit);
-      const used = this.#used(limit.name, holder, input.at - within);
+      const used = this.#used(key, holder, input.at - within);
       const passed = exceeded(plus(used, { ...NO_USAGE, calls: 1 }), limit, time_ms);
       if (passed !== undefined && !(approved && limit.exceeded === "ask")) {
         const reason = `the limit "${limit.name}" of ${passed} in ${limit.within} per ${limit.per} is used up`;
         return { passed: false, limit: limit.name, verdict: limit.exceeded, reason };
       }
-      reserved.push({ ...NO_USAGE, calls: 1, id: this.#newId(), limit: limit.name, holder, at: input.at });
+      reserved.push({ ...NO_USAGE, calls: 1, id: this.#newId(), limit: key, holder, at: input.at });
     }
     for (const use of reserved) this.#usesOf(use.limit, use.holder).push(use);
     return { passed: true, uses: reserved };
@@ -94,32 +104,65 @@ export class Limits {
     });
   }
 
+  /**
+   * Now and then forgets the uses that count no more, also those of sessions that are long over; says then from when on
+   * they have to be kept.
+   */
+  forgetOld(at: number): number | undefined {
+    this.#untilSweep -= 1;
+    if (this.#untilSweep > 0) return undefined;
+    this.#untilSweep = SWEEP_EVERY;
+    const within = new Map(this.#counted.map((counted) => [counted.key, counted.within]));
+    for (const [key, uses] of this.#uses) {
+      const counts = uses.filter((use) => use.at > at - (within.get(use.limit) ?? KEPT_MS));
+      if (counts.length === 0) this.#uses.delete(key);
+      else this.#uses.set(key, counts);
+    }
+    return at - Math.max(this.longestMs, KEPT_MS);
+  }
+
+  /** How many uses are remembered. */
+  get size(): number {
+    return [...this.#uses.values()].reduce((sum, { length }) => sum + length, 0);
+  }
+
   /** What a subject has used of each limit, for those who ask. */
   report(subject: Subject, at: number): { limit: Limit; used: Usage }[] {
-    return this.#counted.map(({ limit, within }) => ({
+    return this.#counted.map(({ limit, key, within }) => ({
       limit,
-      used: this.#used(limit.name, holderOf(subject, limit), at - within),
+      used: this.#used(key, holderOf(subject, limit), at - within),
     }));
   }
 
   #used(limit: string, holder: string, since: number): Usage {
-    const uses = this.#usesOf(limit, holder);
+    const uses = this.#uses.get(keyOf(limit, holder)) ?? [];
     while (uses[0] && uses[0].at <= since) uses.shift();
     return uses.reduce(plus, NO_USAGE);
   }
 
   #usesOf(limit: string, holder: string): Use[] {
-    const key = `${limit}\n${holder}`;
+    const key = keyOf(limit, holder);
     const uses = this.#uses.get(key) ?? [];
     this.#uses.set(key, uses);
     return uses;
   }
 
   #replace(limit: string, holder: string, id: string, by: Use | undefined): void {
-    const uses = this.#usesOf(limit, holder);
+    const uses = this.#uses.get(keyOf(limit, holder)) ?? [];
     const index = uses.findIndex((use) => use.id === id);
     if (index >= 0) uses.splice(index, 1, ...(by ? [by] : []));
   }
+}
+
+/** A name, with how many of the same stand before it, where some do. */
+function keyAmong(names: readonly string[], index: number): string {
+  const name = names[index] ?? "";
+  const before = names.slice(0, index).filter((other) => other === name).length;
+  return before === 0 ? name : `${name}#${before}`;
+}
+
+function keyOf(limit: string, holder: string): string {
+  return `${limit}\n${holder}`;
 }
 
 /** Whose use it is: that of the root of the tree, in its tenant. */

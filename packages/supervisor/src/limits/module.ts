@@ -1,6 +1,9 @@
 import type { TablesModule } from "@reins/store";
 import type { Use } from "./usage.ts";
 
+/** More than come in between two times, and few enough that a verdict need not wait for them. */
+const FORGOTTEN_AT_ONCE = 5_000;
+
 const module: TablesModule = {
   migrations: [
     `CREATE TABLE limit_uses (id TEXT PRIMARY KEY, at INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
@@ -8,15 +11,19 @@ const module: TablesModule = {
   ],
   open(database) {
     const keep = database.prepare("INSERT OR REPLACE INTO limit_uses (id, at, body) VALUES (?, ?, ?)");
-    const forget = database.prepare("DELETE FROM limit_uses WHERE at < ?");
+    const forget = database.prepare(
+      `DELETE FROM limit_uses WHERE id IN (
+         SELECT id FROM limit_uses WHERE at < ? AND body ->> '$.holder' ->> 0 = ? ORDER BY at LIMIT ${FORGOTTEN_AT_ONCE}
+       )`,
+    );
     const since = database.prepare("SELECT body FROM limit_uses WHERE at >= ? ORDER BY at");
     return {
       changes: {
         keep({ uses }: { uses: readonly Use[] }): void {
           for (const use of uses) keep.run(use.id, use.at, JSON.stringify(use));
         },
-        forget({ before }: { before: number }): void {
-          forget.run(before);
+        forget({ tenant, before }: { tenant: string; before: number }): void {
+          forget.run(before, tenant);
         },
       },
       queries: {

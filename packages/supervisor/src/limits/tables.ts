@@ -5,8 +5,8 @@ import type { Use } from "./usage.ts";
 export type LimitChanges = {
   /** Keeps uses, in place of what was kept of them before. */
   keep(args: { uses: readonly Use[] }): undefined;
-  /** Forgets uses that count no more. */
-  forget(args: { before: number }): undefined;
+  /** Forgets the oldest uses of a tenant that count no more, some at a time. */
+  forget(args: { tenant: string; before: number }): undefined;
 };
 
 /** What limits read from it. */

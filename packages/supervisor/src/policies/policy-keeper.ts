@@ -60,7 +60,7 @@ export class PolicyKeeper {
   readonly #kept = new Map<string, Kept>();
   #roster = Roster.read("");
   #rosterSeen = "";
-  #refreshing: Promise<void> = Promise.resolve();
+  #last: Promise<void> = Promise.resolve();
   #callOff: (() => void) | undefined;
   #closed = false;
 
@@ -99,10 +99,7 @@ export class PolicyKeeper {
 
   /** Looks at the files now. */
   refresh(): Promise<void> {
-    // One after the other: two at once would record the same change twice.
-    const refreshed = this.#refreshing.then(() => this.#refresh());
-    this.#refreshing = refreshed.catch(() => undefined);
-    return refreshed;
+    return this.#inTurn(() => this.#refresh());
   }
 
   async #refresh(): Promise<void> {
@@ -114,18 +111,32 @@ export class PolicyKeeper {
     await this.#lookAtRoster();
   }
 
-  /** Puts a policy that waits into force, on an admin's word. */
-  async accept(tenant: string, admin: string): Promise<void> {
-    const kept = this.#kept.get(tenant);
-    if (!kept?.waiting)
-      throw new SupervisorError("not_found", "no changed constitution waits to be accepted");
-    await this.#enforce({ ...kept, waiting: undefined }, kept.waiting, admin);
+  /** Puts the policy that waits now into force, on an admin's word; what comes to wait meanwhile is not it. */
+  accept(tenant: string, admin: string): Promise<void> {
+    const seen = this.#kept.get(tenant)?.waiting;
+    return this.#inTurn(() => this.#accept(tenant, admin, seen));
   }
 
   /** Ends the watch. */
   close(): void {
     this.#closed = true;
     this.#callOff?.();
+  }
+
+  /** One after the other: two at once would record the same change twice. */
+  #inTurn(run: () => Promise<void>): Promise<void> {
+    const done = this.#last.then(run);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #accept(tenant: string, admin: string, seen: Policy | undefined): Promise<void> {
+    const kept = this.#kept.get(tenant);
+    if (!kept || !seen)
+      throw new SupervisorError("not_found", "no changed constitution waits to be accepted");
+    if (kept.waiting !== seen)
+      throw new SupervisorError("conflict", "what waited was accepted or changed meanwhile; look again");
+    await this.#enforce({ ...kept, waiting: undefined }, seen, admin);
   }
 
   #watch(): void {

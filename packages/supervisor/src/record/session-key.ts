@@ -5,5 +5,10 @@ export function sessionKey(subject: Pick<Subject, "agent" | "tenant" | "session"
   const { tenant, agent, session, session_key } = subject;
   // A colon in an agent's own word for itself must not make its key that of another.
   const key = session_key ?? `${agent.replaceAll(":", "%3A")}:ahp:${session}`;
-  return tenant === "default" ? key : `${tenant}/${key}`;
+  return `${tenantPrefix(tenant) ?? ""}${key}`;
+}
+
+/** How the keys of all sessions of a tenant begin; those of the default one have nothing in common. */
+export function tenantPrefix(tenant: string): string | undefined {
+  return tenant === "default" ? undefined : `${tenant}/`;
 }

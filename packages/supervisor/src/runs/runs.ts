@@ -1,6 +1,6 @@
 import { decode, RunLifecycleEvent, TaskListEvent, VerificationEvent } from "@reins/ahp";
 import { change, type Store } from "@reins/store";
-import { isAdmin, type Principal } from "../identity/principal.ts";
+import { isAdmin, LOCAL, type Principal } from "../identity/principal.ts";
 import { type Redact, redact as redactKnown } from "../redaction/redact.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { type RunContract, type RunOwner, type RunState, runTables } from "./tables.ts";
@@ -25,7 +25,10 @@ export class Runs {
     this.#redact = redact;
   }
 
-  /** Takes a new state; what does not follow from the one before is refused. A run stays whose it was at first. */
+  /**
+   * Takes a new state; what does not follow from the one before is refused. A run stays whose it was at first: of
+   * another's, only the operator tells.
+   */
   note(by: RunTeller, contract: RunContract, payload: unknown): Promise<RunState> {
     // One after the other: each is checked against what the one before left.
     const noted = this.#last.then(() => this.#note(by, contract, payload));
@@ -59,8 +62,10 @@ export class Runs {
       contract,
       this.#redact(given),
     );
-    if (fault !== undefined) throw new SupervisorError("conflict", `${contract} of run ${run_id}: ${fault}`);
     const [known] = await this.#find(tenant, run_id);
+    if (known && !mayTell(known, by))
+      throw new SupervisorError("forbidden", `the run ${run_id} is somebody else's; choose another run_id`);
+    if (fault !== undefined) throw new SupervisorError("conflict", `${contract} of run ${run_id}: ${fault}`);
     const { principal, user } = known ?? { principal: by.id, user: by.user };
     const state: RunState = { tenant, run_id, contract, session_id, updated_at, payload, principal, user };
     await this.#store.commit([change(runTables, "put", state)], { durable: false });
@@ -119,6 +124,11 @@ function ownerFor(principal: Principal): RunOwner | undefined {
   if (isAdmin(principal)) return undefined;
   const { id, kind, user } = principal;
   return { principal: id, ...(kind !== "agent" && { user }) };
+}
+
+/** A run of an earlier version is nobody's, so whoever tells of it goes on. */
+function mayTell({ principal, user }: RunState, by: Pick<RunTeller, "id" | "user">): boolean {
+  return principal === null || principal === by.id || user === by.user || by.id === LOCAL;
 }
 
 function isOwn(state: RunState, { principal, user }: RunOwner): boolean {

@@ -65,6 +65,17 @@ test("tasks have ids of their own and depend on what is there, without circles",
   expect(taskListFault({ ...tasks(), updated_at: "2027-01-01T00:00:00Z" }, tasks())).toContain("older");
 });
 
+test("a list may be as long as one that depends on the next, all the way down", () => {
+  const many = Array.from({ length: 20_000 }, (_, index) =>
+    task(`t${index}`, index < 19_999 ? [`t${index + 1}`] : []),
+  );
+  expect(taskListFault(undefined, tasks(...many))).toBeUndefined();
+  const circle = [...many.slice(0, -1), task("t19999", ["t0"])];
+  expect(taskListFault(undefined, tasks(...circle))).toContain("circle");
+  expect(taskListFault(undefined, tasks(task("a", ["a"])))).toContain("circle");
+  expect(taskListFault(undefined, tasks(task("a"), task("b", ["a", "a"])))).toBeUndefined();
+});
+
 test("checks have ids of their own", () => {
   const check = { id: "c", subject: "s", status: "passed" as const, evidence: [], artifacts: [] };
   const verification = {

@@ -50,15 +50,25 @@ function isEarlier(now: string, before: string): boolean {
   return Date.parse(now) < Date.parse(before);
 }
 
+/** Takes out what waits for nothing that is left, until nothing is; in a circle, everything waits. */
 function hasCycle(dependsOn: ReadonlyMap<string, readonly string[]>): boolean {
-  const done = new Set<string>();
-  const visit = (id: string, above: ReadonlySet<string>): boolean => {
-    if (above.has(id)) return true;
-    if (done.has(id)) return false;
-    const path = new Set(above).add(id);
-    const found = (dependsOn.get(id) ?? []).some((other) => visit(other, path));
-    done.add(id);
-    return found;
-  };
-  return [...dependsOn.keys()].some((id) => visit(id, new Set()));
+  const waitFor = new Map<string, string[]>();
+  const open = new Map<string, number>();
+  for (const [id, others] of dependsOn) {
+    open.set(id, others.length);
+    for (const other of others) {
+      const waiting = waitFor.get(other) ?? [];
+      waiting.push(id);
+      waitFor.set(other, waiting);
+    }
+  }
+  const done = [...open].filter(([, left]) => left === 0).map(([id]) => id);
+  // The list grows while it is gone through.
+  for (const id of done)
+    for (const waiting of waitFor.get(id) ?? []) {
+      const left = (open.get(waiting) ?? 0) - 1;
+      open.set(waiting, left);
+      if (left === 0) done.push(waiting);
+    }
+  return done.length < dependsOn.size;
 }

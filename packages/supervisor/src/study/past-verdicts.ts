@@ -1,5 +1,6 @@
-import type { LedgerReader, PlacedEntry } from "@reins/ledger";
+import type { EntryRange, LedgerReader, PlacedEntry } from "@reins/ledger";
 import { checkConstitution, type Policy } from "@reins/policy";
+import { tenantPrefix } from "../record/session-key.ts";
 
 /** Which verdicts of the past. */
 export interface VerdictRange {
@@ -7,6 +8,10 @@ export interface VerdictRange {
   readonly since?: string | undefined;
   /** At most so many, the newest of them; all when absent. */
   readonly limit?: number | undefined;
+  /** Only this tenant's count, so that a busy neighbour does not take up the limit; everybody's without one. */
+  readonly tenant?: string | undefined;
+  /** Only what stands before this place. */
+  readonly before?: number | undefined;
 }
 
 /** So few that whoever waits for a verdict meanwhile hardly notices. */
@@ -15,26 +20,32 @@ const PAGE = 100;
 /** The verdicts in a ledger, the oldest first, page by page, so that many take no more memory than few. */
 export async function* pastVerdicts(
   ledger: Pick<LedgerReader, "read" | "readStored">,
-  { since, limit }: VerdictRange,
+  { since, limit, tenant, before }: VerdictRange,
 ): AsyncGenerator<PlacedEntry> {
-  const filter = { quality: "policy_verdict", since };
-  let after = limit === undefined ? -1 : (await firstPlace(ledger, filter, limit)) - 1;
+  const filter = {
+    quality: "policy_verdict",
+    since,
+    entity_prefix: tenant === undefined ? undefined : tenantPrefix(tenant),
+  };
+  let after = limit === undefined ? -1 : (await firstPlace(ledger, filter, limit, before)) - 1;
   for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
     const page = await ledger.read({ ...filter, after, limit: Math.min(PAGE, left) });
-    yield* page;
+    const wanted = before === undefined ? page : page.filter(({ seq }) => seq < before);
+    yield* wanted;
     after = page.at(-1)?.seq ?? after;
     left -= page.length;
-    if (page.length < PAGE) return;
+    if (page.length < PAGE || wanted.length < page.length) return;
   }
 }
 
 /** The place of the first of the newest so many. */
 async function firstPlace(
   ledger: Pick<LedgerReader, "readStored">,
-  filter: { readonly quality: string; readonly since: string | undefined },
+  filter: Pick<EntryRange, "quality" | "since" | "entity_prefix">,
   limit: number,
+  before: number | undefined,
 ): Promise<number> {
-  let place: number | undefined;
+  let place = before;
   for (let left = limit; left > 0; ) {
     const size = Math.min(PAGE, left);
     const page = await ledger.readStored({ ...filter, order: "newest", after: place, limit: size });

@@ -1,3 +1,4 @@
+import type { PlacedEntry } from "@reins/ledger";
 import {
   Backtest,
   type BacktestReport,
@@ -17,6 +18,7 @@ import {
 import type { Setting } from "../decision/workplace.ts";
 import type { Harness } from "../harness/harness.ts";
 import type { Usage } from "../limits/usage.ts";
+import type { PolicyKeeper } from "../policies/policy-keeper.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { type Explanation, explanationOf, type PastDecision, pastDecision } from "./explanation.ts";
 import { pastVerdicts, policiesInForce } from "./past-verdicts.ts";
@@ -40,16 +42,21 @@ export interface Supposed {
   readonly setting: Setting;
 }
 
+/** What a policy is studied in: a `Harness`, or as much of one. */
+interface StudiedParts extends Pick<Harness, "ledger" | "supervisor"> {
+  readonly policies: Pick<PolicyKeeper, "policyFor" | "status">;
+}
+
 const DEFAULT_LIMIT = 20_000;
 const NAME = "constitution.yaml";
 const BLIND = "these rules ask for arguments that the record does not hold; they were taken as absent";
 
 /** Studies the policy of a tenant: what a draft is worth, and why a verdict was what it was. Changes nothing. */
 export class PolicyStudy {
-  readonly #harness: Pick<Harness, "policies" | "ledger" | "supervisor">;
+  readonly #harness: StudiedParts;
   readonly #tenant: string;
 
-  constructor(harness: Pick<Harness, "policies" | "ledger" | "supervisor">, tenant: string) {
+  constructor(harness: StudiedParts, tenant: string) {
     this.#harness = harness;
     this.#tenant = tenant;
   }
@@ -79,7 +86,7 @@ export class PolicyStudy {
       throw new SupervisorError("conflict", `this verdict cannot be decided again: ${past}`);
     const { input, rules_hash, recorded } = past;
     if (input.subject.tenant !== this.#tenant || !mayRead(input.subject)) throw absent;
-    if (isDraft(draft)) return this.#explainAgain(past, placed.entry, this.#policyFrom(draft));
+    if (isDraft(draft)) return this.#explainAgain(past, placed, this.#policyFrom(draft));
     const inForce = this.#harness.policies.policyFor(this.#tenant);
     const current = inForce?.hashes.rules_hash === rules_hash;
     const policy = current ? inForce : await this.#formerPolicy(rules_hash);
@@ -129,10 +136,10 @@ export class PolicyStudy {
   /** What other rules would have decided on an action of the past. */
   async #explainAgain(
     { input, recorded }: PastDecision,
-    { cid, payload }: { readonly cid: string; readonly payload: unknown },
+    { seq, entry: { cid, payload } }: PlacedEntry,
     policy: Policy,
   ): Promise<Explanation> {
-    const counters = await this.#countersUnder(policy, input.subject, input.at, cid);
+    const counters = await this.#countersUnder(policy, input.subject, input.at, seq);
     const known = await policiesInForce(this.#harness.ledger, this.#tenant);
     const trial = new Backtest(policy, { tenant: this.#tenant, known });
     trial.add(cid, payload);
@@ -141,8 +148,8 @@ export class PolicyStudy {
     return explanationOf({ ...again, entry: cid, recorded, note });
   }
 
-  #past({ since, limit = DEFAULT_LIMIT }: PastVerdicts) {
-    return pastVerdicts(this.#harness.ledger, { since, limit });
+  #past({ since, limit = DEFAULT_LIMIT }: PastVerdicts, before?: number) {
+    return pastVerdicts(this.#harness.ledger, { since, limit, tenant: this.#tenant, before });
   }
 
   #textOf({ rules, prose }: PolicyDraft) {
@@ -177,12 +184,11 @@ export class PolicyStudy {
   }
 
   /** What a subject did before, as far as other rules than those in force ask. */
-  async #countersUnder(policy: Policy, subject: Subject, at: number, before?: string): Promise<Counters> {
+  async #countersUnder(policy: Policy, subject: Subject, at: number, before?: number): Promise<Counters> {
     if (policy.sequences.length === 0) return {};
     const history = new History(policy.sequences);
     const reader = new RecordReader();
-    for await (const { entry } of this.#past({})) {
-      if (entry.cid === before) break;
+    for await (const { entry } of this.#past({}, before)) {
       const recorded = reader.read(entry.payload);
       if (typeof recorded === "string" || recorded.subject.tenant !== subject.tenant) continue;
       if (letsThrough(recorded.outcome)) history.note(recorded);

@@ -6,6 +6,7 @@ import type { Line } from "../export/line.ts";
 import { FORMAT } from "../export/record.ts";
 import { VerifyError } from "../verify-error.ts";
 import { entryLine } from "./entry-line.ts";
+import { SearchTables } from "./search-tables.ts";
 
 /** The log signs within 100 ms of an entry; this long an entry may wait before it counts as not signed. */
 const SIGNED_WITHIN = 2_000;
@@ -63,7 +64,9 @@ export class LedgerDatabase {
   /** The lines that an export of this ledger would have. */
   async *lines(): AsyncGenerator<readonly Line[]> {
     const header = { kind: "header", format: FORMAT, ...this.#meta(), size: this.#size };
+    const search = SearchTables.of(this.#database);
     let batch: Line[] = [JSON.stringify(header)];
+    let next = 0;
     const checkpoints = this.#database
       .prepare("SELECT size, note FROM ledger_checkpoints ORDER BY size")
       .iterate();
@@ -78,11 +81,13 @@ export class LedgerDatabase {
       passCheckpoints(Number(row.seq));
       batch.push(entryLine(row));
       if (batch.length < BATCH) continue;
-      yield batch;
+      yield [...batch, ...(search?.compare(next, Number(row.seq)) ?? [])];
+      next = Number(row.seq) + 1;
       batch = [];
     }
     passCheckpoints(Number.POSITIVE_INFINITY);
     yield [...batch, JSON.stringify({ kind: "end", size: this.#size })];
+    yield [...(search?.compare(next, this.#size - 1) ?? []), ...(search?.beyond(this.#entries()) ?? [])];
   }
 
   close(): void {

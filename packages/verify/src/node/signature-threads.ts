@@ -36,8 +36,9 @@ export class SignatureThreads implements SignatureChecker {
     return answer.promise;
   }
 
-  /** Ends the threads. */
+  /** Ends the threads; what waits for one is not checked any more. */
   async close(): Promise<void> {
+    for (const { answer } of this.#batch.splice(0)) answer.reject(ended());
     await Promise.all(this.#threads.map((thread) => thread.close()));
   }
 
@@ -57,6 +58,10 @@ export class SignatureThreads implements SignatureChecker {
   }
 }
 
+function ended(): Error {
+  return new Error("the thread that checks signatures ended");
+}
+
 /** One core is the main thread's. */
 function threadLimit(): number {
   return Math.max(1, Math.min(4, availableParallelism() - 1));
@@ -70,7 +75,7 @@ class Thread {
   constructor() {
     this.#worker.on("message", (answers: readonly boolean[]) => this.#settle(answers));
     this.#worker.on("error", (error) => this.#fail(error));
-    this.#worker.on("exit", () => this.#fail(new Error("the thread that checks signatures ended")));
+    this.#worker.on("exit", () => this.#fail(ended()));
   }
 
   get waiting(): number {

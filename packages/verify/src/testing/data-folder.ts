@@ -10,6 +10,9 @@ export async function writeDataFolder(folder: string, ledger: LedgerMaker): Prom
   database.exec(`PRAGMA journal_mode = WAL;
     CREATE TABLE ledger_entries (
       seq INTEGER PRIMARY KEY, cid TEXT NOT NULL, quality TEXT NOT NULL, actor TEXT NOT NULL, body TEXT NOT NULL);
+    CREATE TABLE ledger_index (
+      seq INTEGER PRIMARY KEY, quality TEXT NOT NULL, actor TEXT NOT NULL, timestamp TEXT NOT NULL);
+    CREATE TABLE ledger_tags (tag TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (tag, seq));
     CREATE TABLE ledger_checkpoints (size INTEGER PRIMARY KEY, note TEXT NOT NULL);
     CREATE TABLE ledger_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);`);
   const meta = database.prepare("INSERT INTO ledger_meta VALUES (?, ?)");
@@ -28,8 +31,13 @@ export async function writeDataFolder(folder: string, ledger: LedgerMaker): Prom
 export function addToDatabase(database: DatabaseSync, ledger: LedgerMaker, from: number): void {
   const insert = database.prepare("INSERT INTO ledger_entries VALUES (?, ?, ?, ?, ?)");
   database.exec("BEGIN");
+  const index = database.prepare("INSERT INTO ledger_index VALUES (?, ?, ?, ?)");
+  const tag = database.prepare("INSERT OR IGNORE INTO ledger_tags VALUES (?, ?)");
   for (const [seq, { cid, ...content }] of ledger.entries.entries()) {
-    if (seq >= from) insert.run(seq, cid, content.quality, content.actor, jcs(content));
+    if (seq < from) continue;
+    insert.run(seq, cid, content.quality, content.actor, jcs(content));
+    index.run(seq, content.quality, content.actor, content.timestamp);
+    for (const one of content.tags) tag.run(one, seq);
   }
   database.exec("COMMIT");
   const sign = database.prepare("INSERT OR IGNORE INTO ledger_checkpoints VALUES (?, ?)");

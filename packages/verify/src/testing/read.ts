@@ -21,3 +21,10 @@ export function verifyWhole(
 export function faultsOf({ faults }: Report): string[] {
   return faults.map(({ code, seq }) => (seq === undefined ? code : `${code}@${seq}`));
 }
+
+/** The faults of an export that must not pass, as `code@seq`. */
+export async function faultsIn(whole: readonly ExportLine[], options: VerifyOptions): Promise<string[]> {
+  const report = await verifyWhole(whole, options);
+  if (report.ok) throw new Error("the export was to be refused");
+  return faultsOf(report);
+}

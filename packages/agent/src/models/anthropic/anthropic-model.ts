@@ -4,6 +4,7 @@ import { modelErrorOf } from "../api-error.ts";
 import { CallArguments } from "../call-arguments.ts";
 import type { Model, ModelEvent, ModelInfo, ModelRequest, ModelStop } from "../model.ts";
 import { ModelError } from "../model-error.ts";
+import { toldTokens } from "../tokens.ts";
 import { knownAnthropic } from "./known-models.ts";
 import { type AnthropicSettings, anthropicRequest } from "./request.ts";
 
@@ -120,6 +121,7 @@ function* readDelta(
       break;
     case "input_json_delta":
       block?.json.add(delta.partial_json);
+      yield { type: "progress" };
       break;
     case "signature_delta":
       if (block) block.signature += delta.signature;
@@ -142,14 +144,14 @@ function usageFrom(
   told: Partial<Anthropic.Usage | Anthropic.MessageDeltaUsage>,
   known: TokenUsage,
 ): TokenUsage {
-  const thoughtTokens = told.output_tokens_details?.thinking_tokens ?? known.thoughtTokens;
-  const cachedReadTokens = told.cache_read_input_tokens ?? known.cachedReadTokens;
-  const cachedWriteTokens = told.cache_creation_input_tokens ?? known.cachedWriteTokens;
+  const thoughtTokens = toldTokens(told.output_tokens_details?.thinking_tokens, known.thoughtTokens);
+  const cachedReadTokens = toldTokens(told.cache_read_input_tokens, known.cachedReadTokens);
+  const cachedWriteTokens = toldTokens(told.cache_creation_input_tokens, known.cachedWriteTokens);
   return {
-    inputTokens: told.input_tokens ?? known.inputTokens,
-    outputTokens: told.output_tokens ?? known.outputTokens,
-    ...(thoughtTokens !== undefined && { thoughtTokens }),
-    ...(cachedReadTokens !== undefined && { cachedReadTokens }),
-    ...(cachedWriteTokens !== undefined && { cachedWriteTokens }),
+    inputTokens: toldTokens(told.input_tokens, known.inputTokens),
+    outputTokens: toldTokens(told.output_tokens, known.outputTokens),
+    ...(thoughtTokens > 0 && { thoughtTokens }),
+    ...(cachedReadTokens > 0 && { cachedReadTokens }),
+    ...(cachedWriteTokens > 0 && { cachedWriteTokens }),
   };
 }

@@ -4,6 +4,7 @@ import { modelErrorOf } from "../api-error.ts";
 import { CallArguments } from "../call-arguments.ts";
 import type { Model, ModelEvent, ModelInfo, ModelRequest, ModelStop } from "../model.ts";
 import { ModelError } from "../model-error.ts";
+import { toldTokens } from "../tokens.ts";
 import { chatRequest } from "./chat-request.ts";
 import { clientFor, type OpenAiAccess } from "./client.ts";
 import { knownContext } from "./known-models.ts";
@@ -52,44 +53,61 @@ export class ChatModel implements Model {
 }
 
 interface OpenCall {
+  readonly index: number;
   id: string;
   name: string;
   readonly arguments: CallArguments;
 }
 
+/** More calls than this are none that anybody would make. */
+const MOST_CALLS = 1_000;
+
 async function* readChunks(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): AsyncIterable<ModelEvent> {
-  const calls = new Map<number, OpenCall>();
+  const calls: OpenCall[] = [];
   let finish: string | undefined;
   let usage: TokenUsage = { inputTokens: 0, outputTokens: 0 };
   for await (const { choices, usage: told } of chunks) {
     if (told) usage = usageFrom(told);
-    const [choice] = choices;
+    // Servers of all kinds speak this; some leave out what has to be there.
+    const [choice] = choices ?? [];
     if (!choice) continue;
-    const { delta, finish_reason } = choice;
+    const { delta = {}, finish_reason } = choice;
     const thought = thoughtIn(delta);
     if (thought !== "") yield { type: "thinking", text: thought };
     if (delta.content) yield { type: "text", text: delta.content };
     if (delta.refusal) yield { type: "text", text: delta.refusal };
-    for (const piece of delta.tool_calls ?? []) collect(calls, piece);
+    for (const piece of delta.tool_calls ?? []) {
+      collect(calls, piece);
+      yield { type: "progress" };
+    }
     finish = finish_reason ?? finish;
   }
   // The last piece of a call is not marked; only the end of the answer says that it is whole.
   if (finish === undefined) throw new ModelError("cut_off", "the answer broke off in the middle");
-  for (const call of calls.values())
+  for (const call of calls)
     yield { type: "call", id: call.id, name: call.name, arguments: String(call.arguments) || "{}" };
   yield { type: "usage", usage };
-  yield { type: "end", stop: calls.size > 0 && finish === "stop" ? "tool_use" : (STOPS[finish] ?? "end") };
+  yield { type: "end", stop: calls.length > 0 && finish === "stop" ? "tool_use" : (STOPS[finish] ?? "end") };
 }
 
+/** Servers count calls as they like, or not at all: one that begins with another id is another call. */
 function collect(
-  calls: Map<number, OpenCall>,
+  calls: OpenCall[],
   { index, id, function: called }: OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall,
 ): void {
-  const call = calls.get(index) ?? { id: `call_${index}`, name: "", arguments: new CallArguments() };
+  const open = calls.findLast((one) => one.index === index);
+  const isAnother = open !== undefined && Boolean(id && called?.name) && open.id !== id;
+  const call =
+    open && !isAnother
+      ? open
+      : { index, id: `call_${calls.length}`, name: "", arguments: new CallArguments() };
   if (id) call.id = id;
   if (called?.name) call.name += called.name;
   if (called?.arguments) call.arguments.add(called.arguments);
-  calls.set(index, call);
+  if (call === open) return;
+  calls.push(call);
+  if (calls.length > MOST_CALLS)
+    throw new ModelError("too_long", `the model made more than ${MOST_CALLS} calls at once`);
 }
 
 /** Other servers show what a model thinks under names of their own. */
@@ -104,12 +122,12 @@ function usageFrom({
   prompt_tokens_details,
   completion_tokens_details,
 }: OpenAI.CompletionUsage): TokenUsage {
-  const cached = prompt_tokens_details?.cached_tokens;
-  const thoughtTokens = completion_tokens_details?.reasoning_tokens;
+  const cachedReadTokens = toldTokens(prompt_tokens_details?.cached_tokens);
+  const thoughtTokens = toldTokens(completion_tokens_details?.reasoning_tokens);
   return {
-    inputTokens: prompt_tokens - (cached ?? 0),
-    outputTokens: completion_tokens,
-    ...(cached !== undefined && { cachedReadTokens: cached }),
-    ...(thoughtTokens !== undefined && { thoughtTokens }),
+    inputTokens: Math.max(0, toldTokens(prompt_tokens) - cachedReadTokens),
+    outputTokens: toldTokens(completion_tokens),
+    ...(cachedReadTokens > 0 && { cachedReadTokens }),
+    ...(thoughtTokens > 0 && { thoughtTokens }),
   };
 }

@@ -3,6 +3,7 @@ import type { TokenUsage } from "../../history/entry.ts";
 import { modelErrorOf } from "../api-error.ts";
 import type { Model, ModelEvent, ModelInfo, ModelRequest } from "../model.ts";
 import { ModelError } from "../model-error.ts";
+import { toldTokens } from "../tokens.ts";
 import { clientFor, type OpenAiAccess } from "./client.ts";
 import { knownContext } from "./known-models.ts";
 import { responsesRequest } from "./responses-request.ts";
@@ -59,6 +60,9 @@ async function* readEvents(
       case "response.reasoning_text.delta":
         yield { type: "thinking", text: event.delta };
         break;
+      case "response.function_call_arguments.delta":
+        yield { type: "progress" };
+        break;
       case "response.output_item.done":
         if (event.item.type === "function_call") {
           const { call_id: id, name, arguments: given } = event.item;
@@ -76,7 +80,7 @@ async function* readEvents(
       case "response.failed":
         throw failureOf(event.response);
       case "error":
-        throw modelErrorOf(Object.assign(new Error(event.message), { type: event.code }), "the model");
+        throw failure(event.message, event.code);
     }
   }
   throw new ModelError("cut_off", "the answer broke off in the middle");
@@ -99,10 +103,12 @@ function stopOf({ incomplete_details }: Response): "max_tokens" | "refusal" {
 }
 
 function failureOf({ error }: Response): ModelError {
-  const message = error?.message ?? "it failed without saying why";
-  return error?.code === "rate_limit_exceeded"
-    ? new ModelError("rate_limited", message, { limit: "requests" })
-    : new ModelError("unavailable", message);
+  return failure(error?.message ?? "it failed without saying why", error?.code);
+}
+
+/** A failure in the middle of an answer, by its words and its word for programs. */
+function failure(message: string, type: string | null | undefined): ModelError {
+  return modelErrorOf(Object.assign(new Error(message), { type }), "the model");
 }
 
 function usageFrom({
@@ -111,11 +117,11 @@ function usageFrom({
   input_tokens_details,
   output_tokens_details,
 }: OpenAI.Responses.ResponseUsage): TokenUsage {
-  const cachedReadTokens = input_tokens_details?.cached_tokens ?? 0;
-  const thoughtTokens = output_tokens_details?.reasoning_tokens ?? 0;
+  const cachedReadTokens = toldTokens(input_tokens_details?.cached_tokens);
+  const thoughtTokens = toldTokens(output_tokens_details?.reasoning_tokens);
   return {
-    inputTokens: input_tokens - cachedReadTokens,
-    outputTokens: output_tokens,
+    inputTokens: Math.max(0, toldTokens(input_tokens) - cachedReadTokens),
+    outputTokens: toldTokens(output_tokens),
     ...(cachedReadTokens > 0 && { cachedReadTokens }),
     ...(thoughtTokens > 0 && { thoughtTokens }),
   };

@@ -8,6 +8,7 @@ const MAX_MATCHES = 100;
 const LINE_LENGTH = 400;
 const TIMEOUT_MS = 30_000;
 const OUTPUT_BYTES = 256 * 1024;
+const LEFT_OUT = /^\[\d+ bytes left out\]$/;
 
 /**
  * Looks for a text. Grep does it, in a process of its own: a pattern that somebody else wrote can take for ever, and
@@ -42,13 +43,15 @@ export const search = defineTool({
       },
       signal,
     );
-    const lines = output.split("\n").filter((line) => line !== "" && !/^\[\d+ bytes left out\]$/.test(line));
+    const all = output.split("\n").filter((line) => line !== "");
+    const lines = all.filter((line) => !LEFT_OUT.test(line));
     if (exitCode === 2 && lines.every((line) => line.startsWith("grep: ")))
       throw new ToolError("failed", `grep did not take it: ${lines[0] ?? ""}`);
     const matches = await readableOf(lines, (file) => services.mayRead?.(sessionId, file) ?? true);
     if (matches.shown.length === 0 && matches.hidden === 0)
       return { text: timedOut ? "The search took too long." : `No matches for ${query}.` };
-    return { text: [...matches.shown, ...remarksOn(matches, timedOut)].join("\n") };
+    const isWhole = !timedOut && lines.length === all.length;
+    return { text: [...matches.shown, ...remarksOn(matches, isWhole)].join("\n") };
   },
 });
 
@@ -84,10 +87,10 @@ function shortened(line: string): string {
   return line.length > LINE_LENGTH ? `${line.slice(0, LINE_LENGTH)}…` : line;
 }
 
-function remarksOn({ hidden, isCut }: Matches, timedOut: boolean): readonly string[] {
+function remarksOn({ hidden, isCut }: Matches, isWhole: boolean): readonly string[] {
   return [
     ...(hidden > 0 ? [`[${hidden} more in files that may not be read]`] : []),
     ...(isCut ? [`[cut here: only the first ${MAX_MATCHES} matches are shown]`] : []),
-    ...(timedOut && !isCut ? ["[cut here: the search took too long]"] : []),
+    ...(isWhole || isCut ? [] : ["[cut here: there was too much to go through; search for less at once]"]),
   ];
 }

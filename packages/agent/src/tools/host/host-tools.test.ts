@@ -1,5 +1,5 @@
 import { VolatileMemory, type WorkerUpdate } from "@reins/bridge";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { toolContext, use } from "../../testing/tool-context.ts";
 import { testWorkspace } from "../../testing/workspace.ts";
 import { allTools } from "../all-tools.ts";
@@ -73,6 +73,22 @@ describe("a subagent", () => {
     const updates: WorkerUpdate[] = [];
     return { updates, onWorker: async (update: WorkerUpdate) => void updates.push(update) };
   };
+
+  test("whose steps nobody can be shown any more ends with that, and nothing else does", async () => {
+    const unheard: unknown[] = [];
+    const note = (reason: unknown) => void unheard.push(reason);
+    process.on("unhandledRejection", note);
+    onTestFinished(() => void process.off("unhandledRejection", note));
+    const { services } = host(async ({ onProgress }) => {
+      onProgress({ summary: "it works" });
+      await new Promise((resolve) => setImmediate(resolve));
+      return "done";
+    });
+    const onWorker = () => Promise.reject(new Error("the other side has gone"));
+    const context = await contextWith(services, { onWorker });
+    await expect(use(spawnSubagent, { prompt: "look" }, context)).rejects.toThrow("the other side has gone");
+    expect(unheard).toEqual([]);
+  });
 
   test("does what it is asked, and clients see how it is doing", async () => {
     const { updates, onWorker } = shown();

@@ -29,7 +29,7 @@ export class ShownWorker {
       audit: { parent_session_id: parent },
       at: context.clock.now().toISOString(),
     });
-    this.#shown = context.onWorker(workerUpdate(this.#worker));
+    this.#shown = heard(context.onWorker(workerUpdate(this.#worker)));
   }
 
   /** Settles when everything so far has been shown. */
@@ -42,6 +42,12 @@ export class ShownWorker {
     if (isTerminal(this.#worker)) return;
     this.#worker = advanceWorker(this.#worker, event, this.#context.clock.now().toISOString(), details);
     const update = workerUpdate(this.#worker);
-    this.#shown = this.#shown.then(() => this.#context.onWorker(update));
+    this.#shown = heard(this.#shown.then(() => this.#context.onWorker(update)));
   }
+}
+
+/** A promise whose failure is heard by whoever waits for it in the end, and until then by nobody. */
+function heard(shown: Promise<void>): Promise<void> {
+  shown.catch(() => undefined);
+  return shown;
 }

@@ -29,6 +29,7 @@ export class WebSocketListener {
   readonly #options: WebSocketListenerOptions;
   readonly #acceptor: WebSocketServer;
   readonly #open = new Set<WebSocketConnection>();
+  #closed = false;
 
   constructor(server: AhpServer, options: WebSocketListenerOptions) {
     this.#server = server;
@@ -61,11 +62,14 @@ export class WebSocketListener {
         return this.#refuse(socket, 401, "A valid bearer token or API key is required");
     }
     if (socket.destroyed) return;
+    // Whoever came while the server closes would be forgotten, and keep it open.
+    if (this.#closed) return this.#refuse(socket, 503, "The server is closing");
     this.#acceptor.handleUpgrade(request, socket, head, (webSocket) => this.#accept(webSocket, principal));
   }
 
   /** Lets requests under way finish, then closes every connection. */
   close(): Promise<void> {
+    this.#closed = true;
     return drain(this.#open, this.#options.limits.drainMs, this.#server.settings.clock);
   }
 

@@ -24,6 +24,8 @@ export async function acp({ agent, home: flag, verbose }: AcpFlags): Promise<voi
   const agents = await openAgentChannel(home, agent, log);
   try {
     const client = stdioChannel(process.stdin, process.stdout, (reason) => log.warn(reason));
+    // A file that was read to its end stays open, unlike a pipe.
+    process.stdin.once("end", () => process.stdin.destroy());
     agents.channel.onMessage((message) => client.send(message));
     client.onMessage((message) => agents.channel.send(message));
     const gone = await Promise.race([client.closed.then(() => undefined), agents.channel.closed]);

@@ -5,8 +5,8 @@ import type { DoctorFlags } from "./doctor.ts";
 
 const HELP = `
 Looks at Node, the home, keys, disk, the port or the Reins that runs, the
-constitution, agents and their credentials, the sandbox, whether an agent could
-reach Reins itself, and the browser. Changes nothing.
+constitution, the roster, agents and their credentials, the sandbox, whether an
+agent could reach Reins itself, and the browser. Changes nothing.
 
 Examples:
   reins doctor

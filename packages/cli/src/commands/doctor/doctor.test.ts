@@ -1,5 +1,7 @@
 import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { homeCheck, keysCheck } from "./checks/home.ts";
 import { diskFinding } from "./checks/machine.ts";
 import { nodeFinding } from "./checks/node.ts";
 import { portFinding } from "./checks/server.ts";
@@ -32,14 +34,22 @@ describe("a doctor", () => {
     expect((await portFinding("192.0.2.1", 0)).state).toBe("wrong");
   });
 
+  it("takes no file for a home, and advises nobody to change it", async () => {
+    const patient = { home: fileURLToPath(import.meta.url), environment: {}, userHome: "/" };
+    const [home] = await homeCheck.look(patient);
+    expect(home).toMatchObject({ state: "wrong", found: expect.stringContaining("is no folder") });
+    expect(home?.mend).not.toContain("chmod");
+    expect(await keysCheck.look(patient)).toMatchObject([{ state: "note", found: "no keys yet" }]);
+  });
+
   it("says what to do below what is the case", () => {
     const text = describeFindings([
       { check: "node", state: "fine", found: "Node 24" },
-      { check: "disk", state: "wrong", found: "no room", mend: "Make room." },
+      { check: "disk", state: "wrong", found: "no room\n  → at home", mend: "Make room." },
     ]);
     expect(text.split("\n")).toEqual([
       "ok     node  Node 24",
-      "WRONG  disk  no room",
+      "WRONG  disk  no room → at home",
       "             → Make room.",
       "",
       "1 thing has to be mended.",

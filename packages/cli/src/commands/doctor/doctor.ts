@@ -8,6 +8,7 @@ import { constitutionCheck } from "./checks/constitution.ts";
 import { homeCheck, keysCheck } from "./checks/home.ts";
 import { browserCheck, diskCheck } from "./checks/machine.ts";
 import { nodeCheck } from "./checks/node.ts";
+import { rosterCheck } from "./checks/roster.ts";
 import { reachCheck, sandboxCheck } from "./checks/sandbox.ts";
 import { serverCheck } from "./checks/server.ts";
 import { vaultCheck } from "./checks/vault.ts";
@@ -28,6 +29,7 @@ const CHECKS: readonly Check[] = [
   diskCheck,
   serverCheck,
   constitutionCheck,
+  rosterCheck,
   agentsCheck,
   credentialsCheck,
   sandboxCheck,

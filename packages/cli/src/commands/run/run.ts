@@ -12,6 +12,7 @@ import { logLevel } from "../../log/level.ts";
 import { openLog } from "../../log/logger.ts";
 import { noticeOnStderr } from "../../notice.ts";
 import { printableLine } from "../../printable.ts";
+import { requireFolder } from "../../require-folder.ts";
 import { watchForStop } from "../../serving/stop.ts";
 import { type Question, questionText } from "./question.ts";
 import { COLOURED, PLAIN, Rendering } from "./rendering.ts";
@@ -31,6 +32,7 @@ export async function run(prompt: string, flags: RunFlags): Promise<number> {
   const text = process.stdin.isTTY ? prompt : `${prompt}\n\n${await readAll(process.stdin)}`.trim();
   if (text.trim() === "")
     throw new CliError("There is nothing to do in an empty prompt.", { next: 'Say what: reins run "…"' });
+  if (flags.cwd !== undefined) await requireFolder(resolve(flags.cwd), "--cwd");
   const home = homeFolder(flags.home, process.env);
   await openHome(home);
   const log = await openLog(process.stderr, logLevel(flags.verbose, { REINS_LOG: "warn", ...process.env }));

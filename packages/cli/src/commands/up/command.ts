@@ -44,7 +44,7 @@ export function declareUp(program: Command): void {
     )
     .option(
       "--workspace <folder>",
-      "folder in which agents work that are told of no other (default: this one); may be repeated",
+      "folder in which agents work that are told of no other (default: this one, and none for those that only speak AHP); may be repeated",
       repeated,
     )
     .option(

@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import { mkdtemp, readlink, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -21,10 +20,15 @@ describe("a database outside of its home", () => {
     await placeDatabase(home, path);
     expect(await readlink(link)).toBe(path);
     expect(await realDatabase(home)).toBe(path);
-    expect(existsSync(link)).toBe(false);
-    await writeFile(path, "");
     await placeDatabase(home, path);
-    expect(existsSync(link)).toBe(true);
+    expect(await readlink(link)).toBe(path);
+  });
+
+  it("is for this user alone, also in a folder that is not", async () => {
+    const { home, elsewhere } = await folders();
+    await chmod(elsewhere, 0o755);
+    await placeDatabase(home, join(elsewhere, "r.db"));
+    expect((await stat(join(elsewhere, "r.db"))).mode & 0o077).toBe(0);
   });
 
   it("does not take the place of the one that a home has", async () => {

@@ -1,4 +1,4 @@
-import { lstat, mkdir, readlink, realpath, symlink } from "node:fs/promises";
+import { lstat, mkdir, open, readlink, realpath, symlink } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { CliError } from "../../errors/cli-error.ts";
 import { textOf } from "../../errors/render.ts";
@@ -24,6 +24,8 @@ export async function placeDatabase(home: string, path: string): Promise<void> {
 async function makeLink(link: string, path: string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    // The home keeps others out; this folder may not. What SQLite puts beside the file has the same mode.
+    await (await open(path, "a", 0o600)).close();
     await symlink(path, link);
   } catch (error) {
     throw new CliError(`The database cannot lie at ${path}: ${textOf(error)}`, {

@@ -52,6 +52,8 @@ describe("the settings of reins up", () => {
       port: 0,
       workspaces: ["/w"],
     });
+    const beside = settleUp({ home: "/homes/one" }, {}, { workspaces: ["../work"] });
+    expect(beside.workspaces).toEqual(["/homes/work"]);
   });
 
   it("take an empty variable for none", () => {

@@ -71,7 +71,9 @@ export function settleUp(
     tokens: readTokens(flags.token ?? [], environment),
     allowHosts: flags.allowHost ?? file.allow_hosts ?? [],
     tls: tlsFiles(flags, { home, tls: file.tls }),
-    workspaces: (flags.workspace ?? file.workspaces ?? []).map((folder) => resolve(folder)),
+    workspaces:
+      flags.workspace?.map((folder) => resolve(folder)) ??
+      (file.workspaces ?? []).map((folder) => resolve(home, folder)),
     database: databaseOf(home, flags, environment, file),
     policyFiles: namedPolicyFiles({ home, flags, environment, file }),
     auth: authOn(host, file),

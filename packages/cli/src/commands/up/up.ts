@@ -15,6 +15,7 @@ import { HomeStore } from "../../harness/home-store.ts";
 import { homeFolder, openHome, operatorSocketIn, socketIn } from "../../home.ts";
 import { logLevel } from "../../log/level.ts";
 import { type Log, openLog } from "../../log/logger.ts";
+import { requireFolder } from "../../require-folder.ts";
 import { greet } from "../../serving/announce.ts";
 import { openAccess, serveGateway, serveOperator } from "../../serving/gateway.ts";
 import { inspectorFolder } from "../../serving/inspector-folder.ts";
@@ -31,7 +32,7 @@ import { placeDatabase } from "./database.ts";
 import { ahpHarness, type Witness } from "./harness.ts";
 import { requirePolicyFiles } from "./policy-files.ts";
 import { settleUp, type UpFlags, type UpSettings } from "./settings.ts";
-import { sessionWorkspace } from "./workspace.ts";
+import { sessionWorkspace, workspaceSource } from "./workspace.ts";
 
 /** Serves the agents of this machine until asked to stop. */
 export async function up(flags: UpFlags): Promise<void> {
@@ -41,6 +42,7 @@ export async function up(flags: UpFlags): Promise<void> {
   const tls = readTls(settings.tls);
   const { othersMayWrite } = await openHome(settings.home);
   await requirePolicyFiles(settings.policyFiles);
+  for (const folder of settings.workspaces) await requireFolder(folder, workspaceSource(flags));
   if (settings.database !== undefined) await placeDatabase(settings.home, settings.database);
   const store = await HomeStore.prepare(settings.home);
   try {

@@ -19,6 +19,11 @@ export async function sessionWorkspace(
   return beside;
 }
 
+/** Where it was said in which folders to work. */
+export function workspaceSource({ workspace }: { readonly workspace?: readonly string[] }): string {
+  return workspace === undefined ? "A folder under workspaces in reins.yaml" : "--workspace";
+}
+
 function holds(folder: string, other: string): boolean {
   const way = relative(folder, other);
   return way !== ".." && !way.startsWith(`..${sep}`);

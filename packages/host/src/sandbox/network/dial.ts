@@ -43,11 +43,12 @@ export async function dial(
       else done(null, first.address, first.family);
     });
   const socket = connect({ host, port, lookup, autoSelectFamily: true });
+  const signal = AbortSignal.timeout(CONNECT_MS);
   try {
-    await once(socket, "connect", { signal: AbortSignal.timeout(CONNECT_MS) });
+    await once(socket, "connect", { signal });
     return socket;
   } catch (error) {
     socket.destroy();
-    throw error;
+    throw signal.aborted ? new Error(`it did not answer within ${CONNECT_MS / 1_000} s`) : error;
   }
 }

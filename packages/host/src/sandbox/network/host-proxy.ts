@@ -105,15 +105,22 @@ export class HostProxy {
       headers: { ...headersFor(request), host: target.host },
     });
     outgoing.on("response", (incoming) => {
-      response.writeHead(incoming.statusCode ?? 502, incoming.headers);
+      const { statusCode = 0, headers } = incoming;
+      // A host may answer with a number that is none of HTTP's.
+      if (statusCode < 200) return void outgoing.destroy(new Error(`it answered with ${statusCode}`));
+      response.writeHead(statusCode, headers);
       pipeline(incoming, response, () => undefined);
     });
     pipeline(request, outgoing, (error) => {
-      if (!error) return;
-      upstream.destroy();
-      response.destroy();
+      if (error) upstream.destroy();
     });
-    outgoing.on("error", () => response.destroy());
+    outgoing.on("error", (error) => {
+      if (response.headersSent) response.destroy();
+      else
+        response
+          .writeHead(502, { "content-type": "text/plain", connection: "close" })
+          .end(`${error.message}\n`);
+    });
     response.on("close", () => upstream.destroy());
   }
 

@@ -21,10 +21,20 @@ export async function chooseNotices(wanted: boolean): Promise<boolean> {
 /** Tells of an approval outside of the page. */
 export function notify({ id, agent, tool, reason }: Approval, onClick: () => void): void {
   if (!tellsOfApprovals()) return;
-  const notice = new Notification(visible(`${agent} asks: ${tool}`), { body: visible(reason), tag: id });
-  notice.addEventListener("click", () => {
+  const notice = noticeOf(visible(`${agent} asks: ${tool}`), { body: visible(reason), tag: id });
+  notice?.addEventListener("click", () => {
     window.focus();
     onClick();
     notice.close();
   });
+}
+
+function noticeOf(title: string, options: NotificationOptions): Notification | undefined {
+  try {
+    return new Notification(title, options);
+  } catch {
+    // Browsers of phones may have the permission and yet give pages no notices; then they are not on.
+    localStorage.setItem(KEY, "no");
+    return undefined;
+  }
 }

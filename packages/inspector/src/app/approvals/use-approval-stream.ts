@@ -4,9 +4,12 @@ import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { follow } from "../../api/stream.ts";
 import { COMPARISON } from "../../proof/use-comparison.ts";
-import { notify } from "./notice.ts";
+import { notify, tellsOfApprovals } from "./notice.ts";
 import { pendingWith } from "./pending-with.ts";
 import { PENDING } from "./use-pending-approvals.ts";
+
+/** Where notices are wanted, one tab goes on when nobody looks at any. */
+const BACKGROUND = { name: "reins.approvals", isWanted: tellsOfApprovals } as const;
 
 /** Follows every change of an approval, once for the whole page. */
 export function useApprovalStream(): void {
@@ -20,8 +23,6 @@ export function useApprovalStream(): void {
       {
         onEvent: ({ approval }) => {
           const known = queries.getQueryData<readonly Approval[]>(PENDING);
-          if (approval.state === "pending" && !known?.some(({ id }) => id === approval.id))
-            notify(approval, () => void navigate({ to: "/approvals", search: { approval: approval.id } }));
           queries.setQueryData<readonly Approval[]>(PENDING, (now) => now && pendingWith(now, approval));
           // A list that is on its way may be older than this.
           if (queries.isFetching({ queryKey: PENDING }) > 0)
@@ -29,7 +30,10 @@ export function useApprovalStream(): void {
           void queries.invalidateQueries({ queryKey: ["approval", approval.id] });
           void queries.invalidateQueries({ queryKey: ["approvals", "answered"] });
           if (approval.state !== "pending") void queries.invalidateQueries({ queryKey: ["grants"] });
+          else if (!known?.some(({ id }) => id === approval.id))
+            notify(approval, () => void navigate({ to: "/approvals", search: { approval: approval.id } }));
         },
+        background: BACKGROUND,
         // What changed while nobody listened may not be told again.
         onState: (isOpen) => {
           if (isOpen) void queries.invalidateQueries({ queryKey: PENDING });

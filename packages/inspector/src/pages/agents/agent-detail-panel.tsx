@@ -1,6 +1,4 @@
-import { type AgentDetail, agentsOperations } from "@reins/api";
-import { useQuery } from "@tanstack/react-query";
-import { call } from "../../api/call.ts";
+import type { AgentDetail } from "@reins/api";
 import { useSelf } from "../../app/entrance.tsx";
 import { Button } from "../../design/button.tsx";
 import { Json } from "../../design/code.tsx";
@@ -11,16 +9,13 @@ import { Credentials } from "./credentials.tsx";
 import { Held } from "./held.tsx";
 import { InstallControl } from "./install-control.tsx";
 import { Provenance } from "./provenance.tsx";
+import { useAgent } from "./use-agents.ts";
 import { VerifyControl } from "./verify-control.tsx";
 
 /** Everything that is known of one agent. */
 export function AgentDetailPanel({ agent, onClose }: { agent: string; onClose: () => void }) {
   const { is_admin } = useSelf();
-  const { data, error, refetch } = useQuery({
-    queryKey: ["agent", agent],
-    queryFn: ({ signal }) => call(agentsOperations.getAgent, { params: { agent }, signal }),
-    refetchInterval: 10_000,
-  });
+  const { data, error, refetch } = useAgent(agent);
   return (
     <Panel
       title={data?.name ?? agent}

@@ -1,9 +1,6 @@
-import { agentsOperations } from "@reins/api";
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { z } from "zod";
-import { call } from "../../api/call.ts";
 import { useSelf } from "../../app/entrance.tsx";
 import { Button } from "../../design/button.tsx";
 import { Page } from "../../design/page.tsx";
@@ -13,6 +10,7 @@ import { KillDialog } from "../../kill/kill-dialog.tsx";
 import { AgentDetailPanel } from "./agent-detail-panel.tsx";
 import { Catalogue } from "./catalogue.tsx";
 import { ProcessTable } from "./process-table.tsx";
+import { useAgents } from "./use-agents.ts";
 
 const AgentsSearch = z.object({ agent: z.string().optional().catch(undefined) });
 
@@ -22,11 +20,7 @@ export function AgentsPage() {
   const { is_admin } = useSelf();
   const navigate = useNavigate();
   const [isKilling, setKilling] = useState(false);
-  const { data, error, refetch } = useQuery({
-    queryKey: ["agents"],
-    queryFn: ({ signal }) => call(agentsOperations.listAgents, { signal }),
-    refetchInterval: 10_000,
-  });
+  const { data, error, refetch } = useAgents();
   const choose = (chosen: string | undefined) =>
     void navigate({ to: "/agents", search: chosen === undefined ? {} : { agent: chosen }, replace: true });
   return (
@@ -58,7 +52,7 @@ export function AgentsPage() {
               <Failure error={error} onRetry={() => void refetch()} />
             </div>
           ) : data ? (
-            <Catalogue agents={data.agents} chosen={agent} onChoose={choose} />
+            <Catalogue agents={data} chosen={agent} onChoose={choose} />
           ) : (
             <Waiting what="Looking through the catalogue" />
           )}

@@ -1,8 +1,8 @@
 import type { Agent } from "@reins/api";
-import { useCallback } from "react";
+import { useMemo } from "react";
 import { Badge } from "../../design/badge.tsx";
 import { classNames } from "../../design/class-names.ts";
-import { useListKeys } from "../../design/use-list-keys.ts";
+import { takeFocus, useListKeys } from "../../design/use-list-keys.ts";
 import { LevelBadge } from "../../design/verdict.tsx";
 import { VerificationBadge } from "./verification-badge.tsx";
 
@@ -16,27 +16,20 @@ export function Catalogue({
   chosen: string | undefined;
   onChoose: (agent: string) => void;
 }) {
-  const sorted = agents.toSorted((one, other) => rankOf(one) - rankOf(other));
-  const open = useCallback(
-    (place: number) => {
-      const agent = sorted[place];
-      if (agent) onChoose(agent.agent);
-    },
-    [sorted, onChoose],
-  );
-  const place = useListKeys(sorted.length, open);
+  const sorted = useMemo(() => agents.toSorted((one, other) => rankOf(one) - rankOf(other)), [agents]);
+  const focused = useListKeys(useMemo(() => sorted.map(({ agent }) => agent), [sorted]));
   return (
     <ul className="divide-y divide-line">
-      {sorted.map((agent, index) => (
+      {sorted.map((agent) => (
         <li key={agent.agent}>
           <button
             type="button"
+            ref={agent.agent === focused ? takeFocus : undefined}
             aria-pressed={agent.agent === chosen}
             onClick={() => onChoose(agent.agent)}
             className={classNames(
               "flex w-full cursor-pointer flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2 text-left text-sm hover:bg-sunken",
               agent.agent === chosen && "bg-accent-wash",
-              index === place && "outline-2 -outline-offset-2 outline-focus",
             )}
           >
             <span className="w-36 min-w-0">

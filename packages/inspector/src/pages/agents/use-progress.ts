@@ -1,5 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
+import { AGENTS } from "./use-agents.ts";
 
 /** How far something is that takes a while. */
 export interface Progressing<T> {
@@ -27,8 +28,7 @@ export function useProgress<T>(begin: (signal: AbortSignal) => AsyncIterable<T>)
     } catch (error) {
       if (!controller.signal.aborted) setState({ isRunning: false, latest: undefined, error });
     }
-    void queries.invalidateQueries({ queryKey: ["agents"] });
-    void queries.invalidateQueries({ queryKey: ["agent"] });
+    void queries.invalidateQueries({ queryKey: AGENTS });
   }, [begin, queries]);
   return { ...state, start: () => void start() };
 }

@@ -24,9 +24,11 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
     const shown = performance.now();
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.repeat) return;
-      if (isDone || performance.now() - shown < UNREAD_MS) return;
+      if (isDone) return;
       if (event.key === "Escape") return setMode("choosing");
-      if (isWriting(event.target)) return;
+      if (performance.now() - shown < UNREAD_MS) return;
+      // Whoever has begun to deny or to grant says so, or goes back first.
+      if (mode !== "choosing" || isWriting(event.target)) return;
       if (event.key === "a" && canOnce) mutate({ decision: "allow_once" });
       if (event.key === "s" && canAlways) setMode("always");
       if (event.key === "d") {
@@ -36,7 +38,7 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
     };
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
-  }, [hasKeys, canOnce, canAlways, isDone, mutate]);
+  }, [hasKeys, canOnce, canAlways, isDone, mode, mutate]);
   const deny = () => mutate({ decision: "deny", ...(reason.trim() !== "" && { note: reason.trim() }) });
   const always = () =>
     mutate({ decision: "allow_always", ...(expires !== undefined && { grant_expires_ms: expires }) });

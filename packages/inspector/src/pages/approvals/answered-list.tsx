@@ -2,21 +2,13 @@ import { type Approval, approvalOperations } from "@reins/api";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { call } from "../../api/call.ts";
-import { Badge, type Tone } from "../../design/badge.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
 import { visible } from "../../design/visible.ts";
+import { ApprovalState } from "./approval-state.tsx";
 import { effectText } from "./effect-text.ts";
-
-const TONES: Readonly<Record<Approval["state"], Tone>> = {
-  pending: "warn",
-  approved: "good",
-  used: "good",
-  denied: "bad",
-  expired: "neutral",
-  withdrawn: "neutral",
-};
+import { GivenAnswer } from "./given-answer.tsx";
 
 /** What was asked lately, and what became of it. */
 export function AnsweredList() {
@@ -63,12 +55,9 @@ function Row({ approval }: { approval: Approval }) {
         {visible(first ? effectText(first) : facts.tool)}
       </Cell>
       <Cell>
-        <Badge tone={TONES[state]}>{state}</Badge>
+        <ApprovalState state={state} />
       </Cell>
-      <Cell className="max-w-72 break-words">
-        {last && `${last.decision.replace("_", " ")} by ${last.by}`}
-        {last?.note !== undefined && <q className="block text-ink-soft">{visible(last.note)}</q>}
-      </Cell>
+      <Cell className="max-w-72 break-words">{last && <GivenAnswer answer={last} />}</Cell>
       <Cell>
         <Link to="/sessions/$id" params={{ id: session }} className="font-mono text-xs text-accent underline">
           {session.slice(0, 8)}

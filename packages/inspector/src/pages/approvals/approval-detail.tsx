@@ -1,8 +1,6 @@
-import { type Approval, approvalOperations } from "@reins/api";
-import { useQuery } from "@tanstack/react-query";
+import type { Approval } from "@reins/api";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { call } from "../../api/call.ts";
 import { Code } from "../../design/code.tsx";
 import { Facts } from "../../design/facts.tsx";
 import { Hash } from "../../design/hash.tsx";
@@ -11,6 +9,7 @@ import { LevelBadge } from "../../design/verdict.tsx";
 import { visible } from "../../design/visible.ts";
 import { effectText } from "./effect-text.ts";
 import { ExactCallView } from "./exact-call-view.tsx";
+import { useApproval } from "./use-approval.ts";
 
 /** What is asked: its effects, and the call itself. */
 export function ApprovalWhat({ approval: { facts, unreadable } }: { approval: Approval }) {
@@ -88,11 +87,7 @@ export function ApprovalFacts({ approval }: { approval: Approval }) {
 /** What an answer counts for, word by word, as the server puts it. */
 function ExactWords({ id }: { id: string }) {
   const [isOpen, setOpen] = useState(false);
-  const { data, error } = useQuery({
-    queryKey: ["approval", id],
-    queryFn: ({ signal }) => call(approvalOperations.getApproval, { params: { id }, signal }),
-    enabled: isOpen,
-  });
+  const { data, error } = useApproval(id, isOpen);
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary className="cursor-pointer text-2xs text-ink-faint">

@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { chooseNotices, tellsOfApprovals } from "../../app/approvals/notice.ts";
 import { usePendingApprovals } from "../../app/approvals/use-pending-approvals.ts";
 import { isWriting } from "../../app/use-go-keys.ts";
@@ -8,6 +8,7 @@ import { Page } from "../../design/page.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
 import { AnsweredList } from "./answered-list.tsx";
+import { AnsweredOne } from "./answered-one.tsx";
 import { ApprovalCard } from "./approval-card.tsx";
 import { GrantList } from "./grant-list.tsx";
 import { LateNotice } from "./late-notice.tsx";
@@ -17,6 +18,7 @@ export function ApprovalsPage() {
   const [tab, setTab] = useState("waiting");
   const [tells, setTells] = useState(tellsOfApprovals);
   const count = usePendingApprovals().data?.length ?? 0;
+  const answered = useAnswered();
   return (
     <Page
       title="Approvals"
@@ -32,6 +34,7 @@ export function ApprovalsPage() {
       }
     >
       <LateNotice />
+      {answered !== undefined && <AnsweredOne key={answered} id={answered} />}
       <Tabs
         value={tab}
         onChange={setTab}
@@ -43,6 +46,18 @@ export function ApprovalsPage() {
       />
     </Page>
   );
+}
+
+/** The approval that the address names, if it waited no more when somebody came here for it. */
+function useAnswered(): string | undefined {
+  const { data } = usePendingApprovals();
+  const { approval: wanted } = useSearch({ from: "/approvals" });
+  const waited = useRef(new Set<string>());
+  useEffect(() => {
+    for (const { id } of data ?? []) waited.current.add(id);
+  }, [data]);
+  if (wanted === undefined || !data || waited.current.has(wanted)) return undefined;
+  return data.some(({ id }) => id === wanted) ? undefined : wanted;
 }
 
 /** What waits. `j` and `k` go down and up, the keys of the chosen one answer it. */

@@ -1,5 +1,5 @@
 import type { Session } from "@reins/api";
-import { useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { Conversation } from "../../acp/conversation/conversation.ts";
@@ -46,21 +46,18 @@ export function ConversationPage() {
 
 function Live({ session, refetch }: { session: Session; refetch: () => unknown }) {
   const { id } = session;
-  const queries = useQueryClient();
   const isOver = session.ended !== undefined;
   const view = useSession(id, isOver);
   const { conversation, questions, waiting, running, turn = session.state, changes, phase } = view;
   const origins = useOrigins(session);
   const isSilent = conversation.items.length === 0 && !origins.data?.length;
   const isRunning = running.length > 0 || turn === "running";
+  const stop = useMutation({ mutationFn: () => acpClient.stop(id) });
   useEffect(() => {
-    if (changes > 0) refetch();
-  }, [changes, refetch]);
-  const send = (text: string) =>
-    void acpClient.prompt(id, text).then(() => {
-      refetch();
-      return queries.invalidateQueries({ queryKey: ["sessions"], exact: true });
-    });
+    // One that cannot be followed may have ended.
+    if (changes > 0 || phase === "failed") refetch();
+  }, [changes, phase, refetch]);
+  const send = (text: string) => void acpClient.prompt(id, text).then(refetch);
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <Head session={session} view={view} isRunning={isRunning} />
@@ -96,11 +93,12 @@ function Live({ session, refetch }: { session: Session; refetch: () => unknown }
       ) : (
         <footer className="border-t border-line bg-surface px-4 py-2.5">
           <WaitingList session={id} waiting={waiting} />
+          {stop.error && isRunning && <Failure error={stop.error} />}
           <Composer
             commands={conversation.commands}
             isRunning={isRunning}
             onSend={send}
-            onStop={() => void acpClient.stop(id)}
+            onStop={() => stop.mutate()}
           />
         </footer>
       )}

@@ -1,7 +1,6 @@
 import type { PlacedEntry } from "@reins/api";
-import { useNavigate } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../../design/button.tsx";
 import { useListKeys } from "../../design/use-list-keys.ts";
 import { useNarrow } from "../../design/use-narrow.ts";
@@ -19,7 +18,6 @@ export function EntryList({
   onEnd: () => void;
 }) {
   const narrow = useNarrow();
-  const navigate = useNavigate();
   const box = useRef<HTMLElement>(null);
   const { shown, waiting, release, onScroll } = useStillness(entries, box);
   const rows = useVirtualizer({
@@ -29,16 +27,11 @@ export function EntryList({
     getItemKey: (place) => shown[place]?.seq ?? place,
     overscan: 12,
   });
-  const open = useCallback(
-    (place: number) => {
-      const cid = shown[place]?.entry.cid;
-      if (cid !== undefined) void navigate({ to: "/ledger/$cid", params: { cid } });
-    },
-    [navigate, shown],
-  );
-  const chosen = useListKeys(shown.length, open);
+  const cids = useMemo(() => shown.map(({ entry }) => entry.cid), [shown]);
+  const chosen = useListKeys(cids);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: entries that come do not scroll what somebody reads
   useEffect(() => {
-    if (chosen >= 0) rows.scrollToIndex(chosen);
+    if (chosen !== undefined) rows.scrollToIndex(cids.indexOf(chosen));
   }, [chosen, rows]);
   const items = rows.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
@@ -74,7 +67,7 @@ export function EntryList({
                   className="absolute inset-x-0 top-0"
                   style={{ height: size, transform: `translateY(${start}px)` }}
                 >
-                  <EntryRow placed={placed} isChosen={index === chosen} />
+                  <EntryRow placed={placed} isChosen={placed.entry.cid === chosen} />
                 </li>
               )
             );

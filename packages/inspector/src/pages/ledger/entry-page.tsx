@@ -6,6 +6,7 @@ import { Json } from "../../design/code.tsx";
 import { Page } from "../../design/page.tsx";
 import { Panel } from "../../design/panel.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
+import { visible } from "../../design/visible.ts";
 import { ProvePanel } from "../../proof/prove-panel.tsx";
 import { WhyPanel } from "../../why/why-panel.tsx";
 import { AttestationPanel } from "./attestation-panel.tsx";
@@ -36,7 +37,7 @@ export function EntryPage() {
   return (
     <Page
       title={`Entry ${seq}: ${entry.quality.replaceAll("_", " ")}`}
-      about={gistOf(entry)}
+      about={visible(gistOf(entry))}
       actions={
         <Link
           to="/ledger"

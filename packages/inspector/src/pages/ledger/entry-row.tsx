@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { memo } from "react";
 import { classNames } from "../../design/class-names.ts";
 import { QualityBadge } from "../../design/quality.tsx";
+import { takeFocus } from "../../design/use-list-keys.ts";
 import { VerdictBadge } from "../../design/verdict.tsx";
 import { visible } from "../../design/visible.ts";
 import { gistOf, verdictOf } from "./gist.ts";
@@ -22,7 +23,7 @@ export const EntryRow = memo(function EntryRow({
     <Link
       to="/ledger/$cid"
       params={{ cid: entry.cid }}
-      aria-current={isChosen ? "true" : undefined}
+      ref={isChosen ? takeFocus : undefined}
       className={classNames(
         "grid h-full grid-cols-[2.5rem_minmax(0,1fr)] items-center gap-x-3 border-b border-line px-3 text-sm hover:bg-sunken md:grid-cols-[4rem_6.5rem_13rem_9rem_minmax(0,1fr)_6rem]",
         isChosen && "bg-accent-wash",
@@ -41,7 +42,7 @@ export const EntryRow = memo(function EntryRow({
         {verdict !== undefined && <VerdictBadge verdict={verdict} />}
       </span>
       <span className="hidden truncate text-ink-soft md:block" title={entry.actor}>
-        {entry.actor}
+        {visible(entry.actor)}
       </span>
       <span className="truncate max-md:col-start-2">{visible(gistOf(entry))}</span>
       <span className="hidden font-mono text-2xs text-ink-faint md:block">{entry.cid.slice(0, 10)}</span>

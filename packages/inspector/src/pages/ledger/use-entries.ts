@@ -49,6 +49,7 @@ function useLiveEntries(filter: Omit<LedgerSearch, "since">, key: string) {
     setState("opening");
     let arrived: PlacedEntry[] = [];
     let held = 0;
+    let wasTold = false;
     const flush = () => {
       if (arrived.length === 0) return;
       const newest = arrived.reverse();
@@ -65,7 +66,12 @@ function useLiveEntries(filter: Omit<LedgerSearch, "since">, key: string) {
       { query: wanted.current },
       {
         onEvent: (entry) => void arrived.push(entry),
-        onState: (isOpen) => setState(isOpen ? "open" : "lost"),
+        onState: (isOpen) => {
+          setState(isOpen ? "open" : "lost");
+          // What was written while nobody listened may not be told again.
+          if (isOpen && wasTold) void queries.invalidateQueries({ queryKey: ["entries", key] });
+          wasTold = true;
+        },
       },
     );
     return () => {

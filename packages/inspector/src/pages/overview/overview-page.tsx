@@ -32,7 +32,7 @@ export function OverviewPage() {
       about={
         data && (
           <>
-            Reins {data.version}, up since <Moment at={data.started_at} />
+            Reins {data.version}, started <Moment at={data.started_at} />
           </>
         )
       }

@@ -8,6 +8,7 @@ import { count } from "../../design/number.ts";
 import { Failure } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
 import { VerdictBadge } from "../../design/verdict.tsx";
+import { visible } from "../../design/visible.ts";
 import { EntryLink } from "../../proof/entry-link.tsx";
 import type { Draft } from "../../why/draft.ts";
 
@@ -75,10 +76,10 @@ function Outcome({ report }: { report: Report }) {
                 <Said {...change.to} />
               </Cell>
               <Cell>
-                <code className="text-xs">{change.tool || change.event_type}</code>
+                <code className="text-xs">{visible(change.tool || change.event_type)}</code>
                 {change.examples.slice(0, 2).map(({ entry, what }) => (
                   <span key={entry} className="block">
-                    <EntryLink cid={entry}>{what}</EntryLink>
+                    <EntryLink cid={entry}>{visible(what)}</EntryLink>
                   </span>
                 ))}
               </Cell>

@@ -7,6 +7,7 @@ import { count } from "../../design/number.ts";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
 import { VerdictBadge } from "../../design/verdict.tsx";
+import { visible } from "../../design/visible.ts";
 import { EntryLink } from "../../proof/entry-link.tsx";
 
 type Report = z.infer<typeof CoverageReport>;
@@ -109,12 +110,12 @@ function Unnamed({ report: { unnamed, unnamed_left_out } }: { report: Report }) 
             <Cell>
               <VerdictBadge verdict={group.verdict} />
             </Cell>
-            <Cell isExact>{group.tool}</Cell>
-            <Cell>{group.agent}</Cell>
+            <Cell isExact>{visible(group.tool)}</Cell>
+            <Cell>{visible(group.agent)}</Cell>
             <Cell>
               {group.examples.slice(0, 1).map(({ entry, what }) => (
                 <EntryLink key={entry} cid={entry}>
-                  {what}
+                  {visible(what)}
                 </EntryLink>
               ))}
             </Cell>

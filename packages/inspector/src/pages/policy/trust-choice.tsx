@@ -25,7 +25,7 @@ export function TrustChoice({ agent, trust }: { agent: string; trust: keyof type
         aria-label={`Trust of ${agent}`}
         value={trust}
         disabled={change.isPending}
-        className="w-32"
+        className="min-w-32"
         onChange={({ target }) => change.mutate(trustNamed(target.value))}
       >
         <option>unknown</option>

@@ -1,15 +1,11 @@
-import { type Agent, agentsOperations } from "@reins/api";
-import { useQuery } from "@tanstack/react-query";
+import type { Agent } from "@reins/api";
 import { Link } from "@tanstack/react-router";
-import { call } from "../../api/call.ts";
 import { Choice, Field } from "../../design/field.tsx";
+import { useAgents } from "../agents/use-agents.ts";
 
 /** Which agent: those that are installed can be chosen. */
 export function AgentChoice({ value, onChange }: { value: string; onChange: (agent: string) => void }) {
-  const { data, error } = useQuery({
-    queryKey: ["agents"],
-    queryFn: async ({ signal }) => (await call(agentsOperations.listAgents, { signal })).agents,
-  });
+  const { data, error } = useAgents();
   const agents = (data ?? []).filter(({ support }) => support.level !== "unsupported");
   const ready = agents.filter(({ install }) => install !== null);
   const chosen = ready.find(({ agent }) => agent === value);

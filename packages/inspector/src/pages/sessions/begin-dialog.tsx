@@ -1,15 +1,14 @@
-import { agentsOperations } from "@reins/api";
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, useEffect, useId, useRef, useState } from "react";
 import { settingsIn } from "../../acp/conversation/settings.ts";
 import { acpClient } from "../../acp/open-client.ts";
-import { call } from "../../api/call.ts";
 import { useSelf } from "../../app/entrance.tsx";
 import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/dialog.tsx";
 import { Choice, Field, TextArea, TextInput } from "../../design/field.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
+import { useAgent } from "../agents/use-agents.ts";
 import { AgentChoice } from "./agent-choice.tsx";
 
 const FOLDER = "reins.folder";
@@ -45,10 +44,16 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
   const [cwd, setCwd] = useState(() => localStorage.getItem(FOLDER) ?? folders[0] ?? self.workspace ?? "");
   const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
   const [message, setMessage] = useState("");
-  const detail = useQuery({
-    queryKey: ["agents", agent],
-    queryFn: ({ signal }) => call(agentsOperations.getAgent, { params: { agent }, signal }),
-  });
+  /** The session that an attempt before this one began, and of what. */
+  const begun = useRef<{ readonly id: string; readonly of: string }>(undefined);
+  const isOpen = useRef(true);
+  useEffect(() => {
+    isOpen.current = true;
+    return () => {
+      isOpen.current = false;
+    };
+  }, []);
+  const detail = useAgent(agent);
   const settings = settingsIn({
     modes: detail.data?.modes,
     configOptions: detail.data?.config_options,
@@ -56,7 +61,9 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
   const begin = useMutation({
     mutationFn: async () => {
       localStorage.setItem(FOLDER, cwd);
-      const id = await acpClient.begin({ agent, cwd });
+      const of = JSON.stringify([agent, cwd]);
+      const id = begun.current?.of === of ? begun.current.id : await acpClient.begin({ agent, cwd });
+      begun.current = { id, of };
       for (const setting of settings) {
         const value = chosen[setting.id];
         if (value !== undefined && value !== setting.current) await acpClient.choose(id, setting, value);
@@ -64,6 +71,8 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
       return id;
     },
     onSuccess: async (id) => {
+      // Whoever has closed the dialog meanwhile finds the session in the list.
+      if (!isOpen.current) return;
       if (message.trim() !== "") void acpClient.prompt(id, message.trim());
       onClose();
       await navigate({ to: "/sessions/$id", params: { id } });
@@ -75,7 +84,13 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
   };
   return (
     <form className="flex flex-col gap-3" onSubmit={submit}>
-      <AgentChoice value={agent} onChange={setAgent} />
+      <AgentChoice
+        value={agent}
+        onChange={(other) => {
+          setAgent(other);
+          setChosen({});
+        }}
+      />
       <Field label="Folder" hint="A path on the machine that runs Reins. The agent is held to it.">
         {(id) => (
           <>

@@ -6,6 +6,7 @@ import { classNames } from "../../design/class-names.ts";
 import { Moment } from "../../design/moment.tsx";
 import { dollars } from "../../design/number.ts";
 import { Cell } from "../../design/table.tsx";
+import { takeFocus } from "../../design/use-list-keys.ts";
 import { LevelBadge } from "../../design/verdict.tsx";
 import { visible } from "../../design/visible.ts";
 import { SessionActions } from "./session-actions.tsx";
@@ -17,11 +18,12 @@ export function SessionRow({ session, isChosen }: { session: Session; isChosen: 
   const pending = usePendingOf(session.id);
   const { id, agent, cwd, trust, enforcement, cost_usd, last_activity } = session;
   return (
-    <tr className={classNames(isChosen && "bg-accent-wash")} aria-selected={isChosen}>
+    <tr className={classNames(isChosen && "bg-accent-wash")}>
       <Cell className="max-w-80">
         <Link
           to="/sessions/$id"
           params={{ id }}
+          ref={isChosen ? takeFocus : undefined}
           className="block truncate font-medium text-accent hover:underline"
         >
           {titleOf(session)}

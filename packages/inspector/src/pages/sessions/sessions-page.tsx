@@ -1,6 +1,6 @@
 import type { Session } from "@reins/api";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { isWriting } from "../../app/use-go-keys.ts";
 import { Button } from "../../design/button.tsx";
 import { Choice, TextInput } from "../../design/field.tsx";
@@ -58,8 +58,9 @@ export function SessionsPage() {
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
   }, [setBeginning]);
-  const sessions = (data ?? []).filter((session) => isShown(session, shown) && matches(session, words));
-  const folders = [...new Set((data ?? []).map(({ cwd }) => cwd))];
+  const all = data?.sessions ?? [];
+  const sessions = all.filter((session) => isShown(session, shown) && matches(session, words));
+  const folders = [...new Set(all.map(({ cwd }) => cwd))];
   const begin = (
     <Button kind="primary" title="Start a session (n)" onClick={() => setBeginning(true)}>
       Start a session
@@ -93,8 +94,8 @@ export function SessionsPage() {
         ) : !data ? (
           <Waiting what="Fetching the sessions" />
         ) : sessions.length === 0 ? (
-          <Empty title={data.length === 0 ? "No agent has worked here yet" : "No session is like that"}>
-            {data.length === 0
+          <Empty title={all.length === 0 ? "No agent has worked here yet" : "No session is like that"}>
+            {all.length === 0
               ? "Start a session with the built-in demo: it needs no key and no network, and everything it does is governed for real."
               : "Change the filter above to see others."}
           </Empty>
@@ -102,17 +103,19 @@ export function SessionsPage() {
           <List sessions={sessions} />
         )}
       </Panel>
+      {data?.hasMore && (
+        <p className="text-2xs text-ink-faint">
+          Only the {all.length} most recently used sessions are looked through here; GET /v1/sessions gives
+          all.
+        </p>
+      )}
       <BeginDialog open={isBeginning} onClose={() => setBeginning(false)} folders={folders} />
     </Page>
   );
 }
 
 function List({ sessions }: { sessions: readonly Session[] }) {
-  const navigate = useNavigate();
-  const place = useListKeys(sessions.length, (index) => {
-    const id = sessions[index]?.id;
-    if (id !== undefined) void navigate({ to: "/sessions/$id", params: { id } });
-  });
+  const chosen = useListKeys(useMemo(() => sessions.map(({ id }) => id), [sessions]));
   if (useNarrow())
     return (
       <ul aria-label="Sessions" className="divide-y divide-line">
@@ -123,8 +126,8 @@ function List({ sessions }: { sessions: readonly Session[] }) {
     );
   return (
     <Table label="Sessions" columns={COLUMNS}>
-      {sessions.map((session, index) => (
-        <SessionRow key={session.id} session={session} isChosen={index === place} />
+      {sessions.map((session) => (
+        <SessionRow key={session.id} session={session} isChosen={session.id === chosen} />
       ))}
     </Table>
   );

@@ -1,27 +1,60 @@
 import { type Session, sessionOperations } from "@reins/api";
-import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
 import { call } from "../../api/call.ts";
+import { follow } from "../../api/stream.ts";
+import { sessionsWith } from "./sessions-with.ts";
 
-const EVERY_MS = 2_000;
 const SELDOM_MS = 30_000;
 const MOST = 200;
+const LISTED = ["sessions", "listed"] as const;
 
-/** The sessions that one may see, the most recently used first, looked at again every so often. */
-export function useSessions(): UseQueryResult<readonly Session[]> {
+/** Sessions that one may see, the most recently used first. */
+export interface ListedSessions {
+  readonly sessions: readonly Session[];
+  /** Whether there are more, which were not used for longer. */
+  readonly hasMore: boolean;
+}
+
+/** The sessions that one may see, as they change; looked at again seldom beside that. */
+export function useSessions(): UseQueryResult<ListedSessions> {
+  const queries = useQueryClient();
+  useEffect(() => {
+    const again = () => void queries.invalidateQueries({ queryKey: LISTED });
+    return follow(
+      sessionOperations.streamSessions,
+      {},
+      {
+        onEvent: (session) => {
+          queries.setQueryData<ListedSessions>(
+            LISTED,
+            (now) => now && { ...now, sessions: sessionsWith(now.sessions, session, MOST) },
+          );
+          // A list that is on its way may be older than this.
+          if (queries.isFetching({ queryKey: LISTED }) > 0) again();
+        },
+        // What changed while nobody listened is not told again.
+        onState: (isOpen) => isOpen && again(),
+      },
+    );
+  }, [queries]);
   return useQuery({
-    queryKey: ["sessions"],
+    queryKey: LISTED,
     queryFn: async ({ signal }) => {
-      const { sessions } = await call(sessionOperations.listSessions, { query: { limit: MOST }, signal });
-      return sessions;
+      const { sessions, next } = await call(sessionOperations.listSessions, {
+        query: { limit: MOST },
+        signal,
+      });
+      return { sessions, hasMore: next !== undefined };
     },
-    refetchInterval: EVERY_MS,
+    refetchInterval: SELDOM_MS,
   });
 }
 
 /** One session, looked at again when whoever follows it hears of a change, and seldom beside that. */
 export function useSessionRecord(id: string): UseQueryResult<Session> {
   return useQuery({
-    queryKey: ["sessions", id],
+    queryKey: ["sessions", "one", id],
     queryFn: ({ signal }) => call(sessionOperations.getSession, { params: { id }, signal }),
     refetchInterval: SELDOM_MS,
   });

@@ -6,7 +6,7 @@ import { Button } from "../../design/button.tsx";
 import { Choice, TextInput } from "../../design/field.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { EnvelopeRow } from "./envelope-row.tsx";
-import { withHoles } from "./tail.ts";
+import { keyOf, withHoles } from "./tail.ts";
 import { type TailSource, useTail } from "./use-tail.ts";
 
 /** Which messages are shown. */
@@ -105,14 +105,14 @@ function List({
   isWhole: boolean;
 }) {
   const { all, error, isLoaded } = useTail(source, isPaused);
-  const [open, setOpen] = useState<number | undefined>();
+  const [open, setOpen] = useState<string | undefined>();
   const rows = useMemo(() => (isWhole ? withHoles(all) : all).toReversed(), [all, isWhole]);
   const box = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: () => 27,
-    getItemKey: useCallback((index: number) => keyOf(rows[index], index), [rows]),
+    getItemKey: useCallback((index: number) => rowKeyOf(rows[index], index), [rows]),
     overscan: 12,
     useFlushSync: false,
   });
@@ -153,8 +153,8 @@ function List({
                 row && (
                   <EnvelopeRow
                     envelope={row}
-                    isOpen={open === row.seq}
-                    onToggle={() => setOpen(open === row.seq ? undefined : row.seq)}
+                    isOpen={open === keyOf(row)}
+                    onToggle={() => setOpen(open === keyOf(row) ? undefined : keyOf(row))}
                   />
                 )
               )}
@@ -181,8 +181,8 @@ function sourceOf(
   };
 }
 
-function keyOf(row: WireEnvelope | { readonly missing: number } | undefined, index: number): number | string {
-  return row && "seq" in row ? row.seq : `hole ${index}`;
+function rowKeyOf(row: WireEnvelope | { readonly missing: number } | undefined, index: number): string {
+  return row && "seq" in row ? keyOf(row) : `hole ${index}`;
 }
 
 function oneOf<Name extends string>(names: readonly Name[], value: string): Name | undefined {

@@ -10,6 +10,7 @@ import { Cell, Table } from "../../design/table.tsx";
 import { visible } from "../../design/visible.ts";
 import { CopyButton } from "./copy-button.tsx";
 import { curlFor } from "./curl.ts";
+import { keyOf } from "./tail.ts";
 import { type TailSource, useTail } from "./use-tail.ts";
 
 const SHOWN = 300;
@@ -46,7 +47,7 @@ export function Requests() {
           .slice(-SHOWN)
           .toReversed()
           .map((request) => (
-            <tr key={request.seq}>
+            <tr key={keyOf(request)}>
               <Cell>
                 <Moment at={request.at} />
               </Cell>

@@ -1,11 +1,18 @@
 import { expect, test } from "vitest";
 import { merged, withHoles } from "./tail.ts";
 
-const of = (...seqs: number[]) => seqs.map((seq) => ({ seq }));
+const of = (...seqs: number[]) => seqs.map((seq) => ({ seq, at: `2026-01-01T00:00:0${seq}.000Z` }));
+const later = (...seqs: number[]) => seqs.map((seq) => ({ seq, at: `2026-01-02T00:00:0${seq}.000Z` }));
 
 test("what comes late or twice stands in its place, once", () => {
   expect(merged(of(1, 2), of(3, 4), 10)).toEqual(of(1, 2, 3, 4));
   expect(merged(of(3, 4), of(1, 2, 3), 10)).toEqual(of(1, 2, 3, 4));
+});
+
+test("what a server says that has started anew comes after all that it said before", () => {
+  expect(merged(of(1, 2, 3), later(1, 2), 10)).toEqual([...of(1, 2, 3), ...later(1, 2)]);
+  expect(merged([...of(2, 3), ...later(2)], later(1, 2), 10)).toEqual([...of(2, 3), ...later(1, 2)]);
+  expect(withHoles([...of(3), ...later(1)])).toEqual([...of(3), ...later(1)]);
 });
 
 test("of too many the oldest go", () => {
@@ -13,5 +20,5 @@ test("of too many the oldest go", () => {
 });
 
 test("what is missing between two is counted", () => {
-  expect(withHoles(of(4, 5, 9))).toEqual([{ seq: 4 }, { seq: 5 }, { missing: 3 }, { seq: 9 }]);
+  expect(withHoles(of(4, 5, 9))).toEqual([...of(4, 5), { missing: 3 }, ...of(9)]);
 });

@@ -13,6 +13,8 @@ import type { Value } from "./value.ts";
 
 const NESTING_LIMIT = 24;
 const STATEMENT_LIMIT = 4_000;
+/** How many programs may run one another by their words, as `env sudo nice ls` does: each looks at all words after it. */
+const WRAPPING_LIMIT = 64;
 
 /**
  * Goes through a script as a shell would, without running anything: what each simple command does is put into
@@ -22,6 +24,7 @@ export class Interpreter implements Shell {
   readonly findings: Findings;
   readonly parse: ParseText;
   #nesting = 0;
+  #wrapping = 0;
   #statements = 0;
   readonly #called = new Set<Statement>();
 
@@ -57,7 +60,13 @@ export class Interpreter implements Shell {
   }
 
   runWords(words: readonly Value[], scope: Scope, input: Input = {}): void {
+    if (this.#wrapping >= WRAPPING_LIMIT) {
+      this.findings.hide("the command is nested too deep");
+      return;
+    }
+    this.#wrapping += 1;
     this.#runWords(words, scope, input);
+    this.#wrapping -= 1;
   }
 
   run(statement: Statement, scope: Scope): void {

@@ -12,9 +12,8 @@ export async function tellEntries(
   call: GovernedCall<(typeof ledgerOperations)["streamEntries"]>,
   open: () => EventStream,
 ): Promise<void> {
-  const { request, harness, principal, query } = call;
-  const { ledger, identity } = harness;
-  const view = await LedgerView.of(call);
+  const { request, harness, query } = call;
+  const { ledger } = harness;
   const newest = (await ledger.size()) - 1;
   let position = Math.min(lastEventIn(request) ?? newest, newest);
   const stream = open();
@@ -24,7 +23,9 @@ export async function tellEntries(
   stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
   try {
     await stream.send(positionText(Math.max(0, position)));
-    while (!stream.closed.aborted && (await identity.current({ id: principal.id }))) {
+    while (!stream.closed.aborted && (await call.asOfNow())) {
+      // There may be tenants that were not there before.
+      const view = await LedgerView.of(call);
       const { entries, seen, more } = await view.read({
         ...query,
         order: "oldest",

@@ -1,3 +1,4 @@
+import { METHODS as METHODS_OF_NODE } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Clock } from "@reins/ahp";
 import type { Harness } from "@reins/supervisor";
@@ -11,6 +12,9 @@ const REQUEST_MS = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000];
 const WAIT_MS = [1_000, 5_000, 15_000, 60_000, 300_000, 900_000, 3_600_000, 86_400_000];
 const STEP_MS = 5_000;
 const ANSWERED: ReadonlySet<string> = new Set(["approved", "denied"]);
+/** Over HTTP/2 a method is any word, of which there is no end. */
+const METHODS: ReadonlySet<string> = new Set(METHODS_OF_NODE);
+const OTHER_METHOD = "other";
 
 /** What is counted of a Reins from its start on. To count costs an addition; everything else is done when somebody asks. */
 export class Measures {
@@ -83,7 +87,8 @@ export class Measures {
 
   /** Counts a request that was answered. */
   readonly answered = ({ method, status, ms, streams }: AnsweredRequest): void => {
-    this.requests.add({ method, status: `${Math.floor(status / 100)}xx` });
+    const counted = METHODS.has(method) ? method : OTHER_METHOD;
+    this.requests.add({ method: counted, status: `${Math.floor(status / 100)}xx` });
     if (!streams) this.requestTimes.note(ms);
   };
 

@@ -24,7 +24,7 @@ export interface Telling<Item> {
 
 /** Tells somebody of what comes, from now on or after the last one they saw. Who is too slow misses what was forgotten meanwhile. */
 export async function tellTail<Item extends { readonly seq: number }>(
-  { request, principal, harness }: GovernedCall,
+  { request, asOfNow }: GovernedCall,
   open: () => EventStream,
   growing: Growing<Item>,
   { event, shown }: Telling<Item>,
@@ -37,7 +37,7 @@ export async function tellTail<Item extends { readonly seq: number }>(
   stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
   try {
     await stream.send(positionText(position));
-    while (!stream.closed.aborted && (await harness.identity.current({ id: principal.id }))) {
+    while (!stream.closed.aborted && (await asOfNow())) {
       // What comes while some are sent is looked at the next time.
       const { last } = growing;
       const items = growing.after(position).slice(0, MOST_AT_ONCE);

@@ -6,8 +6,8 @@ import { HomeAgents } from "../../../hosting/home-agents.ts";
 import { InstallDisplay } from "../../../hosting/install-display.ts";
 import { entryOf } from "../../../hosting/ready-agent.ts";
 import { print } from "../../../print.ts";
+import { untilStopped } from "../../../serving/until-stopped.ts";
 import type { AgentsFlags } from "../flags.ts";
-import { untilStopped } from "../until-stopped.ts";
 import { describeReport } from "../verify/describe.ts";
 import { verifyInstalled } from "../verify/verify-installed.ts";
 

@@ -5,9 +5,9 @@ import { agentFault } from "../../../hosting/agent-fault.ts";
 import { HomeAgents } from "../../../hosting/home-agents.ts";
 import { entryOf } from "../../../hosting/ready-agent.ts";
 import { print } from "../../../print.ts";
+import { untilStopped } from "../../../serving/until-stopped.ts";
 import type { AgentsFlags } from "../flags.ts";
 import { installedOf } from "../installed-of.ts";
-import { untilStopped } from "../until-stopped.ts";
 import { describeProbed } from "./describe.ts";
 
 /** The flags of `reins agents probe` as they were written. */

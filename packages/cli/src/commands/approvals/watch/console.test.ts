@@ -1,6 +1,7 @@
 import type { Approval } from "@reins/api";
 import { describe, expect, it } from "vitest";
 import { CliError } from "../../../errors/cli-error.ts";
+import { Unreachable } from "../../../operator/unreachable.ts";
 import type { Answer } from "../answer/answer.ts";
 import { sampleApproval } from "../testing/sample-approval.ts";
 import { ApprovalConsole } from "./console.ts";
@@ -114,6 +115,20 @@ describe("approvals at a terminal", () => {
     };
     await played.press("a");
     expect(played.news).toMatch(/is denied already: bob said deny\.\n[\s\S]*Nothing waits/);
+  });
+
+  it("stay when the answer did not get through", async () => {
+    const played = new Played();
+    played.take(FIRST);
+    const { answer } = played;
+    played.answer = async () => {
+      throw new Unreachable("Reins cannot be reached.", "");
+    };
+    await played.press("a");
+    expect(played.news).toMatch(/cannot be reached\.\n[\s\S]*approval {3}apr_first/);
+    played.answer = answer;
+    await played.press("d");
+    expect(played.news).toMatch(/^denied {2}apr_first\n[\s\S]*Nothing waits/);
   });
 
   it("are not told of again when the change that one made oneself comes back", async () => {

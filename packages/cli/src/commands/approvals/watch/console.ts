@@ -1,5 +1,6 @@
 import type { Approval } from "@reins/api";
 import { CliError } from "../../../errors/cli-error.ts";
+import { Unreachable } from "../../../operator/unreachable.ts";
 import type { Answer } from "../answer/answer.ts";
 import { outcomeWords } from "../answer/outcome.ts";
 import { lineOf } from "../list/line.ts";
@@ -80,10 +81,12 @@ export class ApprovalConsole {
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
       this.#write(`${error.message}\n`);
+      // Nobody has heard the answer, so the question stands.
+      if (error instanceof Unreachable) this.#done.delete(id);
     } finally {
       this.#busy = false;
     }
-    this.#waiting.delete(id);
+    if (this.#done.has(id)) this.#waiting.delete(id);
     this.#next();
   }
 

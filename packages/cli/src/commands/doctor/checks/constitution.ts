@@ -1,16 +1,23 @@
-import { checkConstitution } from "@reins/policy";
+import { fileURLToPath } from "node:url";
+import { checkConstitution, defaultFile } from "@reins/policy";
 import { CliError } from "../../../errors/cli-error.ts";
+import { homeFolder } from "../../../home.ts";
 import { readConstitutionFile } from "../../policy/constitution-file.ts";
-import { type Check, fine, note, wrong } from "../finding.ts";
+import { type Check, type Finding, fine, note, type Patient, wrong } from "../finding.ts";
+import { areEarlierRules } from "./shipped-rules.ts";
 
-/** Whether the constitution would be taken as it lies there. */
+/** Whether the constitution would be taken as it lies there, and is not one that Reins itself has left behind. */
 export const constitutionCheck: Check = {
   name: "constitution",
-  look: async ({ home }) => {
+  look: async (patient) => {
     try {
-      const { policy, faults, tests } = checkConstitution(await readConstitutionFile(undefined, { home }));
+      const text = await readConstitutionFile(undefined, { home: patient.home });
+      const { policy, faults, tests } = checkConstitution(text);
       if (policy && faults.length === 0)
-        return [fine(`${policy.rules.length} rules, ${tests.length} tests of its own passed`)];
+        return [
+          fine(`${policy.rules.length} rules, ${tests.length} tests of its own passed`),
+          ...(areEarlierRules(text.rules) ? [earlier(text.file, patient)] : []),
+        ];
       return [
         wrong(`the constitution has faults: ${faults[0]?.message}`, "See them all: reins policy check"),
       ];
@@ -20,3 +27,13 @@ export const constitutionCheck: Check = {
     }
   },
 };
+
+function earlier(file: string, { home, environment }: Patient): Omit<Finding, "check"> {
+  const today = fileURLToPath(defaultFile("default.yaml"));
+  const flag = home === homeFolder(undefined, environment) ? "" : ` --home "${home}"`;
+  return note(
+    "it is the one that an earlier version of Reins wrote, with nothing changed since; today's is another",
+    `To see the difference: reins policy diff "${file}" "${today}". ` +
+      `To take it over: cp "${today}" "${file}" && reins policy accept${flag}`,
+  );
+}

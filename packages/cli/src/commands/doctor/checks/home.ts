@@ -1,6 +1,7 @@
+import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import { systemCode } from "../../../errors/system-code.ts";
-import { keysIn } from "../../../home.ts";
+import { isNotThere } from "../../../errors/system-code.ts";
+import { databaseIn, keysIn } from "../../../home.ts";
 import { type Check, type Finding, fine, note, wrong } from "../finding.ts";
 
 const OTHERS = 0o077;
@@ -20,7 +21,12 @@ export const keysCheck: Check = {
   name: "keys",
   look: async ({ home }) => [
     await privateFolder(keysIn(home), () =>
-      note("no keys yet", "They are made on the first start: reins up"),
+      existsSync(databaseIn(home))
+        ? wrong(
+            "there is a ledger here without the keys it is signed with: nothing can be added to it",
+            `Bring ${keysIn(home)} back from a backup, or let Reins run on another home: --home <folder>`,
+          )
+        : note("no keys yet", "They are made on the first start: reins up"),
     ),
   ],
 };
@@ -30,7 +36,10 @@ async function privateFolder(
   absent: () => Omit<Finding, "check">,
 ): Promise<Omit<Finding, "check">> {
   try {
-    const { mode, uid } = await stat(path);
+    const found = await stat(path);
+    const { mode, uid } = found;
+    if (!found.isDirectory())
+      return wrong(`${path} is no folder`, "Choose another home, with --home <folder> or REINS_HOME.");
     if (process.getuid && uid !== process.getuid())
       return wrong(
         `${path} belongs to somebody else`,
@@ -40,7 +49,7 @@ async function privateFolder(
       return wrong(`others may look into ${path}`, `Take that from them: chmod 700 ${path}`);
     return fine(`${path}, for this user alone`);
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return absent();
+    if (isNotThere(error)) return absent();
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import { artifactsIn } from "../../../home.ts";
 import { type LedgerFlags, readLedger } from "../../../ledger/read-ledger.ts";
 import { writeNewFile } from "../../../new-file.ts";
 import { noticeOnStderr } from "../../../notice.ts";
+import { untilStopped } from "../../../serving/until-stopped.ts";
 import { inPieces } from "./pieces.ts";
 
 /** The flags of `reins ledger export` as they were written. */
@@ -22,7 +23,7 @@ export async function exportLedger(file: string, flags: ExportFlags): Promise<vo
     const pieces = inPieces(exportLines(ledger, { ...artifacts }));
     const bytes = flags.gzip || file.endsWith(".gz") ? compressed(pieces) : pieces;
     if (file === "-") return writeToStdout(bytes);
-    await writeNewFile(file, bytes);
+    await untilStopped((signal) => writeNewFile(file, bytes, signal));
     noticeOnStderr(flags.json)(
       `The ledger ${ledger.origin} is in ${file}. To check it: reins ledger verify ${file}`,
     );

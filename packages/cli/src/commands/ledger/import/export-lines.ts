@@ -48,8 +48,13 @@ async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let rest = "";
   for await (const piece of pieces) {
-    const lines = (rest + decoder.decode(piece, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
+    // Only what is new is searched: a line can be longer than a thousand pieces.
+    const [end = "", ...lines] = decoder.decode(piece, { stream: true }).split("\n");
+    rest += end;
+    if (lines.length > 0) {
+      yield rest;
+      rest = lines.pop() ?? "";
+    }
     if (rest.length > LONGEST_LINE) throw new RangeError("a line is longer than any line of an export");
     yield* lines;
   }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { ArtifactStore, type Imported, importLines, LedgerReader, ledgerTables } from "@reins/ledger";
 import { openSqlite, type Store } from "@reins/store";
-import { artifactsIn, databaseIn, homeFolder, openHome } from "../../../home.ts";
+import { artifactsIn, homeFolder, openHome, realDatabase } from "../../../home.ts";
 import { checkSeen } from "../../../ledger/check-seen.ts";
 import { ledgerFault } from "../../../ledger/fault.ts";
 import type { LedgerFlags } from "../../../ledger/read-ledger.ts";
@@ -25,15 +25,16 @@ export async function importLedger(file: string, flags: LedgerFlags): Promise<vo
 }
 
 async function importInto(home: string, file: string, notice: Notice): Promise<Imported> {
-  const isNew = !existsSync(databaseIn(home));
-  const store = await openSqlite({ path: databaseIn(home), tables: [ledgerTables] });
+  const path = await realDatabase(home);
+  const isNew = !existsSync(path);
+  const store = await openSqlite({ path, tables: [ledgerTables] });
   try {
     const lines = linesOfExport(file, process.stdin);
     const imported = await importLines(store, lines, new ArtifactStore(artifactsIn(home)));
     await checkSeen(await LedgerReader.of(store), home, SeenCheckpoints.ofUser(process.env), notice);
     return imported;
   } catch (error) {
-    await abandon(store, home, isNew);
+    await abandon(store, path, isNew);
     throw error;
   } finally {
     await store.close();
@@ -41,13 +42,13 @@ async function importInto(home: string, file: string, notice: Notice): Promise<I
 }
 
 /** A home that had no ledger is not left with half of one. */
-async function abandon(store: Store, home: string, isNew: boolean): Promise<void> {
+async function abandon(store: Store, path: string, isNew: boolean): Promise<void> {
   await store.close();
   if (!isNew) return;
-  for (const suffix of ["", "-wal", "-shm"]) await rm(`${databaseIn(home)}${suffix}`, { force: true });
+  for (const suffix of ["", "-wal", "-shm"]) await rm(`${path}${suffix}`, { force: true });
 }
 
 function describe({ origin, entries, added }: Imported, home: string): string {
   const name = printableLine(origin);
-  return `The ledger ${name} is in ${home}: ${entries} entries, ${added} of them new. To check it: reins ledger verify\n`;
+  return `The ledger ${name} is in ${home}: ${entries} entries, ${added} of them new. To check it: reins ledger verify ${home}\n`;
 }

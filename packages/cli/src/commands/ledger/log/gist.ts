@@ -8,33 +8,70 @@ export function gistOf({
 }: Pick<LedgerEntry, "quality" | "payload" | "envelope">): string {
   if (envelope) return `sealed for ${envelope.audience_label}`;
   if (!isRecord(payload)) return brief(payload);
-  switch (quality) {
-    case "policy_verdict":
-      return verdictGist(payload);
-    case "policy_change":
-      return changeGist(payload);
-    case "session_lifecycle":
-      return leading(payload, "event");
-    default:
-      return brief(payload);
-  }
+  return KNOWN[quality]?.(payload) ?? brief(payload);
 }
 
-function verdictGist(payload: Readonly<Record<string, unknown>>): string {
-  const { verdict, reason, event_type } = payload;
-  if (typeof verdict !== "string") return brief(payload);
-  const about = typeof event_type === "string" ? ` ${event_type}` : "";
-  return `${verdict}${about}${typeof reason === "string" ? `: ${reason}` : ""}`;
+type Payload = Readonly<Record<string, unknown>>;
+
+/** What people read of an entry of a quality; undefined where it is not of the form that is known. */
+const KNOWN: Partial<Record<LedgerEntry["quality"], (payload: Payload) => string | undefined>> = {
+  policy_verdict: verdictGist,
+  policy_change: changeGist,
+  session_lifecycle: lifecycleGist,
+  approval: approvalGist,
+  turn: turnGist,
+  tool_result: resultGist,
+  kill: killGist,
+};
+
+function verdictGist({ verdict, reason, event_type }: Payload): string | undefined {
+  if (typeof verdict !== "string") return undefined;
+  return `${verdict}${before(" ", event_type)}${before(": ", reason)}`;
 }
 
-function changeGist(payload: Readonly<Record<string, unknown>>): string {
-  const { change, key_id, holder } = payload;
-  if (typeof change !== "string" || typeof key_id !== "string") return leading(payload, "change");
-  return `${change} ${key_id}${typeof holder === "string" ? ` of ${holder}` : ""}`;
+function changeGist(payload: Payload): string {
+  const { change, key_id, holder, agent } = payload;
+  if (typeof change !== "string") return brief(payload);
+  if (typeof key_id === "string") return `${change} ${key_id}${before(" of ", holder)}`;
+  if (change === "constitution") return `${change}, ${String(payload.rules)} rules`;
+  return typeof agent === "string" ? `${change} ${agent}` : leading(payload, "change");
+}
+
+function lifecycleGist(payload: Payload): string {
+  const { change, cwd } = payload;
+  return typeof change === "string" ? `${change}${before(" in ", cwd)}` : leading(payload, "event");
+}
+
+function approvalGist({ state, approval, agent, tool, answer, reason }: Payload): string | undefined {
+  if (typeof state !== "string" || typeof approval !== "string") return undefined;
+  const asks = typeof agent === "string" ? `: ${agent} asks for ${String(tool)}` : "";
+  const said = isRecord(answer) ? `: ${String(answer.by)} said ${String(answer.decision)}` : "";
+  return `${state} ${approval}${asks}${said}${before(asks === "" ? ": " : ", ", reason)}`;
+}
+
+function turnGist({ stop_reason, usage }: Payload): string | undefined {
+  if (typeof stop_reason !== "string") return undefined;
+  const tokens = isRecord(usage) ? usage.tokens : undefined;
+  return typeof tokens === "number" ? `${stop_reason}, ${tokens} tokens` : stop_reason;
+}
+
+function resultGist({ outcome, enforcement }: Payload): string | undefined {
+  return typeof outcome === "string" ? `${outcome}${before(", ", enforcement)}` : undefined;
+}
+
+function killGist({ target, gone, left, reason }: Payload): string | undefined {
+  if (!isRecord(target) || !Array.isArray(gone) || !Array.isArray(left)) return undefined;
+  const what = `${String(target.kind)}${before(" ", target.name)}`;
+  return `${what}: ${gone.length} processes gone, ${left.length} left${before(": ", reason)}`;
+}
+
+/** A text with something before it; nothing where there is none. */
+function before(start: string, text: unknown): string {
+  return typeof text === "string" && text !== "" ? `${start}${text}` : "";
 }
 
 /** One member's text first, the others behind it. */
-function leading(payload: Readonly<Record<string, unknown>>, name: string): string {
+function leading(payload: Payload, name: string): string {
   const { [name]: first, ...rest } = payload;
   if (typeof first !== "string") return brief(payload);
   return Object.keys(rest).length > 0 ? `${first} ${brief(rest)}` : first;
@@ -47,6 +84,6 @@ function brief(value: unknown): string {
   });
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+function isRecord(value: unknown): value is Payload {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

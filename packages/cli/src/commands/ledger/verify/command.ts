@@ -7,7 +7,7 @@ const HELP = `
 Sources:
   a file                         an export, compressed or not, or a proof of reins ledger prove
   a folder                       a home, also one that is in use, held against the checkpoint last seen in it
-  http://…, https://…            where either kind of file is
+  http://…, https://…            where either kind of file is, or the address of a Reins
   -                              the same on stdin
   (left out)                     the home folder
 

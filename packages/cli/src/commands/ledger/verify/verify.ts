@@ -12,6 +12,7 @@ import { print } from "../../../print.ts";
 import { printableLine } from "../../../printable.ts";
 import { lastSeenIn } from "./last-seen.ts";
 import { ProgressLine } from "./progress.ts";
+import { remoteSource } from "./remote-source.ts";
 import { settleVerify, type VerifyFlags, type VerifySettings } from "./settings.ts";
 
 /** Verifies a source, or the ledger of a home, prints the report, and gives the exit code that stands for it. */
@@ -54,7 +55,9 @@ async function check(source: string, settings: VerifySettings): Promise<Report> 
   const progress = new ProgressLine(process.stderr, () => performance.now());
   const options = { ...settings, onProgress: progress.update.bind(progress) };
   try {
-    return await (source === "-" ? verifyFile(process.stdin, options) : verify(source, options));
+    return await (source === "-"
+      ? verifyFile(process.stdin, options)
+      : verify(remoteSource(source), options));
   } finally {
     progress.clear();
   }

@@ -35,7 +35,10 @@ export async function accept(flags: AcceptFlags): Promise<void> {
         difference ? describeDifference(difference) : "Nothing is in force now, so nothing is let through.\n",
       );
     const agreed =
-      !flags.dryRun && (flags.yes || flags.json || (await isAgreed(process.stdin, process.stdout)));
+      !flags.dryRun &&
+      (flags.yes ||
+        flags.json ||
+        (await isAgreed(process.stdin, process.stdout.isTTY ? process.stdout : process.stderr)));
     if (agreed) await enforce(operator, query, waiting);
     if (flags.json)
       print(

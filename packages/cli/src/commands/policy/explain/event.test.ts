@@ -19,6 +19,13 @@ describe("an event", () => {
     });
   });
 
+  it("that names a tool beside its payload is refused, because another would be explained", () => {
+    expect(() => asEvent({ event_type: "pre_action", tool_name: "bash", arguments: {} })).toThrow(
+      "beside its payload",
+    );
+    expect(asEvent({ event_type: "session_start" }).payload).toEqual({});
+  });
+
   it.each([[null], [[]], ["text"], [1]])("%j is none", (value) => {
     expect(() => asEvent(value)).toThrow("no JSON object");
   });

@@ -56,6 +56,10 @@ export function asEvent(value: unknown): GivenEvent {
       depth: 0,
       payload: value,
     };
+  if (event.payload === undefined && event.tool_name !== undefined)
+    throw new CliError("The event names a tool beside its payload, where nobody looks for one.", {
+      next: `Give {"event_type":"${event.event_type}","payload":{"tool_name":…}}, or the payload alone.`,
+    });
   return {
     event_type: event.event_type,
     session_id: textIn(event.session_id),

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { LoopbackServer } from "../../../loopback/loopback-server.ts";
 import { McpError, textOf } from "../../mcp-error.ts";
 import type { HttpEntrance } from "./http-entrance.ts";
 import { headerOf, refuse } from "./reply.ts";
@@ -12,47 +13,35 @@ interface Room {
 
 /** The loopback port through which agents reach us that want their MCP servers by HTTP. */
 export class HttpDoor {
-  readonly #server: Server;
-  readonly #port: number;
+  readonly #server: LoopbackServer;
   readonly #rooms = new Map<string, Room>();
 
-  private constructor(server: Server, port: number) {
+  private constructor(server: LoopbackServer) {
     this.#server = server;
-    this.#port = port;
-    server.on("request", (request, response) => this.#handle(request, response));
+    server.serve((request, response) => this.#handle(request, response));
   }
 
   /** Listens on a free port of the loopback interface. */
   static async open(): Promise<HttpDoor> {
-    const server = createServer();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
     try {
-      await promise;
+      return new HttpDoor(await LoopbackServer.listen());
     } catch (error) {
       throw new McpError("cannot_listen", `cannot listen on 127.0.0.1: ${textOf(error)}`, { cause: error });
     }
-    server.off("error", reject);
-    const address = server.address();
-    return new HttpDoor(server, typeof address === "object" && address ? address.port : 0);
   }
 
   /** Opens a place to whoever has the token, until the returned function is called. */
   admit(place: string, token: string, entrance: HttpEntrance): { readonly url: string; remove(): void } {
     this.#rooms.set(place, { token, entrance });
     return {
-      url: `http://127.0.0.1:${this.#port}/mcp/${place}`,
+      url: `${this.#server.url}/mcp/${place}`,
       remove: () => void this.#rooms.delete(place),
     };
   }
 
   /** Stops listening and hangs up on everybody. */
-  async close(): Promise<void> {
-    const closed = Promise.withResolvers<void>();
-    this.#server.close(() => closed.resolve());
-    this.#server.closeAllConnections();
-    await closed.promise;
+  close(): Promise<void> {
+    return this.#server.close();
   }
 
   #handle(request: IncomingMessage, response: ServerResponse): void {
@@ -68,7 +57,7 @@ export class HttpDoor {
 
   /** A page on the web that speaks to us through a browser is given away by `Origin`, or by the name it knows us by. */
   #foreign(request: IncomingMessage): string | undefined {
-    const names = ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${this.#port}`);
+    const names = ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${this.#server.port}`);
     const host = headerOf(request, "host")?.toLowerCase() ?? "";
     if (!names.includes(host)) return "this is not the host you asked for";
     const origin = headerOf(request, "origin")?.toLowerCase();

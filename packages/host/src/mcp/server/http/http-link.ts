@@ -140,7 +140,8 @@ class HttpLink implements ServerLink {
         return;
       }
       if (response) await this.#follow(response, resumption, undefined);
-      await pause(resumption.retryMs ?? wait, clock, signal);
+      // A server may want to be asked later, but not without end.
+      await pause(Math.max(resumption.retryMs ?? 0, wait), clock, signal);
       wait = response ? limits.firstBackoffMs : Math.min(wait * 2, limits.mostBackoffMs);
     }
   }

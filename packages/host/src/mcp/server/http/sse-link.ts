@@ -23,7 +23,7 @@ class SseLink implements ServerLink {
   readonly #http: HttpRequests;
   readonly #end = new AbortController();
   readonly #work = new Set<Promise<void>>();
-  readonly #place = Promise.withResolvers<URL>();
+  readonly #place = Promise.withResolvers<void>();
   #endpoint: URL | undefined;
 
   constructor(parts: HttpParts, events: ServerEvents) {
@@ -41,7 +41,7 @@ class SseLink implements ServerLink {
       this.#place.reject(new NotDelivered(`it did not say where to post to within ${limits.startMs} ms`));
       this.#end.abort();
     }
-    this.#endpoint = await this.#place.promise;
+    await this.#place.promise;
   }
 
   send(message: Message): void {
@@ -86,6 +86,7 @@ class SseLink implements ServerLink {
     try {
       const response = await this.#http.stream(this.#end.signal);
       if (!response.ok || mediaType(response) !== "text/event-stream") {
+        await response.body?.cancel();
         throw new NotDelivered(`it has no stream: HTTP status ${response.status}`);
       }
       for await (const { event, data } of eventsOf(response, limits.messageBytes, resumption)) {
@@ -104,7 +105,9 @@ class SseLink implements ServerLink {
   #settle(endpoint: string): void {
     const origin = new URL(this.#parts.server.url);
     const place = URL.parse(endpoint, origin.href);
-    if (place?.origin === origin.origin) this.#place.resolve(place);
-    else this.#place.reject(new NotDelivered("it wants messages to be posted to somewhere else"));
+    if (place?.origin === origin.origin) {
+      this.#endpoint ??= place;
+      this.#place.resolve();
+    } else this.#place.reject(new NotDelivered("it wants messages to be posted to somewhere else"));
   }
 }

@@ -15,7 +15,7 @@ const schema = {
 
 test("a schema becomes the fields of a form", () => {
   expect(
-    formFields(schema).map(({ name, label, kind, isRequired, initial }) => [
+    formFields(schema)?.map(({ name, label, kind, isRequired, initial }) => [
       name,
       label,
       kind,
@@ -29,7 +29,7 @@ test("a schema becomes the fields of a form", () => {
     ["color", "color", "choice", false, ""],
     ["size", "size", "choice", false, ""],
   ]);
-  expect(formFields(schema).flatMap(({ choices }) => choices)).toEqual([
+  expect(formFields(schema)?.flatMap(({ choices }) => choices)).toEqual([
     { value: "r", name: "Red" },
     { value: "g", name: "Green" },
     { value: "s", name: "Small" },
@@ -38,7 +38,7 @@ test("a schema becomes the fields of a form", () => {
 });
 
 test("what is filled in has the types of the schema, and what is left empty is left out", () => {
-  const fields = formFields(schema);
+  const fields = formFields(schema) ?? [];
   expect(formContent(fields, { branch: "main", color: "g" })).toEqual({
     branch: "main",
     times: 2,
@@ -47,6 +47,28 @@ test("what is filled in has the types of the schema, and what is left empty is l
   });
 });
 
-test("what is no form has no fields", () => {
-  expect(formFields("nonsense")).toEqual([]);
+test("null means that something was not said", () => {
+  const properties = { pond: { type: "string", title: null, description: null, default: null, enum: null } };
+  expect(formFields({ properties, required: null })).toMatchObject([
+    { name: "pond", label: "pond", kind: "text", initial: "" },
+  ]);
+});
+
+test("several can be chosen of some", () => {
+  const properties = {
+    frogs: { type: "array", items: { type: "string", enum: ["green", "brown"] }, default: ["brown"] },
+    ponds: { type: "array", items: { anyOf: [{ const: "d", title: "Deep" }, { const: "s" }] } },
+  };
+  const fields = formFields({ properties }) ?? [];
+  expect(fields.map(({ kind, choices }) => [kind, choices.map(({ name }) => name)])).toEqual([
+    ["choices", ["green", "brown"]],
+    ["choices", ["Deep", "s"]],
+  ]);
+  expect(formContent(fields, { ponds: '["d","s"]' })).toEqual({ frogs: ["brown"], ponds: ["d", "s"] });
+});
+
+test("what cannot be read is not taken for a form without fields", () => {
+  expect(formFields("nonsense")).toBeUndefined();
+  expect(formFields({ properties: { pond: { type: "string", enum: [1] } } })).toBeUndefined();
+  expect(formFields(undefined)).toEqual([]);
 });

@@ -5,46 +5,55 @@ export interface FormField {
   readonly name: string;
   readonly label: string;
   readonly hint: string | undefined;
-  readonly kind: "text" | "number" | "boolean" | "choice";
+  readonly kind: "text" | "number" | "boolean" | "choice" | "choices";
   readonly isWhole: boolean;
   readonly isRequired: boolean;
   readonly choices: readonly { readonly value: string; readonly name: string }[];
+  /** What stands in it at first: of several choices, a JSON array. */
   readonly initial: string;
 }
 
-const text = z.string().optional();
+const text = z.string().nullish();
+const texts = z.array(z.string());
+const Titled = z.array(z.looseObject({ const: z.string(), title: text })).nullish();
 const Property = z.looseObject({
   type: z.string().default("string"),
   title: text,
   description: text,
-  default: z.union([z.string(), z.number(), z.boolean()]).optional(),
-  enum: z.array(z.string()).optional(),
-  enumNames: z.array(z.string()).optional(),
-  oneOf: z.array(z.looseObject({ const: z.string(), title: text })).optional(),
+  default: z.union([z.string(), z.number(), z.boolean(), texts]).nullish(),
+  enum: texts.nullish(),
+  enumNames: texts.nullish(),
+  oneOf: Titled,
+  items: z.looseObject({ enum: texts.nullish(), anyOf: Titled }).nullish(),
 });
 const Schema = z.looseObject({
   properties: z.record(z.string(), Property).default({}),
-  required: z.array(z.string()).default([]),
+  required: texts.nullish(),
 });
 
-/** The fields of a form, in order; none for a schema that is no form. */
-export function formFields(schema: unknown): readonly FormField[] {
-  const read = Schema.safeParse(schema);
-  if (!read.success) return [];
+/** The fields of a form, in order, none where nothing is asked for; `undefined` for a form that cannot be shown. */
+export function formFields(schema: unknown): readonly FormField[] | undefined {
+  const read = Schema.safeParse(schema ?? {});
+  if (!read.success) return undefined;
   const { properties, required } = read.data;
   return Object.entries(properties).map(([name, property]) => {
     const choices = choicesOf(property);
     return {
       name,
       label: property.title ?? name,
-      hint: property.description,
-      kind: choices.length > 0 ? "choice" : kindOf(property.type),
+      hint: property.description ?? undefined,
+      kind: kindOf(property.type, choices.length > 0),
       isWhole: property.type === "integer",
-      isRequired: required.includes(name),
+      isRequired: required?.includes(name) ?? false,
       choices,
-      initial: property.default === undefined ? "" : String(property.default),
+      initial: textOf(property.default),
     };
   });
+}
+
+/** Which choices a text of a field stands for. */
+export function chosenIn(value: string): readonly string[] {
+  return value === "" ? [] : texts.parse(JSON.parse(value));
 }
 
 /** What was filled in, as the schema wants it; what was left empty is left out. */
@@ -57,17 +66,27 @@ export function formContent(
       const value = filled[name] ?? initial;
       if (kind === "boolean") return [[name, value === "true"]];
       if (value === "") return [];
+      if (kind === "choices") return [[name, chosenIn(value)]];
       return [[name, kind === "number" ? Number(value) : value]];
     }),
   );
 }
 
-function kindOf(type: string): FormField["kind"] {
+function kindOf(type: string, hasChoices: boolean): FormField["kind"] {
+  if (hasChoices) return type === "array" ? "choices" : "choice";
   if (type === "number" || type === "integer") return "number";
   return type === "boolean" ? "boolean" : "text";
 }
 
-function choicesOf({ enum: values, enumNames, oneOf }: z.infer<typeof Property>): FormField["choices"] {
-  if (oneOf) return oneOf.map(({ const: value, title }) => ({ value, name: title ?? value }));
-  return (values ?? []).map((value, index) => ({ value, name: enumNames?.[index] ?? value }));
+function choicesOf(property: z.infer<typeof Property>): FormField["choices"] {
+  const { enumNames, items } = property;
+  const titled = property.oneOf ?? items?.anyOf;
+  if (titled) return titled.map(({ const: value, title }) => ({ value, name: title ?? value }));
+  const values = property.enum ?? items?.enum ?? [];
+  return values.map((value, index) => ({ value, name: enumNames?.[index] ?? value }));
+}
+
+function textOf(value: z.infer<typeof Property>["default"]): string {
+  if (value === undefined || value === null) return "";
+  return Array.isArray(value) ? JSON.stringify(value) : String(value);
 }

@@ -1,14 +1,15 @@
 import { type FormEvent, useState } from "react";
 import type { Question } from "../../../acp/question.ts";
 import { Button } from "../../../design/button.tsx";
-import { Choice, Field, TextInput } from "../../../design/field.tsx";
+import { Choice, Choices, Field, TextInput } from "../../../design/field.tsx";
 import { visible } from "../../../design/visible.ts";
-import { type FormField, formContent, formFields } from "./elicitation-fields.ts";
+import { chosenIn, type FormField, formContent, formFields } from "./elicitation-fields.ts";
 
 /** A form that an agent asks to have filled in, or a page that it asks to have opened. */
 export function ElicitationForm({ question }: { question: Extract<Question, { kind: "elicitation" }> }) {
   const { message, schema, url, answer } = question;
-  const fields = url === undefined ? formFields(schema) : [];
+  const form = url === undefined ? formFields(schema) : [];
+  const fields = form ?? [];
   const [filled, setFilled] = useState<Readonly<Record<string, string>>>({});
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -28,6 +29,11 @@ export function ElicitationForm({ question }: { question: Extract<Question, { ki
           . Look at the address before you do.
         </p>
       )}
+      {!form && (
+        <p role="alert" className="text-sm text-warn">
+          What it asks for cannot be filled in here. Another client of the session may be able to.
+        </p>
+      )}
       {fields.map((field) => (
         <Field
           key={field.name}
@@ -45,7 +51,7 @@ export function ElicitationForm({ question }: { question: Extract<Question, { ki
         </Field>
       ))}
       <div className="flex gap-1.5">
-        <Button kind="primary" type="submit">
+        <Button kind="primary" type="submit" disabled={!form}>
           {url === undefined ? "Send" : "I have done that"}
         </Button>
         <Button onClick={() => answer({ action: "decline" })}>Decline</Button>
@@ -77,6 +83,23 @@ function Control({
         checked={value === "true"}
         onChange={({ target }) => onChange(String(target.checked))}
       />
+    );
+  if (kind === "choices")
+    return (
+      <Choices
+        id={id}
+        required={isRequired}
+        value={chosenIn(value)}
+        onChange={({ target }) =>
+          onChange(JSON.stringify(Array.from(target.selectedOptions, (option) => option.value)))
+        }
+      >
+        {choices.map((choice) => (
+          <option key={choice.value} value={choice.value}>
+            {visible(choice.name)}
+          </option>
+        ))}
+      </Choices>
     );
   if (kind === "choice")
     return (

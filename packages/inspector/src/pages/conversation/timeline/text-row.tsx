@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { classNames } from "../../../design/class-names.ts";
+import { Markdown } from "../../../design/markdown.tsx";
 import { VerdictBadge } from "../../../design/verdict.tsx";
 import { visible } from "../../../design/visible.ts";
-import { Markdown } from "./markdown.tsx";
 import type { Row } from "./rows.ts";
 
 const NAMES = { user: "You", agent: "Agent", thought: "Thinking", harness: "Reins" } as const;

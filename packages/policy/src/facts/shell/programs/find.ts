@@ -23,6 +23,11 @@ const WITH_FILE = new Set(["-newer", "-anewer", "-cnewer", "-samefile"]);
 const WRITES_FILE = new Set(["-fprint", "-fprint0", "-fls", "-fprintf"]);
 const RUNS = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
 
+/** How many commands of one `find` are gone through. */
+const RUN_LIMIT = 64;
+/** How many places it is told apart where things are found; beyond it, anywhere below the folders. */
+const PLACE_LIMIT = 256;
+
 /** `find`: folders first, then an expression of which a part may delete, write or run. */
 export const findProgram: Handler = (call) => {
   const { words, shell } = call;
@@ -36,7 +41,9 @@ export const findProgram: Handler = (call) => {
   const follows = [...before, ...expression].some(
     ({ text }) => text === "-follow" || (isEarly(text) && text?.includes("L")),
   );
+  const places = foundPlaces(roots, expression);
   const doubts: string[] = [];
+  let runs = 0;
   for (let at = 0; at < expression.length; at += 1) {
     const word = expression[at]?.text ?? "";
     if (PLAIN.has(word)) continue;
@@ -48,18 +55,21 @@ export const findProgram: Handler = (call) => {
       applyRole("overwrite", expression[at + 1], setting);
       at += word === "-fprintf" ? 2 : 1;
     } else if (word === "-delete") {
-      for (const place of foundPlaces(roots, expression)) applyRole("destroy", place, setting);
+      for (const place of places) applyRole("destroy", place, setting);
     } else if (RUNS.has(word)) {
-      const length = commandLength(expression.slice(at + 1));
-      const command = expression.slice(at + 1, at + 1 + length);
-      const isInside = word === "-exec" || word === "-ok";
-      const staysInside = !follows && isInside && isOnlyFiles(expression, at);
-      runFor(call, command, staysInside ? foundPlaces(roots, expression) : [unknownValue(false, "./")]);
-      at += length + 1;
+      const end = commandEnd(expression, at + 1);
+      runs += 1;
+      if (runs <= RUN_LIMIT) {
+        const isInside = word === "-exec" || word === "-ok";
+        const staysInside = !follows && isInside && isOnlyFiles(expression, at);
+        runFor(call, expression.slice(at + 1, end), staysInside ? places : [unknownValue(false, "./")]);
+      }
+      at = end;
     } else if (isEarly(word) || word === "-follow") continue;
     else doubts.push(word);
   }
   if (follows) shell.findings.doubt("find follows links, which may lead out of the folder");
+  if (runs > RUN_LIMIT) return hidden(call, "find runs too many commands to follow");
   if (expression.some(({ text }) => text === null))
     return hidden(call, "find with words that are only known at run time");
   return doubts.length === 0
@@ -72,11 +82,13 @@ function isEarly(text: string | null): boolean {
   return /^-[EHLPXdsx]+$/.test(text ?? "");
 }
 
-function commandLength(words: readonly Value[]): number {
-  const end = words.findIndex(
-    ({ text }, at) => text === ";" || (text === "+" && words[at - 1]?.text === "{}"),
-  );
-  return end === -1 ? words.length : end;
+/** Where the command ends that begins at a word. */
+function commandEnd(words: readonly Value[], begin: number): number {
+  for (let at = begin; at < words.length; at += 1) {
+    const text = words[at]?.text;
+    if (text === ";" || (text === "+" && at > begin && words[at - 1]?.text === "{}")) return at;
+  }
+  return words.length;
 }
 
 /** The command runs on what is found: below the folders, if it is files and no links; anywhere else otherwise. */
@@ -133,14 +145,15 @@ function foundPlaces(roots: readonly (Value | undefined)[], expression: readonly
   const names = expression.flatMap(({ text }, at) =>
     /^-i?name$/.test(text ?? "") ? [expression[at + 1]?.text ?? "*"] : [],
   );
-  const isVague = names.length === 0 || names.includes("*") || isNegative;
+  const isVague =
+    names.length === 0 || names.includes("*") || isNegative || roots.length * names.length > PLACE_LIMIT;
+  const isNamed = (path: string): boolean => names.some((name) => matchesAnyCase(name, posix.basename(path)));
+  const notable = isVague ? [] : NOTABLE.filter(isNamed);
   return roots.flatMap((root) => {
     const folder = root === undefined ? "." : root.text;
     if (folder === null || root?.pattern !== undefined) return [unknownValue(false, "./")];
     if (isVague) return [{ ...knownValue(folder), deep: true }];
-    const isNamed = (path: string): boolean =>
-      names.some((name) => matchesAnyCase(name, posix.basename(path)));
-    const also = NOTABLE.filter(isNamed).map((path) => `${folder}/${path}`);
+    const also = notable.map((path) => `${folder}/${path}`);
     // The names tell what it is; that it may be anywhere below the folder is told apart.
     const named = names.map((name) => ({ ...knownValue(`${folder}/${name}`), also }));
     return [...named, { ...knownValue(folder), deep: true, some: true }];

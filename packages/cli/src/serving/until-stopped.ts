@@ -1,4 +1,4 @@
-import { watchForStop } from "../../serving/stop.ts";
+import { watchForStop } from "./stop.ts";
 
 /** Does something that Ctrl-C calls off. */
 export async function untilStopped<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { systemClock } from "./clock.ts";
+
+test("a wait that is longer than timers can be is still a long one", async () => {
+  const abort = new AbortController();
+  let isOver = false;
+  const waiting = systemClock.sleep(2 ** 40, abort.signal).then(() => {
+    isOver = true;
+  });
+  await systemClock.sleep(20, abort.signal);
+  expect(isOver).toBe(false);
+  abort.abort(new Error("enough"));
+  await expect(waiting).rejects.toThrow();
+});

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { VolatileSessionStore } from "../history/volatile-store.ts";
+import { Session } from "./session.ts";
+
+const HEADER = {
+  id: "session_1",
+  cwd: "/work",
+  additionalDirectories: [],
+  createdAt: "2026-01-01T00:00:00.000Z",
+  updatedAt: "2026-01-01T00:00:00.000Z",
+  mode: "default",
+  model: "demo",
+  thoughtLevel: "default",
+};
+
+test("a session that is set to something while it adds to its history stays so, and is kept so", async () => {
+  const store = new VolatileSessionStore();
+  const session = new Session(store, { header: HEADER, entries: [] });
+  const at = "2026-01-01T00:00:01.000Z";
+  await Promise.all([
+    session.set({ mode: "plan" }),
+    session.keep({ kind: "user", turn: "1", at, parts: [] }),
+    session.set({ thoughtLevel: "high" }),
+  ]);
+  const expected = { mode: "plan", thoughtLevel: "high", updatedAt: at };
+  expect(session.header).toMatchObject(expected);
+  expect((await store.read(HEADER.id))?.header).toMatchObject(expected);
+});
+
+test("a session that could not keep something goes on as it was", async () => {
+  const store = new VolatileSessionStore();
+  const session = new Session(store, { header: HEADER, entries: [] });
+  const append = store.append.bind(store);
+  store.append = () => Promise.reject(new Error("the disk is full"));
+  await expect(session.set({ mode: "plan" })).rejects.toThrow("the disk is full");
+  store.append = append;
+  await session.set({ model: "other" });
+  expect(session.header).toMatchObject({ mode: "default", model: "other" });
+});

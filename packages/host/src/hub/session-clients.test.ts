@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { SessionClients } from "./session-clients.ts";
+
+test("a question that is withdrawn before there was room to ask it is withdrawn, and nothing else comes of it", async () => {
+  const room = Promise.withResolvers<void>();
+  const appended: unknown[] = [];
+  const clients = new SessionClients({
+    session: "s",
+    asking: new Map(),
+    append: ({ message }) => {
+      appended.push(message.method);
+      return room.promise;
+    },
+    note: async () => undefined,
+    redact: (value) => value,
+    present: () => [],
+    onError: () => undefined,
+  });
+  const unheeded: unknown[] = [];
+  const heed = (reason: unknown) => void unheeded.push(reason);
+  process.on("unhandledRejection", heed);
+  const turn = new AbortController();
+  const asked = clients.request("session/request_permission", {}, turn.signal);
+  turn.abort(new Error("the turn was cancelled"));
+  await new Promise((resolve) => setImmediate(resolve));
+  room.resolve();
+  await expect(asked).rejects.toThrow("the turn was cancelled");
+  process.off("unhandledRejection", heed);
+  expect(unheeded).toEqual([]);
+  expect(appended).toEqual(["session/request_permission", "$/cancel_request"]);
+  expect(clients.questions).toEqual([]);
+});

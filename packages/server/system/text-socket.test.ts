@@ -1,0 +1,59 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { setImmediate } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { settleLimits } from "../src/limits.ts";
+import { TextSocket } from "../src/web-sockets/text-socket.ts";
+import { ManualClock } from "./fixtures/manual-clock.ts";
+
+/** Both ends of a WebSocket, the server's under a clock of the test's own. */
+async function bothEnds() {
+  const clock = new ManualClock();
+  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  onTestFinished(() => server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const upgraded = once(server, "connection");
+  const client = new WebSocket(`ws://127.0.0.1:${port}`);
+  onTestFinished(() => client.terminate());
+  const [webSocket, { socket: line }] = await upgraded;
+  onTestFinished(() => webSocket.terminate());
+  const handlers = { text: async () => undefined, binary: () => undefined, mayStay: async () => true };
+  const own = new TextSocket(webSocket, { clock, limits: settleLimits(), line }, handlers);
+  await once(client, "open");
+  const beat = async () => {
+    const pong = once(webSocket, "pong");
+    clock.advance(15_000);
+    await pong;
+  };
+  return { clock, client, webSocket, own, beat };
+}
+
+test("who had nothing to read for long is not let go as soon as there is something", async () => {
+  const { clock, client, webSocket, own, beat } = await bothEnds();
+  for (let n = 0; n < 3; n += 1) await beat();
+  const text = "x".repeat(32 * 1024 * 1024);
+  client.pause();
+  void own.send(text);
+  await setImmediate();
+  await setImmediate();
+  expect(webSocket.bufferedAmount).toBeGreaterThan(0);
+  clock.advance(15_000);
+  const got = once(client, "message");
+  client.resume();
+  expect(String((await got)[0]) === text).toBe(true);
+});
+
+test("who takes nothing of what there is to read is let go", async () => {
+  const { clock, client, own, beat } = await bothEnds();
+  await beat();
+  client.pause();
+  void own.send("x".repeat(32 * 1024 * 1024));
+  await setImmediate();
+  const closed = once(client, "close");
+  for (let n = 0; n < 4; n += 1) clock.advance(15_000);
+  client.resume();
+  await closed;
+  expect(own.isOver).toBe(true);
+});

@@ -1,0 +1,92 @@
+import { AhpServer } from "@reins/ahp";
+import { Roster } from "@reins/policy";
+import { expect, test } from "vitest";
+import { supervisorHandlers } from "../src/ahp/handlers.ts";
+import { Supervisor } from "../src/decision/supervisor.ts";
+import { Identity } from "../src/identity/identity.ts";
+import { Runs } from "../src/runs/runs.ts";
+import { newHome, openParts, plainFacts, policyOf, setting } from "./fixtures/supervised.ts";
+
+const RULES = `
+tool_rules:
+  - { name: asks, condition: { tool_name_matches: [deploy] }, verdict: ask }
+  - { name: rest, verdict: allowed }
+`;
+
+/** Two users of one tenant, whose agents go by the same name and call their sessions the same. */
+async function twoUsers() {
+  const { store, ledger, approvals } = await openParts(await newHome());
+  const policy = policyOf(RULES);
+  const identity = await Identity.open({ store, ledger });
+  const supervisor = new Supervisor({
+    ...{ store, ledger, approvals, gatherFacts: plainFacts },
+    policyFor: () => policy,
+  });
+  const refused: string[] = [];
+  const server = new AhpServer(
+    supervisorHandlers({
+      ...{ supervisor, identity, approvals, ledger, runs: new Runs(store) },
+      policies: { policyFor: () => policy, roster: Roster.read(""), status: () => undefined },
+      workplaceOf: () => setting.workplace,
+      onRefused: (_, error) => refused.push(String(error)),
+    }),
+  );
+  const userNamed = async (user: string) => {
+    await identity.addUser({ id: user, name: user, email: `${user}@example.com`, roles: [], scopes: ["*"] });
+    const { id: principal } = await identity.createToken({ user, kind: "agent", agents: ["coder"] });
+    const send = async (method: string, params: object, id?: string) => {
+      const common = { session_id: "main", agent_id: "coder" };
+      const message = { jsonrpc: "2.0", ...(id && { id }), method, params: { ...common, ...params } };
+      const answer = await server.handleMessage(JSON.stringify(message), { transport: "memory", principal });
+      return JSON.parse(answer ?? "null")?.result;
+    };
+    const event = (event_type: string, payload: object) => ({
+      ...{ event_type, payload, depth: 0, timestamp: "2026-01-01T00:00:00Z" },
+    });
+    return {
+      ask: (tool_name: string) => send("ahp/event", event("pre_action", { tool_name, arguments: {} }), "1"),
+      tell: (type: string, payload: object = {}) => send("ahp/event", event(type, payload)),
+      query: async (query_type: string, payload: unknown = null) =>
+        (await send("ahp/query", { query_type, payload }, "1")).answer,
+    };
+  };
+  return { ann: await userNamed("ann"), eve: await userNamed("eve"), approvals, ledger, refused };
+}
+
+test("nobody is told about the approvals of another user's session of the same name", async () => {
+  const { ann, eve } = await twoUsers();
+  const { escalation_target: approval } = await ann.ask("deploy");
+  expect(await ann.query("approval")).toMatchObject({ approvals: [{ escalation_target: approval }] });
+  expect(await ann.query("approval", { approval })).toMatchObject({ state: "pending" });
+  expect(await eve.query("approval")).toEqual({ approvals: [] });
+  expect(await eve.query("approval", { approval })).toBeNull();
+});
+
+test("the end of a session leaves alone what another user's session of the same name waits for and has under way", async () => {
+  const { ann, eve, approvals, ledger } = await twoUsers();
+  const { escalation_target: approval } = await ann.ask("deploy");
+  await ann.ask("ls");
+  await eve.tell("session_end");
+  await expect.poll(async () => (await ledger.read({ quality: "session_lifecycle" })).length).toBe(1);
+  expect(await ann.query("approval", { approval })).toMatchObject({ state: "pending" });
+  expect(await approvals.list({ tenant: "default", state: "pending" })).toHaveLength(1);
+  await eve.tell("post_action", { tool_name: "ls", result: { success: true } });
+  await ann.tell("post_action", { tool_name: "ls", result: { success: true } });
+  await expect.poll(async () => (await ledger.read({ quality: "tool_result" })).length).toBe(2);
+  const results = await ledger.read({ quality: "tool_result" });
+  expect(results.map(({ entry }) => entry.tags.includes("ungated"))).toEqual([true, false]);
+});
+
+test("a run is told of by those whose it is, and by nobody else", async () => {
+  const { ann, eve, refused } = await twoUsers();
+  const run = (status: string, second: number) => ({
+    ...{ run_id: "r", session_id: "main", status, updated_at: `2026-01-01T00:00:0${second}Z` },
+  });
+  await ann.tell("run_lifecycle", run("created", 1));
+  await eve.tell("run_lifecycle", run("cancelled", 2));
+  await expect.poll(() => refused).toEqual([expect.stringContaining("the run r is somebody else's")]);
+  await ann.tell("run_lifecycle", run("executing", 3));
+  await expect
+    .poll(() => ann.query("run", { run_id: "r" }))
+    .toMatchObject({ runs: [{ payload: { status: "executing" } }] });
+});

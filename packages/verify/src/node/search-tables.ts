@@ -1,0 +1,62 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Complaint } from "../report/fault.ts";
+
+/** Entries that the index should know and that it does not find by all that they are to be found by. */
+const NOT_FOUND = `
+  SELECT e.seq FROM ledger_entries e LEFT JOIN ledger_index i ON i.seq = e.seq
+  WHERE e.seq BETWEEN ? AND ? AND json_valid(e.body) AND (
+    i.seq IS NULL
+    OR i.quality IS NOT e.body ->> '$.quality'
+    OR i.actor IS NOT e.body ->> '$.actor'
+    OR i.timestamp IS NOT e.body ->> '$.timestamp'
+    OR EXISTS (
+      SELECT 1 FROM json_each(e.body, '$.tags') t
+      WHERE NOT EXISTS (SELECT 1 FROM ledger_tags g WHERE g.tag = t.value AND g.seq = e.seq)
+    )
+  )`;
+
+/**
+ * The tables by which a database finds entries. They prove nothing, but whoever changes them hides entries from all who
+ * search. Entries behind the last that the index knows are looked through one by one, so nothing hides them.
+ */
+export class SearchTables {
+  readonly #notFound: StatementSync;
+  /** The last entry that the index claims to know. */
+  readonly #last: number;
+
+  private constructor(database: DatabaseSync) {
+    this.#notFound = database.prepare(NOT_FOUND);
+    const row = database.prepare("SELECT coalesce(max(seq), -1) AS last FROM ledger_index").get();
+    this.#last = Number(row?.last ?? -1);
+  }
+
+  /** The tables of a database, if it has any. */
+  static of(database: DatabaseSync): SearchTables | undefined {
+    const found = database
+      .prepare("SELECT name FROM sqlite_schema WHERE name IN ('ledger_index', 'ledger_tags')")
+      .all();
+    return found.length === 2 ? new SearchTables(database) : undefined;
+  }
+
+  /** Complains of entries of a range, both ends included, that a search would miss. */
+  compare(first: number, last: number): Complaint[] {
+    return this.#notFound.all(first, Math.min(last, this.#last)).map(({ seq }) => ({
+      code: "copy_mismatch",
+      message: `a search of the database misses entry ${seq}: what it is found by was changed or removed`,
+    }));
+  }
+
+  /** Complains when the index claims to know entries that are yet to come, which a search would miss then. */
+  beyond(entries: number): Complaint[] {
+    if (this.#last < entries) return [];
+    const message = "a search of the database will miss entries to come: its index claims to know them";
+    return [
+      {
+        code: "copy_mismatch",
+        message,
+        expected: `at most entry ${entries - 1}`,
+        found: `entry ${this.#last}`,
+      },
+    ];
+  }
+}

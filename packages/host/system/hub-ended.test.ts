@@ -112,6 +112,17 @@ describe("a request that is taken back", () => {
   });
 });
 
+test("a turn that waits for its agent to be started is cancelled like any other", async () => {
+  const { hub, client, id } = await begun();
+  await hub.reap();
+  const turn = client.prompt(id, "say never");
+  await expect.poll(() => hub.live(id)?.reviving !== undefined, { interval: 1 }).toBe(true);
+  await client.connection.notification("session/cancel", { sessionId: id });
+  expect(await turn).toEqual({ stopReason: "cancelled" });
+  await client.prompt(id, "say next");
+  expect(client.said).toEqual(["next"]);
+});
+
 test("what is open is closed in order though an agent cannot be stopped", async () => {
   const { home, hub, close } = await begun();
   const [agent] = await hub.running();

@@ -8,7 +8,7 @@ import { requirement } from "../../../scripts/test/requirement.ts";
 import { conversation, say, startSession } from "./fixtures/conversation.ts";
 import { chromiumPath, launch, openTab } from "./fixtures/inspected-browser.ts";
 import { InspectedServer } from "./fixtures/inspected-server.ts";
-import { openUnseen } from "./fixtures/sight.ts";
+import { openUnseen, setSeen } from "./fixtures/sight.ts";
 
 const found = await chromiumPath();
 
@@ -232,6 +232,8 @@ requirement(
       `);
       await page.getByRole("button", { name: "Notices: off" }).click();
       await page.getByRole("button", { name: "Notices: on" }).waitFor();
+      // It is for this that one tab goes on in the background.
+      await setSeen(page, false);
       await startSession(page, server.workspace);
       await say(page, "run `make`");
       await page.getByRole("region", { name: "The agent asks" }).waitFor();

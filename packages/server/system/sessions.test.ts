@@ -79,6 +79,18 @@ describe("sessions", () => {
     expect((await served.ask("GET", `/v1/sessions/${ids[0]}`)).status).toBe(200);
   });
 
+  test("of others are told no more to who is an admin no longer", async () => {
+    const served = await serveAgents(home());
+    const { secret: as } = await served.person({ roles: ["admin"] });
+    const events = await Events.open(served, {}, as, "/v1/sessions/stream");
+    const { identity } = served.harness;
+    const { user } = Object((await identity.authenticate(as)) ?? {});
+    await identity.setUser({ id: user, roles: [] });
+    await (await RpcClient.open(served)).begin(home().workspace);
+    const own = await (await RpcClient.open(served, { as })).begin(home().workspace);
+    expect(await events.next()).toMatchObject({ id: own });
+  });
+
   test("are told as they begin, work, rest and end, to who may see them", async () => {
     const served = await serveAgents(home());
     const { secret: as } = await served.person();

@@ -9,11 +9,13 @@ describe("what an SDK threw", () => {
   it.each([
     [{ status: 400 }, "bad_request"],
     [{ status: 401 }, "unauthorized"],
+    [{ status: 402 }, "unpaid"],
     [{ status: 403 }, "unauthorized"],
     [{ status: 404 }, "not_found"],
     [{ status: 413 }, "context_exceeded"],
     [{ status: 418 }, "bad_request"],
     [{ status: 429 }, "rate_limited"],
+    [{ status: 429, error: { code: "insufficient_quota", message: "You exceeded your quota" } }, "unpaid"],
     [{ status: 502 }, "unavailable"],
     [{ status: 529 }, "overloaded"],
     [{ type: "overloaded_error" }, "overloaded"],
@@ -46,6 +48,14 @@ describe("what an SDK threw", () => {
     [{}, undefined],
   ])("says how long to wait: %j", (headers, milliseconds) => {
     expect(failure({ status: 429, headers: new Headers(headers) }).retryAfterMs).toBe(milliseconds);
+  });
+
+  it("is not tried again when nobody pays for it", () => {
+    const error = { type: "error", error: { message: "Your credit balance is too low" } };
+    expect(failure({ status: 400, error })).toMatchObject({
+      isRetryable: false,
+      message: expect.stringContaining("pay for more"),
+    });
   });
 
   it("says which limit was hit", () => {

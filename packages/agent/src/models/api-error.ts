@@ -4,6 +4,7 @@ import { ModelError, type ModelErrorCode } from "./model-error.ts";
 const BY_STATUS: Readonly<Record<number, ModelErrorCode | undefined>> = {
   400: "bad_request",
   401: "unauthorized",
+  402: "unpaid",
   403: "unauthorized",
   404: "not_found",
   408: "unavailable",
@@ -18,8 +19,12 @@ const BY_STATUS: Readonly<Record<number, ModelErrorCode | undefined>> = {
 const TOO_LONG =
   /prompt is too long|context[ _](length|window)|maximum context|too many tokens|context_length_exceeded/i;
 
+/** Said with 429 too, although waiting does not help. */
+const UNPAID = /insufficient_quota|credit balance is too low|billing_hard_limit/i;
+
 const ADVICE: Partial<Record<ModelErrorCode, string>> = {
   unauthorized: "check the API key",
+  unpaid: "pay for more with whoever gave the key, or choose another model",
   not_found: "check the model's name and the address",
   rate_limited: "try again later",
   overloaded: "try again later",
@@ -82,6 +87,7 @@ function fieldsOf(cause: unknown): ApiFields {
 
 function codeOf(status: number | undefined, words: string, type: string | undefined): ModelErrorCode {
   if ((status === undefined || status === 400) && TOO_LONG.test(words)) return "context_exceeded";
+  if (UNPAID.test(words)) return "unpaid";
   if (status !== undefined) return BY_STATUS[status] ?? (status >= 500 ? "unavailable" : "bad_request");
   // In the middle of a stream there is no status, only a word.
   if (type === "overloaded_error") return "overloaded";

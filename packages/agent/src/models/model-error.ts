@@ -1,6 +1,7 @@
 /** What can be wrong with a model, in one word. */
 export type ModelErrorCode =
   | "unauthorized"
+  | "unpaid"
   | "not_configured"
   | "not_found"
   | "bad_request"

@@ -4,7 +4,7 @@ import { Session } from "./session.ts";
 
 const HEADER = {
   id: "session_1",
-  cwd: "/work",
+  cwd: "/project",
   additionalDirectories: [],
   createdAt: "2026-01-01T00:00:00.000Z",
   updatedAt: "2026-01-01T00:00:00.000Z",

@@ -31,6 +31,8 @@ export class GovernedSession {
   recorded: Promise<void> = Promise.resolve();
   /** Whether the agent is telling what was before, of which nothing is decided or charged again. */
   replaying = false;
+  /** Whether it is being closed: what its agent still does is recorded, but shown to nobody. */
+  isClosing = false;
   /** What it has cost so far, as its agent tells. */
   cost = 0;
   /** The commands that the agent has announced, which it knows only at the beginning of a prompt. */

@@ -20,7 +20,8 @@ import { Judge } from "./judge.ts";
 import { answerPermission } from "./permission.ts";
 import { cancelTurn, decidePrompt, runTurn } from "./prompts.ts";
 import { refusal } from "./refusal.ts";
-import { beginSession, endServers, endSession, SESSION_CALLS } from "./session-calls.ts";
+import { beginSession, endSession, SESSION_CALLS } from "./session-calls.ts";
+import { endServers } from "./session-servers.ts";
 import { settingsOf, typedOption } from "./settings.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { CREATE_TERMINAL, createTerminal } from "./terminals.ts";
@@ -248,12 +249,14 @@ export class Governor {
   }
 
   async #close(session: GovernedSession, method: string, params: JsonObject): Promise<unknown> {
+    session.isClosing = true;
     await cancelTurn(this.#context, session, "the session was closed");
     const result = await this.#context.agent
       .request(method, this.#forAgent(session, params))
       .catch((error: unknown) => {
         // An agent that cannot close sessions has nothing to close.
         if (error instanceof RpcError && error.code === CODE.methodNotFound) return {};
+        session.isClosing = false;
         throw error;
       });
     // An agent may never answer the prompt of a session that it has closed.
@@ -319,7 +322,8 @@ export class Governor {
     const { clients, redact } = this.#context;
     if (method !== "session/update" || !isObject(params.update))
       return clients(session).notify(method, membersOf(redact({ ...params, sessionId: session.id })));
-    const tell = (update: JsonObject) => showUpdate(this.#context, session, update);
+    const tell = (update: JsonObject) =>
+      session.isClosing ? undefined : showUpdate(this.#context, session, update);
     // Most updates need no waiting, and thousands of them come at once.
     const taken = takeUpdate(this.#context, session, params.update);
     return taken instanceof Promise ? taken.then(tell) : tell(taken);

@@ -5,8 +5,6 @@ import { lifecycleDraft, type Workplace } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { sessionMeta } from "../agents/session-meta.ts";
-import { McpError } from "../mcp/mcp-error.ts";
-import { isHttpServer, type McpServer, readServer } from "../mcp/server-entry.ts";
 import { daemonIn, namingFault, namingIn } from "../sessions/naming.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import { openServers, sealServers } from "../sessions/sealed-servers.ts";
@@ -15,8 +13,8 @@ import { sessionTables } from "../sessions/tables.ts";
 import { type GovernorContext, subjectIn } from "./context.ts";
 import type { Descent } from "./descent.ts";
 import { GovernedSession } from "./governed-session.ts";
-import { mcpGate } from "./mcp-gate.ts";
 import { refusal } from "./refusal.ts";
+import { endServers, wrapServers } from "./session-servers.ts";
 import { typedOption } from "./settings.ts";
 import { decideAs } from "./wishes.ts";
 
@@ -77,11 +75,6 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
     if (!earlier) await withdrawQuestions(context, session, RpcError.of(error).message);
     throw error;
   }
-}
-
-/** Ends the MCP servers of a session. */
-export async function endServers(session: GovernedSession): Promise<void> {
-  await Promise.allSettled(session.closing.splice(0).map((close) => close()));
 }
 
 async function withdrawQuestions(
@@ -241,67 +234,6 @@ async function decideBegin(
     signal,
   });
   if (decided.verdict !== "allowed") throw await refusal(method, decided);
-}
-
-/**
- * Puts the harness before each MCP server, after a verdict on starting it. One that may not be started is left out, and
- * so are all for an agent that takes none.
- */
-async function wrapServers(
-  context: GovernorContext,
-  session: GovernedSession,
-  declared: readonly unknown[],
-  signal: AbortSignal,
-): Promise<{
-  readonly wrapped: readonly unknown[];
-  readonly refused: readonly { server: string; reason: string }[];
-}> {
-  const wrapped: unknown[] = [];
-  const refused: { server: string; reason: string }[] = [];
-  const names = new Set<string>();
-  for (const server of readServers(declared)) {
-    const { name } = server;
-    if (names.has(name)) {
-      // Nobody could tell whose tools the rules speak of.
-      refused.push({ server: name, reason: "another MCP server of the session has that name" });
-      continue;
-    }
-    names.add(name);
-    if (context.entry.quirks?.mcp.length === 0) {
-      refused.push({ server: name, reason: `${context.entry.name} takes no MCP servers` });
-      continue;
-    }
-    const args = isHttpServer(server)
-      ? { name, url: server.url }
-      : { name, command: [server.command, ...server.args] };
-    const decided = await decideAs(context, session, {
-      event_type: "pre_action",
-      tool: "mcp/start",
-      args,
-      signal,
-    });
-    if (decided.verdict !== "allowed" || !context.servers) {
-      refused.push({
-        server: server.name,
-        reason: context.servers ? decided.reason : "MCP servers are not served here",
-      });
-      continue;
-    }
-    const transport = context.entry.quirks?.mcp.includes("stdio") === false ? "http" : "stdio";
-    const gate = mcpGate(context, session);
-    const { server: given, close } = await context.servers.wrap(server, gate, transport, session.record);
-    session.closing.push(close);
-    wrapped.push(given);
-  }
-  return { wrapped, refused };
-}
-
-function readServers(declared: readonly unknown[]): readonly McpServer[] {
-  try {
-    return declared.map(readServer);
-  } catch (error) {
-    throw error instanceof McpError ? new RpcError(CODE.invalidParams, error.message) : error;
-  }
 }
 
 async function callAgent(

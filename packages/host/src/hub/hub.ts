@@ -192,7 +192,9 @@ export class Hub implements ExtensionHub {
     if (params.sessionId === undefined) return;
     const record = await this.#sessions.expect(connection.principal, params.sessionId);
     if (this.attendant?.takes(record, method, params)) return;
-    await this.#sessions.get(record.id)?.agent?.governor.notification(method, params);
+    const { starting, agent } = this.#sessions.get(record.id) ?? {};
+    if (starting && method === "session/cancel") starting.abort(new Error("the turn was cancelled"));
+    else await agent?.governor.notification(method, params);
   }
 
   /** Tells whoever follows a session what is of the moment only. */

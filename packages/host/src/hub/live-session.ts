@@ -14,6 +14,8 @@ export class LiveSession {
   agent: HostedAgent | undefined;
   /** An agent that is taking the session up. */
   reviving: Promise<void> | undefined;
+  /** Cancels the turn that waits for the agent, while one does. */
+  starting: AbortController | undefined;
   /** What is known of its modes, its models and its settings: what the agent answered, and what it told since. */
   settings: JsonObject = {};
   /** What its agent told last of the commands it knows. */

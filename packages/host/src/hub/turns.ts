@@ -62,7 +62,7 @@ export class Turns {
     { signal, wanted }: { readonly signal: AbortSignal; readonly wanted: AbortSignal },
   ): Promise<unknown> {
     const { log, clock, sessions, onError } = this.#context;
-    if (!session.agent) await agentOf(this.#context, session, { signal });
+    if (!session.agent && !(await this.#isStarted(session, signal))) return { stopReason: "cancelled" };
     wanted.throwIfAborted();
     const turn_after = log.last(session.record.tenant);
     const room = this.#tellPrompt(connection, session, params);
@@ -93,6 +93,21 @@ export class Turns {
       this.#tellTurn(session, connection, { state: "idle", stopReason });
       this.#conclude(session, governed, before).catch(onError);
       this.#rests(session.record);
+    }
+  }
+
+  /** Has a session's agent started; whether it was before the turn was cancelled. */
+  async #isStarted(session: LiveSession, signal: AbortSignal): Promise<boolean> {
+    const starting = new AbortController();
+    session.starting = starting;
+    try {
+      await agentOf(this.#context, session, { signal: AbortSignal.any([signal, starting.signal]) });
+      return true;
+    } catch (error) {
+      if (starting.signal.aborted) return false;
+      throw error;
+    } finally {
+      session.starting = undefined;
     }
   }
 

@@ -80,10 +80,11 @@ export async function importLines(
         break;
       case "checkpoint":
         covered = openCheckpoint(parsed.note, header.log_key).size;
-        if (covered !== count) {
-          const text = `the checkpoint of size ${covered} stands behind ${count} entries`;
-          throw new LedgerError("corrupt", text);
-        }
+        if (covered !== count)
+          throw new LedgerError(
+            "corrupt",
+            `the checkpoint of size ${covered} stands behind ${count} entries`,
+          );
         checkpoints.push({ size: covered, note: parsed.note });
         if (entries.length >= PAGE) await flush();
         break;

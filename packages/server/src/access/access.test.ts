@@ -92,6 +92,13 @@ describe("a code", () => {
     for (let count = 0; count < 64; count += 1) access.newCode();
     expect(await access.login(first)).toBeUndefined();
   });
+
+  test("is not forgotten because somebody else wants many", async () => {
+    const access = await Access.open({ home: await newHome() });
+    const code = access.newCode();
+    for (let count = 0; count < 100; count += 1) access.newCode("tok_1");
+    expect(await access.login(code)).toBeDefined();
+  });
 });
 
 describe("a login", () => {
@@ -104,6 +111,20 @@ describe("a login", () => {
     expect(after.cookie).toBe(before.cookie);
     expect(await readFile(join(home, "logins.json"), "utf8")).not.toContain(login!.id);
     expect(await modeOf(join(home, "logins.json"))).toBe(0o600);
+  });
+
+  test("does not end because somebody else has many", async () => {
+    const home = await newHome();
+    const path = join(home, "logins.json");
+    const before = await Access.open({ home });
+    const login = await before.login(before.newCode());
+    const { logins } = JSON.parse(await readFile(path, "utf8"));
+    const more = Array.from({ length: 255 }, (_, n) => ({ ...logins[0], hash: `${n}`, principal: "tok_1" }));
+    await writeFile(path, JSON.stringify({ logins: [...logins, ...more] }));
+    const after = await Access.open({ home });
+    expect(await after.login(after.newCode("tok_1"))).toBeDefined();
+    expect(after.ofLogin(login!.id)).toBe("local");
+    expect(JSON.parse(await readFile(path, "utf8")).logins).toHaveLength(256);
   });
 
   test("ends when it is ended, for good", async () => {

@@ -1,6 +1,7 @@
 import type { Clock } from "@reins/ahp";
 import { replaceFile } from "@reins/supervisor/replace-file";
 import { z } from "zod";
+import { mostCrowding } from "./most-crowding.ts";
 import { readPrivate } from "./private-file.ts";
 import { hashOf, newSecret, type RandomBytes } from "./secret.ts";
 
@@ -42,12 +43,14 @@ export class Logins {
     return new Logins(options, loginsIn(await readPrivate(options.path)));
   }
 
-  /** Begins a login. Of too many the oldest ends. */
+  /** Begins a login. Of too many the oldest ends of whoever has most. */
   async begin(principal: string): Promise<NewLogin> {
     const id = newSecret(this.#options.randomBytes);
     const expires = this.#now() + LIFETIME_MS;
     const others = [...this.#logins.values()].filter((login) => login.expires > this.#now());
-    await this.#keep([...others, { hash: hashOf(id), principal, expires }].slice(-MOST));
+    const all = [...others, { hash: hashOf(id), principal, expires }];
+    const ended = all.length > MOST ? mostCrowding(all) : undefined;
+    await this.#keep(all.filter((login) => login !== ended));
     return { id, expires: new Date(expires) };
   }
 

@@ -11,12 +11,11 @@ const MOST_BEHIND = 10_000;
 
 /** Tells somebody of the sessions they may see, from now on, whenever one is new or not as it was. */
 export async function tellSessions(
-  { principal, harness }: GovernedCall,
+  { principal: { tenant }, harness, asOfNow }: GovernedCall,
   hosting: Hosting,
   open: () => EventStream,
 ): Promise<void> {
   const { hub } = hosting;
-  const { id, tenant } = principal;
   const changed = new Set<string>();
   const stream = open();
   const bell = new Bell();
@@ -30,7 +29,9 @@ export async function tellSessions(
   stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
   try {
     // A token that was revoked, or a harness that is gone, ends it.
-    while (!stream.closed.aborted && (await harness.identity.current({ id }))?.tenant === tenant) {
+    while (!stream.closed.aborted) {
+      const principal = await asOfNow();
+      if (!principal) return;
       const ids = [...changed];
       changed.clear();
       const found = await Promise.all(ids.map((session) => hub.find(principal, session)));

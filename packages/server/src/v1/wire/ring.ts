@@ -3,6 +3,8 @@ interface Placed {
   readonly seq: number;
 }
 
+const NONE: readonly never[] = [];
+
 /** The newest of something, so many of them; each has a number that grows. */
 export class Ring<Item extends Placed> {
   readonly #most: number;
@@ -13,14 +15,14 @@ export class Ring<Item extends Placed> {
     this.#most = most;
   }
 
-  /** Adds one; of too many the oldest are forgotten, some at a time. */
-  push(item: Item): void {
+  /** Adds one; of too many the oldest are forgotten, some at a time. Gives those. */
+  push(item: Item): readonly Item[] {
     this.#items.push(item);
     // Some at once, because to move all for each would cost more than all else.
-    if (this.#items.length > this.#most * 1.25) this.drop(this.#items.length - this.#most);
+    return this.#items.length > this.#most * 1.25 ? this.drop(this.#items.length - this.#most) : NONE;
   }
 
-  /** Forgets the oldest. */
+  /** Forgets the oldest, and gives them. */
   drop(count: number): readonly Item[] {
     this.#dropped += count;
     return this.#items.splice(0, count);

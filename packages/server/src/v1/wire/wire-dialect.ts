@@ -85,7 +85,7 @@ function shown({ harness }: GovernedCall, wire: WireRing, some: readonly KeptEnv
     const all = wire.list((envelope) => envelope.session === session, session ?? "");
     return splitSecrets(all, harness.redactor, wire.forgot(session));
   });
-  return some.map(({ tenant: _, at, message, ...envelope }) => {
+  return some.map(({ tenant: _, size: __, at, message, ...envelope }) => {
     const isPart = split.some((hidden) => hidden.has(envelope.seq));
     const kept = isPart ? withoutText(message) : message;
     return { ...envelope, at: new Date(at).toISOString(), message: harness.redact(kept) };

@@ -43,6 +43,23 @@ test("of too many sessions the one that was quiet longest is forgotten", () => {
   expect(ring.list(everything, "s0")).toEqual([]);
   expect(ring.list(everything, "s1")).toHaveLength(1);
   expect(ring.dropped).toBe(1);
+  // What it says next may be the end of a secret that it had begun to say.
+  ring.take(passed({ method: "m" }, { session: "s0" }));
+  expect([ring.forgot("s0"), ring.forgot("s200")]).toEqual([true, false]);
+});
+
+test("all sessions together take no more than so much, and the ones that were quiet longest give way", () => {
+  const ring = new WireRing(() => 0);
+  const params = { text: "x".repeat(60_000) };
+  for (let n = 0; n < 2_000; n += 1) ring.take(passed({ method: "m", params }, { session: `s${n % 40}` }));
+  const kept = ring.list(everything);
+  expect(kept.length * 60_000).toBeLessThanOrEqual(32 * 1_024 * 1_024);
+  expect(kept.length).toBeGreaterThan(400);
+  expect(kept.at(-1)?.seq).toBe(ring.last);
+  expect(ring.dropped).toBe(2_000 - kept.length);
+  for (let n = 0; n < 2_000; n += 1) ring.take(passed({ method: "m", params }, { session: "alone" }));
+  expect(ring.list(everything).every(({ session }) => session === "alone")).toBe(true);
+  expect(ring.list(everything, "alone").length).toBeGreaterThan(200);
 });
 
 test("what is too large is kept by name alone", () => {

@@ -26,12 +26,20 @@ export interface KeptEnvelope {
   readonly id: string | number | null;
   readonly truncated: boolean;
   readonly message: unknown;
+  /** About how many characters it takes to keep it. */
+  readonly size: number;
 }
 
 const MOST_OF_SESSION = 500;
 const MOST_SESSIONS = 200;
 const MOST_CHARACTERS = 64 * 1_024;
 const MOST_ASKED = 2_000;
+/** How much is kept of all sessions together. */
+const MOST_TOGETHER = 32 * 1_024 * 1_024;
+/** Of how many sessions it is known that they were forgotten. */
+const MOST_FORGOTTEN = 10_000;
+/** What an envelope takes beside its message. */
+const ENVELOPE_CHARACTERS = 256;
 
 /**
  * The newest envelopes, so many of each session, so that one that talks a lot does not hide the others. To take one in
@@ -42,11 +50,15 @@ export class WireRing {
   readonly #listeners = new Set<(envelope: KeptEnvelope) => void>();
   /** What requests were about, by which answers are known. */
   readonly #asked = new Map<string, Pick<KeptEnvelope, "method" | "session">>();
+  /** Sessions that were forgotten whole, and may come back. */
+  readonly #forgotten = new Set<string>();
   readonly #now: () => number;
   /** The one that was used last. */
   #newest: { readonly key: string; readonly ring: Ring<KeptEnvelope> } | undefined;
   #seq = 0;
   #dropped = 0;
+  /** How much is kept. */
+  #characters = 0;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -56,13 +68,16 @@ export class WireRing {
   readonly take = (passed: Passed): void => {
     this.#seq += 1;
     const envelope = this.#envelope(passed);
-    this.#ringOf(envelope.session ?? "").push(envelope);
+    this.#characters += envelope.size;
+    this.#release(this.#ringOf(envelope.session ?? "").push(envelope));
+    while (this.#characters > MOST_TOGETHER) this.#makeRoom();
     for (const listener of this.#listeners) listener(envelope);
   };
 
   /** Whether envelopes of a session were kept no longer. */
   forgot(session: string | null): boolean {
-    return (this.#sessions.get(session ?? "")?.dropped ?? 0) > 0;
+    const key = session ?? "";
+    return this.#forgotten.has(key) || (this.#sessions.get(key)?.dropped ?? 0) > 0;
   }
 
   /** How many envelopes were kept no longer. */
@@ -103,7 +118,8 @@ export class WireRing {
     const kind = kindOf(message);
     const id = idOf(message);
     const known = this.#about({ kind, id, peer, edge, direction }, message, session);
-    const fits = sizeWithin(message, MOST_CHARACTERS) !== undefined;
+    const size = sizeWithin(message, MOST_CHARACTERS);
+    const fits = size !== undefined;
     return {
       seq: this.#seq,
       at: this.#now(),
@@ -119,6 +135,7 @@ export class WireRing {
       id,
       truncated: !fits,
       message: fits ? message : shortened(message),
+      size: (size ?? 0) + ENVELOPE_CHARACTERS,
     };
   }
 
@@ -147,8 +164,24 @@ export class WireRing {
     const [oldest] = this.#sessions;
     if (!oldest) return;
     const [key, ring] = oldest;
-    this.#dropped += ring.dropped + ring.items.length;
+    this.#release(ring.drop(ring.items.length));
+    this.#dropped += ring.dropped;
     this.#sessions.delete(key);
+    this.#forgotten.delete(key);
+    this.#forgotten.add(key);
+    const [first] = this.#forgotten;
+    if (this.#forgotten.size > MOST_FORGOTTEN && first !== undefined) this.#forgotten.delete(first);
+  }
+
+  /** Forgets the older half of the session that was quiet longest; with the last of it, the session. */
+  #makeRoom(): void {
+    const [ring] = this.#sessions.values();
+    if (ring && ring.items.length > 1) this.#release(ring.drop(Math.floor(ring.items.length / 2)));
+    else this.#forgetOldest();
+  }
+
+  #release(dropped: readonly KeptEnvelope[]): void {
+    for (const { size } of dropped) this.#characters -= size;
   }
 }
 

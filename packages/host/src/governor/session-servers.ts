@@ -1,0 +1,73 @@
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { McpError } from "../mcp/mcp-error.ts";
+import { isHttpServer, type McpServer, readServer } from "../mcp/server-entry.ts";
+import type { GovernorContext } from "./context.ts";
+import type { GovernedSession } from "./governed-session.ts";
+import { mcpGate } from "./mcp-gate.ts";
+import { decideAs } from "./wishes.ts";
+
+/**
+ * Puts the harness before each MCP server, after a verdict on starting it. One that may not be started is left out, and
+ * so are all for an agent that takes none.
+ */
+export async function wrapServers(
+  context: GovernorContext,
+  session: GovernedSession,
+  declared: readonly unknown[],
+  signal: AbortSignal,
+): Promise<{
+  readonly wrapped: readonly unknown[];
+  readonly refused: readonly { server: string; reason: string }[];
+}> {
+  const wrapped: unknown[] = [];
+  const refused: { server: string; reason: string }[] = [];
+  const names = new Set<string>();
+  for (const server of readServers(declared)) {
+    const { name } = server;
+    if (names.has(name)) {
+      // Nobody could tell whose tools the rules speak of.
+      refused.push({ server: name, reason: "another MCP server of the session has that name" });
+      continue;
+    }
+    names.add(name);
+    if (context.entry.quirks?.mcp.length === 0) {
+      refused.push({ server: name, reason: `${context.entry.name} takes no MCP servers` });
+      continue;
+    }
+    const args = isHttpServer(server)
+      ? { name, url: server.url }
+      : { name, command: [server.command, ...server.args] };
+    const decided = await decideAs(context, session, {
+      event_type: "pre_action",
+      tool: "mcp/start",
+      args,
+      signal,
+    });
+    if (decided.verdict !== "allowed" || !context.servers) {
+      refused.push({
+        server: server.name,
+        reason: context.servers ? decided.reason : "MCP servers are not served here",
+      });
+      continue;
+    }
+    const transport = context.entry.quirks?.mcp.includes("stdio") === false ? "http" : "stdio";
+    const gate = mcpGate(context, session);
+    const { server: given, close } = await context.servers.wrap(server, gate, transport, session.record);
+    session.closing.push(close);
+    wrapped.push(given);
+  }
+  return { wrapped, refused };
+}
+
+function readServers(declared: readonly unknown[]): readonly McpServer[] {
+  try {
+    return declared.map(readServer);
+  } catch (error) {
+    throw error instanceof McpError ? new RpcError(CODE.invalidParams, error.message) : error;
+  }
+}
+
+/** Ends the MCP servers of a session. */
+export async function endServers(session: GovernedSession): Promise<void> {
+  await Promise.allSettled(session.closing.splice(0).map((close) => close()));
+}

@@ -98,6 +98,22 @@ describe("a session", () => {
     expect(record && (await views.row(record))).toMatchObject({ state: "closed", close_reason: "oneshot" });
   });
 
+  test("has no turn carried out that waited when its agent was killed", async () => {
+    const { haak, local, run, hosting, home } = await openRunner({ killSocket: true });
+    const { session_key, session_id } = await haak.init(local, { agent_id: "coder" });
+    const running = run(session_key, { message: "say begun\nwait" });
+    await expect.poll(() => hosting.hub.live(session_id)?.record.state).toBe("running");
+    const waiting = run(session_key, { message: "write late.txt" });
+    const by = "user:default/operator";
+    const target = { kind: "agent", name: "stub" } as const;
+    await hosting.kills?.kill({ id: "1", target, tenant: null, by, reason: "a test" });
+    expect((await running).at(-1)).toMatchObject({ type: "error" });
+    const why = expect.stringContaining("ended on somebody's word");
+    expect(await waiting).toMatchObject([{ type: "error", message: why }]);
+    expect(await hosting.hub.running()).toEqual([]);
+    expect(await home.entries("kill")).toHaveLength(1);
+  });
+
   test("that was closed stays on disk, and goes on where it was when it is opened again", async () => {
     const runner = await openRunner();
     const { haak, local, run, hosting, home } = runner;

@@ -123,6 +123,16 @@ test("a turn that waits for its agent to be started is cancelled like any other"
   expect(client.said).toEqual(["next"]);
 });
 
+test("what one client of a session sets, the others are told, and only they", async () => {
+  const { home, client, connect, id } = await begun();
+  const other = await connect();
+  await other.request("session/load", { sessionId: id, cwd: home.workspace, mcpServers: [] });
+  await client.request("session/set_mode", { sessionId: id, modeId: "ask" });
+  const set = { sessionUpdate: "current_mode_update", currentModeId: "ask" };
+  await expect.poll(() => other.updates).toContainEqual(set);
+  expect(client.updates).not.toContainEqual(set);
+});
+
 test("what is open is closed in order though an agent cannot be stopped", async () => {
   const { home, hub, close } = await begun();
   const [agent] = await hub.running();

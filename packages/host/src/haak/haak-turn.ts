@@ -83,8 +83,11 @@ export class HaakTurn {
   async begin(emit: Emit, queue: TurnQueue): Promise<void> {
     this.#emit = emit;
     const first = this.#stretch.promise;
+    // While it waits, whatever calls off what waits for its agent calls it off too.
+    const wanted = this.#parts.hub.live(this.#request.record.id)?.wanted;
+    const { signal } = this.#cancelled;
     void queue
-      .run(() => this.#run(), this.#cancelled.signal)
+      .run(() => this.#run(), wanted ? AbortSignal.any([signal, wanted]) : signal)
       .catch((error: unknown) => this.#tellUnbegun(error))
       .then(
         () => this.#stretch.resolve(),

@@ -178,9 +178,8 @@ export class Hub implements ExtensionHub {
     if (method === "session/fork") return this.#beginnings.fork(connection, session.record, params, signal);
     if (!connection.following.has(session.id)) await join(this.#context, connection, session);
     if (method === "session/prompt") return this.#turns.prompt(connection, session, params, signal);
-    if (method === "session/close" || method === "session/delete")
-      return passEnd(this.#context, session, { method, params, signal });
-    return passOn(this.#context, session, { method, params, signal });
+    const isEnd = method === "session/close" || method === "session/delete";
+    return (isEnd ? passEnd : passOn)(this.#context, connection, session, { method, params, signal });
   }
 
   /** Takes a notification of a client. Nothing of it waits behind a turn. */

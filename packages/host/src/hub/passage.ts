@@ -1,4 +1,4 @@
-import { membersOf } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
@@ -6,6 +6,7 @@ import type { LiveSession } from "./live-session.ts";
 import { modelOption } from "./models.ts";
 import { agentOf } from "./revival.ts";
 import { noSession } from "./served-sessions.ts";
+import { UPDATE } from "./turn-marks.ts";
 
 /** Passes a request about no session on to the agent that a connection is for. */
 export async function passOutside(
@@ -22,6 +23,7 @@ export async function passOutside(
 /** Passes a request about a session on to its agent. */
 export async function passOn(
   context: HubContext,
+  connection: Connection,
   session: LiveSession,
   { method, params, signal }: SessionCall,
 ): Promise<unknown> {
@@ -36,20 +38,37 @@ export async function passOn(
         { signal },
       )
     : await agent.governor.request(method, params, { signal });
-  session.learn({ configOptions: membersOf(result).configOptions });
-  if (method === "session/set_mode")
-    session.learn({ modes: { ...membersOf(session.settings.modes), currentModeId: params.modeId } });
+  const { configOptions } = membersOf(result);
+  session.learn({ configOptions });
+  if (configOptions !== undefined)
+    await tellOthers(context, connection, session, { sessionUpdate: "config_option_update", configOptions });
+  if (method === "session/set_mode") {
+    const { modeId: currentModeId } = params;
+    session.learn({ modes: { ...membersOf(session.settings.modes), currentModeId } });
+    await tellOthers(context, connection, session, { sessionUpdate: "current_mode_update", currentModeId });
+  }
   return result;
+}
+
+/** What one client has set, the others would hear only from an agent that tells of it. Whoever set it knows. */
+async function tellOthers(
+  { sessions }: HubContext,
+  { id: except }: Connection,
+  { id: sessionId, record }: LiveSession,
+  update: JsonObject,
+): Promise<void> {
+  await sessions.append(record, { message: { method: UPDATE, params: { sessionId, update } }, except });
 }
 
 /** Passes the end of a session on. An agent that does not run has nothing to close. */
 export async function passEnd(
   context: HubContext,
+  connection: Connection,
   session: LiveSession,
   call: SessionCall,
 ): Promise<unknown> {
   session.callOff(noSession(session.id));
-  const result = session.agent ? await passOn(context, session, call) : {};
+  const result = session.agent ? await passOn(context, connection, session, call) : {};
   await context.sessions.end(session, { reason: "completed", terminated_by: "daemon" });
   return result;
 }

@@ -94,6 +94,24 @@ describe("a session", () => {
     await expect(governed.begin({ mcpServers: [{ name: "lab" }] })).rejects.toMatchObject({ code: -32602 });
   });
 
+  test("begins without an MCP server that is given a variable which a rule does not want", async () => {
+    const rules = `tool_rules:
+  - name: no_options
+    condition: { tool_name_matches: [mcp/start], arguments: { variables: "*NODE_OPTIONS*" } }
+    verdict: blocked
+    reason: what a program runs is for its command to say
+  - { name: all, condition: {}, verdict: allowed }
+`;
+    const servers = await McpGateway.open();
+    onTestFinished(() => servers.close());
+    const governed = await govern({ home: await openTestHome({ rules }), servers });
+    const env = [{ name: "NODE_OPTIONS", value: "--require=./other.cjs" }];
+    const server = { name: "lab", command: "/bin/true", args: [], env };
+    const begun = await governed.call("session/new", { cwd: governed.workspace, mcpServers: [server] });
+    const reason = expect.stringContaining("for its command to say");
+    expect(begun).toMatchObject({ _meta: { reins: { refused_servers: [{ server: "lab", reason }] } } });
+  });
+
   test("is not begun by an agent that does not say what it calls it", async () => {
     const governed = await govern({ agent: new ScriptedAgent({ "session/new": () => ({}) }) });
     await expect(governed.begin()).rejects.toThrow("began no session");

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { McpError } from "../mcp/mcp-error.ts";
 import { isHttpServer, type McpServer, readServer } from "../mcp/server-entry.ts";
@@ -34,13 +35,10 @@ export async function wrapServers(
       refused.push({ server: name, reason: `${context.entry.name} takes no MCP servers` });
       continue;
     }
-    const args = isHttpServer(server)
-      ? { name, url: server.url }
-      : { name, command: [server.command, ...server.args] };
     const decided = await decideAs(context, session, {
       event_type: "pre_action",
       tool: "mcp/start",
-      args,
+      args: argumentsOf(server),
       signal,
     });
     if (decided.verdict !== "allowed" || !context.servers) {
@@ -70,4 +68,13 @@ function readServers(declared: readonly unknown[]): readonly McpServer[] {
 /** Ends the MCP servers of a session. */
 export async function endServers(session: GovernedSession): Promise<void> {
   await Promise.allSettled(session.closing.splice(0).map((close) => close()));
+}
+
+/** What is decided about the start of a server. Of its variables and headers the names: the values may be secrets. */
+function argumentsOf(server: McpServer): JsonObject {
+  const { name } = server;
+  const isHttp = isHttpServer(server);
+  const given = isHttp ? { url: server.url } : { command: [server.command, ...server.args] };
+  const names = (isHttp ? server.headers : server.env).map(({ name: one }) => one);
+  return { name, ...given, ...(names.length > 0 && { [isHttp ? "headers" : "variables"]: names }) };
 }

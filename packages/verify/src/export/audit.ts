@@ -1,5 +1,6 @@
 import { fromBase64 } from "../bytes/base64.ts";
 import type { InspectedEntry } from "../entry/inspect.ts";
+import { parseJson } from "../json/parse.ts";
 import { PlainError } from "../json/plain-error.ts";
 import { repetition } from "../json/strict.ts";
 import { isObject, type JsonValue } from "../json/value.ts";
@@ -136,7 +137,7 @@ export class ExportAudit {
 
   #parse(text: string, place: Place): JsonValue | undefined {
     try {
-      return JSON.parse(text);
+      return parseJson(text);
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       this.#fault(place, "line_not_json", `the line is not JSON: ${error.message}`);

@@ -1,4 +1,5 @@
 import { membersHeld, membersWritten, repeatedMember } from "./members.ts";
+import { parseJson } from "./parse.ts";
 import { PlainError } from "./plain-error.ts";
 import type { JsonValue } from "./value.ts";
 
@@ -9,7 +10,7 @@ import type { JsonValue } from "./value.ts";
  * @throws SyntaxError or PlainError.
  */
 export function parseStrict(text: string): JsonValue {
-  const value: JsonValue = JSON.parse(text);
+  const value = parseJson(text);
   const name = repetition(text, value);
   if (name === undefined) return value;
   throw new PlainError(`the member ${JSON.stringify(name)} is there twice`);

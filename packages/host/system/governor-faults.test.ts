@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { membersOf } from "../src/acp/message.ts";
 import { McpGateway } from "../src/mcp/gateway.ts";
-import { bash, govern, verdictsOf } from "./fixtures/governed.ts";
+import { bash, govern, UNASKED, verdictsOf } from "./fixtures/governed.ts";
 import { openTestHome, textIn } from "./fixtures/home.ts";
 import { ScriptedAgent } from "./fixtures/scripted-agent.ts";
 
@@ -230,13 +230,7 @@ tool_rules:
     await governed.prompt(id, async ({ ask, update, cancelled }) => {
       const asking = ask(bash("npm test", "call-2"));
       await expect.poll(() => governed.offered.length).toBe(1);
-      await update({
-        sessionUpdate: "tool_call",
-        toolCallId: "s",
-        status: "completed",
-        name: "Bash",
-        rawInput: { command: "make" },
-      });
+      await update(UNASKED);
       await cancelled;
       await asking;
       return { stopReason: "cancelled" };

@@ -2,7 +2,7 @@ import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type JsonObject, membersOf } from "../src/acp/message.ts";
-import { bash, govern, verdictsOf } from "./fixtures/governed.ts";
+import { bash, govern, UNASKED, verdictsOf } from "./fixtures/governed.ts";
 import { openTestHome, textIn } from "./fixtures/home.ts";
 
 /** What the people in front of a session were told of verdicts, by call. */
@@ -220,13 +220,7 @@ describe("what was done without asking", () => {
     });
     let stopped = false;
     await governed.prompt(id, async ({ update, cancelled }) => {
-      await update({
-        sessionUpdate: "tool_call",
-        toolCallId: "s",
-        status: "completed",
-        name: "Bash",
-        rawInput: { command: "make" },
-      });
+      await update(UNASKED);
       await cancelled;
       stopped = true;
       return { stopReason: "cancelled" };

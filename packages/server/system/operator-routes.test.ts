@@ -112,17 +112,22 @@ describe("agents", () => {
       event: "progress",
       data: { phase: "installed", install: { source: "local" } },
     });
-    const failing = await begin(served.address, "POST", "/v1/agents/claude/install", {
-      headers,
-      body: { agent_version: "not a version" },
-    });
-    const last = (await new Events(failing.response).take(10)).at(-1);
-    expect(last).toMatchObject({ data: { phase: "failed", message: expect.any(String) } });
     const acme = await served.person({ tenant: "acme", roles: ["admin"] });
     const person = await served.person();
     for (const { secret: as } of [acme, person])
       expect((await served.ask("POST", path, { as, body: {} })).status).toBe(403);
     expect((await served.ask("POST", "/v1/agents/native/verify")).status).toBe(409);
+  });
+
+  test("are not installed at a version that is neither a version nor a tag: refused before npm is called", async () => {
+    const served = await operated();
+    for (const version of ["not a version", "file:../evil", "https://localhost/x.tgz", "^1.0.0"])
+      for (const member of ["agent_version", "agent_process_version"]) {
+        const path = "/v1/agents/claude/install";
+        const { status, body } = await served.ask("POST", path, { body: { [member]: version } });
+        expect(status, `${member}: ${version}`).toBe(400);
+        expect(Object(body).detail).toContain(JSON.stringify(version));
+      }
   });
 
   test("are restarted in peace: their sessions go on with a new process", async () => {

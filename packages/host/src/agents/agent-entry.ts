@@ -1,8 +1,12 @@
 import { z } from "zod";
 import { Wordings } from "../model/intent.ts";
+import { isPackageName } from "./install/package-spec.ts";
 
 /** A package version, exact. */
 const Version = z.string().regex(/^\d+\.\d+\.\d+[\w.+-]*$/, "is not an exact version, such as 1.2.3");
+
+/** The name of an npm package. */
+const PackageName = z.string().refine(isPackageName, "is not the name of an npm package");
 
 /** A path below a folder: relative, and never out of it. */
 const Inside = z
@@ -44,15 +48,15 @@ const Start = z.strictObject({
 /** Where an agent comes from. */
 const Install = z.strictObject({
   /** npm packages, each at one exact version; the lockfile of the same agent fits them. */
-  packages: z.record(z.string(), Version),
+  packages: z.record(PackageName, Version),
   /** The package that speaks ACP. */
-  agentProcess: z.string(),
+  agentProcess: PackageName,
   /** The package that holds the agent itself, where that is another one. */
-  agent: z.string().optional(),
+  agent: PackageName.optional(),
   /** Which package brings programs made for one platform, in words. */
   native: z.string().optional(),
   /** Packages whose install scripts have to run. All others' do not. */
-  scripts: z.array(z.string()).default([]),
+  scripts: z.array(PackageName).default([]),
   /** Platforms it is made for, as `process.platform`-`process.arch`. */
   platforms: z.array(z.string()).min(1),
   /** The range of Node it needs; absent when it needs none. */

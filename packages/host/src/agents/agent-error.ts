@@ -4,6 +4,8 @@ export type AgentErrorCode =
   | "unknown_agent"
   /** An entry that does not say what it must. */
   | "invalid_entry"
+  /** Neither a version nor a tag. */
+  | "invalid_version"
   /** Not made for this platform, or not able to run at all. */
   | "unsupported_agent"
   /** Not installed, or not completely. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { AgentEntry } from "../agent-entry.ts";
 import { AgentError } from "../agent-error.ts";
 import { type AgentLockfile, packagesIn } from "./agent-lockfile.ts";
+import { expectVersion } from "./package-spec.ts";
 
 /** Versions other than those of the catalogue. */
 export interface Versions {
@@ -33,6 +34,8 @@ export function planOf(
   platform: string,
 ): InstallPlan {
   const install = installOf(entry, platform);
+  expectVersion(entry.name, versions.agentVersion);
+  expectVersion(install.agentProcess, versions.agentProcessVersion);
   const overridden = versions.agentVersion !== undefined || versions.agentProcessVersion !== undefined;
   if (locked && !overridden) {
     return {

@@ -95,6 +95,12 @@ export class Installer {
     return Promise.all(entries.map(async (entry) => ({ entry, installed: await this.installed(entry.id) })));
   }
 
+  /** Refuses what `install` would refuse before it fetches anything: an unsupported agent, a version that is none. */
+  check(agent: string, versions: Versions): void {
+    const entry = this.#options.catalogue.entry(agent);
+    if (!localInstall(entry)) planOf(entry, this.#locked(agent), versions, this.#options.platform);
+  }
+
   /** Installs an agent, unless what is asked for is there. One process at a time does so for one agent. */
   async install(agent: string, options: InstallOptions = {}): Promise<Installed> {
     const { catalogue, platform } = this.#options;

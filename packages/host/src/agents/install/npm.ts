@@ -40,6 +40,9 @@ const FLAGS = [
   "--prefer-offline",
 ];
 const KEPT_OUTPUT = 16 * 1024;
+const ERROR = /^npm (?:error|ERR!) ?/;
+/** Where npm keeps its log, which helps only a person at that machine. */
+const POINTER = /^A complete log of this run can be found in/;
 const PATIENCE_MS = 2_000;
 
 /** Finds npm: the one that runs us, the one that came with this Node, or the one on PATH. */
@@ -85,7 +88,8 @@ export async function runNpm(npm: Npm, { folder, args, environment, signal, onLi
       child.on("close", resolve);
     });
     if (signal?.aborted) throw new AgentError("cancelled", "The install was called off.");
-    if (code !== 0) throw new AgentError("install_failed", `npm could not install it.\n${output.errors}`);
+    if (code !== 0)
+      throw new AgentError("install_failed", `npm could not install it: ${output.reason(code)}`);
   } finally {
     signal?.removeEventListener("abort", stop);
     clearTimeout(patience);
@@ -117,7 +121,13 @@ class Lines {
     }
   }
 
-  get errors(): string {
-    return (this.#kept + this.#rest).trim();
+  /** Why npm failed, in its own words and without its prefix; without any, how it ended. */
+  reason(code: number | null): string {
+    const lines = `${this.#kept}${this.#rest}`.split("\n");
+    const errors = lines.filter((line) => ERROR.test(line)).map((line) => line.replace(ERROR, "").trimEnd());
+    const said = errors.filter((line) => line !== "" && !POINTER.test(line));
+    if (said.length > 0) return said.join("\n");
+    const rest = lines.filter((line) => line.trim() !== "" && !ERROR.test(line)).join("\n");
+    return `it ended with code ${code} and gave no reason.${rest && `\n${rest}`}`;
   }
 }

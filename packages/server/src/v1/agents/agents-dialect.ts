@@ -95,6 +95,7 @@ export class AgentsDialect implements Dialect {
     const shelf = await this.#options.agents();
     const entry = entryIn(shelf, params.agent);
     const { reinstall, agent_version: agentVersion, agent_process_version: agentProcessVersion } = body;
+    expectInstallable(shelf, entry, { agentVersion, agentProcessVersion });
     await this.#told(this.#installs, entry.id, open, async (tell) => {
       const installed = await shelf.installer.install(entry.id, {
         ...{ reinstall, agentVersion, agentProcessVersion, signal: this.#closing.signal },
@@ -188,6 +189,20 @@ interface Failed {
 function failed(error: unknown): Failed {
   const code = error instanceof Error && "code" in error ? String(error.code) : "internal";
   return { phase: "failed", code, message: error instanceof Error ? error.message : String(error) };
+}
+
+/** Refuses an install that cannot begin, while a status can still say so. */
+function expectInstallable(
+  { installer }: AgentShelf,
+  { id }: AgentEntry,
+  versions: Parameters<AgentShelf["installer"]["check"]>[1],
+): void {
+  try {
+    installer.check(id, versions);
+  } catch (error) {
+    const { code, message } = failed(error);
+    throw new Refusal(code === "invalid_version" ? "invalid" : "conflict", message, { cause: error });
+  }
 }
 
 function entryIn({ catalogue }: AgentShelf, id: string): AgentEntry {

@@ -38,6 +38,7 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
 export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "scripts/bench/bench.ts",
   "scripts/test/haak-home.ts",
+  "scripts/test/registry.ts",
   "scripts/test/requirement.ts",
   "scripts/torture/random.ts",
   "scripts/torture/torture.ts",

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
 import type { AgentEntry } from "../src/agents/agent-entry.ts";
 import { Catalogue } from "../src/agents/catalogue.ts";
 import { Trial } from "../src/verify/trial.ts";
@@ -32,8 +33,8 @@ const hostileFor = ({ quirks }: AgentEntry) => [
   ...(quirks?.resume ? ["resumed"] : []),
 ];
 
-describe.each(REAL_AGENTS)(
-  "%s in a repository, a home and an environment that want it to ask for nothing",
+describe.skipIf(!registryAnswers).each(REAL_AGENTS)(
+  `%s in a repository, a home and an environment that want it to ask for nothing${NEEDS_REGISTRY}`,
   (agent) => {
     const entry = catalogue.entry(agent);
     const settings = hostileFor(entry);
@@ -101,7 +102,7 @@ describe.each(REAL_AGENTS)(
 /** Agents that run something of a repository by themselves, unless they are kept from it. */
 const CREDULOUS = ["claude", "codex", "opencode"].filter((agent) => REAL_AGENTS.includes(agent));
 
-describe.each(CREDULOUS)("%s as it comes", (agent) => {
+describe.skipIf(!registryAnswers).each(CREDULOUS)(`%s as it comes${NEEDS_REGISTRY}`, (agent) => {
   test(
     "is led astray in the same repository",
     async () => {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
 import { membersOf } from "../src/acp/message.ts";
 import { Catalogue } from "../src/agents/catalogue.ts";
 import { callMcpTool, fetchPage, runCommand, writeFile } from "../src/model/intent.ts";
@@ -13,7 +14,7 @@ const LAB = fileURLToPath(new URL("./fixtures/mcp/lab-stdio.ts", import.meta.url
 
 const catalogue = Catalogue.load();
 
-describe.each(REAL_AGENTS)("%s", (agent) => {
+describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agent) => {
   const openRealAgent = shareRealAgent(agent);
   const { quirks } = catalogue.entry(agent);
   const takesMcp = quirks?.mcp.length !== 0;

@@ -142,9 +142,17 @@ describe.each(agents)("a $era agent that reaches a server by $how", ({ how, era 
     client.setRequestHandler("elicitation/create", () => ({ action: "accept", content: { sure: true } }));
     expect(textIn(await client.callTool({ name: "confirm" }))).toBe("sure: true");
     const kinds = gate.reported.map(({ outcome }) => outcome.kind);
-    expect(kinds).toEqual(era === "modern" ? ["unknown", "completed"] : ["completed"]);
-    expect(gate.decided.map(({ continues }) => continues)).toEqual(
-      era === "modern" ? [false, true] : [false],
+    expect(kinds).toEqual(era === "modern" ? ["unknown", "completed"] : ["completed", "completed"]);
+    expect(gate.decided.map(({ method, from, continues }) => [method, from, continues])).toEqual(
+      era === "modern"
+        ? [
+            ["tools/call", "agent", false],
+            ["tools/call", "agent", true],
+          ]
+        : [
+            ["tools/call", "agent", false],
+            ["elicitation/create", "server", false],
+          ],
     );
   });
 
@@ -174,11 +182,15 @@ describe.each(agents)("a $era agent that reaches a server by $how", ({ how, era 
     expect(textIn(await client.callTool({ name: "think" }))).toContain("I think");
   });
 
-  test("reads resources as if we were not there", async () => {
+  test("reads a resource after a verdict on it, and not without", async () => {
     const { client, gate } = await open();
     const { contents } = await client.readResource({ uri: "lab://note" });
     expect(contents).toMatchObject([{ uri: "lab://note", text: "a note" }]);
-    expect(gate.decided).toEqual([]);
+    const read = { method: "resources/read", from: "agent", arguments: { uri: "lab://note" } };
+    expect(gate.decided).toMatchObject([read]);
+    expect(gate.reported).toMatchObject([{ call: read, outcome: { kind: "completed" } }]);
+    gate.decision = () => ({ allowed: false, reason: "not in this house" });
+    await expect(client.readResource({ uri: "lab://other" })).rejects.toThrow("not in this house");
   });
 
   test("is told when the tools change, and so is the gate", async () => {

@@ -1,5 +1,5 @@
 import { lifecycleDraft, resultDraft } from "@reins/supervisor";
-import { membersOf } from "../acp/message.ts";
+import { isObject, membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { fill } from "../agents/template.ts";
 import type { McpCall, McpDecision, McpGate, McpOutcome, McpTool } from "../mcp/gate.ts";
@@ -12,6 +12,52 @@ import { showUpdate } from "./shown-updates.ts";
 /** The name of an MCP tool in rules and records: server and tool. */
 function mcpToolName(server: string, tool: string): string {
   return `mcp:${server}/${tool}`;
+}
+
+/** The name of a message of MCP: the tool it calls, or its method and who sent it. */
+function nameOf({ method, from, server, tool }: McpCall): string {
+  if (method === "tools/call" && from === "agent") return mcpToolName(server, tool);
+  return from === "agent" ? `mcp/${method}` : `mcp-server/${method}`;
+}
+
+/**
+ * What is decided about a message. Of one that calls no tool also its server, the files that it names by address, and
+ * its other addresses.
+ */
+function decidedArguments(call: McpCall): unknown {
+  if (call.method === "tools/call" && call.from === "agent") return call.arguments ?? {};
+  const { paths, urls } = addressesIn(call.arguments);
+  return {
+    ...(isObject(call.arguments) ? call.arguments : { params: call.arguments }),
+    server: call.server,
+    ...(paths.length > 0 && { paths }),
+    ...(urls.length > 0 && { urls }),
+  };
+}
+
+function addressesIn(given: unknown): { readonly paths: string[]; readonly urls: string[] } {
+  const paths: string[] = [];
+  const urls: string[] = [];
+  const pending: unknown[] = [given];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (typeof next === "object" && next !== null) pending.push(...Object.values(next));
+    else if (typeof next === "string") {
+      const path = pathOf(next);
+      if (path !== undefined) paths.push(path);
+      else if (URL.canParse(next)) urls.push(next);
+    }
+  }
+  return { paths, urls };
+}
+
+/** The file that an address names, however it is spelled. */
+function pathOf(text: string): string | undefined {
+  if (!/^\s*file:/i.test(text)) return undefined;
+  try {
+    return decodeURIComponent(new URL(text).pathname);
+  } catch {
+    return text.trim().replace(/^file:\/*/i, "/");
+  }
 }
 
 /** Who decides about the MCP calls of a session. They are carried out by the harness. */
@@ -54,7 +100,8 @@ async function decideCall(
   signal: AbortSignal,
   entries: Map<string, string | undefined>,
 ): Promise<McpDecision> {
-  const tool = mcpToolName(call.server, call.tool);
+  const tool = nameOf(call);
+  const args = decidedArguments(call);
   const subject = subjectIn(context, session, "performed");
   const decided = await context.judge.decide({
     event: {
@@ -62,17 +109,17 @@ async function decideCall(
       session_id: session.id,
       agent_id: agentOf(context.entry, session),
       depth: session.depth,
-      payload: { tool_name: tool, arguments: call.arguments ?? {} },
+      payload: { tool_name: tool, arguments: args },
     },
     subject,
     setting: settingIn(session, session.served),
     waiting: { signal: session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal },
-    offer: offerAsPermission(context, session, tool, call.arguments ?? {}),
+    offer: offerAsPermission(context, session, tool, args),
   });
   if (decided.verdict === "blocked") return { allowed: false, reason: decided.reason };
   if (decided.entry !== undefined) session.turn?.entries.push(decided.entry);
   entries.set(call.id, decided.entry);
-  const told = { title: tool, rawInput: call.arguments };
+  const told = { title: tool, rawInput: args };
   const began = toolCallDraft(subject, { id: call.id, told }, { tool, verdict: decided.entry });
   recordIn(context, session, [began]);
   const modified = decided.verdict === "modify" ? decided.modified_arguments : call.arguments;
@@ -87,7 +134,7 @@ async function reportCall(
 ): Promise<void> {
   const subject = subjectIn(context, session, "performed");
   const settled = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
-  const tool = mcpToolName(call.server, call.tool);
+  const tool = nameOf(call);
   recordIn(context, session, [resultDraft(subject, { tool, outcome: outcome.kind }, settled)]);
 }
 
@@ -99,7 +146,7 @@ function noteRefused(
   reason: string,
 ): void {
   const subject = subjectIn(context, session, "performed");
-  const tool = mcpToolName(call.server, call.tool);
+  const tool = nameOf(call);
   const draft = resultDraft(subject, { tool, outcome: "refused" }, undefined);
   const payload = { ...membersOf(draft.payload), enforcement: "performed", reason };
   recordIn(context, session, [{ ...draft, tags: ["refused"], payload }]);

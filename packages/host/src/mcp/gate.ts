@@ -17,11 +17,19 @@ export interface ToolChange {
   readonly after: McpTool;
 }
 
-/** One `tools/call`, before anything is done about it. */
+/**
+ * One message between an agent and a server that has to be decided, before anything is done about it: a `tools/call`, or
+ * any other method that is not bookkeeping of the protocol.
+ */
 export interface McpCall {
   /** Ours, and unique. */
   readonly id: string;
   readonly server: string;
+  /** Who sent it. */
+  readonly from: "agent" | "server";
+  /** The method of MCP. */
+  readonly method: string;
+  /** The tool that is called; the method where it is no call of a tool. */
   readonly tool: string;
   readonly arguments: unknown;
   /** What the server said of the tool, if it was listed. */

@@ -8,6 +8,7 @@ import type { McpGate } from "./gate.ts";
 import type { McpLimits } from "./limits.ts";
 import { Conversation } from "./relay/conversation.ts";
 import { GovernedCalls } from "./relay/governed-calls.ts";
+import { GovernedMethods } from "./relay/governed-methods.ts";
 import type { Secrets } from "./server/secrets.ts";
 import type { OpenLink } from "./server/server-link.ts";
 import { Upstream } from "./server/upstream.ts";
@@ -31,6 +32,7 @@ export class GovernedServer {
   readonly #faults: Faults;
   readonly #catalog: ToolCatalog;
   readonly #calls: GovernedCalls;
+  readonly #methods: GovernedMethods;
   readonly #conversations = new Set<Conversation>();
   readonly #leaving = new Set<Promise<void>>();
   readonly http: HttpEntrance;
@@ -42,6 +44,7 @@ export class GovernedServer {
     this.#faults = new Faults(server, parts.onFault);
     this.#catalog = new ToolCatalog(server, gate, this.#faults, limits.tools);
     this.#calls = new GovernedCalls({ ...parts, server, catalog: this.#catalog, faults: this.#faults });
+    this.#methods = new GovernedMethods({ ...parts, server, faults: this.#faults });
     this.http = new HttpEntrance({
       ...parts,
       faults: this.#faults,
@@ -91,6 +94,7 @@ export class GovernedServer {
       {
         ...parts,
         calls: this.#calls,
+        methods: this.#methods,
         catalog: this.#catalog,
         openUpstream: (events) => new Upstream(parts, events),
       },

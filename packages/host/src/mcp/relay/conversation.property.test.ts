@@ -11,6 +11,7 @@ import { ToolCatalog } from "../tools/catalog.ts";
 import { type Message, objectIn } from "../wire/message.ts";
 import { Conversation } from "./conversation.ts";
 import { GovernedCalls } from "./governed-calls.ts";
+import { GovernedMethods } from "./governed-methods.ts";
 
 /** What can happen, in any order and as often as you like. */
 type Step =
@@ -91,6 +92,7 @@ class World {
       {
         ...shared,
         calls: new GovernedCalls({ ...shared, server: "lab" }),
+        methods: new GovernedMethods({ ...shared, server: "lab" }),
         openUpstream: (events) => new Upstream(parts, events),
       },
       { push: () => true },

@@ -10,13 +10,16 @@ import type { ToolCatalog } from "../tools/catalog.ts";
 import { errorResponse, isObject, kindOf, type Message, objectIn, RPC, sameId } from "../wire/message.ts";
 import { AgentRequest } from "./agent-request.ts";
 import type { GovernedCalls } from "./governed-calls.ts";
-import { lossResponse } from "./outcome.ts";
+import type { GovernedMethods } from "./governed-methods.ts";
+import { isHousekeeping } from "./methods.ts";
+import { lossResponse, unlessCancelled } from "./outcome.ts";
 import { asksForSampling, NO_SAMPLING, withoutSampling } from "./sampling.ts";
 import { ServerRequests } from "./server-requests.ts";
 
 /** What a {@link Conversation} is made of. */
 export interface ConversationParts {
   readonly calls: GovernedCalls;
+  readonly methods: GovernedMethods;
   readonly catalog: ToolCatalog;
   readonly faults: Faults;
   readonly limits: McpLimits;
@@ -28,8 +31,8 @@ export interface ConversationParts {
 const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
 
 /**
- * An agent and a server, and we between them. Calls of tools and lists of tools are governed; everything else passes
- * as it is, under ids of our own.
+ * An agent and a server, and we between them. Calls and lists of tools are governed by what they name, every other method
+ * as itself; only bookkeeping of the protocol passes as it is, all under ids of our own.
  */
 export class Conversation {
   readonly #parts: ConversationParts;
@@ -40,12 +43,13 @@ export class Conversation {
   readonly #fromServer: ServerRequests;
   #announcesTools = false;
   readonly #ended = Promise.withResolvers<void>();
+  readonly #leaving = new AbortController();
   #ending: Promise<void> | undefined;
 
   constructor(parts: ConversationParts, agent: AgentLink) {
     this.#parts = parts;
     this.#agent = agent;
-    this.#fromServer = new ServerRequests(agent, parts.limits, parts.mayAskForSampling);
+    this.#fromServer = new ServerRequests(agent, parts);
     this.#upstream = parts.openUpstream({
       request: (message, respond) => this.#fromServer.pass(message, respond),
       notification: (message) => this.#hear(message),
@@ -94,6 +98,8 @@ export class Conversation {
   }
 
   async #end(): Promise<void> {
+    this.#leaving.abort(new Error("the session is over"));
+    this.#fromServer.withdraw();
     for (const request of this.#requests) request.cancel();
     await this.#upstream.close();
     const { limits, clock, faults } = this.#parts;
@@ -132,8 +138,19 @@ export class Conversation {
       case "initialize":
         return this.#introduce(request);
       default:
-        return this.#pass(request);
+        return this.#perform(request);
     }
+  }
+
+  async #perform(request: AgentRequest): Promise<Message> {
+    const { message } = request;
+    if (isHousekeeping(message.method, "agent request")) return this.#pass(request);
+    const send = () => {
+      const asked = this.#upstream.ask(message);
+      request.passedOn(asked);
+      return unlessCancelled(asked.answer, request.signal, this.#parts);
+    };
+    return subscribed(await this.#parts.methods.perform(message, request.signal, send), "result", request);
   }
 
   async #pass(request: AgentRequest): Promise<Message> {
@@ -178,12 +195,26 @@ export class Conversation {
       this.#parts.faults.note("unmatched", "a call that nobody waits for is not made");
       return;
     }
+    if (!isHousekeeping(method, "agent notification")) {
+      this.#decideNotification(message);
+      return;
+    }
     if (method !== "notifications/cancelled") {
       this.#upstream.tell(message);
       return;
     }
     const id = objectIn(message, "params")?.requestId;
     for (const request of this.#requests) if (sameId(request.id, id)) request.cancel(message);
+  }
+
+  /** Nobody waits for a notification, but it may have as much of an effect as a request. */
+  #decideNotification(message: Message): void {
+    const { methods } = this.#parts;
+    if (this.#ending) return;
+    const work = methods
+      .tell(message, this.#leaving.signal, () => this.#upstream.tell(message))
+      .finally(() => this.#work.delete(work));
+    this.#work.add(work);
   }
 
   /** Takes a notification of the server, and finds out to whom it belongs. */

@@ -6,14 +6,13 @@ import type { McpCall, McpDecision, McpGate } from "../gate.ts";
 import type { McpLimits } from "../limits.ts";
 import { textOf } from "../mcp-error.ts";
 import { parameterHeaders } from "../server/parameter-headers.ts";
-import type { Answer } from "../server/server-link.ts";
-import type { Asked, Upstream } from "../server/upstream.ts";
+import type { Upstream } from "../server/upstream.ts";
 import type { ToolCatalog } from "../tools/catalog.ts";
 import { learnTools } from "../tools/learn.ts";
 import { type Message, RPC } from "../wire/message.ts";
 import type { AgentRequest } from "./agent-request.ts";
 import { CallRequest } from "./call-request.ts";
-import { type Performed, performed, refusal } from "./outcome.ts";
+import { type Performed, performed, refusal, unlessCancelled } from "./outcome.ts";
 
 /** What {@link GovernedCalls} are made of. */
 export interface CallParts {
@@ -98,6 +97,8 @@ export class GovernedCalls {
     return {
       id: randomUUID(),
       server,
+      from: "agent",
+      method: "tools/call",
       tool: read.tool,
       arguments: read.arguments,
       ...(description !== undefined && { description }),
@@ -138,26 +139,8 @@ export class GovernedCalls {
     const schema = read.isModern ? catalog.find(read.tool)?.inputSchema : undefined;
     const asked = upstream.ask(read.withArguments(decided), { headers: parameterHeaders(schema, decided) });
     request.passedOn(asked);
-    const answer = await this.#answerOf(asked, request.signal);
+    const answer = await unlessCancelled(asked.answer, request.signal, this.#parts);
     return performed(answer, read.isModern, mayAskForSampling);
-  }
-
-  /** The answer, for which a call that was cancelled does not wait long. */
-  async #answerOf(asked: Asked, signal: AbortSignal): Promise<Answer> {
-    const { limits, clock } = this.#parts;
-    const late = Promise.withResolvers<Answer>();
-    let callOff: (() => void) | undefined;
-    const startTimer = () => {
-      const text = "it was cancelled, and the server did not say what came of it";
-      callOff = clock.after(limits.cancelMs, () => late.resolve({ loss: { text, delivered: true } }));
-    };
-    signal.addEventListener("abort", startTimer, { once: true });
-    try {
-      return await Promise.race([asked.answer, late.promise]);
-    } finally {
-      signal.removeEventListener("abort", startTimer);
-      callOff?.();
-    }
   }
 
   async #report(call: McpCall, { outcome, response }: Performed): Promise<Message> {

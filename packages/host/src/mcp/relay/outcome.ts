@@ -1,4 +1,6 @@
+import type { Clock } from "@reins/supervisor";
 import type { McpOutcome } from "../gate.ts";
+import type { McpLimits } from "../limits.ts";
 import type { Answer, Loss } from "../server/server-link.ts";
 import { toNearlyPlain } from "../wire/exact-json.ts";
 import { errorIn, type Message, objectIn, RPC } from "../wire/message.ts";
@@ -58,4 +60,25 @@ function unfinishedBecause(response: Message): string | undefined {
   if (typeof type === "string" && type !== "complete") return `the server goes on with it: ${type}`;
   const task = objectIn(result, "task")?.taskId;
   return typeof task === "string" ? `the server goes on with it as task ${task}` : undefined;
+}
+
+/** The answer, for which a request that was cancelled does not wait long. */
+export async function unlessCancelled(
+  answer: Promise<Answer>,
+  signal: AbortSignal,
+  { limits, clock }: { readonly limits: McpLimits; readonly clock: Clock },
+): Promise<Answer> {
+  const late = Promise.withResolvers<Answer>();
+  let callOff: (() => void) | undefined;
+  const startTimer = () => {
+    const text = "it was cancelled, and the server did not say what came of it";
+    callOff = clock.after(limits.cancelMs, () => late.resolve({ loss: { text, delivered: true } }));
+  };
+  signal.addEventListener("abort", startTimer, { once: true });
+  try {
+    return await Promise.race([answer, late.promise]);
+  } finally {
+    signal.removeEventListener("abort", startTimer);
+    callOff?.();
+  }
 }

@@ -1,51 +1,72 @@
 import type { AgentLink } from "../agent/agent-link.ts";
+import type { McpOutcome } from "../gate.ts";
 import type { McpLimits } from "../limits.ts";
-import { type Message, objectIn, RPC, sameId } from "../wire/message.ts";
+import { errorIn, type Message, objectIn, RPC, sameId } from "../wire/message.ts";
+import { type GovernedMethods, refused } from "./governed-methods.ts";
+import { isHousekeeping } from "./methods.ts";
 import { NO_SAMPLING, SAMPLING } from "./sampling.ts";
 
 interface Open {
   /** The server's own id, of whatever type. */
   readonly id: unknown;
+  /** Aborts the verdict that it waits for. */
+  readonly deciding: AbortController;
   respond(response: Message): void;
+  /** Told once what came of it, where it was decided and allowed. */
+  report?: ((outcome: McpOutcome) => Promise<unknown>) | undefined;
+  /** Whether the agent has been asked. */
+  passed: boolean;
 }
 
-/** What the server asks the agent, under ids of ours. */
+/** What {@link ServerRequests} are made of. */
+interface ServerRequestParts {
+  readonly methods: GovernedMethods;
+  readonly limits: McpLimits;
+  readonly mayAskForSampling: boolean;
+}
+
+/** What the server asks the agent, under ids of ours: each is decided, but for bookkeeping of the protocol. */
 export class ServerRequests {
   readonly #agent: AgentLink;
-  readonly #limits: McpLimits;
-  readonly #mayAskForSampling: boolean;
+  readonly #parts: ServerRequestParts;
   readonly #open = new Map<number, Open>();
   #lastId = 0;
 
-  constructor(agent: AgentLink, limits: McpLimits, mayAskForSampling: boolean) {
+  constructor(agent: AgentLink, parts: ServerRequestParts) {
     this.#agent = agent;
-    this.#limits = limits;
-    this.#mayAskForSampling = mayAskForSampling;
+    this.#parts = parts;
   }
 
   /** Passes a request on to the agent, unless it may not be made. */
   pass(message: Message, respond: (response: Message) => void): void {
-    if (message.method === SAMPLING && !this.#mayAskForSampling) {
+    const { limits, mayAskForSampling } = this.#parts;
+    if (message.method === SAMPLING && !mayAskForSampling) {
       respond(errorOf(RPC.methodNotFound, NO_SAMPLING));
       return;
     }
-    if (this.#open.size >= this.#limits.requestsInFlight) {
+    if (this.#open.size >= limits.requestsInFlight) {
       respond(errorOf(RPC.lost, "too many requests to the agent are under way"));
       return;
     }
     this.#lastId += 1;
-    this.#open.set(this.#lastId, { id: message.id, respond });
-    if (this.#agent.push({ ...message, id: this.#lastId })) return;
-    this.#open.delete(this.#lastId);
-    respond(errorOf(RPC.lost, "the agent cannot be asked anything"));
+    const open: Open = { id: message.id, deciding: new AbortController(), respond, passed: false };
+    this.#open.set(this.#lastId, open);
+    if (isHousekeeping(message.method, "server request")) this.#push(this.#lastId, open, message);
+    else void this.#decide(this.#lastId, open, message);
   }
 
   /** Takes the agent's answer. Says whether it was one to anything. */
   answer(response: Message): boolean {
     const { id } = response;
     const open = typeof id === "number" ? this.#open.get(id) : undefined;
-    if (typeof id !== "number" || !open) return false;
+    if (typeof id !== "number" || !open?.passed) return false;
     this.#open.delete(id);
+    const error = errorIn(response);
+    void open.report?.(
+      error
+        ? { kind: "failed", reason: error.message, performed: true, error }
+        : { kind: "completed", result: null },
+    );
     open.respond(response);
     return true;
   }
@@ -54,8 +75,9 @@ export class ServerRequests {
   cancel(notification: Message, serverId: unknown): boolean {
     for (const [id, open] of this.#open) {
       if (!sameId(open.id, serverId)) continue;
-      this.#open.delete(id);
-      this.#agent.push({ ...notification, params: { ...objectIn(notification, "params"), requestId: id } });
+      this.#end(id, open, "the server took it back");
+      if (open.passed)
+        this.#agent.push({ ...notification, params: { ...objectIn(notification, "params"), requestId: id } });
       return true;
     }
     return false;
@@ -64,10 +86,40 @@ export class ServerRequests {
   /** Takes all of them back, because nobody is left who asked. */
   withdraw(): void {
     const reason = "the server ended";
-    for (const requestId of this.#open.keys()) {
+    for (const [requestId, open] of this.#open) {
+      this.#end(requestId, open, reason);
+      if (!open.passed) continue;
       this.#agent.push({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason } });
     }
-    this.#open.clear();
+  }
+
+  async #decide(id: number, open: Open, message: Message): Promise<void> {
+    const decision = await this.#parts.methods.decide(message, "server request", open.deciding.signal);
+    if (!decision.allowed) {
+      if (this.#open.delete(id)) open.respond(refused(decision.reason));
+      return;
+    }
+    if (this.#open.get(id) !== open) {
+      await decision.report({ kind: "failed", reason: "nobody waits for it any more", performed: false });
+      return;
+    }
+    open.report = decision.report;
+    this.#push(id, open, message);
+  }
+
+  #push(id: number, open: Open, message: Message): void {
+    open.passed = true;
+    if (this.#agent.push({ ...message, id })) return;
+    const reason = "the agent cannot be asked anything";
+    this.#open.delete(id);
+    void open.report?.({ kind: "failed", reason, performed: false });
+    open.respond(errorOf(RPC.lost, reason));
+  }
+
+  #end(id: number, open: Open, reason: string): void {
+    this.#open.delete(id);
+    open.deciding.abort(new Error(reason));
+    void open.report?.({ kind: "unknown", reason });
   }
 }
 

@@ -19,6 +19,8 @@ export const RPC = {
   internal: -32_603,
   /** The server is gone, or did not answer. */
   lost: -32_000,
+  /** It was not allowed. */
+  refused: -32_010,
 } as const;
 
 /** Whether a value is a JSON object. */

@@ -182,7 +182,7 @@ describe("the draft over HTTP", () => {
       ["initialize again", hello, named, 400],
       ["an unknown connection", list, { "acp-connection-id": "none" }, 404],
       ["no session", { ...list, method: "session/prompt" }, named, 400],
-      ["no session for what names one", { ...list, params: { sessionId: "a" } }, named, 400],
+      ["a session in the message alone", { ...list, params: { sessionId: "a" } }, named, 202],
       ["another session", { ...list, params: { sessionId: "a" } }, { ...named, "acp-session-id": "b" }, 400],
       ["what it takes", list, named, 202],
     ];
@@ -281,10 +281,40 @@ describe("the draft over HTTP", () => {
       id: session.asked[0]?.id,
       result: { outcome: { outcome: "selected", optionId: "yes" } },
     };
-    expect((await raw.post(answer)).status).toBe(400);
-    expect((await raw.post(answer, headers)).status).toBe(202);
+    expect((await raw.post(answer, { ...headers, "acp-session-id": "another" })).status).toBe(400);
+    expect((await raw.post(answer)).status).toBe(202);
     expect((await raw.post(answer, headers)).status).toBe(202);
     await expect.poll(() => session.said).toEqual(["yes"]);
+  });
+
+  test("knows the session from the message, and answers what takes one up on the connection's stream", async () => {
+    const served = await serveAgents(home());
+    const first = await AcpClient.open(served, "http");
+    const id = await first.begin(home().workspace);
+    await first.prompt(id, "say one");
+    const raw = await RawAcp.open(served);
+    const whole = await raw.stream();
+    const params = { sessionId: id, cwd: home().workspace, mcpServers: [] };
+    for (const method of ["session/load", "session/resume", "session/fork"])
+      expect((await raw.post({ jsonrpc: "2.0", id: method, method, params })).status).toBe(202);
+    await expect
+      .poll(() => whole.messages.map(({ id: of, result }) => [of, result !== undefined]).toSorted())
+      .toEqual([
+        ["session/fork", true],
+        ["session/load", true],
+        ["session/resume", true],
+      ]);
+    const session = await raw.stream({ "acp-session-id": id });
+    await expect.poll(() => session.said).toEqual(["one"]);
+    const prompt = promptOf(["say two"]);
+    await raw.post({
+      jsonrpc: "2.0",
+      id: "turn",
+      method: "session/prompt",
+      params: { sessionId: id, prompt },
+    });
+    await expect.poll(() => session.said).toEqual(["one", "two"]);
+    await expect.poll(() => session.messages.at(-1)).toMatchObject({ id: "turn" });
   });
 
   test("keeps its connections apart from those of the other profile, and from other people", async () => {

@@ -26,13 +26,16 @@ type AcpCall = HeldCall<typeof acpOperations.postAcp>;
 
 const ACCEPTED: HeldAnswer = { status: 202 };
 
-/** The methods that belong to a session, and so to its stream. */
+/** The methods that belong to a session. */
 const OF_SESSIONS: ReadonlySet<string> = new Set(
   [
     ...["cancel", "close", "delete", "fork", "load", "prompt", "resume"],
     ...["set_config_option", "set_mode", "set_model"],
   ].map((name) => `session/${name}`),
 );
+
+/** Those answered on the connection's stream: their client may not read the session's before it has the answer. */
+const TAKES_UP: ReadonlySet<string> = new Set(["session/load", "session/resume", "session/fork"]);
 
 /** Takes one message of a client. The first initializes; all others are taken, and answered on a stream. */
 export async function takeMessage(
@@ -56,13 +59,8 @@ export async function takeMessage(
       const params = membersOf(sorted.params);
       const session = sessionOf(call, sorted.method, params);
       const answering = kept.ask(sorted.id, sorted.method, params);
-      // What a session is told when it is loaded comes on its own stream, and the answer on the connection's.
-      await kept.later(
-        sorted.id,
-        sorted.method,
-        answering,
-        sorted.method === "session/load" ? undefined : session,
-      );
+      const stream = TAKES_UP.has(sorted.method) ? undefined : session;
+      await kept.later(sorted.id, sorted.method, answering, stream);
       return ACCEPTED;
     }
     case "notification":
@@ -72,7 +70,7 @@ export async function takeMessage(
     case "result":
       expectSessionOf(call, serving, sorted.id);
       // One that comes late was told so: a client of this draft gives up its connection when an answer is refused.
-      kept.connection.answer(sorted.id, sorted.result);
+      kept.connection.take(sorted.id, sorted.result);
       return ACCEPTED;
     case "error":
       expectSessionOf(call, serving, sorted.id);
@@ -111,20 +109,25 @@ async function initialize(
   }
 }
 
-/** The session that a message belongs to. Its header says the same, so that what stands between can route by it. */
+/**
+ * The session that a message belongs to. A header that says the same lets what stands between route by it; the official
+ * Python client sends none with some messages.
+ */
 function sessionOf({ request }: AcpCall, method: string, { sessionId }: JsonObject): string | undefined {
   const named = headerIn(request, ACP_SESSION);
-  if (named === undefined && (OF_SESSIONS.has(method) || sessionId !== undefined))
-    throw new Refusal("invalid", `${method} needs the header ${ACP_SESSION}`);
+  const told = typeof sessionId === "string" ? sessionId : undefined;
+  if (named === undefined && sessionId === undefined && OF_SESSIONS.has(method))
+    throw new Refusal("invalid", `${method} needs a sessionId`);
   if (named !== undefined && sessionId !== undefined && named !== sessionId)
     throw new Refusal("invalid", `the header ${ACP_SESSION} names another session than the message`);
-  return named;
+  return named ?? told;
 }
 
-/** An answer to a question of a session names it too. */
+/** An answer that names a session names the one that asked. */
 function expectSessionOf({ request }: AcpCall, { hosting, host }: Serving, id: RequestId): void {
   const key = host.questionIn(id);
   const asking = key === undefined ? undefined : hosting.hub.asking(key);
-  if (asking && headerIn(request, ACP_SESSION) !== asking.session)
-    throw new Refusal("invalid", `the header ${ACP_SESSION} has to name the session that asked`);
+  const named = headerIn(request, ACP_SESSION);
+  if (asking && named !== undefined && named !== asking.session)
+    throw new Refusal("invalid", `the header ${ACP_SESSION} names another session than the one that asked`);
 }

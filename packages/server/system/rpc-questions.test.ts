@@ -80,8 +80,18 @@ describe("a question of an agent", () => {
     const turn = one.prompt(id, "run npm test");
     await expect.poll(() => streams[0].asked.length).toBe(1);
     const [question = {}] = streams[0].asked;
-    expect((await one.answer({ id: 99 }, "yes")).status).toBe(400);
-    expect((await one.answer({ id: "reins-1" }, "yes")).status).toBe(400);
+    const never = "reins-00000000-0000-4000-8000-000000000000";
+    for (const unknown of [99, "reins-1", null, never])
+      expect((await one.answer({ id: unknown }, "yes")).status).toBe(404);
+    const stranger = await RpcClient.open(served, {
+      as: (await served.person({ tenant: "globex", roles: ["admin"] })).secret,
+    });
+    const [foreign, absent] = [
+      await stranger.answer(question, "yes"),
+      await stranger.answer({ id: never }, "yes"),
+    ];
+    expect([foreign.status, foreign.body]).toEqual([absent.status, absent.body]);
+    expect(foreign.status).toBe(404);
     const outside = await RpcClient.open(served);
     expect((await outside.answer(question, "yes")).status).toBe(403);
     const agent = await RpcClient.open(served, { as: (await served.person({ kind: "agent" })).secret });

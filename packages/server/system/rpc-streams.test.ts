@@ -299,3 +299,43 @@ async function reopened(client: RpcClient, headers: Record<string, string>): Pro
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
+
+describe("a session that is loaded", () => {
+  test("is told with numbers that never fall, and from which the stream goes on", async () => {
+    const served = await serveAgents(home());
+    const first = await RpcClient.open(served);
+    const id = await first.begin(home().workspace);
+    await first.prompt(id, "say one", "say two");
+    const client = await RpcClient.open(served);
+    const stream = await client.stream();
+    await client.result("session/load", { sessionId: id, cwd: home().workspace, mcpServers: [] });
+    expect(stream.said).toEqual(["one", "two"]);
+    expect(stream.got.map(({ id: place }) => place)).not.toContain(undefined);
+    expect(stream.ids.toSorted((left, right) => left - right)).toEqual(stream.ids);
+    const last = stream.ids.at(-1);
+    stream.close();
+    await stream.ended;
+    await first.prompt(id, "say three");
+    const said = async () => {
+      const again = await client.stream({ "last-event-id": String(last) });
+      if (again.status === 200) await expect.poll(() => again.said.length).toBe(1);
+      return again.said;
+    };
+    await expect.poll(said).toEqual(["three"]);
+  });
+
+  test("before anybody reads is answered at once, and told in order to who reads then", async () => {
+    const served = await serveAgents(home());
+    const first = await RpcClient.open(served);
+    const id = await first.begin(home().workspace);
+    await first.prompt(id, "say one", "say two");
+    const client = await RpcClient.open(served);
+    await client.result("session/load", { sessionId: id, cwd: home().workspace, mcpServers: [] });
+    await client.prompt(id, "say three");
+    const stream = await client.stream();
+    await expect.poll(() => stream.said).toEqual(["one", "two", "three"]);
+    await first.prompt(id, "say four");
+    await expect.poll(() => stream.said).toEqual(["one", "two", "three", "four"]);
+    expect(stream.ids.toSorted((left, right) => left - right)).toEqual(stream.ids);
+  });
+});

@@ -8,15 +8,27 @@ export interface ClientAnswer {
   readonly by: Principal;
 }
 
+/** How clients are asked. */
+export interface RequestOptions {
+  /** The ids of principals that are not asked, because they have no more to say to it. */
+  readonly without?: ReadonlySet<string>;
+}
+
 /** The clients of a session, as the governor sees them: any number, which come and go. */
 export interface Clients {
   /** Tells all of them, in order. Settles when the next may be told. */
   notify(method: string, params: JsonObject): void | Promise<void>;
   /**
    * Asks them; the first answer counts, and from the others the question is taken back. While there is nobody it waits.
-   * Aborting takes it back from all and rejects.
+   * Aborting takes it back from all and rejects. A permission request is answered by a choice, or by the answer of the last
+   * of them if all chose nothing.
    */
-  request(method: string, params: JsonObject, signal: AbortSignal): Promise<ClientAnswer>;
+  request(
+    method: string,
+    params: JsonObject,
+    signal: AbortSignal,
+    options?: RequestOptions,
+  ): Promise<ClientAnswer>;
   /**
    * Keeps the entry of a turn until it is in the ledger, whatever becomes of this process. Where nobody can, a turn ends
    * only when its entry is there.

@@ -1,14 +1,14 @@
-import { type Approval, actorOf, type Harness, SupervisorError } from "@reins/supervisor";
+import { setTimeout as wait } from "node:timers/promises";
+import { type Approval, actorOf, type Harness, type Principal, SupervisorError } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { Clients } from "./clients.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { Offer } from "./judge.ts";
-import { chosenKind, optionsIn } from "./permission-options.ts";
+import { chosenKind, optionsIn, PERMISSION } from "./permission-options.ts";
 
-const REQUEST = "session/request_permission";
-/** How many answers that do not count a question is put again for. */
-const NOT_COUNTED = 3;
+/** How long it takes until a question is put again whose answer could not be written. */
+const AGAIN_MS = 1_000;
 
 /** What a person's choice says to the approval. */
 const DECISIONS: Readonly<Record<string, "allow_once" | "allow_always" | "deny" | undefined>> = {
@@ -37,22 +37,37 @@ export function offerRequest<Session extends { readonly id: string }>(
       options: offeredOptions(params, approval),
       _meta: metaOf(params, approval),
     };
+    const answered = new Set<string>();
     // The first answer takes the question back from all, though more than one may be needed, or it may not count.
-    for (let left = approval.quorum + NOT_COUNTED; left > 0; left -= 1) {
-      const { value, by } = await context.clients(session).request(REQUEST, offered, signal);
-      const decision = DECISIONS[chosenKind(optionsIn(offered), value) ?? ""];
-      if (decision === undefined) return;
-      const given = { by: actorOf(by), tenant: by.tenant, isAgent: by.kind === "agent", decision };
-      const answered = await context.harness.approvals.answer(approval.id, given).catch(notCounted);
-      if (answered && answered.state !== "pending") return;
+    for (;;) {
+      const options = { without: answered };
+      const { value, by } = await context.clients(session).request(PERMISSION, offered, signal, options);
+      const state = await give(context, approval, by, chosenKind(optionsIn(offered), value));
+      if (state !== "pending" && state !== "unwritten") return;
+      if (state === "pending") answered.add(by.id);
+      else await wait(AGAIN_MS, undefined, { signal });
     }
   };
 }
 
-/** An answer of somebody who has none to give, or has given it, leaves the question to the others. */
-function notCounted(error: unknown): undefined {
-  if (error instanceof SupervisorError) return undefined;
-  throw error;
+/** Gives an answer to the approval, and says how that stands then. Clients that chose nothing do not allow it. */
+async function give(
+  { harness: { approvals } }: Pick<OfferContext<never>, "harness">,
+  { id }: Approval,
+  by: Principal,
+  kind: string | undefined,
+): Promise<Approval["state"] | "unwritten"> {
+  const { tenant } = by;
+  const decision = DECISIONS[kind ?? ""] ?? "deny";
+  const note = kind === undefined ? { note: "no option was chosen" } : {};
+  const given = { by: actorOf(by), tenant, isAgent: by.kind === "agent", decision, ...note };
+  try {
+    return (await approvals.answer(id, given)).state;
+  } catch (error) {
+    if (!(error instanceof SupervisorError)) return "unwritten";
+    // An answer of a person who may not give one, or has given it, leaves the question to the others.
+    return (await approvals.get(id, tenant))?.state ?? "withdrawn";
+  }
 }
 
 /** Puts a question about something that the agent did not ask permission for to the clients, as if it had. */

@@ -1,5 +1,8 @@
 import { isObject, membersOf } from "../acp/message.ts";
 
+/** By which an agent asks for a permission. */
+export const PERMISSION = "session/request_permission";
+
 /** The kinds of answers that ACP knows. */
 export type OptionKind = "allow_once" | "allow_always" | "reject_once" | "reject_always";
 
@@ -44,4 +47,15 @@ export function chosenKind(options: readonly PermissionOption[], answer: unknown
   const { outcome, optionId } = membersOf(membersOf(answer).outcome);
   if (outcome !== "selected") return undefined;
   return options.find((option) => option.optionId === optionId)?.kind;
+}
+
+/** What an answer to a permission request is: a choice, a cancel, no choice at all, or one that was never offered. */
+export function readChoice(
+  params: unknown,
+  answer: unknown,
+): "chosen" | "cancelled" | "nothing" | "not_offered" {
+  const { outcome } = membersOf(membersOf(answer).outcome);
+  if (outcome === "cancelled") return "cancelled";
+  if (outcome !== "selected") return "nothing";
+  return chosenKind(optionsIn(params), answer) === undefined ? "not_offered" : "chosen";
 }

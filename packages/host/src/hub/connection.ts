@@ -8,7 +8,7 @@ import { Feed, type Outlet } from "./feed.ts";
 import type { Hub } from "./hub.ts";
 import type { LiveSession } from "./live-session.ts";
 import { questionIn } from "./question-id.ts";
-import type { SessionClients, SessionEvent } from "./session-clients.ts";
+import type { SessionClients, SessionEvent, Taken } from "./session-clients.ts";
 
 /** How a connection is made. */
 export interface ConnectionOptions {
@@ -24,11 +24,8 @@ export interface ConnectionOptions {
   readonly onFollow?: (() => void) | undefined;
 }
 
-/** What became of an answer: it counts, came late, answers nothing that was asked, or something that others were asked. */
-export type Answered = "first" | "late" | "unknown" | "foreign";
-
-/** How long a session that is told from the beginning waits for somebody to listen. */
-const PATIENCE_MS = 10_000;
+/** What became of an answer: it was taken as said, answers nothing that was asked here, or something that others were asked. */
+export type Answered = Taken | "unknown" | "foreign";
 
 /** One client, however it is connected: the sessions it follows, and the ways by which their messages reach it. */
 export class Connection {
@@ -43,9 +40,12 @@ export class Connection {
   readonly #feeds = new Set<Feed>();
   /** The sessions it follows, and the place in the log after which each counts. */
   readonly #followed = new Map<string, number>();
-  readonly #waiting = new Set<() => void>();
+  /** The sessions of which everything is to be told to who reads next. */
+  readonly #untold = new Map<string, LiveSession>();
   #principal: Principal;
   #closed = false;
+  /** Whether it ever read what it is told; what prompts from within Reins may not. */
+  #hasListened = false;
 
   constructor(hub: Hub, options: ConnectionOptions) {
     const { id, principal, agent, descent, hearsTurns = false, onFollow = () => undefined } = options;
@@ -91,9 +91,23 @@ export class Connection {
     const feed = new Feed({ log, reader: this, outlet: seen, from, session, question });
     if (typeof session !== "string") feed.add(this.#hub.channelOf(this.id), from.order);
     this.#feeds.add(feed);
-    for (const [followed, after] of this.#followed) this.#bring(feed, followed, Math.max(after, from.order));
-    for (const wake of this.#waiting) wake();
+    for (const [followed, after] of this.#followed) {
+      const untold = feed.covers(followed) ? this.#untold.get(followed) : undefined;
+      if (untold) {
+        feed.add(this.#hub.channelOf(this.id, followed), Math.max(after, from.order));
+        this.#tellLater(feed, untold).catch((error: unknown) => outlet.failed(error));
+      } else this.#bring(feed, followed, Math.max(after, from.order));
+    }
+    this.#hasListened = true;
+    this.#putPending(feed).catch((error: unknown) => outlet.failed(error));
     return feed;
+  }
+
+  /** Whether its client can be asked about a session: it reads what is said there, or waits for the end of its own turn. */
+  canBeAsked(session: string, prompting: string | undefined): boolean {
+    if (!this.#followed.has(session) || this.principal.kind === "agent") return false;
+    if (prompting === this.id && this.#hasListened) return true;
+    return [...this.#feeds].some((feed) => feed.covers(session));
   }
 
   /** Ends a way by which messages came. */
@@ -123,10 +137,18 @@ export class Connection {
     return this.#settle(id, (clients, key) => clients.answer(key, this.id, { value, by }));
   }
 
+  /** Takes the answer of a client that cannot be told what is wrong with it: an option never offered is no choice. */
+  take(id: RequestId, value: unknown): void {
+    if (this.answer(id, value) !== "not_offered") return;
+    this.fail(id, { code: CODE.invalidParams, message: "the option was not offered" });
+  }
+
   /** Takes the client's error for an answer. */
   fail(id: RequestId, error: unknown): Answered {
     if (this.#hub.tap) this.#see("in", { id, error });
-    return this.#settle(id, (clients, key) => clients.fail(key, this.id, RpcError.read(error)));
+    return this.#settle(id, (clients, key) =>
+      clients.fail(key, this.id, RpcError.read(error), this.principal),
+    );
   }
 
   /** Follows a session after a place; by default after what was sent. */
@@ -135,40 +157,31 @@ export class Connection {
     this.#followed.set(id, after);
     for (const feed of this.#feeds) this.#bring(feed, id, after);
     if (this.hearsTurns) this.#hub.hear(this, id);
+    this.#hub.live(id)?.clients.returned(this.id);
     this.#onFollow();
   }
 
-  /** Follows a session after telling all of it that is kept, without a gap between the two. */
+  /**
+   * Follows a session after telling all of it that is kept, without a gap between the two. While nobody reads, it is told
+   * when somebody does.
+   */
   async replay(session: LiveSession): Promise<void> {
-    const { log } = this.#hub;
-    const { tenant } = this.principal;
-    const feed = await this.#feedFor(session.id);
-    await log.written();
-    const until = await log.prunedUntil(tenant, session.id);
-    if (until > 0) feed.gap(session.id, { after: 0, until, reason: "retention" });
-    for (let after = until; ; ) {
-      const page = await log.page(tenant, [session.id], after);
-      for (const event of page) {
-        if (feed.isClosed) throw unheard();
-        await feed.retell(event);
-        after = event.order;
-      }
-      if (page.length > 0) continue;
-      // Nothing is written between this look and following: neither is interrupted.
-      if (session.lastOrder <= after) return this.attach(session, after);
-      // It came meanwhile, unless it has been forgotten meanwhile.
-      after = Math.max(after, await log.prunedUntil(tenant, session.id));
-    }
+    const feed = [...this.#feeds].find((one) => one.covers(session.id));
+    if (feed) return this.attach(session, await this.#tellAll(feed, session));
+    this.attach(session, session.lastOrder);
+    this.#untold.set(session.id, session);
   }
 
   /** Follows a session no more. */
   detach(session: string): boolean {
+    this.#untold.delete(session);
     if (!this.#followed.delete(session)) return false;
     this.#hub.hearers.remove(session, this.id);
     for (const feed of this.#feeds) {
       feed.remove(session);
       feed.remove(this.#hub.channelOf(this.id, session));
     }
+    this.#hub.live(session)?.clients.left(this.id);
     this.#onFollow();
     return true;
   }
@@ -207,7 +220,6 @@ export class Connection {
     this.#closed = true;
     for (const session of this.#followed.keys()) this.#hub.hearers.remove(session, this.id);
     for (const feed of this.#feeds) this.shut(feed);
-    for (const wake of this.#waiting) wake();
   }
 
   #see(direction: "in" | "out", message: JsonObject): void {
@@ -239,41 +251,73 @@ export class Connection {
     return this.#hub.log.append({ tenant, session: this.#hub.channelOf(this.id, session), ...event });
   }
 
+  /** Whoever comes back with a place behind a question that still waits is asked it, when everything before is told. */
+  async #putPending(feed: Feed): Promise<void> {
+    const sessions = [...this.#followed.keys()].filter((session) => feed.covers(session));
+    const pending = () => sessions.flatMap((session) => this.#hub.live(session)?.clients.questions ?? []);
+    for (const session of sessions) this.#hub.live(session)?.clients.returned(this.id);
+    if (pending().length === 0) return;
+    const { log } = this.#hub;
+    await log.written();
+    await feed.reached(log.last(this.principal.tenant));
+    for (const { key } of feed.isClosed ? [] : pending()) feed.put(key);
+  }
+
   #bring(feed: Feed, session: string, after: number): void {
     if (!feed.covers(session)) return;
     feed.add(session, after);
     feed.add(this.#hub.channelOf(this.id, session), after);
   }
 
-  #settle(id: RequestId, settle: (clients: SessionClients, key: string) => boolean): Answered {
+  #settle(id: RequestId, settle: (clients: SessionClients, key: string) => Taken): Answered {
     const key = questionIn(id);
     if (key === undefined) return "unknown";
     const clients = this.#hub.asking(key);
-    if (!clients) return "late";
-    if (!this.#followed.has(clients.session) || this.principal.kind === "agent") return "foreign";
-    return settle(clients, key) ? "first" : "late";
+    const { tenant, session = "" } = this.#hub.askedIn(key) ?? {};
+    // Of another tenant nobody learns that there is a question.
+    if (tenant !== this.principal.tenant) return "unknown";
+    if (!this.#followed.has(session) || this.principal.kind === "agent") return "foreign";
+    return clients ? settle(clients, key) : "late";
   }
 
-  /** The way that brings a session; waits a while for one. */
-  async #feedFor(session: string): Promise<Feed> {
-    const found = () => [...this.#feeds].find((feed) => feed.covers(session));
-    const open = found();
-    if (open) return open;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.add(resolve);
-    const callOff = this.#hub.clock.after(PATIENCE_MS, resolve);
-    await promise;
-    callOff();
-    this.#waiting.delete(resolve);
-    const later = found();
-    if (later) return later;
-    throw unheard();
+  /** Tells everything that is kept of a session, and gives the place after which nothing was told. */
+  async #tellAll(feed: Feed, session: LiveSession): Promise<number> {
+    const { log } = this.#hub;
+    const { tenant } = this.principal;
+    await log.written();
+    const until = await log.prunedUntil(tenant, session.id);
+    if (until > 0) feed.gap(session.id, { after: 0, until, reason: "retention" });
+    for (let after = until; ; ) {
+      const page = await log.page(tenant, [session.id], after);
+      for (const event of page) {
+        if (feed.isClosed) throw unheard();
+        await feed.retell(event);
+        after = event.order;
+      }
+      if (page.length > 0) continue;
+      // Nothing is written between this look and following: neither is interrupted.
+      if (session.lastOrder <= after) return after;
+      // It came meanwhile, unless it has been forgotten meanwhile.
+      after = Math.max(after, await log.prunedUntil(tenant, session.id));
+    }
+  }
+
+  /** Tells everything of a session that nobody read when it was loaded. Whoever is cut off is told it from its beginning. */
+  async #tellLater(feed: Feed, session: LiveSession): Promise<void> {
+    let after: number;
+    try {
+      after = await this.#tellAll(feed, session);
+    } catch (error) {
+      if (feed.isClosed) return;
+      throw error;
+    }
+    if (this.#untold.delete(session.id)) feed.add(session.id, after);
   }
 }
 
 function unheard(): RpcError {
   return new RpcError(
     CODE.internal,
-    "nobody reads the stream that the session is told on; open it, then ask again",
+    "the stream that the session is told on was closed before its end; open it, then load again",
   );
 }

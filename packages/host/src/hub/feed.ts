@@ -110,9 +110,15 @@ export class Feed {
     void this.#options.outlet.send({ jsonrpc: "2.0", ...message }, undefined);
   }
 
-  /** Tells a message again that was told before. */
+  /** Tells a message again that was told before; whoever comes back goes on from the place that the stream has reached. */
   retell(event: LoggedEvent): void | Promise<void> {
-    if (event.message.method !== CANCEL) return this.#deliver(event, undefined);
+    if (event.message.method !== CANCEL) return this.#deliver(event, this.position, true);
+  }
+
+  /** Puts a question that still waits, unless it was put here before: one that stands before where the reader began. */
+  put(key: string): void {
+    const asked = this.#question(key);
+    if (asked) void this.#options.outlet.send(asked, this.position);
   }
 
   /** Whether something up to a place may still have to be sent. */
@@ -131,11 +137,11 @@ export class Feed {
     this.#subscription.close();
   }
 
-  #deliver(event: LoggedEvent, order: number | undefined): void | Promise<void> {
+  #deliver(event: LoggedEvent, order: number, isAgain = false): void | Promise<void> {
     const { request, except } = event;
     const { reader, outlet } = this.#options;
     // What came from here is told again only to who wants to hear everything.
-    if (except === reader.id && order !== undefined) return;
+    if (except === reader.id && !isAgain) return;
     if (event.message.method === TURN && !reader.hearsTurns) return;
     if (request === undefined) {
       const { message, text } = wire(event);
@@ -149,13 +155,17 @@ export class Feed {
   #question(key: string): JsonObject | undefined {
     const { reader, question } = this.#options;
     const asked = question(key);
-    if (!asked || this.#asked.has(key) || reader.principal.kind === "agent") return undefined;
+    if (!asked || this.#asked.has(key) || !mayAnswer(reader, asked)) return undefined;
     this.#asked.add(key);
     const [oldest] = this.#asked;
     if (this.#asked.size > MOST_ASKED && oldest !== undefined) this.#asked.delete(oldest);
     const { method, params } = asked;
     return { jsonrpc: "2.0", id: questionId(key), method, params };
   }
+}
+
+function mayAnswer({ principal }: FeedReader, { without }: OpenQuestion): boolean {
+  return principal.kind !== "agent" && !without.has(principal.id);
 }
 
 function wire({ message, text }: LoggedEvent): Wired {

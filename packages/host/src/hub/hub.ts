@@ -23,6 +23,7 @@ import { HISTORY, historyOf } from "./history.ts";
 import { listingOf } from "./listing.ts";
 import type { LiveSession } from "./live-session.ts";
 import { passEnd, passOn, passOutside } from "./passage.ts";
+import type { AskedIn } from "./question-id.ts";
 import { recover } from "./recovery.ts";
 import { Rest, type RestOptions } from "./rest.ts";
 import { type Ending, ServedSessions, type SessionWatcher } from "./served-sessions.ts";
@@ -54,6 +55,8 @@ export interface ConnectOptions extends Omit<ConnectionOptions, "id"> {
 
 /** Asks for everything that was said in a session, without having anything done in it. */
 const REPLAY = "_reins/session/replay";
+/** How long a client that has gone may take to come back, before a question is not left to it any more. */
+const GONE_MS = 10_000;
 const TERMINATED: Ending = { reason: "terminated", terminated_by: "daemon" };
 
 /** Where clients and sessions meet: any number of clients at any session they may see, and agents that outlive none of it. */
@@ -72,6 +75,9 @@ export class Hub implements ExtensionHub {
   readonly #turns: Turns;
   readonly #rest: Rest;
   readonly #connections = new Map<string, Connection>();
+  /** Calls off, for connections that have gone, that questions are not left to them any more. */
+  readonly #goneSoon = new Set<() => void>();
+  #closed = false;
 
   private constructor(options: HubOptions) {
     const { harness, host, log, clock = systemClock, newId = randomUUID } = options;
@@ -80,8 +86,10 @@ export class Hub implements ExtensionHub {
     this.clock = clock;
     this.tap = options.tap;
     this.redact = harness.redact;
-    const present = (session: string) =>
-      [...this.#connections.values()].flatMap((one) => (one.following.has(session) ? one.id : []));
+    const present = (session: string) => {
+      const prompting = this.live(session)?.prompting;
+      return [...this.#connections.values()].filter((one) => one.canBeAsked(session, prompting));
+    };
     this.#sessions = new ServedSessions({ harness, log, clock, present, onError });
     const pool = new AgentPool({
       host,
@@ -119,8 +127,16 @@ export class Hub implements ExtensionHub {
 
   /** Ends a connection. Its sessions go on. */
   disconnect(connection: Connection): void {
+    const { id, sessions } = connection;
+    if (this.#connections.get(id) === connection) this.#connections.delete(id);
     connection.close();
-    if (this.#connections.get(connection.id) === connection) this.#connections.delete(connection.id);
+    if (this.#closed || !sessions.some((session) => this.live(session)?.clients.questions.length)) return;
+    // It may come back before long.
+    const callOff = this.clock.after(GONE_MS, () => {
+      this.#goneSoon.delete(callOff);
+      if (!this.#connections.has(id)) for (const session of sessions) this.live(session)?.clients.left(id);
+    });
+    this.#goneSoon.add(callOff);
   }
 
   /** A session that is served here. */
@@ -131,6 +147,11 @@ export class Hub implements ExtensionHub {
   /** Who asks a question that still waits. */
   asking(key: string): SessionClients | undefined {
     return this.#sessions.asking.get(key);
+  }
+
+  /** Where a question was asked, also one that was settled lately. */
+  askedIn(key: string): AskedIn | undefined {
+    return this.#sessions.asking.askedIn(key);
   }
 
   /** The name in the log of what is for one connection alone: of a session, or of none. */
@@ -280,6 +301,8 @@ export class Hub implements ExtensionHub {
   /** Ends agents and connections. Sessions are kept. */
   async close(): Promise<void> {
     const { pool, onError } = this.#context;
+    this.#closed = true;
+    for (const callOff of this.#goneSoon) callOff();
     this.#rest.end();
     this.attendant?.close();
     for (const connection of this.#connections.values()) connection.close();

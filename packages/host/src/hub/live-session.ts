@@ -16,6 +16,8 @@ export class LiveSession {
   reviving: Promise<void> | undefined;
   /** Cancels the turn that waits for the agent, while one does. */
   starting: AbortController | undefined;
+  /** The connection whose prompt is under way. */
+  prompting: string | undefined;
   /** What is known of its modes, its models and its settings: what the agent answered, and what it told since. */
   settings: JsonObject = {};
   /** What its agent told last of the commands it knows. */

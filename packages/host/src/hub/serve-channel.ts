@@ -54,7 +54,7 @@ export function takeMessage(
       // Nobody can be told what is wrong with a notification.
       return conversation.notify(sorted.method, sorted.params).catch(() => undefined);
     case "result":
-      connection.answer(sorted.id, sorted.result);
+      connection.take(sorted.id, sorted.result);
       return;
     case "error":
       connection.fail(sorted.id, sorted.error);

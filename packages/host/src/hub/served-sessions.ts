@@ -9,7 +9,8 @@ import type { SessionEnd, SessionRecord } from "../sessions/session-record.ts";
 import { type SessionRange, sessionTables } from "../sessions/tables.ts";
 import { ENDED } from "./capabilities.ts";
 import { LiveSession } from "./live-session.ts";
-import { SessionClients, type SessionEvent } from "./session-clients.ts";
+import { AskedQuestions } from "./question-id.ts";
+import { type Askable, SessionClients, type SessionEvent } from "./session-clients.ts";
 import { turnsOf, UPDATE } from "./turn-marks.ts";
 
 /** What sessions are served with. */
@@ -17,8 +18,8 @@ export interface ServedSessionsOptions {
   readonly harness: Harness;
   readonly log: EventLog;
   readonly clock: Clock;
-  /** The ids of the connections that follow a session now. */
-  readonly present: (session: string) => readonly string[];
+  /** The connections of a session that can be asked now. */
+  readonly present: (session: string) => readonly Askable[];
   readonly onError: (error: unknown) => void;
 }
 
@@ -34,7 +35,7 @@ export type Ending = Omit<SessionEnd, "at">;
 /** The sessions that this process serves, and those that are kept: what is told of them, and what is kept of them. */
 export class ServedSessions {
   /** Who asks the questions that wait. */
-  readonly asking = new Map<string, SessionClients>();
+  readonly asking = new AskedQuestions<SessionClients>();
   readonly #options: ServedSessionsOptions;
   readonly #sessions = new Map<string, LiveSession>();
   readonly #watchers = new Set<SessionWatcher>();
@@ -219,6 +220,7 @@ export class ServedSessions {
     const { log, harness, present, onError } = this.#options;
     const clients = new SessionClients({
       session: id,
+      tenant,
       asking: this.asking,
       append: (event) => {
         this.#heed(session, event);
@@ -230,6 +232,7 @@ export class ServedSessions {
       },
       redact: harness.redact,
       present: () => present(id),
+      prompting: () => session.prompting,
       onError,
     });
     const session = new LiveSession(record, clients, () => log.lastOf(tenant, id));

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { AskedQuestions } from "./question-id.ts";
 import { SessionClients } from "./session-clients.ts";
 
 test("a question that is withdrawn before there was room to ask it is withdrawn, and nothing else comes of it", async () => {
@@ -6,7 +7,8 @@ test("a question that is withdrawn before there was room to ask it is withdrawn,
   const appended: unknown[] = [];
   const clients = new SessionClients({
     session: "s",
-    asking: new Map(),
+    tenant: "t",
+    asking: new AskedQuestions(),
     append: ({ message }) => {
       appended.push(message.method);
       return room.promise;
@@ -14,6 +16,7 @@ test("a question that is withdrawn before there was room to ask it is withdrawn,
     note: async () => undefined,
     redact: (value) => value,
     present: () => [],
+    prompting: () => undefined,
     onError: () => undefined,
   });
   const unheeded: unknown[] = [];

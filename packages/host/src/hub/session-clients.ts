@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { Draft } from "@reins/ledger";
 import type { JsonObject } from "../acp/message.ts";
-import { CODE, type RpcError } from "../acp/rpc-error.ts";
-import type { ClientAnswer, Clients } from "../governor/clients.ts";
+import type { RpcError } from "../acp/rpc-error.ts";
+import type { ClientAnswer, Clients, RequestOptions } from "../governor/clients.ts";
+import { PERMISSION, readChoice } from "../governor/permission-options.ts";
 import type { NewEvent } from "../log/logged-event.ts";
-import { questionId } from "./question-id.ts";
+import { type AskedQuestions, questionId } from "./question-id.ts";
 import { TURN_OVER } from "./turn-marks.ts";
 
 /** A question to the clients of a session that nobody has answered. */
@@ -13,14 +14,32 @@ export interface OpenQuestion {
   readonly method: string;
   /** Exactly as asked; the log has them without secrets. */
   readonly params: JsonObject;
+  /** The principals that it is not put to, because they have no more to say to it. */
+  readonly without: ReadonlySet<string>;
 }
 
 interface Waiting extends OpenQuestion {
   readonly resolve: (answer: ClientAnswer) => void;
   readonly reject: (reason: unknown) => void;
-  /** The connections that said they do not know what is asked. */
-  readonly unable: Set<string>;
+  /** The connections that chose nothing, each with what settles the question if no other connection is left. */
+  readonly declined: Map<string, Settle>;
 }
+
+type Settle = (waiting: Waiting) => void;
+
+/** A connection that can be asked. */
+export interface Askable {
+  readonly id: string;
+  readonly principal: { readonly id: string };
+}
+
+/**
+ * What became of an answer: it settled the question; it chose nothing, and the question stays open for other clients; it
+ * names an option that was never offered, and changes nothing; or it came late.
+ */
+export type Taken = "first" | "left" | "not_offered" | "late";
+
+const NOBODY: ReadonlySet<string> = new Set();
 
 /** A message for the session's log. */
 export type SessionEvent = Omit<NewEvent, "tenant" | "session">;
@@ -29,16 +48,19 @@ export type SessionEvent = Omit<NewEvent, "tenant" | "session">;
 export interface SessionClientsOptions {
   /** The id of the session. */
   readonly session: string;
+  readonly tenant: string;
   /** Who asks the questions that wait, of all sessions. */
-  readonly asking: Map<string, SessionClients>;
+  readonly asking: AskedQuestions<SessionClients>;
   /** Adds a message to the session's log. A promise is to be waited for. */
   readonly append: (event: SessionEvent) => void | Promise<void>;
   /** Notes something about its turns in the log. Settles when that is written. */
   readonly note: (message: JsonObject) => Promise<void>;
   /** Takes secrets out of what is kept. */
   readonly redact: (value: unknown) => unknown;
-  /** The ids of the connections that follow the session now. */
-  readonly present: () => readonly string[];
+  /** The connections of the session that can be asked now. */
+  readonly present: () => readonly Askable[];
+  /** The connection whose prompt is under way. */
+  readonly prompting: () => string | undefined;
   /** Told what went wrong in the background. */
   readonly onError: (error: unknown) => void;
 }
@@ -50,11 +72,13 @@ export interface SessionClientsOptions {
 export class SessionClients implements Clients {
   /** The id of their session. */
   readonly session: string;
+  readonly tenant: string;
   readonly #options: SessionClientsOptions;
   readonly #waiting = new Map<string, Waiting>();
 
   constructor(options: SessionClientsOptions) {
     this.session = options.session;
+    this.tenant = options.tenant;
     this.#options = options;
   }
 
@@ -66,13 +90,18 @@ export class SessionClients implements Clients {
     return this.#options.note({ method: TURN_OVER, params: { draft } });
   }
 
-  async request(method: string, params: JsonObject, signal: AbortSignal): Promise<ClientAnswer> {
+  async request(
+    method: string,
+    params: JsonObject,
+    signal: AbortSignal,
+    { without = NOBODY }: RequestOptions = {},
+  ): Promise<ClientAnswer> {
     signal.throwIfAborted();
     const key = randomUUID();
     const { promise, resolve, reject } = Promise.withResolvers<ClientAnswer>();
     // It may be withdrawn before there was room to ask it, and is waited for only then.
     promise.catch(() => undefined);
-    this.#waiting.set(key, { key, method, params, resolve, reject, unable: new Set() });
+    this.#waiting.set(key, { key, method, params, without, resolve, reject, declined: new Map() });
     this.#options.asking.set(key, this);
     const withdraw = () => this.#settle(key, undefined, (waiting) => waiting.reject(signal.reason));
     signal.addEventListener("abort", withdraw, { once: true });
@@ -86,19 +115,50 @@ export class SessionClients implements Clients {
     }
   }
 
-  /** Gives an answer; whether it was the first. */
-  answer(key: string, connection: string, answer: ClientAnswer): boolean {
-    return this.#settle(key, connection, (waiting) => waiting.resolve(answer));
+  /**
+   * Takes the answer of a connection. One that chooses none of the options leaves the question to the other clients; where
+   * there are none, or the connection whose prompt is under way cancels, it settles the question.
+   */
+  answer(key: string, connection: string, answer: ClientAnswer): Taken {
+    const waiting = this.#waiting.get(key);
+    if (!waiting) return "late";
+    const settle: Settle = ({ resolve }) => resolve(answer);
+    const choice = waiting.method === PERMISSION ? readChoice(waiting.params, answer.value) : "chosen";
+    if (choice === "not_offered") return "not_offered";
+    const isFinal =
+      choice === "chosen" || (choice === "cancelled" && connection === this.#options.prompting());
+    return isFinal ? this.#settle(key, connection, settle) : this.#decline(waiting, connection, settle);
   }
 
-  /** Gives an error for an answer; whether the question was open. One who does not know what is asked leaves it to the others. */
-  fail(key: string, connection: string, error: RpcError): boolean {
+  /** Takes an error for an answer, which leaves the question to the other clients while there are any. */
+  fail(key: string, connection: string, error: RpcError, by: ClientAnswer["by"]): Taken {
     const waiting = this.#waiting.get(key);
-    if (waiting && error.code === CODE.methodNotFound) {
-      waiting.unable.add(connection);
-      if (this.#options.present().some((other) => !waiting.unable.has(other))) return true;
+    if (!waiting) return "late";
+    // Whoever asks permission waits for a choice, and takes none for a no; anything else has its error passed on.
+    const settle: Settle = ({ method, resolve, reject }) =>
+      method === PERMISSION ? resolve({ value: undefined, by }) : reject(error);
+    return this.#decline(waiting, connection, settle);
+  }
+
+  /** Settles a question with an answer that was given elsewhere, whatever it chooses. */
+  settle(key: string, answer: ClientAnswer): void {
+    this.#settle(key, undefined, ({ resolve }) => resolve(answer));
+  }
+
+  /** A connection is asked anew what it chose nothing for. */
+  returned(connection: string): void {
+    for (const { declined } of this.#waiting.values()) declined.delete(connection);
+  }
+
+  /** A connection has gone. A question to which all that are left chose nothing is settled. */
+  left(connection: string): void {
+    for (const waiting of [...this.#waiting.values()]) {
+      waiting.declined.delete(connection);
+      const [[last, settle] = []] = [...waiting.declined].reverse();
+      // Whoever comes is asked, so that with nobody there it waits.
+      if (settle && this.#options.present().length > 0 && !this.#isLeftToOthers(waiting))
+        this.#settle(waiting.key, last, settle);
     }
-    return this.#settle(key, connection, ({ reject }) => reject(error));
   }
 
   /** A question, if it still waits. */
@@ -111,15 +171,26 @@ export class SessionClients implements Clients {
     return [...this.#waiting.values()];
   }
 
+  #decline(waiting: Waiting, connection: string, settle: Settle): Taken {
+    waiting.declined.set(connection, settle);
+    return this.#isLeftToOthers(waiting) ? "left" : this.#settle(waiting.key, connection, settle);
+  }
+
+  #isLeftToOthers({ declined, without }: Waiting): boolean {
+    return this.#options
+      .present()
+      .some(({ id, principal }) => !declined.has(id) && !without.has(principal.id));
+  }
+
   /** Settles a question, and takes it back from everybody else. */
-  #settle(key: string, connection: string | undefined, settle: (waiting: Waiting) => void): boolean {
+  #settle(key: string, connection: string | undefined, settle: Settle): "first" | "late" {
     const waiting = this.#waiting.get(key);
-    if (!waiting) return false;
+    if (!waiting) return "late";
     this.#waiting.delete(key);
-    this.#options.asking.delete(key);
+    this.#options.asking.settle(key, this);
     settle(waiting);
     void this.#takeBack(key, connection);
-    return true;
+    return "first";
   }
 
   async #takeBack(key: string, connection: string | undefined): Promise<void> {

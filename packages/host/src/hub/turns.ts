@@ -73,6 +73,7 @@ export class Turns {
     // Not waited for: what is written later comes after it.
     sessions.keep(session, { state: "running", turn_after }).catch(onError);
     this.#tellTurn(session, connection, { state: "running" });
+    session.prompting = connection.id;
     const governed = agent.governor.session(session.id);
     const before = governed?.lastTurn;
     let stopReason: unknown;
@@ -86,6 +87,7 @@ export class Turns {
       if (gone.aborted) await tellInterrupted(sessions, session.record, why, connection.id);
       throw error;
     } finally {
+      session.prompting = undefined;
       session.used = clock.now().getTime();
       session.said = log.written();
       // Not waited for: how the turn ended is in the log, and what is not done after it is when Reins starts again.

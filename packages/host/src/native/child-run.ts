@@ -157,7 +157,7 @@ export class ChildRun {
     };
     parent.clients
       .request(method, asked, over.signal)
-      .then((answer) => hub.asking(key)?.answer(key, "parent", answer))
+      .then((answer) => hub.asking(key)?.settle(key, answer))
       .catch((error: unknown) => {
         if (!over.signal.aborted) onError(error);
       })

@@ -138,12 +138,15 @@ function tooLate(method: string): Refusal {
 function settled(answered: Answered): HeldAnswer {
   switch (answered) {
     case "first":
+    case "left":
       return ACCEPTED;
+    case "not_offered":
+      throw new Refusal("invalid", "the option was not offered; the question still waits for one that was");
     case "late":
       throw new Refusal("conflict", "the question is settled already");
     case "foreign":
       throw new Refusal("forbidden", "the question was put to others; follow its session to answer");
     case "unknown":
-      throw new Refusal("invalid", "nothing was asked under this id");
+      throw new Refusal("not_found", "nothing was asked under this id");
   }
 }

@@ -56,22 +56,33 @@ describe("a session", () => {
   });
 
   test("can be joined later: a load tells everything that was", async () => {
-    const { client, connect, id } = await begun();
+    const {
+      client,
+      connect,
+      id,
+      home: { workspace },
+    } = await begun();
     await client.prompt(id, "say one");
     await client.prompt(id, "say two");
     const late = await connect();
-    await late.request("session/load", { sessionId: id, cwd: "/", mcpServers: [] });
+    await late.request("session/load", { sessionId: id, cwd: workspace, mcpServers: [] });
     expect(late.said).toEqual(["one", "two"]);
     await client.prompt(id, "say three");
     await expect.poll(() => late.said).toEqual(["one", "two", "three"]);
   });
 
   test("tells those who asked for it when the turns of others begin and end, and how things stand when they come", async () => {
-    const { client, connect, hub, id } = await begun();
+    const {
+      client,
+      connect,
+      hub,
+      id,
+      home: { workspace },
+    } = await begun();
     const hearing = async (method: string) => {
       const hearer = await connect();
       await hearer.request("initialize", { protocolVersion: 1, _meta: { reins: { turns: true } } });
-      await hearer.request(method, { sessionId: id, cwd: "/", mcpServers: [] });
+      await hearer.request(method, { sessionId: id, cwd: workspace, mcpServers: [] });
       return hearer;
     };
     await client.prompt(id, "say nobody hears of it");
@@ -148,12 +159,18 @@ describe("a question", () => {
   });
 
   test("waits while nobody is there, and is put to whoever comes", async () => {
-    const { hub, client, connect, id } = await begun();
+    const {
+      hub,
+      client,
+      connect,
+      id,
+      home: { workspace },
+    } = await begun();
     const turn = client.prompt(id, "run npm test").catch(() => undefined);
     await expect.poll(() => client.asked.length).toBe(1);
     hub.disconnect(client.connection);
     const later = await connect();
-    await later.request("session/load", { sessionId: id, cwd: "/", mcpServers: [] });
+    await later.request("session/load", { sessionId: id, cwd: workspace, mcpServers: [] });
     expect(later.asked).toHaveLength(1);
     later.connection.answer(later.asked[0]?.id as string, {
       outcome: { outcome: "selected", optionId: "no" },

@@ -14,7 +14,7 @@ export { Harness, type HarnessOptions } from "./harness/harness.ts";
 export { harnessTables } from "./harness/tables.ts";
 export { tenantFor } from "./identity/authority.ts";
 export { Identity, type IdentityOptions } from "./identity/identity.ts";
-export { actorOf, isAdmin, LOCAL, type Principal } from "./identity/principal.ts";
+export { actorOf, DEFAULT_TENANT, isAdmin, isOperator, LOCAL, type Principal } from "./identity/principal.ts";
 export { identityRoutes } from "./identity/routes/identity-routes.ts";
 export { problemOf } from "./identity/routes/problem.ts";
 export { identityTables } from "./identity/tables/tables.ts";

@@ -32,6 +32,8 @@ const Configuration = z.strictObject({
   tls: z.strictObject({ cert: z.string().min(1), key: z.string().min(1) }).optional(),
   /** Folders in which agents work that are told of no other; from the home, if they are relative. */
   workspaces: z.array(z.string()).default([]),
+  /** The folders that sessions of a tenant may work in, by its id; from the home, if they are relative. */
+  tenants: z.record(z.string(), z.strictObject({ roots: z.array(z.string().min(1)).min(1) })).default({}),
   webhooks: z.array(Webhook).default([]),
   /** The database, where it is not to lie in the home; from the home, if it is relative. */
   db: z.string().min(1).optional(),
@@ -95,6 +97,18 @@ export async function readConfiguration(home: string): Promise<Configuration> {
   const configuration = await readYamlFile(join(home, CONFIGURATION_FILE), Configuration);
   const webhooks = await Promise.all(configuration.webhooks.map((webhook) => withSecret(home, webhook)));
   return { ...configuration, webhooks };
+}
+
+/** The folders of tenants, absolute. */
+export function tenantRoots(
+  home: string,
+  tenants: Configuration["tenants"] = {},
+): Readonly<Record<string, readonly string[]>> {
+  const given = Object.entries(tenants).map(([tenant, { roots }]) => [
+    tenant,
+    roots.map((folder) => resolve(home, folder)),
+  ]);
+  return Object.fromEntries(given);
 }
 
 async function withSecret(

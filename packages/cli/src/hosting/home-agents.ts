@@ -10,13 +10,13 @@ import {
   ProbeCache,
   Stamps,
 } from "@reins/host";
-import { type Configuration, readConfiguration } from "../configuration/configuration.ts";
+import { type Configuration, readConfiguration, tenantRoots } from "../configuration/configuration.ts";
 import { nativeSettings } from "../configuration/native-settings.ts";
 import { unusable } from "../configuration/yaml-file.ts";
 import { type AgentsFile, agentsFileIn, readAgentsFile } from "./agents-file.ts";
 
 /** What of the configuration is about agents and their sessions. */
-type AgentConfiguration = Pick<Configuration, "confine" | "native" | "agent_idle" | "retention">;
+type AgentConfiguration = Pick<Configuration, "confine" | "native" | "agent_idle" | "retention" | "tenants">;
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -36,6 +36,8 @@ export class HomeAgents {
   readonly retentionMs: number;
   /** What the operator wants of the native agent otherwise than by default. */
   readonly native: HostingOptions["native"];
+  /** The folders that the operator gave to tenants, absolute. */
+  readonly tenants: Readonly<Record<string, readonly string[]>>;
   readonly #requireVerified: boolean;
   readonly #confine: Readonly<Record<string, { readonly network: Network }>>;
 
@@ -43,7 +45,7 @@ export class HomeAgents {
     home: string,
     file: AgentsFile,
     catalogue: Catalogue,
-    { confine, native, agent_idle, retention = RETENTION_DAYS }: AgentConfiguration,
+    { confine, native, agent_idle, retention = RETENTION_DAYS, tenants }: AgentConfiguration,
   ) {
     const folder = join(home, "agents");
     this.catalogue = catalogue;
@@ -53,6 +55,7 @@ export class HomeAgents {
     this.added = file.agents;
     this.#requireVerified = file.require_verified;
     this.#confine = confine;
+    this.tenants = tenantRoots(home, tenants);
     this.native = nativeSettings(native);
     this.idleMs = agent_idle === undefined ? undefined : agent_idle * MINUTE_MS;
     this.retentionMs = retention * DAY_MS;

@@ -9,6 +9,8 @@ import { installOnFirstUse } from "./installer.ts";
 export interface OpenHostingOptions extends Omit<OpenHarnessOptions, "report"> {
   /** Told what went wrong in the background; by default the log is. */
   readonly report?: OpenHarnessOptions["report"];
+  /** The folder of sessions that name none. */
+  readonly workspace?: string | undefined;
   /** Sees every message between clients, Reins and agents. */
   readonly tap?: WireTap | undefined;
 }
@@ -32,7 +34,7 @@ export class OpenHosting {
 
   /** Opens a home to run agents in it. */
   static async open(options: OpenHostingOptions): Promise<OpenHosting> {
-    const { home, log, tap } = options;
+    const { home, log, tap, workspace } = options;
     const onError =
       options.report ??
       ((error: unknown) => log.error({ err: error }, "something went wrong in the background"));
@@ -48,6 +50,8 @@ export class OpenHosting {
         environment: process.env,
         userHome: homedir(),
         networkFor: (agent) => agents.networkFor(agent),
+        workspace,
+        tenants: agents.tenants,
         native: agents.native,
         idleMs: agents.idleMs,
         retentionMs: agents.retentionMs,

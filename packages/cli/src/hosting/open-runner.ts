@@ -4,7 +4,7 @@ import { OpenHosting, type OpenHostingOptions } from "./open-hosting.ts";
 /** How the sessions of `/ws` are run. */
 export type RunnerSettings = Pick<
   AgentRunnerOptions,
-  "workspace" | "backend" | "ttlMs" | "preloadStanding" | "heartbeatMs"
+  "backend" | "ttlMs" | "preloadStanding" | "heartbeatMs"
 >;
 
 /** What a home is opened with, to be served. */

@@ -1,9 +1,23 @@
 import { constants } from "node:fs";
-import { type FileHandle, open, readlink, realpath } from "node:fs/promises";
+import { type FileHandle, open, readlink, realpath, statfs } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 
 /** The largest file that is read as text. */
 const MAX_BYTES = 64 * 1024 * 1024;
+
+/** File systems that show the kernel's state, by the number that `statfs` gives them, wherever they are mounted. */
+const KERNEL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
+  0x9f_a0, // proc
+  0x62_65_65_72, // sysfs
+  0x1c_d1, // devpts
+  0x27_e0_eb, // cgroup
+  0x63_67_72_70, // cgroup2
+  0x64_62_67_20, // debugfs
+  0x74_72_61_63, // tracefs
+  0x73_63_66_73, // securityfs
+  0x62_65_65_70, // configfs
+  0xca_fe_4a_11, // bpf
+]);
 
 /** A file that is not where it may be. */
 export class FileError extends Error {
@@ -61,10 +75,19 @@ export async function writeText(
 async function expectInside(file: FileHandle, path: string, roots: readonly string[]): Promise<void> {
   const stat = await file.stat();
   if (!stat.isFile()) throw new FileError(`${path} is not a file`);
-  const real =
-    process.platform === "linux" ? await readlink(`/proc/self/fd/${file.fd}`) : await realpath(path);
+  const isLinux = process.platform === "linux";
+  const real = isLinux ? await readlink(`/proc/self/fd/${file.fd}`) : await realpath(path);
+  if (isLinux && (await showsKernel(`/proc/self/fd/${file.fd}`)))
+    throw new FileError(`${path} shows the state of the system or of a process, this one's own among them`);
   const realRoots = await Promise.all(roots.map((root) => realpath(root)));
   expectUnder(real, realRoots);
+}
+
+/** Whether a path lies in a file system that shows the state of the kernel and of processes; only Linux tells. */
+export async function showsKernel(path: string): Promise<boolean> {
+  if (process.platform !== "linux") return false;
+  const system = await statfs(path).catch(() => undefined);
+  return system !== undefined && KERNEL_FILE_SYSTEMS.has(system.type);
 }
 
 function expectUnder(path: string, roots: readonly string[]): void {

@@ -18,6 +18,7 @@ import type { Clients } from "./clients.ts";
 import { beyondDescent } from "./descent.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { Judge } from "./judge.ts";
+import type { SessionFolders } from "./session-folders.ts";
 
 /** Puts something before a prompt: mail, the constitution, the mandate. What it records belongs to the turn. */
 export interface TurnPreparation {
@@ -47,6 +48,8 @@ export interface GovernorContext {
   /** Whether it is Reins's own agent, which has its prompts decided, tells of its tasks, and does what a verdict made of a call. */
   readonly isOurs: boolean;
   readonly principal: Principal;
+  /** Which folders sessions may work in. */
+  readonly folders: SessionFolders;
   readonly agent: Peer;
   /** The clients of a session. */
   readonly clients: (session: GovernedSession) => Clients;

@@ -18,6 +18,8 @@ export interface Descent {
   readonly token: string;
   /** How far below the user's own agent it stands. */
   readonly depth: number;
+  /** The folders of the session that began it: it works in no others. */
+  readonly roots: readonly string[];
   /** The only tools it may use; all that the policy leaves it when absent. */
   readonly tools?: readonly string[] | undefined;
   readonly allowance: Allowance;

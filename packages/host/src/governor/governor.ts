@@ -21,6 +21,7 @@ import { answerPermission } from "./permission.ts";
 import { cancelTurn, decidePrompt, runTurn } from "./prompts.ts";
 import { refusal } from "./refusal.ts";
 import { beginSession, endSession, SESSION_CALLS } from "./session-calls.ts";
+import { SessionFolders } from "./session-folders.ts";
 import { endServers } from "./session-servers.ts";
 import { settingsOf, typedOption } from "./settings.ts";
 import { showUpdate } from "./shown-updates.ts";
@@ -37,6 +38,8 @@ export interface GovernorOptions {
   /** The way to the agent. */
   readonly channel: Channel;
   readonly principal: Principal;
+  /** Which folders sessions may work in; by default those that need no configuration. */
+  readonly folders?: SessionFolders | undefined;
   readonly enforcement: Enforcement;
   /** The same for tools of which another thing holds. */
   readonly enforcementOf?: ((tool: string) => Enforcement | undefined) | undefined;
@@ -112,6 +115,7 @@ export class Governor {
       enforcementOf: options.enforcementOf,
       isOurs: options.isOurs ?? false,
       principal: options.principal,
+      folders: options.folders ?? new SessionFolders({ harness }),
       agent,
       clients: options.clients,
       servers: options.servers,

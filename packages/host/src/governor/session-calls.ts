@@ -1,5 +1,3 @@
-import { realpath } from "node:fs/promises";
-import { relative, sep } from "node:path";
 import { change } from "@reins/store";
 import { lifecycleDraft, type Workplace } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
@@ -14,6 +12,7 @@ import { type GovernorContext, subjectIn } from "./context.ts";
 import type { Descent } from "./descent.ts";
 import { GovernedSession } from "./governed-session.ts";
 import { refusal } from "./refusal.ts";
+import type { SessionPlace } from "./session-folders.ts";
 import { endServers, wrapServers } from "./session-servers.ts";
 import { typedOption } from "./settings.ts";
 import { decideAs } from "./wishes.ts";
@@ -55,7 +54,7 @@ export interface BeginOptions {
 export async function beginSession(context: GovernorContext, options: BeginOptions): Promise<JsonObject> {
   const { method, params, earlier, signal, mark, descent } = options;
   expectOwn(earlier);
-  const place = await placeOf(context, params, earlier);
+  const place = await placeOf(context, options);
   const { meta, stripped } = sessionMeta(context.launch, membersOf(params._meta));
   const declared = serversIn(context, params, earlier);
   const record = recordFor(context, options, { ...place, meta, declared });
@@ -113,49 +112,26 @@ export async function endSession(
   });
 }
 
-interface Place {
-  readonly cwd: string;
-  readonly additional: readonly string[];
-}
-
-/** The folders of a session. One that holds the harness's own files is refused unless the system keeps the agent from them. */
-async function placeOf(
-  { harness, enforcement }: GovernorContext,
-  params: JsonObject,
-  earlier: SessionRecord | undefined,
-): Promise<Place> {
-  const cwd = params.cwd ?? earlier?.cwd;
-  const more = params.additionalDirectories ?? earlier?.additional_directories ?? [];
-  const additional: unknown[] = Array.isArray(more) ? more : [];
-  if (!isAbsolute(cwd) || !additional.every(isAbsolute))
-    throw new RpcError(CODE.invalidParams, "cwd and additionalDirectories are absolute paths");
-  if (enforcement !== "confined") {
-    const home = await realpath(harness.home);
-    for (const root of [cwd, ...additional]) {
-      if (!holds(await realpath(root).catch(() => root), home)) continue;
-      throw new RpcError(
-        CODE.invalidParams,
-        `${root} holds the files of Reins itself; work in a folder that does not`,
-      );
-    }
-  }
-  return { cwd, additional };
+/** The folders of a session: those that its client names, else those it had. */
+function placeOf(
+  { folders, entry, principal, enforcement }: GovernorContext,
+  { method, params, earlier, descent }: BeginOptions,
+): Promise<SessionPlace> {
+  return folders.admit({
+    ...{ principal, method, agent: entry.id, above: descent?.roots },
+    cwd: params.cwd ?? earlier?.cwd,
+    // A client that says where to work says all of it.
+    additional:
+      params.additionalDirectories ?? (params.cwd === undefined ? earlier?.additional_directories : []),
+    isConfined: enforcement === "confined",
+  });
 }
 
 /** Where the agent's tools work: its folders, and the home and variables that it was started with. */
-function workplaceOf({ entry, launch }: GovernorContext, { cwd, additional }: Place): Workplace {
+function workplaceOf({ entry, launch }: GovernorContext, { cwd, additional }: SessionPlace): Workplace {
   const { env = {} } = launch;
   const roots = [cwd, ...additional];
   return { cwd, roots, home: env.HOME, environment: env, tools: entry.tools ?? entry.id };
-}
-
-function isAbsolute(path: unknown): path is string {
-  return typeof path === "string" && path.startsWith("/");
-}
-
-function holds(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`));
 }
 
 function serversIn(
@@ -175,7 +151,7 @@ function recordFor(
     additional,
     meta,
     declared,
-  }: Place & { readonly meta: Readonly<JsonObject>; readonly declared: readonly unknown[] },
+  }: SessionPlace & { readonly meta: Readonly<JsonObject>; readonly declared: readonly unknown[] },
 ): SessionRecord {
   const made = { agent: entry.id, principal, channel, peer: newId(), created: now(), cwd };
   const fresh = newSessionRecord({ ...made, ...(method === "session/new" && namingIn(params)) });

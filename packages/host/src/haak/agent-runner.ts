@@ -10,9 +10,7 @@ import { preloadStanding } from "./standing.ts";
 /** How HAAK's sessions are run. */
 export interface AgentRunnerOptions {
   readonly harness: Harness;
-  readonly hosting: Pick<Hosting, "hub" | "catalogue" | "offers" | "redact">;
-  /** The folder that sessions work in which name none. */
-  readonly workspace: string;
+  readonly hosting: Pick<Hosting, "hub" | "host" | "catalogue" | "offers" | "redact">;
   /** The agent behind sessions that name none; by default `native`. */
   readonly backend?: string | undefined;
   /** Whether an agent is there to be run: what a client names is not installed for it. By default all are. */
@@ -51,7 +49,7 @@ export class AgentRunner {
       offers: hosting.offers,
       redact: hosting.redact,
       harness,
-      workspace: options.workspace,
+      folders: hosting.host.folders,
       backend: options.backend,
       isInstalled: options.isInstalled,
       clock,

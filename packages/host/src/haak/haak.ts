@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Clock, type Harness, type Principal, systemClock } from "@reins/supervisor";
 import type { Catalogue } from "../agents/catalogue.ts";
+import type { SessionFolders } from "../governor/session-folders.ts";
 import type { Hub } from "../hub/hub.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import type { SessionRecord, SessionState } from "../sessions/session-record.ts";
@@ -25,8 +26,8 @@ export interface HaakOptions {
   readonly offers: TurnOffers;
   /** Takes secrets out of what is shown. */
   readonly redact: (value: unknown) => unknown;
-  /** The folder that sessions work in which name none. */
-  readonly workspace: string;
+  /** Which folder sessions work in that name none. */
+  readonly folders: Pick<SessionFolders, "defaultFor">;
   /** The agent behind sessions that name none; by default `native`. */
   readonly backend?: string | undefined;
   /** Whether an agent is there to be run. By default all are. */
@@ -239,7 +240,7 @@ export class Haak {
       acts_as: agent_id,
       key: session_key,
       principal,
-      cwd: this.#options.workspace,
+      cwd: wish.cwd ?? "",
     };
     const record = newSessionRecord({ ...made, channel: "ws", peer: "", created: this.#clock.now() });
     return this.#shown(principal, { ...record, mode }, model);

@@ -1,9 +1,8 @@
-import { realpath } from "node:fs/promises";
-import { relative, sep } from "node:path";
-import { type Harness, isAdmin, type Principal, type Trust } from "@reins/supervisor";
+import type { Harness, Principal, Trust } from "@reins/supervisor";
 import { membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { REFUSED } from "../governor/refusal.ts";
+import type { SessionFolders } from "../governor/session-folders.ts";
 import type { Hub } from "../hub/hub.ts";
 import { modelsOf } from "../hub/models.ts";
 import type { SessionMode, SessionRecord } from "../sessions/session-record.ts";
@@ -13,8 +12,8 @@ import { HaakError } from "./haak-error.ts";
 export interface BeginParts {
   readonly hub: Hub;
   readonly harness: Harness;
-  /** The folder that sessions work in which name none. */
-  readonly workspace: string;
+  /** Which folder sessions work in that name none. */
+  readonly folders: Pick<SessionFolders, "defaultFor">;
   /** Whether an agent is there to be run. By default all are. */
   readonly isInstalled?: ((agent: string) => Promise<boolean>) | undefined;
 }
@@ -46,7 +45,7 @@ export async function beginSession(
       "backend_unavailable",
       `${agent} is not installed; see reins agents install ${agent}`,
     );
-  const cwd = await folderFor(parts, principal, wish.cwd);
+  const cwd = wish.cwd ?? (await parts.folders.defaultFor(principal));
   const { signal } = new AbortController();
   const connection = await hub.connect({ principal, agent });
   try {
@@ -109,25 +108,6 @@ export function keptModel({ metadata }: Pick<SessionRecord, "metadata">): string
 export function trustOf({ identity, policies }: Harness, principal: Principal, agent: string): Trust {
   const asked = { principal, agent, session: "none", enforcement: "asked", roster: policies.roster } as const;
   return identity.subjectFor(asked).trust;
-}
-
-/** The folder of a session. Only an admin chooses one outside of the workspace: whatever lies in it may be read. */
-async function folderFor(
-  { workspace }: BeginParts,
-  principal: Principal,
-  cwd: string | undefined,
-): Promise<string> {
-  if (cwd === undefined || isAdmin(principal)) return cwd ?? workspace;
-  const [root, folder] = await Promise.all([real(workspace), real(cwd)]);
-  const way = relative(root, folder);
-  if (way !== ".." && !way.startsWith(`..${sep}`)) return folder;
-  throw new HaakError("refused", `${cwd} is not in the workspace; leave cwd out, or name a folder in there`);
-}
-
-async function real(folder: string): Promise<string> {
-  return realpath(folder).catch((error: unknown) => {
-    throw new HaakError("invalid_params", `there is no folder ${folder}`, { cause: error });
-  });
 }
 
 function isOwnFault(error: unknown): boolean {

@@ -11,6 +11,7 @@ import type { Clients } from "../governor/clients.ts";
 import type { TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
+import { SessionFolders } from "../governor/session-folders.ts";
 import type { TurnOffers } from "../haak/turn-offers.ts";
 import type { ProcessRoot } from "../kill/live-process.ts";
 import type { ProcessRegister } from "../kill/process-register.ts";
@@ -58,6 +59,8 @@ export interface AgentHostOptions {
   readonly preparationFor?: ((tenant: string) => TurnPreparation) | undefined;
   /** The user's home, from which credentials come. */
   readonly userHome?: string;
+  /** Which folders sessions may work in; by default those that need no configuration. */
+  readonly folders?: SessionFolders | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** What an agent that the operating system confines reaches over the network; one that it names nothing for is not confined. */
   readonly networkFor?: ((agent: string) => Network | undefined) | undefined;
@@ -122,9 +125,12 @@ export interface HostedAgent {
 /** Starts agents as their entries say, each in a home of its own, and puts a governor in front of each. */
 export class AgentHost {
   readonly #options: AgentHostOptions;
+  /** Which folders sessions may work in. */
+  readonly folders: SessionFolders;
 
   constructor(options: AgentHostOptions) {
     this.#options = options;
+    this.folders = options.folders ?? new SessionFolders(options);
   }
 
   /** What an agent that the operating system confines reaches over the network; nothing for one that it does not. */
@@ -344,6 +350,7 @@ export class AgentHost {
     return {
       from: start.from,
       clients: start.clients,
+      folders: this.folders,
       servers: gateway,
       preparation: preparationFor?.(start.principal.tenant),
       showReplays: start.showReplays ?? true,

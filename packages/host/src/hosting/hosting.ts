@@ -4,6 +4,7 @@ import type { AgentEntry } from "../agents/agent-entry.ts";
 import { Catalogue } from "../agents/catalogue.ts";
 import { Board } from "../board/board.ts";
 import type { TurnPreparation } from "../governor/context.ts";
+import { SessionFolders } from "../governor/session-folders.ts";
 import { GatedPreparation } from "../haak/gated-preparation.ts";
 import { TurnOffers } from "../haak/turn-offers.ts";
 import { Hub } from "../hub/hub.ts";
@@ -47,6 +48,10 @@ export interface HostingOptions {
   readonly native?: NativeSettings | undefined;
   /** The user's home, from which credentials come. */
   readonly userHome?: string;
+  /** The folder of sessions that name none; everybody of the default tenant works in it. */
+  readonly workspace?: string | undefined;
+  /** The folders that the operator gave to tenants, absolute; a tenant without any has one made for it. */
+  readonly tenants?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Sees every message between clients, Reins and agents. */
   readonly tap?: WireTap | undefined;
   /** Whether agents can be ended from outside, by a socket in the home, while this process is busy. */
@@ -110,6 +115,7 @@ export class Hosting {
         owner,
         gateway,
         install,
+        folders: new SessionFolders({ ...options, userHome }),
         admit: options.admit,
         environment,
         userHome,

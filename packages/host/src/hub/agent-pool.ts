@@ -8,7 +8,7 @@ import { within } from "../process/within.ts";
 
 /** What a pool needs. */
 export interface AgentPoolOptions {
-  readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor">>;
+  readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor" | "folders">>;
   readonly clients: (session: GovernedSession) => Clients;
   /** Told when an agent has gone, with why. */
   readonly onGone: (agent: HostedAgent, reason: Error) => void;
@@ -49,12 +49,19 @@ export class AgentPool {
   }
 
   /** The agent of a principal for work in some folders, started if it does not run. */
-  async acquire(agent: string, principal: Principal, roots: readonly string[] = []): Promise<HostedAgent> {
+  async acquire(agent: string, principal: Principal, wanted: readonly string[] = []): Promise<HostedAgent> {
     if (this.#closed) throw new Error("Reins is stopping");
-    const network = this.#options.host.networkFor?.(agent);
+    const { host } = this.#options;
+    const network = host.networkFor?.(agent);
+    const roots = network ? await this.#admit(agent, principal, wanted) : wanted;
     const acquired = await this.#acquire(agent, principal, network && { roots, network });
     this.#wanted.set(acquired, this.#now());
     return acquired;
+  }
+
+  /** Whether the operating system keeps an agent to the folders that it was started for. */
+  confines(agent: string): boolean {
+    return this.#options.host.networkFor?.(agent) !== undefined;
   }
 
   /** When an agent was last wanted, in milliseconds since 1970. */
@@ -90,6 +97,16 @@ export class AgentPool {
     const stopped = await Promise.allSettled(this.running.map((agent) => this.end(agent, reason)));
     await Promise.all(this.#leaving.values());
     for (const one of stopped) if (one.status === "rejected") throw one.reason;
+  }
+
+  /** One that is confined sees its folders from the moment it starts. */
+  async #admit(agent: string, principal: Principal, wanted: readonly string[]): Promise<readonly string[]> {
+    const { folders } = this.#options.host;
+    const [cwd, ...additional] = wanted;
+    if (!folders || cwd === undefined) return wanted;
+    const asked = { principal, agent, method: "session/new", cwd, additional, isConfined: true };
+    const admitted = await folders.admit(asked);
+    return [admitted.cwd, ...admitted.additional];
   }
 
   #acquire(agent: string, principal: Principal, confine: StartOptions["confine"]): Promise<HostedAgent> {

@@ -2,7 +2,7 @@ import type { JsonObject } from "../acp/message.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
 import type { LiveSession } from "./live-session.ts";
-import { agentOf } from "./revival.ts";
+import { agentOf, relocate } from "./revival.ts";
 import { UPDATE } from "./turn-marks.ts";
 
 /** Takes up a session: a load tells everything that was, a resume goes on from here. */
@@ -12,6 +12,7 @@ export async function takeUp(
   session: LiveSession,
   { method, params, signal }: SessionCall,
 ): Promise<JsonObject> {
+  await relocate(context, session, { params, signal });
   await agentOf(context, session, { params, signal });
   session.used = context.clock.now().getTime();
   if (method === "session/load") await tellAll(connection, session);

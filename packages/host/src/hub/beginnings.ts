@@ -7,7 +7,7 @@ import { agentIn, metadataIn, modeIn } from "./begin-meta.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
 import type { LiveSession } from "./live-session.ts";
-import { agentOf, rootsOf } from "./revival.ts";
+import { agentOf, rootsIn, rootsOf } from "./revival.ts";
 
 /** A session that is not known yet, and who begins it. */
 interface Beginning {
@@ -31,7 +31,7 @@ export class Beginnings {
   async begin(connection: Connection, params: JsonObject, signal: AbortSignal): Promise<unknown> {
     const name = agentIn(params) ?? connection.agent;
     if (name === undefined) throw new RpcError(CODE.invalidParams, "session/new has to name an agent");
-    const agent = await this.#context.pool.acquire(name, connection.principal, rootsIn(params));
+    const agent = await this.#context.pool.acquire(name, connection.principal, rootsIn(params) ?? []);
     return this.#begin(connection, agent, { method: "session/new", params, signal });
   }
 
@@ -44,7 +44,7 @@ export class Beginnings {
   ): Promise<unknown> {
     const { log, sessions, pool } = this.#context;
     await agentOf(this.#context, sessions.serve(record), { signal });
-    const agent = await pool.acquire(record.agent, connection.principal, rootsOf(record));
+    const agent = await pool.acquire(record.agent, connection.principal, rootsIn(params) ?? rootsOf(record));
     const { order: forked_after } = await log.end(record.tenant);
     const result = await this.#begin(connection, agent, { method: "session/fork", params, signal });
     const session = sessions.get(String(membersOf(result).sessionId));
@@ -117,10 +117,4 @@ export class Beginnings {
       metadata: { ...session.record.metadata, ...metadata, ...(title !== undefined && { title }) },
     });
   }
-}
-
-/** The folders that a new session is to work in. */
-function rootsIn({ cwd, additionalDirectories }: JsonObject): readonly string[] {
-  const more: unknown[] = Array.isArray(additionalDirectories) ? additionalDirectories : [];
-  return [cwd, ...more].filter((path) => typeof path === "string");
 }

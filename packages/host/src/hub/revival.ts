@@ -1,3 +1,4 @@
+import { realpath } from "node:fs/promises";
 import type { JsonObject } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
@@ -36,14 +37,55 @@ export function rootsOf({ cwd, additional_directories }: SessionRecord): readonl
   return [cwd, ...additional_directories];
 }
 
+/** The folders that a client names; nothing where it leaves them as they are. */
+export function rootsIn({ cwd, additionalDirectories }: JsonObject): readonly string[] | undefined {
+  const more: unknown[] = Array.isArray(additionalDirectories) ? additionalDirectories : [];
+  const named = [cwd, ...more].filter((path) => typeof path === "string");
+  return typeof cwd === "string" ? named : undefined;
+}
+
+/** Has a session that is open work in the folders that its client names now; without any, it stays where it is. */
+export async function relocate(
+  { pool }: Pick<HubContext, "pool">,
+  session: LiveSession,
+  { params = {}, signal }: Wanting,
+): Promise<void> {
+  const { agent, record } = session;
+  const roots = rootsIn(params);
+  if (!agent || !roots || (await isSame(roots, rootsOf(record)))) return;
+  if (!agent.takesUp || pool.confines(record.agent))
+    throw new RpcError(
+      CODE.invalidParams,
+      `the session works in ${rootsOf(record).join(", ")}, and its agent cannot change that; begin another one`,
+    );
+  const asked = { ...params, sessionId: record.id };
+  try {
+    session.learn(await agent.governor.request(agent.takesUp, asked, { signal }));
+  } finally {
+    const governed = agent.governor.session(record.id);
+    if (governed) session.record = governed.record;
+    // An agent that failed to take it up anew does not have it any more.
+    else session.agent = undefined;
+  }
+}
+
+/** Whether two lists name the same folders, by where they are. */
+async function isSame(named: readonly string[], others: readonly string[]): Promise<boolean> {
+  const real = (folder: string) => realpath(folder).catch(() => folder);
+  const [ours, theirs] = await Promise.all([named, others].map((list) => Promise.all(list.map(real))));
+  return JSON.stringify(ours) === JSON.stringify(theirs);
+}
+
 async function revive(context: HubContext, session: LiveSession, params: JsonObject): Promise<void> {
   const { harness, pool, log, sessions } = context;
   const { record, wanted: signal } = session;
   const principal = await harness.identity.current({ id: record.principal });
   if (!principal) throw new RpcError(CODE.authRequired, "whoever began the session may do so no more");
-  const agent = await pool.acquire(record.agent, principal, rootsOf(record));
+  const agent = await pool.acquire(record.agent, principal, rootsIn(params) ?? rootsOf(record));
   signal.throwIfAborted();
-  const asked = { cwd: record.cwd, ...params, sessionId: record.id };
+  const { cwd, additional_directories: additionalDirectories } = record;
+  const place = params.cwd === undefined ? { cwd, additionalDirectories } : {};
+  const asked = { ...place, ...params, sessionId: record.id };
   try {
     const result = await agent.governor.request(agent.takesUp ?? "session/new", asked, { signal });
     if (!agent.takesUp) session.preface = await transcriptOf(log, record);

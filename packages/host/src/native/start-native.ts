@@ -46,7 +46,7 @@ export interface NativeOptions {
   readonly tapped?: ((channel: Channel, governor: () => Governor) => Channel) | undefined;
   readonly governor: Pick<
     GovernorOptions,
-    "from" | "clients" | "servers" | "preparation" | "showReplays" | "onFault" | "onSessions"
+    "from" | "clients" | "folders" | "servers" | "preparation" | "showReplays" | "onFault" | "onSessions"
   >;
 }
 

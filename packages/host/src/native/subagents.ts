@@ -83,7 +83,7 @@ export class Subagents {
 
 /** What a child stands under: no more tools, and no larger an allowance, than its parent. */
 function descentOf(
-  { id, depth, descent }: GovernedSession,
+  { id, depth, descent, workplace }: GovernedSession,
   token: string,
   { tools, allowance }: SubagentTask,
 ): Descent {
@@ -93,6 +93,7 @@ function descentOf(
     parent: id,
     token,
     depth: depth + 1,
+    roots: workplace.roots,
     tools: tools && inherited ? tools.filter((tool) => inherited.includes(tool)) : (tools ?? inherited),
     allowance: {
       calls: Math.min(allowance?.calls ?? ALLOWANCE.calls, above.calls),

@@ -25,7 +25,7 @@ import { descriptionDialect } from "../v1/description.ts";
 import { harnessDialects } from "../v1/harness-dialects.ts";
 import { healthDialect } from "../v1/health.ts";
 import { loginDialect } from "../v1/login.ts";
-import { selfDialect } from "../v1/self.ts";
+import { selfDialect, type WorkspaceFor } from "../v1/self.ts";
 import { AllowedMethods } from "./allowed-methods.ts";
 import { type AnsweredRequest, newApplication } from "./application.ts";
 import { JSON_TYPES } from "./body.ts";
@@ -50,7 +50,7 @@ export interface GatewayOptions {
   /** The folder of the inspector, which is served at `/ui/`; where it was not built, a page says how. */
   readonly ui?: string | undefined;
   /** The folder of sessions that name none. */
-  readonly workspace?: string | undefined;
+  readonly workspaceFor?: WorkspaceFor | undefined;
   readonly clock?: Clock;
   readonly limits?: Partial<GatewayLimits>;
 }
@@ -113,7 +113,7 @@ export class Gateway {
       healthDialect(harness, version),
       loginDialect(access, gatekeeper, () => addresses),
       ...harnessDialects,
-      selfDialect(options.workspace),
+      selfDialect(options.workspaceFor),
       descriptionDialect(operations, version),
       removedDialect,
       new AhpDialect(options.ahp),

@@ -31,7 +31,7 @@ export function settleRunner(
   flags: RunnerFlags,
   environment: NodeJS.ProcessEnv,
   file: RunnerConfiguration,
-): Omit<RunnerSettings, "workspace"> {
+): RunnerSettings {
   return {
     backend: file.ws?.backend ?? "native",
     ttlMs: ttlOf(flags, environment, file) * 60_000,

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { Configuration } from "../../configuration/configuration.ts";
+import { type Configuration, tenantRoots } from "../../configuration/configuration.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../../configuration/policy-files.ts";
 import { CliError } from "../../errors/cli-error.ts";
 import { homeFolder } from "../../home.ts";
@@ -41,7 +41,9 @@ export interface UpSettings {
   readonly policyFiles: ReturnType<typeof namedPolicyFiles>;
   /** Whether whoever comes to `/ws` has to show a token. */
   readonly auth: Configuration["ws"]["auth"];
-  readonly runner: Omit<RunnerSettings, "workspace">;
+  /** The folders that sessions of tenants may work in, absolute. */
+  readonly tenants: Readonly<Record<string, readonly string[]>>;
+  readonly runner: RunnerSettings;
 }
 
 /** What `reins.yaml` says about where to listen. */
@@ -49,7 +51,7 @@ export type UpConfiguration = RunnerConfiguration &
   Partial<
     Pick<
       Configuration,
-      "host" | "port" | "allow_hosts" | "tls" | "workspaces" | "db" | "policy" | "constitution"
+      "host" | "port" | "allow_hosts" | "tls" | "workspaces" | "tenants" | "db" | "policy" | "constitution"
     >
   >;
 
@@ -74,6 +76,7 @@ export function settleUp(
     workspaces:
       flags.workspace?.map((folder) => resolve(folder)) ??
       (file.workspaces ?? []).map((folder) => resolve(home, folder)),
+    tenants: tenantRoots(home, file.tenants),
     database: databaseOf(home, flags, environment, file),
     policyFiles: namedPolicyFiles({ home, flags, environment, file }),
     auth: authOn(host, file),

@@ -43,6 +43,8 @@ export async function up(flags: UpFlags): Promise<void> {
   const { othersMayWrite } = await openHome(settings.home);
   await requirePolicyFiles(settings.policyFiles);
   for (const folder of settings.workspaces) await requireFolder(folder, workspaceSource(flags));
+  for (const folder of Object.values(settings.tenants).flat())
+    await requireFolder(folder, "A folder under tenants in reins.yaml");
   if (settings.database !== undefined) await placeDatabase(settings.home, settings.database);
   const store = await HomeStore.prepare(settings.home);
   try {
@@ -59,7 +61,7 @@ async function serve(flags: UpFlags, ready: ReadyHome): Promise<void> {
   const desk = operatorDesk(settings.home, () => door.hosting());
   const door: HarnessDoor = doorTo(settings, { workspace, flags, desk, log, store });
   const access = await openAccess({ home: settings.home, tokens: settings.tokens });
-  const opened = await open(settings, { tls, door, desk, access, workspace, log });
+  const opened = await open(settings, { tls, door, desk, access, log });
   const ownToken = settings.tokens.length === 0;
   const mayOpen = flags.open ?? true;
   await greet({ opened, access, home: settings.home, workspace, ownToken, mayOpen, log });
@@ -85,8 +87,8 @@ function doorTo({ home, runner }: UpSettings, parts: DoorParts): HarnessDoor {
   const open = async (report: (error: unknown) => void) => {
     store.begin();
     const { OpenRunner } = await import("../../hosting/open-runner.ts");
-    const settings = { ...runner, workspace };
-    const opened = await OpenRunner.open({ home, log, report, flags, settings, openStore, tap: desk.tap });
+    const parts = { home, log, report, flags, openStore, workspace, settings: runner };
+    const opened = await OpenRunner.open({ ...parts, tap: desk.tap });
     desk.attend(opened.harness, opened.hosting);
     return opened;
   };
@@ -106,13 +108,12 @@ interface ServedParts {
   readonly door: HarnessDoor;
   readonly desk: OperatorDesk;
   readonly access: Access;
-  readonly workspace: string;
   readonly log: Log;
 }
 
 /** The sockets come first: they tell whether a Reins runs on this home, whatever port that one has. */
 async function open(settings: UpSettings, parts: ServedParts): Promise<Opened[]> {
-  const { tls, door, desk, access, workspace, log } = parts;
+  const { tls, door, desk, access, log } = parts;
   const { host, port, home, allowHosts, workspaces, auth } = settings;
   const workplace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
   const told = { witness: witnessOf(log), onRefused: refusalOf(log) };
@@ -128,7 +129,7 @@ async function open(settings: UpSettings, parts: ServedParts): Promise<Opened[]>
     version: version(),
     log,
     ui: inspectorFolder(),
-    workspace,
+    workspaceFor: async (principal) => (await door.hosting()).host.folders.defaultFor(principal),
     onAnswered: desk.answered,
     dialects: [
       ...agentDialects({ harness: door.harness, hosting: door.hosting, log, defaultAgent: "native" }),

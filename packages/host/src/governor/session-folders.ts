@@ -1,0 +1,222 @@
+import { mkdir, realpath, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { DEFAULT_TENANT, type Harness, isAdmin, isOperator, type Principal } from "@reins/supervisor";
+import { type JsonObject, membersOf } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { showsKernel } from "../files/text-file.ts";
+import { REFUSED, refusal } from "./refusal.ts";
+
+/** Which folders the sessions of a home may work in. */
+export interface FolderOptions {
+  readonly harness: Pick<Harness, "home" | "identity" | "policies" | "supervisor">;
+  /** The folder of sessions that name none, and of everybody in the default tenant who is not its admin. */
+  readonly workspace?: string | undefined;
+  /** The folders that the operator gave to tenants, absolute. */
+  readonly tenants?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** The user's home, which is never a root. */
+  readonly userHome?: string | undefined;
+}
+
+/** The folders of a session, as they are used. */
+export interface SessionPlace {
+  readonly cwd: string;
+  readonly additional: readonly string[];
+}
+
+/** Who wants to work in which folders. */
+export interface FolderRequest {
+  readonly principal: Principal;
+  /** The agent that is to work there. */
+  readonly agent: string;
+  /** The call that names them. */
+  readonly method: string;
+  readonly cwd: unknown;
+  readonly additional?: unknown;
+  /** Whether the operating system keeps the agent from Reins's own files. */
+  readonly isConfined: boolean;
+  /** The folders of the session that begins this one: a child works in no others. */
+  readonly above?: readonly string[] | undefined;
+}
+
+/** A folder that was looked at: where it is, or why it is no root. */
+interface Found {
+  readonly path: string;
+  readonly fault?: string;
+  /** The code of the answer that says so. */
+  readonly code?: number;
+}
+
+/** What the kernel and the system keep there: processes with their memory and variables, devices, sockets. */
+const SYSTEM_FOLDERS = ["/proc", "/sys", "/dev", "/run"] as const;
+
+/**
+ * The one rule for the folders of sessions, whatever dialect names them: each lies, by where it really is, under a folder
+ * that its tenant was given. The operator and the admins of the default tenant may name any. What the system keeps for
+ * itself, the user's home and Reins's own are roots for nobody.
+ */
+export class SessionFolders {
+  readonly #options: FolderOptions;
+
+  constructor(options: FolderOptions) {
+    this.#options = options;
+  }
+
+  /** The folder of a session that names none. */
+  async defaultFor(principal: Principal): Promise<string> {
+    const { workspace } = this.#options;
+    if (workspace !== undefined && principal.tenant === DEFAULT_TENANT) return workspace;
+    const [first] = await this.#given(principal.tenant);
+    if (first !== undefined) return first;
+    throw new RpcError(CODE.invalidParams, `the tenant ${principal.tenant} was given no folder to work in`);
+  }
+
+  /** The folders of a session as they are used; refused, on the record, where one of them may not be a root. */
+  async admit(request: FolderRequest): Promise<SessionPlace> {
+    const { cwd, principal } = request;
+    const additional: unknown = request.additional ?? [];
+    if (!isAbsolute(cwd) || !Array.isArray(additional) || !additional.every(isAbsolute))
+      throw new RpcError(CODE.invalidParams, "cwd and additionalDirectories are absolute paths");
+    const allowed = reachesAll(principal) ? undefined : await this.#realRoots(principal.tenant);
+    const resolved: string[] = [];
+    for (const folder of [cwd, ...additional]) {
+      const found = await this.#find(folder, request, allowed);
+      if (found.fault !== undefined) throw await this.#refuse(request, found);
+      resolved.push(found.path);
+    }
+    const [own = cwd, ...more] = resolved;
+    return { cwd: own, additional: more };
+  }
+
+  /** Where a folder is, or why it is no root. */
+  async #find(
+    folder: string,
+    { principal, isConfined, above }: FolderRequest,
+    allowed: readonly string[] | undefined,
+  ): Promise<Found> {
+    const refused = (fault: string, code = REFUSED) => ({ path: folder, fault, code });
+    const real = await realpath(folder).catch(() => undefined);
+    // Also of what is not there, so that nobody learns what lies in folders that are not theirs.
+    const place = real ?? (await nearest(folder));
+    if (allowed && !allowed.some((root) => holds(root, place)))
+      return refused(
+        `${folder} is not in a folder that the tenant ${principal.tenant} was given, which are ${allowed.join(", ") || "none"}`,
+      );
+    if (above && !(await realAll(above)).some((root) => holds(root, place)))
+      return refused(
+        `${folder} is not in a folder of the session that begins this one, which are ${above.join(", ")}`,
+      );
+    const system = await this.#kept(place, isConfined);
+    if (system !== undefined) return refused(`${folder} ${system}`);
+    if (real === undefined) return refused(`there is no folder ${folder}`, CODE.invalidParams);
+    if (!(await stat(real)).isDirectory()) return refused(`${folder} is not a folder`, CODE.invalidParams);
+    // A link in a folder of a tenant could lead elsewhere later.
+    return { path: allowed || above ? real : resolve(folder) };
+  }
+
+  /** Why a folder is nobody's root. */
+  async #kept(real: string, isConfined: boolean): Promise<string | undefined> {
+    const { harness, userHome = homedir() } = this.#options;
+    const [home = harness.home] = await realAll([harness.home]);
+    if ((!isConfined && (await lies(home, real))) || home === real)
+      return "holds the files of Reins itself; work in a folder that does not";
+    if (await lies(real, home)) return "lies in the files of Reins itself; work in a folder that does not";
+    for (const own of await realAll([userHome, homedir()]))
+      if (await lies(own, real)) return "holds the user's whole home; work in a folder in it";
+    if (real === sep) return "is the whole machine; work in a folder in it";
+    if (await isSystem(real))
+      return "belongs to the system, which keeps the state of processes and devices there";
+    return undefined;
+  }
+
+  /** The folders of a tenant as the operator gave them; without any, one that is made for it beside Reins's home. */
+  async #given(tenant: string): Promise<readonly string[]> {
+    const { harness, workspace, tenants = {} } = this.#options;
+    const given = Object.hasOwn(tenants, tenant) ? (tenants[tenant] ?? []) : undefined;
+    const own = tenant === DEFAULT_TENANT && workspace !== undefined ? [workspace] : [];
+    if (given !== undefined || own.length > 0) return [...own, ...(given ?? [])];
+    const home = await realpath(harness.home);
+    const made = join(dirname(home), `${basename(home)}-workspaces`, tenant);
+    await mkdir(made, { recursive: true, mode: 0o700 });
+    return [made];
+  }
+
+  async #realRoots(tenant: string): Promise<readonly string[]> {
+    return realAll(await this.#given(tenant));
+  }
+
+  /** Records that a session was not begun, and gives the error that says so. */
+  async #refuse(
+    { principal, agent, method, cwd, additional }: FolderRequest,
+    { fault: reason = "", code }: Found,
+  ): Promise<RpcError> {
+    const { identity, policies, supervisor, home } = this.#options.harness;
+    const { roster } = policies;
+    const asked = { principal, agent, session: "none", enforcement: "performed", roster } as const;
+    const args: JsonObject = { cwd, ...(additional !== undefined && { additional_directories: additional }) };
+    const decided = await supervisor.decide(
+      {
+        event_type: "session_start",
+        session_id: "none",
+        agent_id: agent,
+        depth: 0,
+        payload: { tool_name: method, arguments: membersOf(args) },
+      },
+      identity.subjectFor(asked),
+      { workplace: { cwd: home, roots: [], tools: "acp" }, bounds: () => reason },
+    );
+    const { message, data } = await refusal(method, { ...decided, verdict: "blocked", reason });
+    return new RpcError(code ?? REFUSED, message, data);
+  }
+}
+
+/** Whether somebody works wherever they like: the operator, and who administers the tenant of the operator. */
+function reachesAll(principal: Principal): boolean {
+  return isOperator(principal) || (isAdmin(principal) && principal.tenant === DEFAULT_TENANT);
+}
+
+function isAbsolute(path: unknown): path is string {
+  return typeof path === "string" && path.startsWith("/") && !path.includes("\0");
+}
+
+/** Whether a path is a folder or lies in it, by their names. */
+function holds(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`));
+}
+
+/** Whether a path is a folder or lies in it, also where the same folder is mounted under another name. */
+async function lies(path: string, folder: string): Promise<boolean> {
+  if (holds(folder, path)) return true;
+  const wanted = await stat(folder).catch(() => undefined);
+  if (!wanted) return false;
+  for (let at = path; ; at = dirname(at)) {
+    const found = await stat(at).catch(() => undefined);
+    if (found && found.dev === wanted.dev && found.ino === wanted.ino) return true;
+    if (at === dirname(at)) return false;
+  }
+}
+
+/** Whether a folder is one of those that the system keeps for itself, under any name. */
+async function isSystem(real: string): Promise<boolean> {
+  const [root, found] = await Promise.all([stat("/"), stat(real).catch(() => undefined)]);
+  for (const folder of SYSTEM_FOLDERS) {
+    if (await lies(real, folder)) return true;
+    const own = await stat(folder).catch(() => undefined);
+    if (found && own && own.dev !== root.dev && own.dev === found.dev) return true;
+  }
+  return showsKernel(real);
+}
+
+/** Where something would be that is not there: what is there of its path, resolved, and the rest of it. */
+async function nearest(path: string): Promise<string> {
+  const folder = dirname(path);
+  const real = await realpath(folder).catch(() => undefined);
+  if (real !== undefined || folder === path) return join(real ?? folder, basename(path));
+  return join(await nearest(folder), basename(path));
+}
+
+async function realAll(folders: readonly string[]): Promise<readonly string[]> {
+  const found = await Promise.all(folders.map((folder) => realpath(folder).catch(() => undefined)));
+  return found.filter((folder) => folder !== undefined);
+}

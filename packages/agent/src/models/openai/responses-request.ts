@@ -3,6 +3,7 @@ import type { JsonObject } from "../../acp/message.ts";
 import type { AssistantPart, UserPart } from "../../history/part.ts";
 import type { Message } from "../../history/transcript.ts";
 import type { ModelRequest } from "../model.ts";
+import { objectText } from "./chat-request.ts";
 import { effortOf } from "./effort.ts";
 
 type Item = OpenAI.Responses.ResponseInputItem;
@@ -54,7 +55,9 @@ function assistantItem(part: AssistantPart, id: string): Item[] {
     case "text":
       return part.text === "" ? [] : [{ role: "assistant", content: part.text }];
     case "call":
-      return [{ type: "function_call", call_id: part.id, name: part.name, arguments: part.arguments }];
+      return [
+        { type: "function_call", call_id: part.id, name: part.name, arguments: objectText(part.arguments) },
+      ];
     case "thinking":
       return part.seal?.model === id ? reasoningItem(part.text, part.seal.data) : [];
   }

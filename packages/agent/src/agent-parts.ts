@@ -24,8 +24,8 @@ export interface AgentParts {
   /** Whether a session may use a tool at all. One that it may not use is never shown to the model. */
   readonly mayUse: (tool: string, sessionId: string) => boolean | Promise<boolean>;
   readonly limits: TurnLimits;
-  /** What comes after the agent's own system prompt. */
-  readonly instructions: string | undefined;
+  /** What comes after the agent's own system prompt in the requests of a session, as it is now. */
+  readonly instructions: (sessionId: string) => string | undefined;
   readonly clock: Clock;
   /** From 0 to 1. */
   readonly random: () => number;
@@ -50,7 +50,7 @@ export function partsFrom({ limits, ...given }: NativeAgentOptions): AgentParts 
     memory: undefined,
     commands: new SystemCommands(),
     mayUse: () => true,
-    instructions: undefined,
+    instructions: () => undefined,
     clock: systemClock,
     random: Math.random,
     newId: randomUUID,

@@ -16,10 +16,10 @@ export {
   type SessionStore,
 } from "./history/session-store.ts";
 export { VolatileSessionStore } from "./history/volatile-store.ts";
-export type { Model, ModelEvent, ModelInfo, ModelRequest } from "./models/model.ts";
+export type { Model, ModelEvent, ModelInfo, ModelRequest, Price } from "./models/model.ts";
 export { type ModelConfig, modelConfigFrom } from "./models/model-config.ts";
 export { ModelError, type ModelErrorCode } from "./models/model-error.ts";
-export { type Models, modelsFrom } from "./models/models.ts";
+export { type Models, modelsFrom, type Prices } from "./models/models.ts";
 export { NativeAgent } from "./native-agent.ts";
 export { type Clock, systemClock } from "./ports/clock.ts";
 export {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqliteReader } from "@reins/store";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { Mailbox, type MailboxOptions } from "../src/mail/mailbox.ts";
+import { giveCutOffMailBack, Mailbox, type MailboxOptions } from "../src/mail/mailbox.ts";
 import { mailTables } from "../src/mail/tables.ts";
 import { type MailHome, openMailHome, subjectOf } from "../src/mail/testing/home.ts";
 
@@ -84,27 +84,29 @@ describe("send_message and read_mailbox", () => {
   test("another process sees what is unread while this one writes", async () => {
     const { mailbox, ledger, coder, another } = await newMailbox({ limits: { perTurn: 1 } });
     for (const letter of numbered(2)) await mailbox.send(letter);
-    await mailbox.injectUnread(coder, ledger);
+    await (await mailbox.injectUnread(coder, ledger)).settle({ delivered: true });
     const store = await openSqliteReader(join(home, "reins.db"), [mailTables]);
     onTestFinished(() => store.close());
-    expect(await another({ store }).unreadFor("coder")).toMatchObject([{ body: "1" }]);
+    const commit = () => Promise.reject(new Error("a reader commits nothing"));
+    const reader = another({ store: { query: store.query.bind(store), commit } });
+    expect(await reader.unreadFor("coder")).toMatchObject([{ body: "1" }]);
   });
 
   test("tenants have mailboxes of their own", async () => {
     const [ours, theirs] = [await newMailbox(), await newMailbox()];
     for (const { path } of [ours, theirs]) writeFileSync(path, `${JSON.stringify(LETTER)}\n`);
-    await ours.mailbox.injectUnread(ours.coder, ours.ledger);
+    await (await ours.mailbox.injectUnread(ours.coder, ours.ledger)).settle({ delivered: true });
     expect(await ours.mailbox.unreadFor("coder")).toEqual([]);
     expect(await theirs.mailbox.unreadFor("coder")).toHaveLength(1);
   });
 });
 
 describe("mail that is put into a turn", () => {
-  test("is read and recorded, one entry for each message", async () => {
+  test("is recorded, one entry for each message, and read when the turn has delivered it", async () => {
     const { mailbox, ledger, coder, entries } = await newMailbox();
     await mailbox.send(LETTER);
     await mailbox.send({ ...LETTER, subject: "again" });
-    const { messages, entries: cids, waiting } = await mailbox.injectUnread(coder, ledger);
+    const { messages, entries: cids, waiting, settle } = await mailbox.injectUnread(coder, ledger);
     const { to: _, ...shown } = LETTER;
     expect(messages).toMatchObject([shown, { ...shown, subject: "again" }]);
     expect(waiting).toBe(0);
@@ -116,12 +118,36 @@ describe("mail that is put into a turn", () => {
       { ...common, payload: { ...LETTER, message: messages[1]!.id, subject: "again" } },
     ]);
     expect(recorded[0]!.entity_id).toMatch(/\/coder:cli:local$/);
+    expect(await mailbox.unreadFor("coder")).toHaveLength(2);
+    const none = { messages: [], entries: [], waiting: 0, faults: [] };
+    expect(await mailbox.injectUnread(coder, ledger)).toMatchObject(none);
+    await settle({ delivered: true });
     expect(await mailbox.unreadFor("coder")).toEqual([]);
-    expect(await mailbox.injectUnread(coder, ledger)).toEqual({
-      messages: [],
-      entries: [],
-      waiting: 0,
-      faults: [],
+    expect(await mailbox.injectUnread(coder, ledger)).toMatchObject(none);
+  });
+
+  test("goes into the next turn when the first one came to nothing", async () => {
+    const { mailbox, ledger, coder, entries } = await newMailbox();
+    await mailbox.send(LETTER);
+    const failed = await mailbox.injectUnread(coder, ledger);
+    await failed.settle({ delivered: false });
+    const { messages, settle } = await mailbox.injectUnread(coder, ledger);
+    expect(messages).toEqual(failed.messages);
+    await settle({ delivered: true });
+    expect(await mailbox.unreadFor("coder")).toEqual([]);
+    expect(await entries()).toHaveLength(2);
+  });
+
+  test("is unread again after a stop in the middle of the turn", async () => {
+    const { mailbox, ledger, coder, store } = await newMailbox();
+    await mailbox.send(LETTER);
+    await mailbox.send({ ...LETTER, subject: "delivered" });
+    const read = (await mailbox.unreadFor("coder")).filter(({ subject }) => subject === "delivered");
+    await store.commit([mailbox.markRead("coder", [read[0]!.id])]);
+    expect((await mailbox.injectUnread(coder, ledger)).messages).toHaveLength(1);
+    await store.commit([giveCutOffMailBack]);
+    expect(await mailbox.injectUnread(coder, ledger)).toMatchObject({
+      messages: [{ subject: LETTER.subject }],
     });
   });
 
@@ -196,7 +222,8 @@ describe("mail that is put into a turn", () => {
       JSON.stringify({ ...letter, read: number >= 2_500 }),
     );
     writeFileSync(path, `${lines.join("\n")}\n`);
-    const { messages, waiting } = await mailbox.injectUnread(coder, ledger);
+    const { messages, waiting, settle } = await mailbox.injectUnread(coder, ledger);
+    await settle({ delivered: true });
     expect(messages[0]?.body).toBe("0");
     expect(waiting).toBe(2_500 - messages.length);
     expect(await another().unreadFor("coder")).toHaveLength(waiting);

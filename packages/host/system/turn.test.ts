@@ -12,7 +12,7 @@ import { Mailbox } from "../src/mail/mailbox.ts";
 import { mailTables } from "../src/mail/tables.ts";
 import { subjectOf } from "../src/mail/testing/home.ts";
 import { manifestOf } from "../src/turn/manifest.ts";
-import { TurnContext } from "../src/turn/turn-context.ts";
+import { type TurnCircumstances, TurnContext } from "../src/turn/turn-context.ts";
 import { ConstitutionalPreparation } from "../src/turn/turn-preparation.ts";
 
 const ROSTER = [
@@ -70,6 +70,13 @@ function newContext(): TurnContext {
 
 function textsOf(prompt: readonly unknown[]): string[] {
   return prompt.map((block) => String(Object(block).text));
+}
+
+/** A turn whose prompt the agent got. */
+async function delivered(context: TurnContext, circumstances: TurnCircumstances, contextTokens = 0) {
+  const turn = await context.compose(PROMPT, circumstances);
+  await turn.end({ delivered: true, contextTokens });
+  return turn;
 }
 
 const PROMPT = [
@@ -150,27 +157,59 @@ describe("a turn", () => {
   test("says the preamble once, and again only when it has changed", async () => {
     const context = newContext();
     const subject = known("coder");
-    const first = await context.compose(PROMPT, { subject });
-    const second = await context.compose(PROMPT, { subject });
+    const first = await delivered(context, { subject });
+    const second = await delivered(context, { subject });
     expect([first.prompt.length, second.prompt.length]).toEqual([3, 2]);
     expect(second.prompt).toEqual(PROMPT);
     await board.post("bob", "news");
-    const third = await context.compose(PROMPT, { subject });
+    const third = await delivered(context, { subject });
     expect(textsOf(third.prompt)[0]).toContain("> [bob] news");
-    expect(await context.compose(PROMPT, { subject })).toMatchObject({ prompt: PROMPT });
-    context.forget();
-    expect((await context.compose(PROMPT, { subject })).prompt).toHaveLength(3);
+    expect(await delivered(context, { subject })).toMatchObject({ prompt: PROMPT });
+  });
+
+  test("says the preamble and the mail again after a prompt that came to nothing", async () => {
+    const context = newContext();
+    const subject = known("coder");
+    await mailbox.send({ from: "ada", to: "coder", subject: "", body: "do not lose me" });
+    const failed = await context.compose(PROMPT, { subject });
+    await failed.end({ delivered: false, contextTokens: 0 });
+    const again = await delivered(context, { subject });
+    expect(again.prompt).toHaveLength(4);
+    expect(textsOf(again.prompt)[0]).toContain("> do not lose me");
+    expect((await delivered(context, { subject })).prompt).toEqual(PROMPT);
+  });
+
+  test("says the preamble again to an agent that has compacted its context", async () => {
+    const context = newContext();
+    const subject = known("coder");
+    await delivered(context, { subject }, 1_000);
+    expect((await delivered(context, { subject }, 90_000)).prompt).toEqual(PROMPT);
+    expect((await delivered(context, { subject }, 12_000)).prompt).toEqual(PROMPT);
+    expect((await delivered(context, { subject }, 13_000)).prompt).toHaveLength(3);
+    expect((await delivered(context, { subject }, 14_000)).prompt).toEqual(PROMPT);
+  });
+
+  test("leaves the preamble to the system prompt of an agent that has one for it, in every turn", async () => {
+    const context = newContext();
+    const subject = known("reed");
+    for (const _ of ["first", "second"]) {
+      const { prompt, instructions } = await delivered(context, { subject, inSystemPrompt: true });
+      expect(prompt).toEqual(PROMPT);
+      expect(instructions).toMatch(
+        /^# Constitution\n[^]*Keep the library in order\.[^]*\n\[constitution: [0-9a-f]{64}\]$/,
+      );
+    }
   });
 
   test("has the mail that came since the last one", async () => {
     const context = newContext();
     const subject = known("coder");
-    await context.compose(PROMPT, { subject });
+    await delivered(context, { subject });
     await mailbox.send({ from: "ada", to: "coder", subject: "", body: "one" });
-    const { prompt } = await context.compose(PROMPT, { subject });
+    const { prompt } = await delivered(context, { subject });
     expect(prompt).toHaveLength(3);
     expect(textsOf(prompt)[0]).toContain("[mailbox: 1 unread]");
-    expect((await context.compose(PROMPT, { subject })).prompt).toEqual(PROMPT);
+    expect((await delivered(context, { subject })).prompt).toEqual(PROMPT);
   });
 
   test("leaves an agent's own command alone, and says everything with the next prompt", async () => {
@@ -259,8 +298,10 @@ describe("the governor's preparation of turns", () => {
     expect(second.entries).toEqual([]);
     expect(textsOf(first.prompt)[1]).toContain("- tool-of-one");
     expect(textsOf(second.prompt)[0]).toContain("- tool-of-two");
-    expect((await preparation.compose(one, known("coder"), PROMPT)).prompt).toEqual(PROMPT);
-    preparation.forget(one);
+    for (const turn of [first, second]) await turn.end({ delivered: true, contextTokens: 0 });
+    const third = await preparation.compose(one, known("coder"), PROMPT);
+    expect(third.prompt).toEqual(PROMPT);
+    await third.end({ delivered: false, contextTokens: 0 });
     expect((await preparation.compose(one, known("coder"), PROMPT)).prompt).toHaveLength(3);
     expect((await preparation.compose(two, known("coder"), PROMPT)).prompt).toEqual(PROMPT);
     await preparation.compose(newSession("three"), known("stray"), PROMPT);

@@ -64,7 +64,7 @@ async function answerTo(turn: Turn, text: string): Promise<string | undefined> {
   } finally {
     silence.end();
     if (usage || said !== "")
-      turn.charge(usage ?? { inputTokens: tokensIn(text), outputTokens: tokensIn(said) });
+      await turn.charge(usage ?? { inputTokens: tokensIn(text), outputTokens: tokensIn(said) });
   }
   return said.trim() === "" ? undefined : said.slice(0, MAX_SUMMARY).trim();
 }

@@ -24,4 +24,9 @@ export interface ControlPort {
     payload: ToldEvents[Type],
     call?: Pick<ControlCall, "sessionId">,
   ): void;
+  /** Counts what a request to a model used towards limits. The next request is decided after that. */
+  charge(
+    usage: { readonly tokens: number; readonly cost?: number },
+    call: Pick<ControlCall, "sessionId">,
+  ): Promise<void>;
 }

@@ -10,6 +10,8 @@ export const TokenUsage = z.object({
   thoughtTokens: z.number().optional(),
   cachedReadTokens: z.number().optional(),
   cachedWriteTokens: z.number().optional(),
+  /** In dollars, where the price of the model is known. */
+  cost: z.number().optional(),
 });
 export type TokenUsage = z.infer<typeof TokenUsage>;
 

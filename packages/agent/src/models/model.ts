@@ -47,6 +47,15 @@ export type ModelEvent =
   /** Always last; an answer without it was cut off. */
   | { readonly type: "end"; readonly stop: ModelStop };
 
+/** What a model costs: dollars for a million tokens. */
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+  /** Of input that was read from a cache, and of input that was put into one; as other input where it is not given. */
+  readonly cacheRead?: number | undefined;
+  readonly cacheWrite?: number | undefined;
+}
+
 /** What is known of a model. */
 export interface ModelInfo {
   /** How it is chosen, such as `anthropic:claude-sonnet-5-5`. */
@@ -57,6 +66,8 @@ export interface ModelInfo {
   readonly images: boolean;
   /** Whether it can put a conversation into its own words. */
   readonly summarises: boolean;
+  /** Absent where the operator has not said it: then no limit in money counts what it uses. */
+  readonly price?: Price | undefined;
 }
 
 /** A model, wherever it runs. Every failure is a {@link ModelError}; aborting ends the stream with the signal's reason. */

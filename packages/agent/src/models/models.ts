@@ -1,12 +1,15 @@
 import { AnthropicModel } from "./anthropic/anthropic-model.ts";
 import { DEFAULT_ANTHROPIC_MODEL, OFFERED_ANTHROPIC_MODELS } from "./anthropic/known-models.ts";
 import { DemoModel } from "./demo/demo-model.ts";
-import type { Model } from "./model.ts";
+import type { Model, Price } from "./model.ts";
 import type { ModelConfig } from "./model-config.ts";
 import { ChatModel } from "./openai/chat-model.ts";
 import { DEFAULT_OPENAI_MODEL, OFFERED_OPENAI_MODELS } from "./openai/known-models.ts";
 import { ResponsesModel } from "./openai/responses-model.ts";
 import { UnavailableModel } from "./unavailable-model.ts";
+
+/** What models cost, by their ids. */
+export type Prices = Readonly<Record<string, Price>>;
 
 /** The models that an agent may speak to. */
 export interface Models {
@@ -19,18 +22,26 @@ export interface Models {
 }
 
 /** The models that a configuration gives access to. Without any key there is `demo`, which needs none. */
-export function modelsFrom(config: ModelConfig): Models {
+export function modelsFrom(config: ModelConfig, prices: Prices = {}): Models {
   const opened = new Map<string, Model>();
   return {
     defaultId: config.model === undefined ? defaultOf(config) : fullId(config.model, config),
     choices: [...new Set([...offered(config), "demo"])],
     open(id) {
       const full = fullId(id, config);
-      const model = opened.get(full) ?? openModel(full, config);
+      const model = opened.get(full) ?? priced(openModel(full, config), prices);
       opened.set(full, model);
       return model;
     },
   };
+}
+
+/** A model with its price, by its whole id or by its name alone. */
+function priced(model: Model, prices: Prices): Model {
+  const { id } = model.info;
+  const price = prices[id] ?? prices[id.slice(id.indexOf(":") + 1)];
+  if (price === undefined) return model;
+  return { info: { ...model.info, price }, stream: (request, signal) => model.stream(request, signal) };
 }
 
 function openModel(id: string, config: ModelConfig): Model {

@@ -37,7 +37,7 @@ export async function settingFor(stage: Stage, session: Session, signal: AbortSi
     model: parts.models.open(model),
     thoughtLevel: isThoughtLevel(thoughtLevel) ? thoughtLevel : "default",
     mode,
-    system: systemPrompt({ cwd, additionalDirectories, mode, instructions }),
+    system: systemPrompt({ cwd, additionalDirectories, mode, instructions: instructions(sessionId) }),
     tools: await offeredTools(parts, session, signal),
     toolContext: {
       sessionId,

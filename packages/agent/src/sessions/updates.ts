@@ -33,7 +33,12 @@ export function updateFor(event: TurnEvent, { notices, compaction }: ClientWishe
     case "plan":
       return { sessionUpdate: "plan", entries: event.entries };
     case "usage":
-      return { sessionUpdate: "usage_update", used: event.used, size: event.size };
+      return {
+        sessionUpdate: "usage_update",
+        used: event.used,
+        size: event.size,
+        ...(event.cost !== undefined && { cost: { amount: event.cost, currency: "USD" } }),
+      };
     case "compaction":
       return compaction ? compactionUpdate(event) : compactionThought(event);
     case "notice": {

@@ -29,6 +29,12 @@ export class ScriptedControl implements ControlPort {
     return this.#decide[type]?.(payload) ?? this.#otherwise.ask(type, payload, call);
   }
 
+  readonly charged: { readonly tokens: number; readonly cost?: number }[] = [];
+
+  async charge(usage: { readonly tokens: number; readonly cost?: number }): Promise<void> {
+    this.charged.push(usage);
+  }
+
   tell: ControlPort["tell"] = (type, payload) => void this.told.push({ type, ...payload });
 
   /** The payloads of a type that were asked about. */

@@ -22,9 +22,9 @@ export async function askModel(turn: Turn): Promise<Answer> {
   let letNextIn = nothing;
   for (let attempt = 1; ; attempt += 1) {
     const failure = await readAnswer(turn, draft)
-      .catch((error: unknown) => {
+      .catch(async (error: unknown) => {
         // What came until then has to be paid for.
-        if (draft.tokens > 0) turn.charge(usageOf(turn, draft));
+        if (draft.tokens > 0) await turn.charge(usageOf(turn, draft));
         if (error instanceof ModelError && error.isRetryable && attempt <= limits.retries) return error;
         throw error;
       })

@@ -109,14 +109,16 @@ async function answerOf(turn: Turn): Promise<Answer> {
 
 async function keepAnswer(turn: Turn, answer: Answer): Promise<void> {
   const { keep, emit, model } = turn.setting;
-  turn.charge(answer.usage);
+  await turn.charge(answer.usage);
   // Calls are made only when the model stopped for them; those of an answer that was cut short are not, nor kept.
   const parts =
     answer.stop === "tool_use" ? answer.parts : answer.parts.filter(({ type }) => type !== "call");
   if (parts.length > 0)
     await keep({ kind: "assistant", ...turn.mark, id: answer.id, model: model.info.id, parts: [...parts] });
   turn.draft = undefined;
-  await emit({ type: "usage", used: totalOf(answer.usage), size: model.info.contextTokens });
+  const { cost } = turn;
+  const used = totalOf(answer.usage);
+  await emit({ type: "usage", used, size: model.info.contextTokens, ...(cost !== undefined && { cost }) });
 }
 
 /** What the person has seen of an answer that broke off is part of the conversation. */

@@ -1,9 +1,9 @@
-/** What a system prompt is made from. It stays the same through a session, so that models can keep it at hand. */
+/** What a system prompt is made from. It changes seldom in a session, so that models can cache it. */
 export interface SystemPromptParts {
   readonly cwd: string;
   readonly additionalDirectories: readonly string[];
   readonly mode: string;
-  /** What the host adds, such as a mandate. */
+  /** What the host adds: constitution, mandate, board. */
   readonly instructions?: string | undefined;
 }
 

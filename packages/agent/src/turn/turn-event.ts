@@ -29,7 +29,7 @@ export type TurnEvent =
   | { readonly type: "worker"; readonly update: WorkerUpdate }
   | { readonly type: "plan"; readonly entries: readonly PlanEntry[] }
   /** How much of the context is in use. */
-  | { readonly type: "usage"; readonly used: number; readonly size: number }
+  | { readonly type: "usage"; readonly used: number; readonly size: number; readonly cost?: number }
   | {
       readonly type: "compaction";
       readonly id: string;

@@ -12,7 +12,7 @@ import type { TurnLimits } from "./limits.ts";
 import type { ModelQueue } from "./model-queue.ts";
 import type { PermissionGate } from "./permission-gate.ts";
 import type { TurnEvent } from "./turn-event.ts";
-import { addUsage, NO_USAGE } from "./usage.ts";
+import { addUsage, costOf, NO_USAGE, totalOf } from "./usage.ts";
 
 /** What the turns of a session stand on. */
 export interface TurnSetting {
@@ -100,8 +100,20 @@ export class Turn {
     this.prompt = [...others, { type: "text", text: words }];
   }
 
-  charge(usage: TokenUsage): void {
-    this.usage = addUsage(this.usage, usage);
+  /** Counts what a request to the model used, towards the turn and towards limits. */
+  async charge(usage: TokenUsage): Promise<void> {
+    const { model, control, sessionId } = this.setting;
+    const { price } = model.info;
+    const priced = price === undefined ? usage : { ...usage, cost: costOf(usage, price) };
+    this.usage = addUsage(this.usage, priced);
+    const { cost } = priced;
+    await control.charge({ tokens: totalOf(usage), ...(cost !== undefined && { cost }) }, { sessionId });
+  }
+
+  /** What the session has cost so far; `undefined` where the price of its models is not known. */
+  get cost(): number | undefined {
+    const ended = this.setting.entries.flatMap((entry) => (entry.kind === "end" ? [entry.usage] : []));
+    return [...ended, this.usage].reduce(addUsage, NO_USAGE).cost;
   }
 
   /** Asks the supervisor. */

@@ -22,6 +22,14 @@ const Webhook = z.strictObject({
 /** What a confined agent reaches: everything, nothing, or the hosts that are named. */
 const Network = z.union([z.enum(["open", "off"]), z.strictObject({ hosts: z.array(z.string()).min(1) })]);
 
+const Dollars = z.number().min(0);
+const Price = z.strictObject({
+  input: Dollars,
+  output: Dollars,
+  cache_read: Dollars.optional(),
+  cache_write: Dollars.optional(),
+});
+
 /** What `reins.yaml` in a home may say. */
 const Configuration = z.strictObject({
   host: z.string().min(1).optional(),
@@ -82,6 +90,8 @@ const Configuration = z.strictObject({
       patience: z.number().min(0).max(86_400).optional(),
       /** Whether a long turn goes on without anybody being asked. */
       may_spend: z.boolean().optional(),
+      /** What models cost, in dollars for a million tokens, by id or name; limits in `cost` count by it. */
+      prices: z.record(z.string().min(1), Price).default({}),
     })
     .prefault({}),
   /** Agents that the operating system is to confine to their folders, by id; `*` is all. */

@@ -7,7 +7,8 @@ export function nativeSettings({
   most_load,
   patience,
   may_spend,
-}: Configuration["native"]): NonNullable<HostingOptions["native"]> {
+  prices = {},
+}: Partial<Configuration["native"]>): NonNullable<HostingOptions["native"]> {
   return {
     idle: {
       ...(quiet_hours && { quietHours: quiet_hours }),
@@ -15,5 +16,11 @@ export function nativeSettings({
     },
     patience: { ...(patience !== undefined && { mostMs: patience * 1_000 }) },
     presence: { ...(may_spend !== undefined && { maySpend: may_spend }) },
+    prices: Object.fromEntries(
+      Object.entries(prices).map(([model, { input, output, cache_read, cache_write }]) => [
+        model,
+        { input, output, cacheRead: cache_read, cacheWrite: cache_write },
+      ]),
+    ),
   };
 }

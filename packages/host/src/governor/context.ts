@@ -20,18 +20,30 @@ import type { GovernedSession } from "./governed-session.ts";
 import type { Judge } from "./judge.ts";
 import type { SessionFolders } from "./session-folders.ts";
 
-/** Puts something before a prompt: mail, the constitution, the mandate. What it records belongs to the turn. */
+/** A prompt with what belongs before it. */
+export interface PreparedTurn {
+  readonly prompt: readonly unknown[];
+  /** What belongs into the system prompt of every request, for an agent that takes it there. */
+  readonly instructions: string | undefined;
+  /** What was recorded for it; it belongs to the turn. */
+  readonly entries: readonly string[];
+  /** Ends the turn. What was not delivered is put before the next prompt. */
+  end(outcome: { readonly delivered: boolean; readonly contextTokens: number }): Promise<void>;
+}
+
+/** Puts something before a prompt: mail, the constitution, the mandate. */
 export interface TurnPreparation {
   compose(
     session: GovernedSession,
     subject: Subject,
     prompt: readonly unknown[],
-    /** What else came with the prompt. */
-    params: JsonObject,
-  ): Promise<{
-    readonly prompt: readonly unknown[];
-    readonly entries: readonly string[];
-  }>;
+    more: {
+      /** What else came with the prompt. */
+      readonly params: JsonObject;
+      /** Whether the agent takes instructions into its system prompt. */
+      readonly inSystemPrompt: boolean;
+    },
+  ): Promise<PreparedTurn>;
 }
 
 /** What governing one agent stands on. */

@@ -33,6 +33,8 @@ export class GovernedSession {
   replaying = false;
   /** Whether it is being closed: what its agent still does is recorded, but shown to nobody. */
   isClosing = false;
+  /** What belongs into the system prompt of every request, for an agent that takes it there. */
+  instructions: string | undefined;
   /** What it has cost so far, as its agent tells. */
   cost = 0;
   /** The commands that the agent has announced, which it knows only at the beginning of a prompt. */

@@ -26,6 +26,7 @@ import { endServers } from "./session-servers.ts";
 import { settingsOf, typedOption } from "./settings.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { CREATE_TERMINAL, createTerminal } from "./terminals.ts";
+import type { TurnUsage } from "./turn.ts";
 import { takeUpdate, tellsState } from "./updates.ts";
 import { decideAs, mayPass } from "./wishes.ts";
 
@@ -159,11 +160,15 @@ export class Governor {
     const waiting = { signal };
     const decided = await decidePrompt(this.#context, session, { event_type, payload, waiting });
     if (decided.entry !== undefined) session.turn?.entries.push(decided.entry);
-    await this.#context.harness.supervisor.settle(
-      subjectIn(this.#context, session, this.#context.enforcement),
-      { event_type, entry: decided.entry },
-    );
     return decided;
+  }
+
+  /** Settles a request to a model that was let through: what it used counts towards limits. */
+  async charge(agentSessionId: string, usage: TurnUsage): Promise<void> {
+    const session = this.#byAgentId.get(agentSessionId);
+    if (!session) return;
+    const subject = subjectIn(this.#context, session, this.#context.enforcement);
+    await this.#context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, usage);
   }
 
   /** Says hello to the agent; `clientCapabilities` are what the clients can do. */

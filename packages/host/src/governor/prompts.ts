@@ -84,15 +84,26 @@ async function answerTo(
   const changed =
     decided !== "later" && decided.verdict === "modify" ? modifiedPrompt(decided, prompt) : prompt;
   const subject = subjectIn(context, session, context.enforcement);
-  const prepared = await context.preparation?.compose(session, subject, changed, params);
+  const more = { params, inSystemPrompt: context.isOurs };
+  const prepared = await context.preparation?.compose(session, subject, changed, more);
   if (prepared) turn.entries.push(...prepared.entries);
-  // Cancelled meanwhile: an agent that hears of a cancel before the prompt would never end it.
-  if (turn.isCancelled) return cancelled(context);
-  return context.agent.request("session/prompt", {
-    ...params,
-    sessionId: session.agentSessionId,
-    prompt: prepared?.prompt ?? changed,
-  });
+  session.instructions = prepared?.instructions;
+  let delivered = false;
+  try {
+    // Cancelled meanwhile: an agent that hears of a cancel before the prompt would never end it.
+    if (turn.isCancelled) return cancelled(context);
+    const answer = await context.agent.request("session/prompt", {
+      ...params,
+      sessionId: session.agentSessionId,
+      prompt: prepared?.prompt ?? changed,
+    });
+    delivered = membersOf(answer).stopReason !== "refusal";
+    return answer;
+  } finally {
+    await prepared
+      ?.end({ delivered, contextTokens: turn.tokens })
+      .catch((error: unknown) => context.onFault(`mail could not be marked as read: ${String(error)}`));
+  }
 }
 
 /** The answer to a prompt that was not passed on. Where its agent has gone nobody cancelled it, and whoever asked is told. */
@@ -185,7 +196,10 @@ async function finish(
   const subject = subjectIn(context, session, context.enforcement);
   const usage = turn.usage(answer);
   session.cost = turn.costAfter;
-  await context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, usage);
+  // An agent of ours has settled each of its requests with what it used; the last one may have been cut off.
+  const left = context.isOurs ? {} : usage;
+  await context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, left);
+  context.harness.supervisor.turnEnded(usage);
   await showRest(context, session);
   if (stop_reason === "interrupted") await recordUnknown(context, session);
   await turn.written();

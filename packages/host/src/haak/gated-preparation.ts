@@ -1,6 +1,6 @@
 import type { Harness, Subject } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import type { TurnPreparation } from "../governor/context.ts";
+import { membersOf } from "../acp/message.ts";
+import type { PreparedTurn, TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { OfferedTool } from "../turn/preamble.ts";
 import { gateDraft, gateTools, type ToolGate } from "./tool-gate.ts";
@@ -35,13 +35,13 @@ export class GatedPreparation implements TurnPreparation {
     session: GovernedSession,
     subject: Subject,
     prompt: readonly unknown[],
-    params: JsonObject,
-  ): Promise<{ prompt: readonly unknown[]; entries: readonly string[] }> {
+    more: Parameters<TurnPreparation["compose"]>[3],
+  ): Promise<PreparedTurn> {
     const { offers } = this.#options;
-    const offer = offers.offerOf(membersOf(membersOf(params._meta).reins).turn);
+    const offer = offers.offerOf(membersOf(membersOf(more.params._meta).reins).turn);
     const own = offers.own(session.record.agent);
     const tools: readonly OfferedTool[] = offer?.tools ?? own;
-    if (tools.length === 0) return this.#next.compose(session, subject, prompt, params);
+    if (tools.length === 0) return this.#next.compose(session, subject, prompt, more);
     const asked = gateTools(
       this.#options.harness,
       subject,
@@ -57,7 +57,7 @@ export class GatedPreparation implements TurnPreparation {
         session,
         tools.filter(({ name }) => verdicts.get(name)),
       );
-    const composed = await this.#next.compose(session, subject, prompt, params);
+    const composed = await this.#next.compose(session, subject, prompt, more);
     return { ...composed, entries: [...entries, ...composed.entries] };
   }
 

@@ -11,7 +11,7 @@ import { Hub } from "../hub/hub.ts";
 import { Kills } from "../kill/kills.ts";
 import { ProcessRegister } from "../kill/process-register.ts";
 import { EventLog } from "../log/event-log.ts";
-import { Mailbox } from "../mail/mailbox.ts";
+import { giveCutOffMailBack, Mailbox } from "../mail/mailbox.ts";
 import { McpGateway } from "../mcp/gateway.ts";
 import { Daemons } from "../native/daemons.ts";
 import type { NativeSettings } from "../native/start-native.ts";
@@ -104,6 +104,7 @@ export class Hosting {
     try {
       const owner = new Owner(harness.home);
       const swept = owner.sweepStrays();
+      await harness.store.commit([giveCutOffMailBack]);
       swept.catch(() => undefined);
       const catalogue = Catalogue.load(options.agents);
       const { redact } = harness;

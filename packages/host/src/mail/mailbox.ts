@@ -1,5 +1,5 @@
 import type { Ledger } from "@reins/ledger";
-import { type Change, change, StoreError, type StoreReader } from "@reins/store";
+import { type Change, change, type Store, StoreError } from "@reins/store";
 import { redact, type Subject } from "@reins/supervisor";
 import { fitting, type InjectedMessage, injectDraft } from "./injection.ts";
 import type { Message } from "./message.ts";
@@ -8,7 +8,7 @@ import { mailTables } from "./tables.ts";
 
 /** What a mailbox stands on. The store holds {@link mailTables}. */
 export interface MailboxOptions extends OutboxOptions {
-  readonly store: Pick<StoreReader, "query">;
+  readonly store: Pick<Store, "query" | "commit">;
   /** Takes secrets out of what is recorded. */
   readonly redact?: (value: unknown) => unknown;
 }
@@ -22,24 +22,41 @@ export interface Injection {
   readonly waiting: number;
   /** What is wrong with lines of the file, so that somebody can put it right. */
   readonly faults: readonly string[];
+  /**
+   * Ends the turn. What the agent got is read; what it did not get is unread again and goes into its next turn. Until
+   * then no other turn takes it.
+   */
+  settle(outcome: { readonly delivered: boolean }): Promise<void>;
 }
 
 /** Each attempt that fails means that another process was first. */
 const ATTEMPTS = 8;
 const QUERY_SIZE = 1_000;
 
+/** A turn without mail. */
+export const NO_MAIL: Injection = {
+  messages: [],
+  entries: [],
+  waiting: 0,
+  faults: [],
+  settle: () => Promise.resolve(),
+};
+
+/** Makes mail unread again that was in a turn when Reins stopped. For the start, before any turn. */
+export const giveCutOffMailBack: Change<undefined> = change(mailTables, "giveAllBack", {});
+
 /**
  * The messages that agents send each other: HAAK's `agent-mailbox.jsonl`, to which other programs write too. What was
  * read stands in the store, so that it changes together with the ledger; a line that says `read: true` counts as well.
  */
 export class Mailbox extends Outbox {
-  readonly #store: Pick<StoreReader, "query">;
+  readonly #store: Pick<Store, "query" | "commit">;
   readonly #tenant: string;
   readonly #redact: (value: unknown) => unknown;
   /** What agents are known to have read, so that the store is asked once. */
   readonly #read = new Map<string, Set<string>>();
-  /** What is being put into a turn by this process. */
-  readonly #taken = new Map<string, Set<string>>();
+  /** What is being chosen for a turn by this object right now. */
+  readonly #choosing = new Map<string, Set<string>>();
 
   constructor(options: MailboxOptions) {
     super(options);
@@ -69,8 +86,8 @@ export class Mailbox extends Outbox {
   }
 
   /**
-   * Takes unread messages for a turn. Each is recorded and marked as read in one commit, so that none is put into two
-   * turns, or into one without a record, whoever dies when.
+   * Takes unread messages for a turn. Each is recorded and taken in one commit, so that none is in two turns at once, or
+   * in one without a record, even if this process dies. They count as read once the turn has delivered them.
    */
   async injectUnread(subject: Subject, ledger: Pick<Ledger, "record">): Promise<Injection> {
     for (let attempt = 1; ; attempt += 1) {
@@ -86,27 +103,39 @@ export class Mailbox extends Outbox {
   async #inject(subject: Subject, ledger: Pick<Ledger, "record">): Promise<Injection> {
     const { agent } = subject;
     const { messages: all, faults } = await this.file.read();
-    if (all.length === 0) return { messages: [], entries: [], waiting: 0, faults };
+    if (all.length === 0) return { ...NO_MAIL, faults };
     const unread = await this.#unreadAmong(all, agent);
+    const inTurns = await this.#among("takenAmong", agent, unread);
     // From here until they are taken nothing is waited for, so that no other turn chooses the same.
-    const [taken, read] = [setOf(this.#taken, agent), setOf(this.#read, agent)];
-    const free = unread.filter(({ id }) => !taken.has(id) && !read.has(id));
+    const [choosing, read] = [setOf(this.#choosing, agent), setOf(this.#read, agent)];
+    const free = unread.filter(({ id }) => !inTurns.has(id) && !choosing.has(id) && !read.has(id));
     const messages = fitting(free, this.limits);
-    if (messages.length === 0) return { messages, entries: [], waiting: 0, faults };
+    if (messages.length === 0) return { ...NO_MAIL, faults };
     const ids = messages.map(({ id }) => id);
-    for (const id of ids) taken.add(id);
+    for (const id of ids) choosing.add(id);
     try {
       const marks = { ...this.#whose(agent), messages: ids, at: this.#now() };
       const { entries } = await ledger.record(
         messages.map((message) => injectDraft(subject, message, this.#redact)),
-        { with: [change(mailTables, "inject", marks)] },
+        { with: [change(mailTables, "take", marks)] },
       );
-      for (const id of ids) read.add(id);
       const waiting = free.length - messages.length;
-      return { messages, entries: entries.map(({ cid }) => cid), waiting, faults };
+      const settle = (outcome: { readonly delivered: boolean }) => this.#settle(agent, ids, outcome);
+      return { messages, entries: entries.map(({ cid }) => cid), waiting, faults, settle };
     } finally {
-      for (const id of ids) taken.delete(id);
+      for (const id of ids) choosing.delete(id);
     }
+  }
+
+  async #settle(
+    agent: string,
+    messages: readonly string[],
+    { delivered }: { readonly delivered: boolean },
+  ): Promise<void> {
+    const end = delivered
+      ? this.markRead(agent, messages)
+      : change(mailTables, "giveBack", { ...this.#whose(agent), messages });
+    await this.#store.commit([end]);
   }
 
   async #unreadAmong(messages: readonly Message[], agent: string): Promise<Message[]> {
@@ -118,12 +147,23 @@ export class Mailbox extends Outbox {
 
   async #readBy(agent: string, messages: readonly Message[]): Promise<ReadonlySet<string>> {
     const read = setOf(this.#read, agent);
-    const asked = messages.flatMap(({ id }) => (read.has(id) ? [] : [id]));
-    for (let start = 0; start < asked.length; start += QUERY_SIZE) {
-      const page = { ...this.#whose(agent), messages: asked.slice(start, start + QUERY_SIZE) };
-      for (const id of await this.#store.query(mailTables, "readAmong", page)) read.add(id);
-    }
+    const asked = messages.filter(({ id }) => !read.has(id));
+    for (const id of await this.#among("readAmong", agent, asked)) read.add(id);
     return read;
+  }
+
+  async #among(
+    query: "readAmong" | "takenAmong",
+    agent: string,
+    messages: readonly Message[],
+  ): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    for (let start = 0; start < messages.length; start += QUERY_SIZE) {
+      const ids = messages.slice(start, start + QUERY_SIZE).map(({ id }) => id);
+      const page = { ...this.#whose(agent), messages: ids };
+      for (const id of await this.#store.query(mailTables, query, page)) found.add(id);
+    }
+    return found;
   }
 
   #whose(agent: string): { mailbox: string; agent: string } {

@@ -7,24 +7,38 @@ const module: TablesModule = {
        mailbox TEXT NOT NULL, agent TEXT NOT NULL, message TEXT NOT NULL, at TEXT NOT NULL,
        PRIMARY KEY (mailbox, agent, message)
      ) STRICT, WITHOUT ROWID`,
+    "ALTER TABLE mail_reads ADD COLUMN pending INTEGER NOT NULL DEFAULT 0",
   ],
   open(database) {
-    const columns = "mail_reads (mailbox, agent, message, at) VALUES (?, ?, ?, ?)";
-    const insert = database.prepare(`INSERT INTO ${columns}`);
-    const insertIfMissing = database.prepare(`INSERT OR IGNORE INTO ${columns}`);
-    const find = database.prepare("SELECT 1 FROM mail_reads WHERE mailbox = ? AND agent = ? AND message = ?");
+    const one = "mailbox = ? AND agent = ? AND message = ?";
+    const columns = "mail_reads (mailbox, agent, message, at, pending)";
+    const take = database.prepare(`INSERT INTO ${columns} VALUES (?, ?, ?, ?, 1)`);
+    const mark = database.prepare(
+      `INSERT INTO ${columns} VALUES (?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET pending = 0`,
+    );
+    const giveBack = database.prepare(`DELETE FROM mail_reads WHERE ${one} AND pending = 1`);
+    const giveAllBack = database.prepare("DELETE FROM mail_reads WHERE pending = 1");
+    const find = database.prepare(`SELECT pending FROM mail_reads WHERE ${one}`);
     type Marking = ReadMarks & { readonly at: string };
     return {
       changes: {
-        inject({ mailbox, agent, messages, at }: Marking): void {
-          for (const message of messages) insert.run(mailbox, agent, message, at);
+        take({ mailbox, agent, messages, at }: Marking): void {
+          for (const message of messages) take.run(mailbox, agent, message, at);
         },
         mark({ mailbox, agent, messages, at }: Marking): void {
-          for (const message of messages) insertIfMissing.run(mailbox, agent, message, at);
+          for (const message of messages) mark.run(mailbox, agent, message, at);
+        },
+        giveBack({ mailbox, agent, messages }: ReadMarks): void {
+          for (const message of messages) giveBack.run(mailbox, agent, message);
+        },
+        giveAllBack(): void {
+          giveAllBack.run();
         },
       },
       queries: {
         readAmong: ({ mailbox, agent, messages }: ReadMarks) =>
+          messages.filter((message) => Object(find.get(mailbox, agent, message)).pending === 0),
+        takenAmong: ({ mailbox, agent, messages }: ReadMarks) =>
           messages.filter((message) => find.get(mailbox, agent, message) !== undefined),
       },
     };

@@ -76,6 +76,13 @@ export class GovernedControl implements ControlPort {
     else harness.inform(principal.tenant, type, noted).catch(fault);
   }
 
+  async charge(
+    usage: { readonly tokens: number; readonly cost?: number },
+    { sessionId }: Pick<ControlCall, "sessionId">,
+  ): Promise<void> {
+    if (sessionId !== undefined) await this.#options.governor().charge(sessionId, usage);
+  }
+
   /** What is decided about a request to a model; nothing where the defaults have a say. */
   async #decide(
     payload: Payload<"pre_prompt">,

@@ -8,6 +8,7 @@ import {
   modelConfigFrom,
   modelsFrom,
   NativeAgent,
+  type Prices,
   type SubagentService,
 } from "@reins/agent";
 import type { Harness, Principal } from "@reins/supervisor";
@@ -23,7 +24,10 @@ import { proseOf, readable } from "./outlook.ts";
 import type { Subagents } from "./subagents.ts";
 
 /** What an operator may want of the native agent otherwise than by default. */
-export type NativeSettings = Pick<DefaultControlOptions, "idle" | "patience" | "presence">;
+export type NativeSettings = Pick<DefaultControlOptions, "idle" | "patience" | "presence"> & {
+  /** What models cost, so that limits in money count. */
+  readonly prices?: Prices;
+};
 
 /** What the native agent is started with. */
 export interface NativeOptions {
@@ -94,7 +98,8 @@ export function startNative(options: NativeOptions): {
   offers?.declare(entry.id, allTools(services, memory));
   const agent = new NativeAgent(theirs, {
     store: new FileSessionStore(join(home, "homes", tenant, user, principal.id, entry.id)),
-    models: modelsFrom(modelConfigFrom(environment)),
+    models: modelsFrom(modelConfigFrom(environment), settings?.prices),
+    instructions: (id) => governor.sessionOf(id)?.instructions,
     control: new GovernedControl({
       governor: () => governor,
       harness,

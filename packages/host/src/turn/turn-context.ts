@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Harness, Subject } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { Board } from "../board/board.ts";
-import type { Injection, Mailbox } from "../mail/mailbox.ts";
+import { type Injection, type Mailbox, NO_MAIL } from "../mail/mailbox.ts";
 import { SharedFileError } from "../mail/shared-file-error.ts";
 import { mailMessage } from "./mail-message.ts";
 import { manifestOf } from "./manifest.ts";
@@ -24,28 +24,45 @@ export interface TurnCircumstances {
   readonly tools?: readonly OfferedTool[];
   /** The commands the agent has announced. It knows one only where nothing stands before it. */
   readonly commands?: readonly string[];
+  /** Whether the agent takes the preamble into its system prompt, so that no prompt has to hold it. */
+  readonly inSystemPrompt?: boolean;
 }
 
 /** A turn as the agent gets it. */
 export interface ComposedTurn {
   /** Mail, preamble, and the user's own blocks as they came. */
   readonly prompt: readonly unknown[];
+  /** The preamble, for an agent that takes it into its system prompt. */
+  readonly instructions: string | undefined;
   /** The mail that was put into it. */
   readonly mail: Injection;
   /** What could not be read, for somebody to put right. */
   readonly faults: readonly string[];
+  /** Ends the turn: mail that the agent got is read, and a preamble that it got need not be said again. */
+  end(outcome: TurnOutcome): Promise<void>;
 }
 
-const NO_MAIL: Injection = { messages: [], entries: [], waiting: 0, faults: [] };
+/** What became of a turn that was put together. */
+export interface TurnOutcome {
+  /** Whether the agent got the prompt and keeps it; a refused or failed one it may have thrown away. */
+  readonly delivered: boolean;
+  /** The most tokens that its context held in the turn; 0 where it does not tell. */
+  readonly contextTokens: number;
+}
+
+/** A context that holds less than this part of what it held was compacted. */
+const COMPACTED = 0.5;
 
 /**
  * What is put before the prompts of one session: unread mail at position 0, then the constitution, mandate, board and
- * tools, said once and again only when they have changed.
+ * tools. An agent of ours has the latter in the system prompt of every request. Any other is told in its first prompt,
+ * and again when they have changed, when a prompt came to nothing and when it has compacted its context.
  */
 export class TurnContext {
   readonly #options: TurnContextOptions;
   readonly #newBoundary: () => string;
   #said: string | undefined;
+  #contextTokens = 0;
   /** The last preamble, and what it was made from. */
   #made: { readonly parts: PreambleParts; readonly text: string } | undefined;
 
@@ -54,24 +71,38 @@ export class TurnContext {
     this.#newBoundary = options.newBoundary ?? (() => randomBytes(16).toString("hex"));
   }
 
-  /** Puts a turn together. The mail in it is recorded and read from now on. */
+  /** Puts a turn together. The mail in it is recorded, and read once the turn has delivered it. */
   async compose(prompt: readonly unknown[], circumstances: TurnCircumstances): Promise<ComposedTurn> {
-    if (isCommand(prompt, circumstances.commands ?? [])) return { prompt, mail: NO_MAIL, faults: [] };
     const faults: string[] = [];
     const preamble = await this.#preamble(circumstances, faults);
-    // Mail comes last, because from then on it counts as read.
+    const instructions = circumstances.inSystemPrompt ? preamble : undefined;
+    if (isCommand(prompt, circumstances.commands ?? []))
+      return {
+        prompt,
+        instructions,
+        mail: NO_MAIL,
+        faults,
+        end: async ({ contextTokens }) => this.#notice(contextTokens),
+      };
+    // Mail comes last, because from then on it is taken.
     const mail = await this.#mail(circumstances.subject, faults);
     const before = [
       ...(mail.messages.length > 0 ? [text(this.#mailText(mail))] : []),
-      ...(preamble === this.#said ? [] : [text(preamble)]),
+      ...(circumstances.inSystemPrompt || preamble === this.#said ? [] : [text(preamble)]),
     ];
-    this.#said = preamble;
-    return { prompt: [...before, ...prompt], mail, faults };
+    const end = async ({ delivered, contextTokens }: TurnOutcome) => {
+      this.#said = delivered ? preamble : undefined;
+      this.#notice(contextTokens);
+      await mail.settle({ delivered });
+    };
+    return { prompt: [...before, ...prompt], instructions, mail, faults, end };
   }
 
-  /** Says the preamble again in the next turn, because the agent never got it or has lost it. */
-  forget(): void {
-    this.#said = undefined;
+  /** Says the preamble again in the next turn of an agent whose context has shrunk. */
+  #notice(contextTokens: number): void {
+    if (contextTokens === 0) return;
+    if (contextTokens < this.#contextTokens * COMPACTED) this.#said = undefined;
+    this.#contextTokens = contextTokens;
   }
 
   async #preamble({ subject, tools }: TurnCircumstances, faults: string[]): Promise<string> {

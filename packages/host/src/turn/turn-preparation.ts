@@ -1,5 +1,5 @@
 import type { Subject } from "@reins/supervisor";
-import type { TurnPreparation } from "../governor/context.ts";
+import type { PreparedTurn, TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { OfferedTool } from "./preamble.ts";
 import { TurnContext, type TurnContextOptions } from "./turn-context.ts";
@@ -25,19 +25,18 @@ export class ConstitutionalPreparation implements TurnPreparation {
     session: GovernedSession,
     subject: Subject,
     prompt: readonly unknown[],
-  ): Promise<{ prompt: readonly unknown[]; entries: readonly string[] }> {
+    { inSystemPrompt = false }: { readonly inSystemPrompt?: boolean } = {},
+  ): Promise<PreparedTurn> {
     const { toolsOf, onFault } = this.#options;
     const tools = toolsOf?.(session);
     const { commands } = session;
     const context = this.#contextOf(session);
-    const turn = await context.compose(prompt, { subject, commands, ...(tools && { tools }) });
-    for (const fault of turn.faults) onFault?.(fault);
-    return { prompt: turn.prompt, entries: turn.mail.entries };
-  }
-
-  /** Says the preamble again in a session whose agent has lost it. */
-  forget(session: GovernedSession): void {
-    this.#contexts.get(session)?.forget();
+    const { mail, faults, ...turn } = await context.compose(prompt, {
+      ...{ subject, commands, inSystemPrompt },
+      ...(tools && { tools }),
+    });
+    for (const fault of faults) onFault?.(fault);
+    return { ...turn, entries: mail.entries };
   }
 
   #contextOf(session: GovernedSession): TurnContext {

@@ -19,7 +19,7 @@ const recorded = entries.flatMap(({ entry }) =>
   entry.quality === "mailbox_inject" ? [String(Object(entry.payload).message)] : [],
 );
 const all = (await mailbox.list()).map(({ id }) => id);
-const read = await store.query(mailTables, "readAmong", {
+const read = await store.query(mailTables, "takenAmong", {
   mailbox: "default",
   agent: "coder",
   messages: all,

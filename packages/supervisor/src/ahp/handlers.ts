@@ -95,6 +95,7 @@ async function noteFor(
   }
   const end = endOf(event);
   const call = await supervisor.settle(subject, end, end.usage);
+  if (event_type === "post_response") supervisor.turnEnded(end.usage ?? {});
   if (event_type === "post_action")
     await ledger.record([withoutSecrets(resultDraft(subject, end, call), redact)], { durable: false });
 }

@@ -183,7 +183,6 @@ export class Supervisor {
    * that it could be the end of.
    */
   async settle(subject: Subject, end: CallEnd, usage: Partial<Usage> = {}): Promise<OpenCall | undefined> {
-    if (end.event_type === "pre_prompt") for (const { turnEnded } of this.#observers) turnEnded(usage);
     const call = this.#open.take(subject, end);
     if (!call || call.uses.length === 0) return call;
     // How long it took is the agent's word, which may count for more than what was seen from here, and not for less.
@@ -191,6 +190,11 @@ export class Supervisor {
     const uses = this.#standings.of(subject.tenant)?.limits.settle(call.uses, { ...usage, time_ms });
     if (uses) await this.#options.store.commit([change(limitTables, "keep", { uses })], { durable: false });
     return call;
+  }
+
+  /** Reports a turn that ended to observers, with all that it used. */
+  turnEnded(usage: Partial<Usage>): void {
+    for (const { turnEnded } of this.#observers) turnEnded(usage);
   }
 
   /** Writes down what is not yet. */

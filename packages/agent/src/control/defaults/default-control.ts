@@ -62,6 +62,9 @@ export class DefaultControl implements ControlPort {
   ): Promise<AskedEvents[Type]["decision"]> {
     return this.#deciders[type](payload, call);
   }
+
+  /** There is no limit to count towards. */
+  async charge(): Promise<void> {}
 }
 
 function decidersFrom({

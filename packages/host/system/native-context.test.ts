@@ -1,0 +1,94 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { Mailbox } from "../src/mail/mailbox.ts";
+import { type Script, scene, scenes } from "../src/model/script.ts";
+import { ScriptedModel } from "../src/model/scripted-model.ts";
+import { call, refuse, reply, say } from "../src/model/step.ts";
+import { type NativeTest, openNative } from "./fixtures/native.ts";
+
+async function openScripted(script: Script, options: NativeTest = {}) {
+  const model = await ScriptedModel.listen({ script });
+  onTestFinished(() => model[Symbol.asyncDispose]());
+  const { url, key } = model.endpoint;
+  const agent = await openNative({
+    ...options,
+    environment: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key },
+  });
+  return { ...agent, model };
+}
+
+const HASH = /\n\[constitution: [0-9a-f]{64}\]$/;
+
+describe("the constitution of the native agent", () => {
+  test("is in the system prompt of every request, and in no message", async () => {
+    const { client, id, model } = await openScripted(
+      scenes(scene("LOOK", reply(call("list_files", { path: "." })), reply(say("Done.")))),
+    );
+    await client.prompt(id, "LOOK around");
+    await client.prompt(id, "and again");
+    expect(model.requests.length).toBeGreaterThanOrEqual(3);
+    for (const { conversation } of model.requests) {
+      expect(conversation.system).toContain("# Constitution");
+      expect(conversation.system).toMatch(HASH);
+      expect(JSON.stringify({ ...conversation, system: "" })).not.toContain("# Constitution");
+    }
+  });
+
+  test("is there after a first prompt that failed", async () => {
+    const failing = refuse(401, "no such key");
+    const { client, id, model } = await openScripted(() => failing);
+    await expect(client.prompt(id, "hello")).rejects.toThrow();
+    model.play(() => reply(say("Good morning.")));
+    await client.prompt(id, "hello again");
+    expect(model.requests.at(-1)?.conversation.system).toMatch(HASH);
+  });
+});
+
+describe("mail of the native agent", () => {
+  test("waits for the next turn when the model fails, and is read when a turn has it", async () => {
+    const { client, id, model, harness } = await openScripted(() => refuse(400, "out of order"));
+    const { home, store } = harness;
+    const mailbox = new Mailbox({ home, tenant: "default", store });
+    await mailbox.send({ from: "ada", to: "native", subject: "", body: "the build is red" });
+    await expect(client.prompt(id, "hello")).rejects.toThrow();
+    expect(await mailbox.unreadFor("native")).toHaveLength(1);
+    model.play(() => reply(say("I see.")));
+    await client.prompt(id, "hello again");
+    expect(JSON.stringify(model.requests.at(-1)?.conversation)).toContain("the build is red");
+    expect(await mailbox.unreadFor("native")).toEqual([]);
+  });
+});
+
+describe("limits of the native agent", () => {
+  const limited = (limit: string) => `
+limits: [{ name: budget, per: user, within: 1d, ${limit} }]
+tool_rules: [{ name: all, condition: {}, verdict: allowed }]
+`;
+
+  test("in tokens count every request to a model", async () => {
+    const { client, id } = await openScripted(() => reply(say("Hello.")), {
+      rules: limited("tokens: 40"),
+    });
+    const turns: unknown[] = [];
+    for (let turn = 0; turn < 12; turn += 1)
+      turns.push(Object(await client.prompt(id, `prompt ${turn}`)).stopReason);
+    expect(turns[0]).toBe("end_turn");
+    expect(turns.at(-1)).toBe("refusal");
+  });
+
+  test("in money count by the price that the operator has set", async () => {
+    const prices = { "claude-sonnet-5-5": { input: 1_000_000, output: 1_000_000 } };
+    const script = () => reply(say("Hello."));
+    const { client, id } = await openScripted(script, { rules: limited("cost: 40"), native: { prices } });
+    const free = await openScripted(script, { rules: limited("cost: 40") });
+    const ends = async (agent: Pick<typeof free, "client" | "id">) => {
+      const stops: unknown[] = [];
+      for (let turn = 0; turn < 8; turn += 1)
+        stops.push(Object(await agent.client.prompt(agent.id, `prompt ${turn}`)).stopReason);
+      return stops.at(-1);
+    };
+    expect(await ends({ client, id })).toBe("refusal");
+    expect(await ends(free)).toBe("end_turn");
+    const told = JSON.stringify(client.got.map(({ message }) => message));
+    expect(told).toContain('"currency":"USD"');
+  });
+});

@@ -98,6 +98,8 @@ describe("reins acp --agent native", () => {
       result: { stopReason: "end_turn" },
     });
     expect(await editor.ask("session/close", { sessionId: fork })).toHaveProperty("result");
+    expect(await editor.prompt(fork, "hello")).toMatchObject({ result: { stopReason: "end_turn" } });
+    expect(await editor.ask("session/delete", { sessionId: fork })).toHaveProperty("result");
     expect(await editor.prompt(fork, "hello")).toHaveProperty("error");
   });
 

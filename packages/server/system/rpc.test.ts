@@ -1,5 +1,6 @@
 import { Problem } from "@reins/api";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openAgentHome } from "./fixtures/agent-home.ts";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import type { Answer } from "./fixtures/ask.ts";
 import { ManualClock } from "./fixtures/manual-clock.ts";
@@ -215,6 +216,49 @@ describe("a notification", () => {
   });
 });
 
+describe("a cancel that the agent does not heed", () => {
+  test.each(["session/cancel", "$/cancel_request", "session/close"])(
+    "ends the turn after a while, and those in line go on (%s)",
+    async (method) => {
+      const own = await openAgentHome({ hosting: { cancelGraceMs: 200 } });
+      onTestFinished(() => own.close());
+      const client = await RpcClient.open(await serveAgents(own));
+      const id = await client.begin(own.workspace);
+      const stream = await client.stream();
+      const prompt = promptOf(["say begun", "ignore"]);
+      const params = { sessionId: id, prompt };
+      const turn = client.post({ jsonrpc: "2.0", id: "stuck", method: "session/prompt", params });
+      await expect.poll(() => stream.said).toContain("begun");
+      const [before] = await own.hosting.hub.running();
+      if (method === "session/close") await client.result(method, { sessionId: id });
+      else await client.notify(method, { sessionId: id, requestId: "stuck" });
+      const next = method === "session/close" ? undefined : client.prompt(id, "say next");
+      expect(await turn).toMatchObject({ body: { result: { stopReason: "cancelled" } } });
+      const after = (await next) ?? (await client.prompt(id, "say next"));
+      expect(after).toMatchObject({ body: { result: { stopReason: "end_turn" } } });
+      // The process that went on is gone, with whatever it was about to do.
+      expect(before?.governor.signal.aborted).toBe(true);
+    },
+  );
+
+  test("leaves the turns of other sessions of the same process a while to end", async () => {
+    const own = await openAgentHome({ hosting: { cancelGraceMs: 200 } });
+    onTestFinished(() => own.close());
+    const client = await RpcClient.open(await serveAgents(own));
+    const [stuck, fine] = [await client.begin(own.workspace), await client.begin(own.workspace)];
+    const stream = await client.stream();
+    const turn = client.prompt(stuck, "say begun", "ignore");
+    const other = client.prompt(fine, "sleep 1500", "say done");
+    await expect.poll(() => stream.said).toContain("begun");
+    await client.notify("session/cancel", { sessionId: stuck });
+    expect(await turn).toMatchObject({ body: { result: { stopReason: "cancelled" } } });
+    expect(await other).toMatchObject({ body: { result: { stopReason: "end_turn" } } });
+    expect(await client.prompt(stuck, "say next")).toMatchObject({
+      body: { result: { stopReason: "end_turn" } },
+    });
+  });
+});
+
 describe("the methods of a session", () => {
   test("are those of ACP, also where the agent has another word for it", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
@@ -239,9 +283,63 @@ describe("the methods of a session", () => {
     expect(forked).toMatch(/^[0-9a-f]{64}$/);
     expect(await client.result("session/set_mode", { sessionId: id, modeId: "ask" })).toEqual({});
     expect(await client.result("authenticate", { methodId: "none" })).toEqual({});
-    expect(await client.result("session/close", { sessionId: id })).toEqual({});
+    expect(await client.result("session/delete", { sessionId: id })).toEqual({});
     expect(await client.prompt(id, "say hello")).toMatchObject({ body: { error: { code: -32002 } } });
   });
+
+  test.each(["idle", "in the middle of a turn", "with prompts in line", "with a question open"])(
+    "close one for now, and delete it for good (%s)",
+    async (how) => {
+      const served = await serveAgents(home());
+      const [client, other] = [await RpcClient.open(served), await RpcClient.open(served)];
+      const id = await client.begin(home().workspace);
+      const stream = await client.stream();
+      await client.prompt(id, "say before");
+      const step = how === "with a question open" ? "run npm test" : "wait";
+      const turns = how === "idle" ? [] : [client.prompt(id, "say begun", step)];
+      if (turns.length > 0) await expect.poll(() => stream.said).toContain("begun");
+      if (how === "with a question open") await expect.poll(() => stream.asked.length).toBe(1);
+      if (how === "with prompts in line")
+        turns.push(client.prompt(id, "say two"), client.prompt(id, "say three"));
+      expect(await other.result("session/close", { sessionId: id })).toEqual({});
+      // The stub goes on with what it has left when a question is withdrawn, and says so.
+      const stopReason = how === "with a question open" ? "end_turn" : "cancelled";
+      for (const turn of turns)
+        expect(await turn).toMatchObject({ status: 200, body: { result: { stopReason } } });
+
+      const listed = async () => {
+        const { sessions } = await other.result("session/list");
+        return Object(sessions).some(({ sessionId }: { sessionId: string }) => sessionId === id);
+      };
+      expect(await listed()).toBe(true);
+      const place = { sessionId: id, cwd: home().workspace, mcpServers: [] };
+      const editor = await RpcClient.open(served);
+      const told = await editor.stream();
+      await editor.result("session/load", place);
+      expect(told.said).toContain("before");
+      await editor.result("session/close", { sessionId: id });
+      await editor.result("session/resume", place);
+      await editor.result("session/close", { sessionId: id });
+      expect((await editor.result("session/fork", place)).sessionId).not.toBe(id);
+      expect(await editor.prompt(id, "say after")).toMatchObject({
+        body: { result: { stopReason: "end_turn" } },
+      });
+      await expect.poll(() => told.said.at(-1)).toBe("after");
+      expect(stream.said.includes("two")).toBe(false);
+
+      await editor.result("session/close", { sessionId: id });
+      expect(await editor.result("session/delete", { sessionId: id })).toEqual({});
+      expect(await listed()).toBe(false);
+      for (const method of [
+        "session/load",
+        "session/resume",
+        "session/fork",
+        "session/close",
+        "session/delete",
+      ])
+        expect(await editor.request(method, place)).toMatchObject({ body: { error: { code: -32002 } } });
+    },
+  );
 
   test("are asked in a fork, which knows where it comes from and what was said there until then", async () => {
     const served = await serveAgents(home());

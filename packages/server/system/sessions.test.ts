@@ -66,7 +66,7 @@ describe("sessions", () => {
     expect(found).toHaveLength(5);
     expect(found[0]).toBe(ids[1]);
     expect(new Set(found)).toEqual(new Set(ids));
-    await client.result("session/close", { sessionId: ids[0] });
+    await client.result("session/delete", { sessionId: ids[0] });
     const closed = await served.ask("GET", "/v1/sessions?state=closed", { as });
     expect(closed.body).toMatchObject({ sessions: [{ id: ids[0], ended: { reason: "completed" } }] });
     const elsewhere = await served.ask("GET", "/v1/sessions?cwd=/elsewhere", { as });
@@ -115,7 +115,7 @@ describe("sessions", () => {
       metadata: { title: "Frogs" },
     });
     await until(({ title }) => title === "Frogs");
-    await client.result("session/close", { sessionId: id });
+    await client.result("session/delete", { sessionId: id });
     await until(({ ended }) => ended?.reason === "completed");
     const own = await (await RpcClient.open(served, { as: neighbour.secret })).begin(home().workspace);
     expect(await theirs?.next()).toMatchObject({ id: own });

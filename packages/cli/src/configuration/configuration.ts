@@ -4,6 +4,7 @@ import { readIfThere, readYamlFile, unusable } from "./yaml-file.ts";
 
 /** A year. */
 export const MAX_TTL_MINUTES = 525_600;
+const MAX_CANCEL_GRACE_SECONDS = 3_600;
 /** A hundred years. */
 const MAX_RETENTION_DAYS = 36_525;
 /** A week. */
@@ -51,6 +52,8 @@ const Configuration = z.strictObject({
   constitution: z.string().min(1).optional(),
   /** How many minutes an agent runs on that nobody uses; its sessions stay, and the next prompt starts it. */
   agent_idle: z.number().positive().max(MAX_TTL_MINUTES).optional(),
+  /** How many seconds an agent may take to end a turn that was cancelled; then its process is ended. */
+  cancel_grace: z.number().positive().max(MAX_CANCEL_GRACE_SECONDS).optional(),
   /** How many days the messages of sessions are kept; the ledger is for ever. */
   retention: z.number().positive().max(MAX_RETENTION_DAYS).optional(),
   /** How many minutes a session of the mode `domain` stays open that nobody uses. */

@@ -16,7 +16,10 @@ import { unusable } from "../configuration/yaml-file.ts";
 import { type AgentsFile, agentsFileIn, readAgentsFile } from "./agents-file.ts";
 
 /** What of the configuration is about agents and their sessions. */
-type AgentConfiguration = Pick<Configuration, "confine" | "native" | "agent_idle" | "retention" | "tenants">;
+type AgentConfiguration = Pick<
+  Configuration,
+  "confine" | "native" | "agent_idle" | "cancel_grace" | "retention" | "tenants"
+>;
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -32,6 +35,8 @@ export class HomeAgents {
   readonly added: readonly unknown[];
   /** How long an agent that nobody uses runs on, where the operator says so. */
   readonly idleMs: number | undefined;
+  /** How long an agent may take to end a turn that was cancelled, where the operator says so. */
+  readonly cancelGraceMs: number | undefined;
   /** How long the messages of sessions are kept. */
   readonly retentionMs: number;
   /** What the operator wants of the native agent otherwise than by default. */
@@ -45,7 +50,7 @@ export class HomeAgents {
     home: string,
     file: AgentsFile,
     catalogue: Catalogue,
-    { confine, native, agent_idle, retention = RETENTION_DAYS, tenants }: AgentConfiguration,
+    { confine, native, agent_idle, cancel_grace, retention = RETENTION_DAYS, tenants }: AgentConfiguration,
   ) {
     const folder = join(home, "agents");
     this.catalogue = catalogue;
@@ -58,6 +63,7 @@ export class HomeAgents {
     this.tenants = tenantRoots(home, tenants);
     this.native = nativeSettings(native);
     this.idleMs = agent_idle === undefined ? undefined : agent_idle * MINUTE_MS;
+    this.cancelGraceMs = cancel_grace === undefined ? undefined : cancel_grace * 1_000;
     this.retentionMs = retention * DAY_MS;
   }
 

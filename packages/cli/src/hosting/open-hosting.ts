@@ -54,6 +54,7 @@ export class OpenHosting {
         tenants: agents.tenants,
         native: agents.native,
         idleMs: agents.idleMs,
+        cancelGraceMs: agents.cancelGraceMs,
         retentionMs: agents.retentionMs,
         killSocket: true,
         tap,

@@ -70,6 +70,8 @@ export interface GovernorContext {
   readonly preparation: TurnPreparation | undefined;
   /** Takes secrets out of what is kept or shown. */
   readonly redact: Redact;
+  /** How long an agent may take to end a turn that was cancelled. */
+  readonly cancelGraceMs: number;
   readonly now: () => Date;
   readonly newId: () => string;
   /** Told of what an agent did that it should not have. */

@@ -35,6 +35,8 @@ export class GovernedSession {
   isClosing = false;
   /** What belongs into the system prompt of every request, for an agent that takes it there. */
   instructions: string | undefined;
+  /** Whether a turn of it was cancelled and its agent did not end it in time. */
+  overran = false;
   /** What it has cost so far, as its agent tells. */
   cost = 0;
   /** The commands that the agent has announced, which it knows only at the beginning of a prompt. */

@@ -55,6 +55,8 @@ export interface GovernorOptions {
   readonly clients: (session: GovernedSession) => Clients;
   readonly servers?: Pick<McpGateway, "wrap"> | undefined;
   readonly preparation?: TurnPreparation | undefined;
+  /** How long an agent may take to end a turn that was cancelled. */
+  readonly cancelGraceMs?: number | undefined;
   readonly now?: () => Date;
   readonly newId?: () => string;
   readonly onFault?: (reason: string) => void;
@@ -75,6 +77,8 @@ export interface GovernedCall extends Pick<RequestCall, "signal"> {
 /** What an agent may ask of the clients of a session beside leave: terminals, forms, and questions in the older form. */
 const FOR_CLIENTS = /^(terminal\/|elicitation\/|_sandboxagent\/session\/request_question$)/;
 
+/** How long an agent may take to end a turn that was cancelled, where the operator says nothing else. */
+const CANCEL_GRACE_MS = 10_000;
 /** How long a turn may take to end after its session was closed. */
 const ENDING_MS = 2_000;
 
@@ -122,6 +126,7 @@ export class Governor {
       servers: options.servers,
       preparation: options.preparation,
       redact: harness.redact,
+      cancelGraceMs: options.cancelGraceMs ?? CANCEL_GRACE_MS,
       now,
       newId,
       onFault,

@@ -32,7 +32,8 @@ export async function runTurn(
     if (signal.aborted) turn.cancel("the prompt was taken back");
     // Turns stand in the ledger one after the other.
     await session.placed;
-    const answer = membersOf(await answerTo(context, session, { turn, params, prompt }));
+    const answering = answerTo(context, session, { turn, params, prompt });
+    const answer = membersOf(await Promise.race([answering, overdue(context, session, turn, answering)]));
     await finish(context, session, turn, { stop_reason: String(answer.stopReason ?? "unknown"), answer });
     return answer;
   } catch (error) {
@@ -49,6 +50,29 @@ export async function runTurn(
     turn.finish();
     onOver();
   }
+}
+
+/**
+ * The answer that a turn gets which was cancelled and whose agent does not end it in time. What the agent still answers
+ * counts no more.
+ */
+function overdue(
+  { cancelGraceMs }: GovernorContext,
+  session: GovernedSession,
+  turn: Turn,
+  answering: Promise<unknown>,
+): Promise<JsonObject> {
+  const { promise, resolve } = Promise.withResolvers<JsonObject>();
+  let timer: NodeJS.Timeout | undefined;
+  turn.onCancel(() => {
+    timer = setTimeout(() => {
+      session.overran = true;
+      resolve({ stopReason: "cancelled" });
+    }, cancelGraceMs);
+  });
+  const answered = () => clearTimeout(timer);
+  answering.then(answered, answered);
+  return promise;
 }
 
 /** Ends what waits in a turn: questions are withdrawn, requests of the agent answered as cancelled. */

@@ -28,6 +28,7 @@ export class Turn {
   #cost: number | undefined;
   #tokens = 0;
   #cancelled = false;
+  #onCancel: (() => void) | undefined;
 
   /**
    * `prompt` gives what went in, without secrets; `costBefore` is what the session had cost when the turn began, as far
@@ -61,8 +62,16 @@ export class Turn {
 
   /** Ends everything that waits in it. */
   cancel(reason: string): void {
+    const isFirst = !this.#cancelled;
     this.#cancelled = true;
     this.#stop(new Error(reason));
+    if (isFirst) this.#onCancel?.();
+  }
+
+  /** Does something when it is cancelled. */
+  onCancel(run: () => void): void {
+    this.#onCancel = run;
+    if (this.#cancelled) run();
   }
 
   /** Ends it after its answer has come. */

@@ -68,6 +68,8 @@ export interface AgentHostOptions {
   readonly sandbox?: Sandbox | undefined;
   /** The model that the operator gives an agent in place of its own. */
   readonly modelFor?: ((agent: string) => ModelEndpoint | undefined) | undefined;
+  /** How long an agent may take to end a turn that was cancelled; by default ten seconds. */
+  readonly cancelGraceMs?: number | undefined;
   /** How long an agent may be silent that owes an answer. */
   readonly patience?: Patience | undefined;
   readonly onFault?: (agent: string, reason: string) => void;
@@ -346,8 +348,9 @@ export class AgentHost {
 
   /** What governing has in common for all agents. */
   #governing(entry: AgentEntry, start: StartOptions) {
-    const { gateway, preparationFor, onFault } = this.#options;
+    const { gateway, preparationFor, cancelGraceMs, onFault } = this.#options;
     return {
+      cancelGraceMs,
       from: start.from,
       clients: start.clients,
       folders: this.folders,

@@ -42,6 +42,8 @@ export interface HostingOptions {
   readonly modelFor?: AgentHostOptions["modelFor"];
   /** How long an agent that nobody uses runs on; by default half an hour. Its sessions stay. */
   readonly idleMs?: number | undefined;
+  /** How long an agent may take to end a turn that was cancelled; by default ten seconds. Then its process is ended. */
+  readonly cancelGraceMs?: number | undefined;
   /** How long the messages of sessions are kept; without it, for ever. */
   readonly retentionMs?: number | undefined;
   /** What the operator wants of the native agent otherwise than by default. */
@@ -126,6 +128,7 @@ export class Hosting {
         register,
         tap: options.tap,
         native: options.native,
+        cancelGraceMs: options.cancelGraceMs,
         subagents: new Subagents({
           ...{ harness, catalogue, hub: late.promise, onError },
           isInstalled: options.isInstalled ?? (async () => true),

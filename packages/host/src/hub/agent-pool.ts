@@ -89,6 +89,14 @@ export class AgentPool {
     }
   }
 
+  /** Gives an agent to nobody any more; whoever needs one later waits until this one has ended. */
+  retire(agent: HostedAgent, ended: Promise<unknown>): void {
+    this.#ending.add(agent);
+    this.#leave(agent);
+    const place = this.#places.get(agent);
+    if (place) this.#leaving.set(place.key, ended);
+  }
+
   /** Ends all of them. Rejects when one could not be, after the others are. */
   async close(reason: string): Promise<void> {
     this.#closed = true;

@@ -29,7 +29,13 @@ export function withCapabilities(initialized: JsonObject): JsonObject {
   const agentCapabilities = {
     ...own,
     loadSession: true,
-    sessionCapabilities: { ...membersOf(own.sessionCapabilities), list: {}, resume: {}, close: {} },
+    sessionCapabilities: {
+      ...membersOf(own.sessionCapabilities),
+      list: {},
+      resume: {},
+      close: {},
+      delete: {},
+    },
     _meta: { ...membersOf(own._meta), [SANDBOX]: { extensions } },
   };
   return { ...initialized, agentCapabilities };

@@ -22,7 +22,7 @@ import type { Outlet } from "./feed.ts";
 import { HISTORY, historyOf } from "./history.ts";
 import { listingOf } from "./listing.ts";
 import type { LiveSession } from "./live-session.ts";
-import { passEnd, passOn, passOutside } from "./passage.ts";
+import { closeSession, deleteSession, passOn, passOutside } from "./passage.ts";
 import type { AskedIn } from "./question-id.ts";
 import { recover } from "./recovery.ts";
 import { Rest, type RestOptions } from "./rest.ts";
@@ -99,7 +99,10 @@ export class Hub implements ExtensionHub {
     });
     this.#context = { harness, log, clock, newId, sessions: this.#sessions, pool, onError };
     this.#beginnings = new Beginnings(this.#context);
-    this.#turns = new Turns(this.#context, (record) => this.attendant?.rests(record));
+    this.#turns = new Turns(this.#context, {
+      rests: (record) => this.attendant?.rests(record),
+      overran: (agent, session) => this.#rest.overran(agent, session),
+    });
     this.#rest = new Rest(this.#context, options);
   }
 
@@ -199,8 +202,10 @@ export class Hub implements ExtensionHub {
     if (method === "session/fork") return this.#beginnings.fork(connection, session.record, params, signal);
     if (!connection.following.has(session.id)) await join(this.#context, connection, session);
     if (method === "session/prompt") return this.#turns.prompt(connection, session, params, signal);
-    const isEnd = method === "session/close" || method === "session/delete";
-    return (isEnd ? passEnd : passOn)(this.#context, connection, session, { method, params, signal });
+    const call = { method, params, signal };
+    if (method === "session/close") return closeSession(this.#context, connection, session, call);
+    if (method === "session/delete") return deleteSession(this.#context, connection, session, call);
+    return passOn(this.#context, connection, session, call);
   }
 
   /** Takes a notification of a client. Nothing of it waits behind a turn. */

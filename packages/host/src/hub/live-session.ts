@@ -1,9 +1,17 @@
 import { type JsonObject, membersOf } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { PREAMBLE_HEADING } from "../turn/preamble.ts";
 import type { SessionClients } from "./session-clients.ts";
 import { TurnQueue } from "./turn-queue.ts";
+
+/** Why prompts in line are not carried out: their session was closed, which cancels them. */
+export class SessionClosed extends RpcError {
+  constructor() {
+    super(CODE.cancelled, "the session was closed");
+  }
+}
 
 /** A session that this process serves: its clients, its queue, and the agent behind it while one runs. */
 export class LiveSession {

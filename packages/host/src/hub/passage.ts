@@ -2,7 +2,7 @@ import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
-import type { LiveSession } from "./live-session.ts";
+import { type LiveSession, SessionClosed } from "./live-session.ts";
 import { modelOption } from "./models.ts";
 import { agentOf } from "./revival.ts";
 import { noSession } from "./served-sessions.ts";
@@ -60,8 +60,29 @@ async function tellOthers(
   await sessions.append(record, { message: { method: UPDATE, params: { sessionId, update } }, except });
 }
 
-/** Passes the end of a session on. An agent that does not run has nothing to close. */
-export async function passEnd(
+/**
+ * Closes a session for now: its turn and the prompts in line are cancelled, and its agent lets go of it. It stays listed,
+ * and is taken up by the next load, resume, fork or prompt.
+ */
+export async function closeSession(
+  { sessions }: HubContext,
+  connection: Connection,
+  session: LiveSession,
+  { params, signal }: SessionCall,
+): Promise<JsonObject> {
+  session.callOff(new SessionClosed());
+  const { agent } = session;
+  session.agent = undefined;
+  if (agent?.governor.session(session.id)) {
+    await agent.governor.request("session/close", params, { signal });
+    await sessions.keepAgain(session);
+  }
+  connection.detach(session.id);
+  return {};
+}
+
+/** Ends a session for good, so that it is not listed any more. An agent that does not run has nothing to delete. */
+export async function deleteSession(
   context: HubContext,
   connection: Connection,
   session: LiveSession,

@@ -1,4 +1,5 @@
 import type { HostedAgent } from "../hosting/agent-host.ts";
+import { within } from "../process/within.ts";
 import type { HubContext } from "./context.ts";
 import type { LiveSession } from "./live-session.ts";
 
@@ -12,6 +13,8 @@ export interface RestOptions {
 
 const IDLE_MS = 30 * 60_000;
 const REAP_MS = 60_000;
+/** How long turns may go on whose agent is to be ended because of another session: less than its successor waits for it. */
+const OTHERS_MS = 20_000;
 
 /** Lets agents go that have gone, or that nobody uses. Their sessions wait for the next prompt. */
 export class Rest {
@@ -64,6 +67,20 @@ export class Rest {
   async restart(agent: HostedAgent, reason: string): Promise<void> {
     const { pool, sessions } = this.#context;
     await this.#letGo(agent, sessions.of(agent), () => pool.end(agent, reason));
+  }
+
+  /** Ends an agent that goes on with a turn that was cancelled. Turns of its other sessions have a while to end. */
+  overran(agent: HostedAgent, session: LiveSession): void {
+    const { pool, sessions, onError } = this.#context;
+    const others = sessions.of(agent).filter((other) => other !== session);
+    session.agent = undefined;
+    const over = Promise.all(others.map(({ queue }) => queue.settled));
+    const stop = () => pool.end(agent, "it went on with a turn that was cancelled");
+    const ended = within(over, OTHERS_MS).then(() => this.#letGo(agent, [session, ...others], stop));
+    pool.retire(
+      agent,
+      ended.catch((error: unknown) => onError(error)),
+    );
   }
 
   /** The sessions of an agent that has gone wait for the next prompt. */

@@ -1,29 +1,38 @@
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { RpcError } from "../acp/rpc-error.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
+import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext } from "./context.ts";
 import { tellInterrupted } from "./interruption.ts";
-import type { LiveSession } from "./live-session.ts";
+import { type LiveSession, SessionClosed } from "./live-session.ts";
 import { agentOf } from "./revival.ts";
 import type { Ending } from "./served-sessions.ts";
 import { TurnHearers } from "./turn-hearers.ts";
 import { TURN, TURN_ENDED, turnsOf, UPDATE } from "./turn-marks.ts";
 
+const CANCELLED = { stopReason: "cancelled" };
 const ONE_TURN: Ending = { reason: "completed", terminated_by: "daemon", message: "oneshot" };
+
+/** Told how turns end. */
+export interface TurnWatcher {
+  /** A turn of a session has ended. */
+  rests(record: SessionRecord): void;
+  /** A turn was cancelled, and its agent goes on with it. */
+  overran(agent: HostedAgent, session: LiveSession): void;
+}
 
 /** The turns of sessions: one after the other, seen by all who follow, and written down before they are answered. */
 export class Turns {
   /** Who wants to hear when turns begin and end. */
   readonly hearers = new TurnHearers();
   readonly #context: HubContext;
-  readonly #rests: (record: SessionRecord) => void;
+  readonly #watcher: TurnWatcher;
 
-  /** `rests` is told when a turn of a session has ended. */
-  constructor(context: HubContext, rests: (record: SessionRecord) => void) {
+  constructor(context: HubContext, watcher: TurnWatcher) {
     this.#context = context;
-    this.#rests = rests;
+    this.#watcher = watcher;
   }
 
   /** Answers a prompt when its turn has come and is over. */
@@ -35,8 +44,14 @@ export class Turns {
   ): Promise<unknown> {
     const { wanted } = session;
     const result = await session.queue.run(async () => {
+      if (wanted.reason instanceof SessionClosed) return CANCELLED;
       wanted.throwIfAborted();
-      const answer = await this.#turn(connection, session, params, { signal, wanted });
+      const answer = await this.#turn(connection, session, params, { signal, wanted }).catch(
+        (error: unknown) => {
+          if (error instanceof SessionClosed) return CANCELLED;
+          throw error;
+        },
+      );
       // Before the next in line.
       if (session.record.mode === "oneshot") await this.#context.sessions.closeAndEnd(session, ONE_TURN);
       return answer;
@@ -62,7 +77,7 @@ export class Turns {
     { signal, wanted }: { readonly signal: AbortSignal; readonly wanted: AbortSignal },
   ): Promise<unknown> {
     const { log, clock, sessions, onError } = this.#context;
-    if (!session.agent && !(await this.#isStarted(session, signal))) return { stopReason: "cancelled" };
+    if (!session.agent && !(await this.#isStarted(session, signal))) return CANCELLED;
     wanted.throwIfAborted();
     const turn_after = log.last(session.record.tenant);
     const room = this.#tellPrompt(connection, session, params);
@@ -94,7 +109,8 @@ export class Turns {
       sessions.change(session, { state: "idle", turn_after: undefined });
       this.#tellTurn(session, connection, { state: "idle", stopReason });
       this.#conclude(session, governed, before).catch(onError);
-      this.#rests(session.record);
+      if (governed?.overran) this.#watcher.overran(agent, session);
+      this.#watcher.rests(session.record);
     }
   }
 

@@ -5,7 +5,7 @@ import type { UpFlags } from "./settings.ts";
 
 const HELP = `
 reins.yaml in the home may set host, port, allow_hosts, tls ({cert, key}), workspaces, tenants (their
-roots), agent_idle, retention, db, policy, constitution, ttl, preload_standing, heartbeat_interval (0 for none), ws ({auth: none} lets whoever is on
+roots), agent_idle, cancel_grace, retention, db, policy, constitution, ttl, preload_standing, heartbeat_interval (0 for none), ws ({auth: none} lets whoever is on
 this machine in as a stranger), and webhooks for approvals.
 
 Environment, each overridden by its flag:

@@ -13,6 +13,8 @@ export function buildConfiguration(one: WorkspacePackage, built: readonly Worksp
     extends: "../../tsconfig.json",
     compilerOptions: {
       noEmit: false,
+      incremental: false,
+      tsBuildInfoFile: null,
       allowJs: false,
       checkJs: false,
       declaration: true,

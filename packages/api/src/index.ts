@@ -33,6 +33,8 @@ export {
   ApprovalState,
   DescribedApproval,
   GivenAnswer,
+  ShownApproval,
+  WithheldApproval,
 } from "./approvals/approval.ts";
 export { Grant, GrantPage } from "./approvals/grant.ts";
 export { approvalOperations } from "./approvals/operations.ts";

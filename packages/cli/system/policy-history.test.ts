@@ -23,7 +23,12 @@ async function usedHome(): Promise<DecidedHome> {
   await decide("bash", { command: "rm -r build" });
   for (let n = 0; n < 3; n += 1) await decide("read_file", { path: "a.txt" });
   const { approval = "" } = await decide("deploy", { to: "prod" });
-  await harness.approvals.answer(approval, { by: "bob", tenant: "default", decision: "allow_once" });
+  await harness.approvals.answer(approval, {
+    by: "bob",
+    roles: ["approver"],
+    tenant: "default",
+    decision: "allow_once",
+  });
   expect((await decide("deploy", { to: "prod" })).verdict).toBe("allowed");
   await decide("wait");
   expect((await decide("paint", { area: { size: "99" } })).verdict).toBe("modify");

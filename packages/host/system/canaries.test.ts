@@ -156,7 +156,13 @@ describe("secrets that pass through", () => {
     };
     const waiting = await approvals.seek(request);
     const { id } = await approvals.seek({ ...request, event_type: "pre_prompt" });
-    await approvals.answer(id, { by: "ann", tenant, decision: "allow_always", note: all });
+    await approvals.answer(id, {
+      by: "ann",
+      roles: ["approver"],
+      tenant,
+      decision: "allow_always",
+      note: all,
+    });
     const shown = [await approvals.get(waiting.id, tenant), await approvals.grants.list({ tenant })];
     for (const exact of shown) expect(leaksIn(JSON.stringify(exact))).toHaveLength(CANARIES.length);
     expect(leaksIn(JSON.stringify(await approvals.get(id, tenant)))).toEqual([]);

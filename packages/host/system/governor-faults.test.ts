@@ -148,7 +148,12 @@ tool_rules:
     await expect.poll(() => governed.offered.length).toBe(2);
     const { approvals } = governed.harness;
     const [approval] = await approvals.list({ tenant: "default" });
-    const given = { by: "user:default/bob", tenant: "default", decision: "allow_once" } as const;
+    const given = {
+      by: "user:default/bob",
+      roles: ["approver"],
+      tenant: "default",
+      decision: "allow_once",
+    } as const;
     await approvals.answer(approval?.id ?? "", given);
     await turn;
     expect(chosen).toBe("allow_once");

@@ -97,6 +97,7 @@ describe("permission", () => {
     const [approval] = await approvals.list({ tenant: "default" });
     await approvals.answer(approval?.id ?? "", {
       by: "user:default/bob",
+      roles: ["approver"],
       tenant: "default",
       decision: "allow_once",
     });

@@ -406,7 +406,12 @@ describe("turns", () => {
     const { tenant } = local;
     await expect.poll(async () => (await approvals.list({ tenant })).length).toBe(1);
     const [approval] = await approvals.list({ tenant });
-    await approvals.answer(String(approval?.id), { by: "ann", tenant, decision: "allow_once" });
+    await approvals.answer(String(approval?.id), {
+      by: "ann",
+      roles: ["approver"],
+      tenant,
+      decision: "allow_once",
+    });
     const first = await asking;
     expect(first.at(-1)).toMatchObject({ type: "done", stop_reason: "tool_use" });
     const { ledger } = home.harness;

@@ -1,4 +1,4 @@
-import { type Approval, approvalOperations, EntryPage, ledgerOperations } from "@reins/api";
+import { approvalOperations, EntryPage, ledgerOperations, type ShownApproval } from "@reins/api";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { requirement } from "../../../scripts/test/requirement.ts";
@@ -100,7 +100,7 @@ async function workFor(page: Page, server: InspectedServer): Promise<Ids> {
   await page.getByRole("region", { name: "The agent asks" }).waitFor();
   const query = "?quality=policy_verdict&limit=1";
   const { entries } = EntryPage.parse(await server.ask("GET", ledgerOperations.listEntries.path + query));
-  const asked: { approvals: Approval[] } = approvalOperations.listApprovals.answer.parse(
+  const asked: { approvals: ShownApproval[] } = approvalOperations.listApprovals.answer.parse(
     await server.ask("GET", "/v1/approvals?state=pending"),
   );
   expect(asked.approvals).toHaveLength(1);

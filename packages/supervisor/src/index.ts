@@ -1,7 +1,9 @@
 export type { ControlEvent, Enforcement, Roster, Subject, Trust } from "@reins/policy";
 export { type SupervisorParts, supervisorHandlers } from "./ahp/handlers.ts";
+export { type Answerer, answererOf, isConcerned, mayAnswer } from "./approvals/answerer.ts";
 export { type Approval, Approvals, type ApprovalsOptions, type GivenAnswer } from "./approvals/approvals.ts";
 export { describeApproval } from "./approvals/describe.ts";
+export { changeShownTo, shownTo, type WithheldApproval } from "./approvals/shown.ts";
 export { approvalTables } from "./approvals/tables.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export type { Decided } from "./decision/decided.ts";

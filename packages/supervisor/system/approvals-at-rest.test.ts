@@ -27,8 +27,8 @@ const request = requestOf({
   reason: `it sends ${TOKEN}`,
   subject: subjectOf({ tenant }),
 });
-const yes = { by: "ann", tenant, decision: "allow_once" } as const;
-const no = { by: "ann", tenant, decision: "deny" } as const;
+const yes = { by: "ann", roles: ["approver"], tenant, decision: "allow_once" } as const;
+const no = { by: "ann", roles: ["approver"], tenant, decision: "deny" } as const;
 
 /** Everything in the files of the database. */
 function bytesIn(folder: string): string {
@@ -173,6 +173,6 @@ test("a grant shows exactly what it covers, until it is revoked, and its secrets
   const [grant] = await approvals.grants.list({ tenant });
   expect(grant).toMatchObject({ effects: [exec], arguments: facts.arguments });
   expect(bytesIn(folder)).not.toContain(TOKEN);
-  await approvals.grants.revoke(grant!.id, { by: "ann", tenant });
+  await approvals.grants.revoke(grant!.id, { by: "ann", roles: ["approver"], tenant });
   expect(JSON.stringify(await approvals.grants.get(grant!.id, tenant))).not.toContain(TOKEN);
 });

@@ -12,7 +12,8 @@ import { act, verdictDraft } from "../src/approvals/testing/use.ts";
 import { sharedHome, type TestHome } from "./fixtures/approvals-home.ts";
 
 const { freshHome, tenant } = sharedHome();
-const always = () => ({ by: "ann", tenant: tenant(), decision: "allow_always" }) as const;
+const always = () =>
+  ({ by: "ann", roles: ["approver"], tenant: tenant(), decision: "allow_always" }) as const;
 const subjectOf = (own: Partial<Subject> = {}) => anySubject({ tenant: tenant(), ...own });
 const requestOf = (own: Partial<ApprovalRequest> = {}) => anyRequest({ subject: subjectOf(), ...own });
 const run = (own: Partial<Extract<Effect, { kind: "exec" }>> = {}): Effect => ({
@@ -153,18 +154,20 @@ describe("a grant", () => {
     const request = requestOf({ subject: subjectOf({ session: "s2" }) });
     const settled = await approvals.settled(request);
     await expect(
-      approvals.grants.revoke(grant.id, { by: "reed", tenant: tenant(), isAgent: true }),
+      approvals.grants.revoke(grant.id, { by: "reed", roles: ["approver"], tenant: tenant(), isAgent: true }),
     ).rejects.toMatchObject({ code: "forbidden" });
     await expect(
-      approvals.grants.revoke(grant.id, { by: "bob", tenant: `${tenant()}-other` }),
+      approvals.grants.revoke(grant.id, { by: "bob", roles: ["approver"], tenant: `${tenant()}-other` }),
     ).rejects.toMatchObject({ code: "not_found" });
     const both = await Promise.allSettled(
-      ["bob", "eve"].map((by) => approvals.grants.revoke(grant.id, { by, tenant: tenant() })),
+      ["bob", "eve"].map((by) =>
+        approvals.grants.revoke(grant.id, { by, roles: ["approver"], tenant: tenant() }),
+      ),
     );
     expect(both.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-    await expect(approvals.grants.revoke(grant.id, { by: "kim", tenant: tenant() })).rejects.toThrow(
-      /was revoked by (bob|eve)/,
-    );
+    await expect(
+      approvals.grants.revoke(grant.id, { by: "kim", roles: ["approver"], tenant: tenant() }),
+    ).rejects.toThrow(/was revoked by (bob|eve)/);
     const use = ledger.record([verdictDraft(request, settled!)], { with: [settled!.change!] });
     await expect(use).rejects.toMatchObject({ code: "conflict" });
     expect(await act(home, request)).toBe("ask");

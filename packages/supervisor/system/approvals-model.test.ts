@@ -78,7 +78,7 @@ class Answer implements Command {
   check = (model: Readonly<ApprovalModel>) => model.approvals.length > 0;
   async run(model: ApprovalModel, real: Real): Promise<void> {
     const approval = model.approvals.at(-1 - (this.#place % model.approvals.length))!;
-    const given = { by: this.#by, tenant: real.tenant, decision: this.#decision };
+    const given = { by: this.#by, roles: ["approver"], tenant: real.tenant, decision: this.#decision };
     const outcome = await real.home.approvals.answer(approval.id, given).then(
       () => "ok",
       (error) => error.code,

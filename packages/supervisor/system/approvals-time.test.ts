@@ -16,8 +16,8 @@ import { eventually } from "./fixtures/eventually.ts";
 
 const { freshHome, tenant } = sharedHome();
 const other = () => `${tenant()}-other`;
-const ann = () => ({ by: "ann", tenant: tenant(), decision: "allow_once" }) as const;
-const no = () => ({ by: "bob", tenant: tenant(), decision: "deny" }) as const;
+const ann = () => ({ by: "ann", roles: ["approver"], tenant: tenant(), decision: "allow_once" }) as const;
+const no = () => ({ by: "bob", roles: ["approver"], tenant: tenant(), decision: "deny" }) as const;
 const subjectOf = (own: Partial<Subject> = {}) => anySubject({ tenant: tenant(), ...own });
 const requestOf = (own: Partial<ApprovalRequest> = {}) => anyRequest({ subject: subjectOf(), ...own });
 const requestFor = (path: string, own: Partial<ApprovalRequest> = {}) =>

@@ -38,9 +38,9 @@ async function outboxOf(approvals: Approvals) {
 describe("a webhook", () => {
   test("gets every change, signed", async () => {
     const receiver = await startReceiver();
-    const { approvals, clock } = await freshHome({ webhooks: [hook("one", receiver)] });
+    const { approvals, clock } = await freshHome({ webhooks: [{ ...hook("one", receiver), details: true }] });
     const { id } = await approvals.seek(requestFor("/w/1"));
-    await approvals.answer(id, { by: "ann", tenant: tenant(), decision: "deny" });
+    await approvals.answer(id, { by: "ann", roles: ["approver"], tenant: tenant(), decision: "deny" });
     // What was not delivered says why.
     await eventually(async () => expect(await outboxOf(approvals)).toEqual([]));
     expect(receiver.received).toHaveLength(2);
@@ -55,9 +55,24 @@ describe("a webhook", () => {
     }
   });
 
-  test("is told no secrets: what is sent stays where it arrives", async () => {
+  test("is told that something waits, and not what, unless it is to be told", async () => {
     const receiver = await startReceiver();
     const { approvals } = await freshHome({ webhooks: [hook("one", receiver)] });
+    const { id, state, agent, created_at, expires_at, entry } = await approvals.seek(
+      requestFor("/w/private"),
+    );
+    await eventually(() => expect(receiver.received).toHaveLength(1));
+    const [{ approval, entry: told }] = bodiesOf(receiver);
+    expect(told).toBe(entry);
+    expect(approval).toEqual({
+      ...{ id, tenant: tenant(), agent, state, created_at, expires_at },
+      withheld: true,
+    });
+  });
+
+  test("is told no secrets: what is sent stays where it arrives", async () => {
+    const receiver = await startReceiver();
+    const { approvals } = await freshHome({ webhooks: [{ ...hook("one", receiver), details: true }] });
     const token = `ghp_${"a1B2".repeat(9)}`;
     const { facts } = await approvals.seek(requestFor(`/w/${token}`));
     expect(JSON.stringify(facts)).toContain(token);

@@ -18,8 +18,8 @@ import { scratchFolder, sharedHome, testHome } from "./fixtures/approvals-home.t
 
 const { freshHome, tenant } = sharedHome();
 const other = () => `${tenant()}-other`;
-const ann = () => ({ by: "ann", tenant: tenant(), decision: "allow_once" }) as const;
-const no = () => ({ by: "bob", tenant: tenant(), decision: "deny" }) as const;
+const ann = () => ({ by: "ann", roles: ["approver"], tenant: tenant(), decision: "allow_once" }) as const;
+const no = () => ({ by: "bob", roles: ["approver"], tenant: tenant(), decision: "deny" }) as const;
 const subjectOf = (own: Partial<Subject> = {}) => anySubject({ tenant: tenant(), ...own });
 const requestOf = (own: Partial<ApprovalRequest> = {}) => anyRequest({ subject: subjectOf(), ...own });
 const requestFor = (path: string, own: Partial<ApprovalRequest> = {}) =>

@@ -47,7 +47,12 @@ describe("an action that a rule modifies", () => {
     expect(asked).toMatchObject({ verdict: "ask", rule: "question" });
     const shown = await approvals.get(asked.approval ?? "", "default");
     expect(shown?.facts.arguments).toEqual({ size: 1 });
-    await approvals.answer(asked.approval ?? "", { by: "bob", tenant: "default", decision: "allow_once" });
+    await approvals.answer(asked.approval ?? "", {
+      by: "bob",
+      roles: ["approver"],
+      tenant: "default",
+      decision: "allow_once",
+    });
     expect(await decide("careful", { size: 9 })).toMatchObject({
       verdict: "modify",
       reason: "approved by bob",
@@ -111,7 +116,12 @@ tool_rules:
       await decide("careful", { size });
     }
     for (const { id } of await approvals.list({ tenant: someone.tenant, state: "pending" }))
-      await approvals.answer(id, { by: "bob", tenant: someone.tenant, decision: "allow_once" });
+      await approvals.answer(id, {
+        by: "bob",
+        roles: ["approver"],
+        tenant: someone.tenant,
+        decision: "allow_once",
+      });
     await decide("careful", { size: 9 });
     for (let n = 0; n < 4; n += 1) await decide("same");
     await supervisor.close();

@@ -90,7 +90,12 @@ describe("people", () => {
     const first = await decide("deploy", { to: "prod" });
     expect(first).toMatchObject({ verdict: "ask", reason: "careful" });
     expect((await decide("deploy", { to: "prod" })).approval).toBe(first.approval);
-    await approvals.answer(first.approval ?? "", { by: "bob", tenant: "default", decision: "allow_once" });
+    await approvals.answer(first.approval ?? "", {
+      by: "bob",
+      roles: ["approver"],
+      tenant: "default",
+      decision: "allow_once",
+    });
     expect(await decide("deploy", { to: "elsewhere" })).toMatchObject({ verdict: "ask" });
     const [used, again] = [await decide("deploy", { to: "prod" }), await decide("deploy", { to: "prod" })];
     expect(used).toMatchObject({ verdict: "allowed", reason: expect.stringContaining("bob") });
@@ -103,6 +108,7 @@ describe("people", () => {
     const { approval } = await decide("deploy");
     await approvals.answer(approval ?? "", {
       by: "bob",
+      roles: ["approver"],
       tenant: "default",
       decision: "deny",
       note: "not today",
@@ -118,7 +124,12 @@ describe("people", () => {
     const seen: string[] = [];
     approvals.subscribe(({ approval }) => seen.push(approval.state));
     const { approval } = await decide("deploy");
-    await approvals.answer(approval ?? "", { by: "bob", tenant: "default", decision: "allow_once" });
+    await approvals.answer(approval ?? "", {
+      by: "bob",
+      roles: ["approver"],
+      tenant: "default",
+      decision: "allow_once",
+    });
     await decide("deploy");
     await expect.poll(() => seen).toEqual(["pending", "approved", "used"]);
   });
@@ -126,7 +137,12 @@ describe("people", () => {
   test("a yes is used exactly once however many ask at the same time", async () => {
     const { decide, approvals } = await supervise(RULES);
     const { approval } = await decide("deploy");
-    await approvals.answer(approval ?? "", { by: "bob", tenant: "default", decision: "allow_once" });
+    await approvals.answer(approval ?? "", {
+      by: "bob",
+      roles: ["approver"],
+      tenant: "default",
+      decision: "allow_once",
+    });
     const decided = await Promise.all(Array.from({ length: 20 }, () => decide("deploy")));
     expect(decided.filter(({ verdict }) => verdict === "allowed")).toHaveLength(1);
     expect(decided.every(({ verdict }) => ["allowed", "ask", "blocked"].includes(verdict))).toBe(true);
@@ -139,7 +155,7 @@ tool_rules:
   - { name: question, condition: { tool_name_matches: [deploy] }, verdict: ask }
   - { name: rest, condition: {}, verdict: allowed }
 limits: [{ name: daily, per: user, within: 1d, calls: 1, exceeded: ask }]`;
-  const bob = { by: "bob", tenant: "default" };
+  const bob = { by: "bob", roles: ["approver"], tenant: "default" };
 
   test("lets each action beyond it pass by a person's word, once", async () => {
     const { decide, approvals } = await supervise(rules);
@@ -179,12 +195,17 @@ describe("a rule that comes to ask two people", () => {
       let inForce = one;
       const { decide, approvals } = await supervise(undefined, { policyFor: () => inForce });
       const { approval } = await decide("deploy");
-      await approvals.answer(approval ?? "", { by: "bob", tenant: "default", decision });
+      await approvals.answer(approval ?? "", { by: "bob", roles: ["approver"], tenant: "default", decision });
       inForce = two;
       const asked = await decide("deploy");
       expect(asked.verdict).toBe("ask");
       for (const by of ["bob", "eve"])
-        await approvals.answer(asked.approval ?? "", { by, tenant: "default", decision });
+        await approvals.answer(asked.approval ?? "", {
+          by,
+          roles: ["approver"],
+          tenant: "default",
+          decision,
+        });
       expect(await decide("deploy")).toMatchObject({ verdict: "allowed" });
     },
   );
@@ -230,7 +251,12 @@ harnesses: [{ name: other, url: "${url}" }]`,
     const asked = await decide("ls");
     expect(asked).toMatchObject({ verdict: "ask", rule: "other" });
     expect((await supervisor.budget(someone))[0]?.used.calls).toBe(0);
-    await approvals.answer(asked.approval ?? "", { by: "bob", tenant: "default", decision: "allow_once" });
+    await approvals.answer(asked.approval ?? "", {
+      by: "bob",
+      roles: ["approver"],
+      tenant: "default",
+      decision: "allow_once",
+    });
     expect(await decide("ls")).toMatchObject({ verdict: "allowed" });
     expect((await supervisor.budget(someone))[0]?.used.calls).toBe(1);
   });
@@ -303,6 +329,7 @@ describe("behind AHP", () => {
     expect((await client.query("approval", { approval: target })).answer).toMatchObject({ state: "pending" });
     await approvals.answer(target.slice("approval:".length), {
       by: "bob",
+      roles: ["approver"],
       tenant: "default",
       decision: "allow_once",
     });

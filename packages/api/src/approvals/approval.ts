@@ -40,8 +40,13 @@ export const Approval = named(
     target_state: z.record(z.string(), z.string()).describe("what the files to be changed are now"),
     rule: z.string().optional(),
     reason: z.string(),
-    options: z.array(ApprovalOption),
-    quorum: z.int().describe("how many people must agree"),
+    options: z.array(ApprovalOption).describe("what the one who looks may answer while it waits"),
+    quorum: z.int().describe("how many people must agree; from two on, the user who asks is none of them"),
+    approvers: z
+      .array(z.string())
+      .optional()
+      .describe("the roles that may answer, beside admins; by default its user, and approvers"),
+    four_eyes: z.boolean().optional().describe("whether the user who asks cannot agree to it"),
     answers: z.array(ApprovalAnswer),
     state: ApprovalState,
     created_at: Moment,
@@ -52,6 +57,25 @@ export const Approval = named(
 );
 export type Approval = z.infer<typeof Approval>;
 
+/** What those are shown whom an approval does not concern: that it is there, not what it is about. */
+export const WithheldApproval = named(
+  "WithheldApproval",
+  z.strictObject({
+    id: z.string(),
+    tenant: z.string(),
+    agent: z.string(),
+    state: ApprovalState,
+    created_at: Moment,
+    expires_at: Moment,
+    withheld: z.literal(true),
+  }),
+);
+export type WithheldApproval = z.infer<typeof WithheldApproval>;
+
+/** An approval as somebody is shown it. */
+export const ShownApproval = z.union([WithheldApproval, Approval]);
+export type ShownApproval = z.infer<typeof ShownApproval>;
+
 /** An approval with the words that show a person exactly what an answer counts for. */
 export const DescribedApproval = named("DescribedApproval", Approval.extend({ description: z.string() }));
 
@@ -59,7 +83,7 @@ export const DescribedApproval = named("DescribedApproval", Approval.extend({ de
 export const ApprovalPage = named(
   "ApprovalPage",
   z.looseObject({
-    approvals: z.array(Approval),
+    approvals: z.array(ShownApproval),
     next: z.string().optional().describe("to be given as `after`; absent when these are the last"),
   }),
 );
@@ -70,8 +94,8 @@ export const ApprovalChange = named(
   z.looseObject({
     seq: z.int().describe("grows with every change; the id of the event"),
     at: Moment,
-    entry: Hash.describe("the ledger entry of this step"),
-    approval: Approval,
+    entry: Hash.optional().describe("the ledger entry of this step; not told of a withheld approval"),
+    approval: ShownApproval,
   }),
 );
 export type ApprovalChange = z.infer<typeof ApprovalChange>;

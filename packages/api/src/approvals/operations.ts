@@ -8,6 +8,7 @@ import {
   ApprovalState,
   DescribedApproval,
   GivenAnswer,
+  WithheldApproval,
 } from "./approval.ts";
 import { Grant, GrantPage } from "./grant.ts";
 
@@ -19,7 +20,8 @@ export const approvalOperations = {
     id: "list_approvals",
     method: "GET",
     path: "/v1/approvals",
-    summary: "The approvals of one's tenant, the oldest first unless asked otherwise.",
+    summary:
+      "The approvals of one's tenant, the oldest first unless asked otherwise; of those of others only that they wait.",
     audience: "person",
     query: z.strictObject({
       state: ApprovalState.optional(),
@@ -47,25 +49,26 @@ export const approvalOperations = {
     summary: "One approval, with the words that show what an answer counts for.",
     audience: "person",
     params: z.strictObject({ id: PathName }),
-    answer: DescribedApproval,
+    answer: z.union([WithheldApproval, DescribedApproval]),
     problems: ["not_found"],
   }),
   answerApproval: operation({
     id: "answer_approval",
     method: "POST",
     path: "/v1/approvals/{id}/answer",
-    summary: "Answers, once; whoever comes late or second is told so.",
+    summary: "Answers, once: as its user, or with a role that may. A late or second answer is a conflict.",
     audience: "person",
     params: z.strictObject({ id: PathName }),
     body: GivenAnswer,
     answer: Approval,
-    problems: ["not_found", "conflict"],
+    problems: ["not_found", "forbidden", "conflict"],
   }),
   listGrants: operation({
     id: "list_grants",
     method: "GET",
     path: "/v1/grants",
-    summary: "What people of one's tenant have allowed for always, revoked grants too, the oldest first.",
+    summary:
+      "What was allowed for always to oneself, or to one's tenant for approvers; revoked grants too, the oldest first.",
     audience: "person",
     query: z.strictObject({ user: name, agent: name, limit: PageLimit, after: PageAfter }),
     answer: GrantPage,

@@ -18,6 +18,8 @@ const Webhook = z.strictObject({
   /** Signs what is sent. `@path` reads it from a file, found from the home. */
   secret: z.string().min(1),
   tenant: z.string().optional(),
+  /** Whether it is told what is asked, without secrets, and not only that something is. */
+  details: z.boolean().optional(),
 });
 
 /** What a confined agent reaches: everything, nothing, or the hosts that are named. */

@@ -8,10 +8,15 @@ export interface ClientAnswer {
   readonly by: Principal;
 }
 
+/** A question as one of the clients is asked it; nothing for one who is not. */
+export type AskedOf = (client: Principal) => JsonObject | undefined;
+
 /** How clients are asked. */
 export interface RequestOptions {
   /** The ids of principals that are not asked, because they have no more to say to it. */
   readonly without?: ReadonlySet<string>;
+  /** How each of them is asked, where that is not the same for all. */
+  readonly asked?: AskedOf;
 }
 
 /** The clients of a session, as the governor sees them: any number, which come and go. */

@@ -1,5 +1,12 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type Approval, actorOf, type Harness, type Principal, SupervisorError } from "@reins/supervisor";
+import {
+  type Approval,
+  answererOf,
+  type Harness,
+  mayAnswer,
+  type Principal,
+  SupervisorError,
+} from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { Clients } from "./clients.ts";
 import type { GovernorContext } from "./context.ts";
@@ -37,10 +44,15 @@ export function offerRequest<Session extends { readonly id: string }>(
       options: offeredOptions(params, approval),
       _meta: metaOf(params, approval),
     };
+    // Each is offered what they may answer, and who may not answer is not asked.
+    const asked = (client: Principal) => {
+      const options = optionsFor(offered, mayAnswer(answererOf(client), approval).options);
+      return options.length === 0 ? undefined : { ...offered, options };
+    };
     const answered = new Set<string>();
     // The first answer takes the question back from all, though more than one may be needed, or it may not count.
     for (;;) {
-      const options = { without: answered };
+      const options = { without: answered, asked };
       const { value, by } = await context.clients(session).request(PERMISSION, offered, signal, options);
       const state = await give(context, approval, by, chosenKind(optionsIn(offered), value));
       if (state !== "pending" && state !== "unwritten") return;
@@ -60,7 +72,7 @@ async function give(
   const { tenant } = by;
   const decision = DECISIONS[kind ?? ""] ?? "deny";
   const note = kind === undefined ? { note: "no option was chosen" } : {};
-  const given = { by: actorOf(by), tenant, isAgent: by.kind === "agent", decision, ...note };
+  const given = { ...answererOf(by), decision, ...note };
   try {
     return (await approvals.answer(id, given)).state;
   } catch (error) {
@@ -92,6 +104,14 @@ const OPTIONS = [
   { optionId: "allow_always", name: "Always allow this", kind: "allow_always" },
   { optionId: "reject_once", name: "Do not allow", kind: "reject_once" },
 ];
+
+/** The options on offer that a person may choose. */
+function optionsFor({ options }: { readonly options: unknown[] }, may: Approval["options"]): unknown[] {
+  return options.filter((option) => {
+    const decision = DECISIONS[String(membersOf(option).kind)];
+    return decision === undefined || may.includes(decision);
+  });
+}
 
 /** The agent's options as far as the approval takes them: an "always" becomes a grant of ours, or is not on offer. */
 function offeredOptions({ options }: JsonObject, approval: Approval): unknown[] {

@@ -277,6 +277,8 @@ export class Connection {
     // Of another tenant nobody learns that there is a question.
     if (tenant !== this.principal.tenant) return "unknown";
     if (!this.#followed.has(session) || this.principal.kind === "agent") return "foreign";
+    const { asked } = clients?.question(key) ?? {};
+    if (asked && !asked(this.principal)) return "foreign";
     return clients ? settle(clients, key) : "late";
   }
 

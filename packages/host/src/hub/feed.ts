@@ -156,11 +156,13 @@ export class Feed {
     const { reader, question } = this.#options;
     const asked = question(key);
     if (!asked || this.#asked.has(key) || !mayAnswer(reader, asked)) return undefined;
+    const { method, params, asked: askedOf } = asked;
+    const own = askedOf ? askedOf(reader.principal) : params;
+    if (!own) return undefined;
     this.#asked.add(key);
     const [oldest] = this.#asked;
     if (this.#asked.size > MOST_ASKED && oldest !== undefined) this.#asked.delete(oldest);
-    const { method, params } = asked;
-    return { jsonrpc: "2.0", id: questionId(key), method, params };
+    return { jsonrpc: "2.0", id: questionId(key), method, params: own };
   }
 }
 

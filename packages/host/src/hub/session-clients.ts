@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Draft } from "@reins/ledger";
 import type { JsonObject } from "../acp/message.ts";
 import type { RpcError } from "../acp/rpc-error.ts";
-import type { ClientAnswer, Clients, RequestOptions } from "../governor/clients.ts";
+import type { AskedOf, ClientAnswer, Clients, RequestOptions } from "../governor/clients.ts";
 import { PERMISSION, readChoice } from "../governor/permission-options.ts";
 import type { NewEvent } from "../log/logged-event.ts";
 import { type AskedQuestions, questionId } from "./question-id.ts";
@@ -16,6 +16,8 @@ export interface OpenQuestion {
   readonly params: JsonObject;
   /** The principals that it is not put to, because they have no more to say to it. */
   readonly without: ReadonlySet<string>;
+  /** How each of the clients is asked, where that is not the same for all. */
+  readonly asked?: AskedOf | undefined;
 }
 
 interface Waiting extends OpenQuestion {
@@ -30,7 +32,7 @@ type Settle = (waiting: Waiting) => void;
 /** A connection that can be asked. */
 export interface Askable {
   readonly id: string;
-  readonly principal: { readonly id: string };
+  readonly principal: ClientAnswer["by"];
 }
 
 /**
@@ -94,14 +96,14 @@ export class SessionClients implements Clients {
     method: string,
     params: JsonObject,
     signal: AbortSignal,
-    { without = NOBODY }: RequestOptions = {},
+    { without = NOBODY, asked }: RequestOptions = {},
   ): Promise<ClientAnswer> {
     signal.throwIfAborted();
     const key = randomUUID();
     const { promise, resolve, reject } = Promise.withResolvers<ClientAnswer>();
     // It may be withdrawn before there was room to ask it, and is waited for only then.
     promise.catch(() => undefined);
-    this.#waiting.set(key, { key, method, params, without, resolve, reject, declined: new Map() });
+    this.#waiting.set(key, { key, method, params, without, asked, resolve, reject, declined: new Map() });
     this.#options.asking.set(key, this);
     const withdraw = () => this.#settle(key, undefined, (waiting) => waiting.reject(signal.reason));
     signal.addEventListener("abort", withdraw, { once: true });
@@ -176,10 +178,13 @@ export class SessionClients implements Clients {
     return this.#isLeftToOthers(waiting) ? "left" : this.#settle(waiting.key, connection, settle);
   }
 
-  #isLeftToOthers({ declined, without }: Waiting): boolean {
+  #isLeftToOthers({ declined, without, asked }: Waiting): boolean {
     return this.#options
       .present()
-      .some(({ id, principal }) => !declined.has(id) && !without.has(principal.id));
+      .some(
+        ({ id, principal }) =>
+          !declined.has(id) && !without.has(principal.id) && (!asked || asked(principal) !== undefined),
+      );
   }
 
   /** Settles a question, and takes it back from everybody else. */

@@ -19,12 +19,29 @@ export const Rule = z
       .optional()
       .describe("for modify: members of the arguments to set, by dotted path"),
     retry_after: Duration.optional().describe("for defer: when to ask again"),
-    quorum: z.int().min(1).optional().describe("for ask: how many people must agree"),
+    quorum: z
+      .int()
+      .min(1)
+      .optional()
+      .describe("for ask: how many people must agree; from two on, the user who asks is none of them"),
+    approvers: z
+      .array(z.string().min(1))
+      .min(1)
+      .optional()
+      .describe(
+        "for ask: the roles that may answer, beside admins; by default the user who asks, and approvers",
+      ),
+    four_eyes: z.boolean().optional().describe("for ask: the user who asks cannot agree to it"),
     expires: Duration.optional().describe("for ask: how long the question stands"),
   })
   .refine(({ verdict, patch }) => (verdict === "modify") === (patch !== undefined), {
     message: "a rule has a patch if, and only if, its verdict is modify",
-  });
+  })
+  .refine(
+    ({ verdict, approvers, four_eyes }) =>
+      verdict === "ask" || (approvers === undefined && four_eyes === undefined),
+    { message: "approvers and four_eyes are for a rule whose verdict is ask" },
+  );
 export type Rule = z.infer<typeof Rule>;
 
 /** What a tool needs and how much harm it can do. */

@@ -115,7 +115,7 @@ function names(value: unknown, member: string): boolean {
 }
 
 function verdictOf(rule: Rule, hashes: PolicyHashes): PolicyVerdict {
-  const { verdict, reason, name, patch, retry_after, quorum, expires } = rule;
+  const { verdict, reason, name, patch, retry_after, quorum, approvers, four_eyes, expires } = rule;
   return {
     verdict,
     reason: reason || `rule "${name}"`,
@@ -124,6 +124,8 @@ function verdictOf(rule: Rule, hashes: PolicyHashes): PolicyVerdict {
     ...(patch && { patch }),
     ...(verdict === "defer" && { retry_after_ms: milliseconds(retry_after ?? "1m") }),
     ...(quorum !== undefined && { quorum }),
+    ...(approvers && { approvers }),
+    ...(four_eyes && { four_eyes }),
     ...(expires !== undefined && { expires_ms: milliseconds(expires) }),
   };
 }

@@ -23,6 +23,7 @@ test.each<[string, string]>([
   ["a lower limit", BASE.replace("calls: 10", "calls: 5")],
   ["a limit more", BASE.replace("limits: [", "limits: [{ name: more, per: tenant, within: 1d, cost: 1 }, ")],
   ["a harness that must answer", BASE.replace("fail: open", "fail: closed")],
+  ["one more pair of eyes", BASE.replace("verdict: ask", "verdict: ask, four_eyes: true")],
   ["another mandate", `${BASE}default_mandate: be good`],
 ])("%s is no looser", (_, text) => {
   expect(isNoLooser(file(text), file(BASE))).toBe(true);
@@ -35,6 +36,7 @@ test.each<[string, string]>([
     "a question before a block could be",
     BASE.replace("tool_rules:", "tool_rules:\n  - { name: n, condition: {}, verdict: ask }"),
   ],
+  ["other people who may answer", BASE.replace("verdict: ask", "verdict: ask, approvers: [staff]")],
   ["a wider condition", BASE.replace("[rm]", "[rm, ls]")],
   ["a higher limit", BASE.replace("calls: 10", "calls: 11")],
   [
@@ -46,4 +48,10 @@ test.each<[string, string]>([
   ["another order", BASE.replace(/( {2}- \{ name: a.*\n)( {2}- \{ name: b.*\n)/, "$2$1")],
 ])("%s is looser, as far as one can see", (_, text) => {
   expect(isNoLooser(file(text), file(BASE))).toBe(false);
+});
+
+test("one pair of eyes less is looser, unless nothing is asked any more", () => {
+  const before = file(BASE.replace("verdict: ask", "verdict: ask, four_eyes: true"));
+  expect(isNoLooser(file(BASE), before)).toBe(false);
+  expect(isNoLooser(file(BASE.replace("verdict: ask", "verdict: blocked")), before)).toBe(true);
 });

@@ -32,13 +32,15 @@ function rulesAreNoLooser(after: readonly Rule[], before: readonly Rule[]): bool
 
 function ruleIsNoLooser(after: Rule, before: Rule): boolean {
   const sameButVerdict = same(
-    { ...after, name: "", reason: "", verdict: "", quorum: 0 },
-    { ...before, name: "", reason: "", verdict: "", quorum: 0 },
+    { ...after, name: "", reason: "", verdict: "", quorum: 0, four_eyes: false },
+    { ...before, name: "", reason: "", verdict: "", quorum: 0, four_eyes: false },
   );
   return (
     sameButVerdict &&
     isAtLeastAsStrict(after.verdict, before.verdict) &&
-    (after.quorum ?? 1) >= (before.quorum ?? 1)
+    (after.quorum ?? 1) >= (before.quorum ?? 1) &&
+    // Without the answer of a person nothing is let through that one of two people could have agreed to.
+    (!before.four_eyes || after.four_eyes === true || after.verdict === "blocked")
   );
 }
 

@@ -16,6 +16,10 @@ export interface PolicyVerdict {
   readonly retry_after_ms?: number;
   /** For `ask`: how many people must agree, and for how long the question stands. */
   readonly quorum?: number;
+  /** For `ask`: the roles that may answer, where the rule names them. */
+  readonly approvers?: readonly string[];
+  /** For `ask`: whether the user who asks cannot agree to it. */
+  readonly four_eyes?: boolean;
   readonly expires_ms?: number;
 }
 

@@ -1,13 +1,17 @@
-import type { Approvals, Harness } from "@reins/supervisor";
+import type { Answerer, Approvals, Harness } from "@reins/supervisor";
+import type { SupervisorCode } from "../dialect/governing.ts";
 import { eventText } from "../streams/event-stream.ts";
 
 type Change = Awaited<ReturnType<Approvals["changes"]>>[number];
 
-/** A change as it goes over the wire. */
+/** Words for a change as one who listens is told of it. */
+type Show = Pick<SupervisorCode, "changeShownTo">;
+
+/** A change that was told, and its texts: one for each way in which it is shown to those who listen. */
 interface Told {
-  readonly seq: number;
-  readonly tenant: string;
-  readonly text: string;
+  readonly change: Change;
+  readonly characters: number;
+  readonly texts: Map<string, string>;
 }
 
 /** What comes after a position, and where that ends. */
@@ -27,6 +31,7 @@ const MOST_CHARACTERS = 4 * 1024 * 1024;
 export class ApprovalTail {
   static readonly #tails = new WeakMap<Harness, ApprovalTail>();
   readonly #approvals: Approvals;
+  readonly #show: Show;
   readonly #listeners = new Set<{ readonly tenant: string; readonly ring: () => void }>();
   #told: Told[] = [];
   #characters = 0;
@@ -34,14 +39,15 @@ export class ApprovalTail {
   #floor: number | undefined;
   #last = 0;
 
-  private constructor(approvals: Approvals) {
+  private constructor(approvals: Approvals, show: Show) {
     this.#approvals = approvals;
+    this.#show = show;
     approvals.subscribe((change) => this.#take(change));
   }
 
   /** The tail of a harness; there is one. */
-  static of(harness: Harness): ApprovalTail {
-    const tail = ApprovalTail.#tails.get(harness) ?? new ApprovalTail(harness.approvals);
+  static of(harness: Harness, show: Show): ApprovalTail {
+    const tail = ApprovalTail.#tails.get(harness) ?? new ApprovalTail(harness.approvals, show);
     ApprovalTail.#tails.set(harness, tail);
     return tail;
   }
@@ -53,38 +59,53 @@ export class ApprovalTail {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Some of what a tenant has not seen after a position; none when it has seen all. */
-  async after(position: number, tenant: string): Promise<Following> {
+  /** Some of what somebody has not seen after a position, as it is shown to them; none when they have seen all. */
+  async after(position: number, answerer: Answerer): Promise<Following> {
+    const { tenant } = answerer;
     if (this.#floor !== undefined && position >= this.#floor) {
-      const told = this.#told.filter((each) => each.seq > position && each.tenant === tenant);
-      return { texts: told.map(({ text }) => text), position: Math.max(position, this.#last) };
+      const told = this.#told.filter(
+        ({ change: { seq, approval } }) => seq > position && approval.tenant === tenant,
+      );
+      return {
+        texts: told.map((each) => this.#textOf(each, answerer)),
+        position: Math.max(position, this.#last),
+      };
     }
     const last = this.#last;
     const changes = await this.#approvals.changes({ after: position, limit: PAGE, tenant });
     const end = changes.at(-1)?.seq ?? Math.max(position, last);
-    return { texts: changes.map(asText), position: end };
+    return { texts: changes.map((change) => this.#text(change, answerer)), position: end };
   }
 
   #take(change: Change): void {
     const { seq, approval } = change;
     this.#floor ??= seq - 1;
     this.#last = seq;
-    this.#keep({ seq, tenant: approval.tenant, text: asText(change) });
+    this.#keep({ change, characters: JSON.stringify(change).length, texts: new Map() });
     for (const { tenant, ring } of this.#listeners) if (tenant === approval.tenant) ring();
   }
 
   #keep(told: Told): void {
     this.#told.push(told);
-    this.#characters += told.text.length;
+    this.#characters += told.characters;
     while (this.#told.length > MOST_TOLD || this.#characters > MOST_CHARACTERS) {
       const oldest = this.#told.shift();
       if (!oldest) return;
-      this.#characters -= oldest.text.length;
-      this.#floor = oldest.seq;
+      this.#characters -= oldest.characters;
+      this.#floor = oldest.change.seq;
     }
   }
-}
 
-function asText(change: Change): string {
-  return eventText("approval", change.seq, change);
+  /** The text of a change for one listener, made once for all who are shown the same of it. */
+  #textOf({ change, texts }: Told, answerer: Answerer): string {
+    const { approval } = this.#show.changeShownTo(answerer, change);
+    const key = "withheld" in approval ? "withheld" : approval.options.join();
+    const text = texts.get(key) ?? this.#text(change, answerer);
+    texts.set(key, text);
+    return text;
+  }
+
+  #text(change: Change, answerer: Answerer): string {
+    return eventText("approval", change.seq, this.#show.changeShownTo(answerer, change));
+  }
 }

@@ -6,26 +6,28 @@ import { pageOf } from "./page.ts";
 
 const { listApprovals, getApproval, answerApproval, streamApprovals } = approvalOperations;
 
-/** Questions to people: which there are, what they are about, and the answers. */
+/** Questions to people: which there are, what they are about to those they concern, and the answers. */
 export const approvalsDialect: Dialect = {
   name: "approvals",
   mount(place) {
-    place.governed(listApprovals, async ({ query, principal: { tenant }, harness }) => {
+    place.governed(listApprovals, async ({ query, principal, harness, supervisor }) => {
+      const { tenant } = principal;
+      const answerer = supervisor.answererOf(principal);
       const { items, next } = await pageOf(query.limit, (limit) =>
         harness.approvals.list({ ...query, tenant, limit }),
       );
-      return { approvals: items, next };
+      return { approvals: items.map((approval) => supervisor.shownTo(answerer, approval)), next };
     });
-    place.governed(getApproval, async ({ params: { id }, principal: { tenant }, harness, supervisor }) => {
-      const approval = await harness.approvals.get(id, tenant);
+    place.governed(getApproval, async ({ params: { id }, principal, harness, supervisor }) => {
+      const approval = await harness.approvals.get(id, principal.tenant);
       if (!approval) throw new Refusal("not_found", `there is no approval ${id}`);
-      return { ...approval, description: supervisor.describeApproval(approval) };
+      const shown = supervisor.shownTo(supervisor.answererOf(principal), approval);
+      if ("withheld" in shown) return shown;
+      return { ...shown, description: supervisor.describeApproval(shown) };
     });
-    place.governed(answerApproval, ({ params, body, principal, harness, supervisor }) => {
-      const { tenant, kind } = principal;
-      const by = supervisor.actorOf(principal);
-      return harness.approvals.answer(params.id, { ...body, by, tenant, isAgent: kind === "agent" });
-    });
+    place.governed(answerApproval, ({ params, body, principal, harness, supervisor }) =>
+      harness.approvals.answer(params.id, { ...body, ...supervisor.answererOf(principal) }),
+    );
     place.stream(streamApprovals, tellApprovals);
   },
 };

@@ -2,20 +2,20 @@ import { approvalOperations } from "@reins/api";
 import type { Dialect } from "../dialect/dialect.ts";
 import { pageOf } from "./page.ts";
 
-/** What people have allowed for always. */
+/** What people have allowed for always, as far as it concerns the one who looks. */
 export const grantsDialect: Dialect = {
   name: "grants",
   mount(place) {
-    place.governed(approvalOperations.listGrants, async ({ query, principal: { tenant }, harness }) => {
+    place.governed(approvalOperations.listGrants, async ({ query, principal, harness, supervisor }) => {
+      const { tenant } = principal;
+      const answerer = supervisor.answererOf(principal);
       const { items, next } = await pageOf(query.limit, (limit) =>
         harness.approvals.grants.list({ ...query, tenant, limit }),
       );
-      return { grants: items, next };
+      return { grants: items.filter((grant) => supervisor.isConcerned(answerer, grant)), next };
     });
-    place.governed(approvalOperations.revokeGrant, ({ params, principal, harness, supervisor }) => {
-      const { tenant, kind } = principal;
-      const by = supervisor.actorOf(principal);
-      return harness.approvals.grants.revoke(params.id, { by, tenant, isAgent: kind === "agent" });
-    });
+    place.governed(approvalOperations.revokeGrant, ({ params, principal, harness, supervisor }) =>
+      harness.approvals.grants.revoke(params.id, supervisor.answererOf(principal)),
+    );
   },
 };

@@ -1,21 +1,95 @@
+import { ADMIN, APPROVER, actorOf, isAdmin, type Principal } from "../identity/principal.ts";
 import { SupervisorError } from "../supervisor-error.ts";
-import type { Approval } from "./approval.ts";
+import type { Approval, ApprovalOption } from "./approval.ts";
 
-/** Somebody who wants to answer, as the harness knows them. */
+/** A principal who wants to see or answer approvals, as the harness knows them. */
 export interface Answerer {
+  /** The name under which they act in the ledger. */
   readonly by: string;
   readonly tenant: string;
+  readonly roles: readonly string[];
   /** Whether the token is an agent's. */
   readonly isAgent?: boolean | undefined;
+}
+
+/** What decides who may answer. */
+type Answerable = Pick<
+  Approval,
+  "tenant" | "user" | "agent" | "chain" | "quorum" | "approvers" | "four_eyes" | "options"
+>;
+
+/** What somebody may say to an approval, and why they may not say the rest. */
+export interface Permitted {
+  readonly options: readonly ApprovalOption[];
+  readonly reason: string;
 }
 
 /** Names of the harness itself; nobody answers under one. */
 const RESERVED = "reins:";
 
+/** A principal as one who sees and answers approvals. */
+export function answererOf(principal: Principal): Answerer {
+  const { tenant, roles, kind } = principal;
+  const held = isAdmin(principal) && !roles.includes(ADMIN) ? [...roles, ADMIN] : roles;
+  return { by: actorOf(principal), tenant, roles: held, isAgent: kind === "agent" };
+}
+
 /** Refuses everybody but a person; an agent has no say, least of all about itself. */
-export function expectPerson({ by, isAgent }: Answerer, approval: Approval | undefined): void {
+export function expectPerson({ by, isAgent }: Answerer, approval?: Answerable): void {
   if (isAgent || by === approval?.agent || approval?.chain.includes(by))
     throw new SupervisorError("forbidden", "an agent does not answer approvals; a person has to");
   if (by === "" || by.startsWith(RESERVED))
     throw new SupervisorError("forbidden", `"${by}" is not a person who could answer`);
+}
+
+/**
+ * What a principal may say to an approval, whichever way the answer comes. The user for whom the agent asks and the
+ * approvers of the tenant answer, unless the rule names the roles that do; admins hold every role. Where it takes others
+ * than the one who asks, that user can only say no.
+ */
+export function mayAnswer(answerer: Answerer, approval: Answerable): Permitted {
+  const { tenant, user, options, approvers, four_eyes, quorum } = approval;
+  const { isAgent, by } = answerer;
+  if (isAgent || answerer.tenant !== tenant || by.startsWith(RESERVED))
+    return { options: [], reason: "an agent does not answer approvals; a person has to" };
+  const owns = isOwner(answerer, approval);
+  const holds = holdsRole(answerer, approvers ?? [APPROVER]);
+  if (!owns && !holds) return { options: [], reason: `that takes ${rolesText(approvers)}` };
+  if (!owns || (!four_eyes && quorum === 1 && (holds || approvers === undefined)))
+    return { options, reason: "" };
+  const reason = four_eyes || quorum > 1 ? `the agent asks for ${user}, so that others have to agree` : "";
+  return {
+    options: options.filter((option) => option === "deny"),
+    reason: reason || `that takes ${rolesText(approvers)}`,
+  };
+}
+
+/** Refuses an answer that a principal may not give. */
+export function expectMayAnswer(answerer: Answerer, approval: Approval, decision: ApprovalOption): void {
+  expectPerson(answerer, approval);
+  const { options, reason } = mayAnswer(answerer, approval);
+  // What nobody may say is refused as such, and not as something that others may.
+  if (options.includes(decision) || (options.length > 0 && !approval.options.includes(decision))) return;
+  throw new SupervisorError("forbidden", `${answerer.by} may not answer ${approval.id} so: ${reason}`);
+}
+
+/** Whether a principal has or answers something like an approval, or a grant that came of one. */
+export function isConcerned(
+  answerer: Answerer,
+  of: Pick<Approval, "tenant" | "user" | "approvers">,
+): boolean {
+  if (answerer.isAgent || answerer.tenant !== of.tenant) return false;
+  return isOwner(answerer, of) || holdsRole(answerer, of.approvers ?? [APPROVER]);
+}
+
+function isOwner({ by }: Answerer, { tenant, user }: Pick<Approval, "tenant" | "user">): boolean {
+  return by === actorOf({ tenant, user });
+}
+
+function holdsRole({ roles }: Answerer, wanted: readonly string[]): boolean {
+  return roles.some((role) => role === ADMIN || wanted.includes(role));
+}
+
+function rolesText(approvers: readonly string[] = [APPROVER]): string {
+  return `the role ${[...approvers, ADMIN].map((role) => `"${role}"`).join(" or ")}`;
 }

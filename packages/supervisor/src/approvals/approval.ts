@@ -47,6 +47,10 @@ export interface Approval {
   readonly options: readonly ApprovalOption[];
   /** How many people must agree. */
   readonly quorum: number;
+  /** The roles that may answer, where the rule names them. */
+  readonly approvers?: readonly string[];
+  /** Whether the user who asks cannot agree to it. */
+  readonly four_eyes?: boolean;
   readonly answers: readonly ApprovalAnswer[];
   readonly state: ApprovalState;
   readonly created_at: string;

@@ -9,7 +9,7 @@ import { knownRedactor } from "../redaction/redact.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { answered, isForAlways } from "./answered.ts";
-import { type Answerer, expectPerson } from "./answerer.ts";
+import { type Answerer, expectMayAnswer, expectPerson } from "./answerer.ts";
 import {
   type Approval,
   type ApprovalAnswer,
@@ -166,12 +166,12 @@ export class Approvals {
   /** Gives a person's answer, once. */
   async answer(id: string, given: GivenAnswer): Promise<Approval> {
     const { by, tenant, decision, note, grant_expires_ms } = given;
-    expectPerson(given, undefined);
+    expectPerson(given);
     await this.expire();
     return this.#steps.untilFirst(async () => {
       const found = await this.#store.query(approvalTables, "get", { id, tenant });
       if (!found) throw new SupervisorError("not_found", `there is no approval ${id}`);
-      expectPerson(given, found.approval);
+      expectMayAnswer(given, found.approval, decision);
       const shown = this.#atRest.readApproval(found);
       const at = this.#clock.now().toISOString();
       const said = note === undefined ? {} : { note: String(this.#atRest.redactFor(shown.facts)(note)) };

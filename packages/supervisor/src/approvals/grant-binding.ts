@@ -2,25 +2,27 @@ import { canonicalJson } from "@reins/ledger";
 import type { Action, Effect } from "@reins/policy";
 import type { Approval } from "./approval.ts";
 import { type Keyed, peopleNeeded } from "./binding.ts";
+import type { ApprovalRequest } from "./request.ts";
 
 /** What an "always" is given for: an approval, or a request before it is one. */
 export type Grantable = Pick<
   Approval,
   "tenant" | "user" | "agent" | "chain" | "enforcement" | "event_type" | "facts" | "cwd"
-> & { readonly quorum?: number | undefined };
+> &
+  Pick<ApprovalRequest, "quorum" | "approvers" | "four_eyes">;
 
 /**
  * What a grant counts for: the same agent of the same user, reached the same way and held as firmly, doing exactly the
- * same in the same folder, in any session, by the word of as many people. Where effects do not say all, the arguments
+ * same in the same folder, in any session, by the word of the same people. Where effects do not say all, the arguments
  * count too.
  */
 export function grantBindingOf(grantable: Grantable, keyed: Keyed): string {
-  const { tenant, user, agent, chain, enforcement, event_type, facts, cwd, quorum } = grantable;
+  const { tenant, user, agent, chain, enforcement, event_type, facts, cwd } = grantable;
   const { tool, effects, opaque, doubts } = facts;
   const who = { tenant, user, agent, chain, enforcement };
   const what = { event_type, tool, effects, opaque, doubts, cwd };
   const rest = saysAll(facts) ? {} : { arguments: facts.arguments };
-  return keyed.digest("grant", canonicalJson({ ...who, ...what, ...rest, ...peopleNeeded(quorum) }));
+  return keyed.digest("grant", canonicalJson({ ...who, ...what, ...rest, ...peopleNeeded(grantable) }));
 }
 
 /** Whether "always" can be narrow. What is only known when it runs may be something else the next time. */

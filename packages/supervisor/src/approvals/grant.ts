@@ -16,6 +16,8 @@ export interface Grant {
   readonly arguments?: unknown;
   /** What it counts for: 64 hexadecimal digits. */
   readonly binding: string;
+  /** The roles that may revoke it beside its user, where the rule named those that may give it. */
+  readonly approvers?: readonly string[];
   /** The approval it came from, and who gave it. */
   readonly approval: string;
   readonly by: readonly string[];

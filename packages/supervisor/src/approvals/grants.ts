@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import { withoutSecrets } from "../record/redacted-draft.ts";
 import type { Redact } from "../redaction/redact.ts";
 import { SupervisorError } from "../supervisor-error.ts";
-import { type Answerer, expectPerson } from "./answerer.ts";
+import { type Answerer, expectPerson, isConcerned } from "./answerer.ts";
 import type { Approval } from "./approval.ts";
 import type { AtRest } from "./at-rest.ts";
 import type { Keyed } from "./binding.ts";
@@ -34,9 +34,8 @@ export class Grants {
   }
 
   /** The grant that covers an action, if there is one in force. */
-  async grantFor({ subject, event_type, facts, cwd, quorum }: ApprovalRequest): Promise<Grant | undefined> {
-    const { keyed } = this.#options;
-    const grant = await this.#standing(grantBindingOf({ ...subject, event_type, facts, cwd, quorum }, keyed));
+  async grantFor({ subject, ...asked }: ApprovalRequest): Promise<Grant | undefined> {
+    const grant = await this.#standing(grantBindingOf({ ...subject, ...asked }, this.#options.keyed));
     return grant && isInForce(grant, this.#now()) ? grant : undefined;
   }
 
@@ -61,9 +60,11 @@ export class Grants {
   /** Takes a grant back, from the next decision on. */
   async revoke(id: string, person: Answerer & { readonly reason?: string }): Promise<Grant> {
     const { by, tenant, reason = "revoked" } = person;
-    expectPerson(person, undefined);
+    expectPerson(person);
     const grant = await this.get(id, tenant);
     if (!grant) throw new SupervisorError("not_found", `there is no grant ${id}`);
+    if (!isConcerned(person, grant))
+      throw new SupervisorError("forbidden", `the grant ${id} is ${grant.user}'s; an approver can revoke it`);
     if (grant.revoked_at !== undefined) throw revokedAlready(grant);
     try {
       return await this.#end(grant, by, reason);
@@ -85,6 +86,7 @@ export class Grants {
     return {
       id: `grt_${this.#options.randomId()}`,
       ...{ tenant, user, agent, chain, enforcement, event_type, tool, cwd, binding },
+      ...(approval.approvers && { approvers: approval.approvers }),
       effects: facts.effects,
       ...(!saysAll(facts) && { arguments: facts.arguments }),
       approval: id,

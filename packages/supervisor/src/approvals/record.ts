@@ -21,6 +21,8 @@ export function askedDraft(approval: Omit<Approval, "entry">, facts_hash: string
     reason: approval.reason,
     options: approval.options,
     quorum: approval.quorum,
+    ...(approval.approvers && { approvers: approval.approvers }),
+    ...(approval.four_eyes && { four_eyes: true }),
     expires_at: approval.expires_at,
   });
 }

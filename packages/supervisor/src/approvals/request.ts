@@ -18,6 +18,10 @@ export interface ApprovalRequest {
   readonly options?: readonly ApprovalOption[] | undefined;
   /** By default one person is enough. */
   readonly quorum?: number | undefined;
+  /** The roles that may answer; by default the user who asks, and approvers. */
+  readonly approvers?: readonly string[] | undefined;
+  /** Whether the user who asks cannot agree to it. */
+  readonly four_eyes?: boolean | undefined;
   /** How long the question stands; by default a day, at most a year. */
   readonly expires_ms?: number | undefined;
 }
@@ -54,6 +58,8 @@ export function newApproval(
     reason,
     options: optionsFor(request),
     quorum: quorumOf(request),
+    ...(request.approvers && { approvers: request.approvers }),
+    ...(request.four_eyes && { four_eyes: true }),
     answers: [],
     state: "pending" as const,
     created_at: now.toISOString(),

@@ -101,6 +101,8 @@ export class Hearing {
       reason: verdict.reason,
       ...(isLimited && { options: ["allow_once", "deny"] }),
       ...(verdict.quorum !== undefined && { quorum: verdict.quorum }),
+      ...(verdict.approvers && { approvers: verdict.approvers }),
+      ...(verdict.four_eyes && { four_eyes: true }),
       ...(verdict.expires_ms !== undefined && { expires_ms: verdict.expires_ms }),
     };
     const settled = await approvals.settled(request);

@@ -30,6 +30,8 @@ export const DEFAULT_TENANT = "default";
 export const OPERATOR = "operator";
 /** The role that may change identity. */
 export const ADMIN = "admin";
+/** The role that answers approvals of others in its tenant. */
+export const APPROVER = "approver";
 
 /** Whether it is the operator at this machine, who alone reaches into every tenant. */
 export function isOperator({ id }: Principal): boolean {

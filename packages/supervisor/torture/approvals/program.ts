@@ -82,7 +82,7 @@ async function act(request: ApprovalRequest): Promise<Acted> {
 async function revoke(tenant: string, by: string): Promise<unknown> {
   const grants = await approvals.grants.list({ tenant });
   const [inForce] = grants.filter(({ revoked_at }) => revoked_at === undefined);
-  return inForce && approvals.grants.revoke(inForce.id, { by, tenant });
+  return inForce && approvals.grants.revoke(inForce.id, { by, roles: ["approver"], tenant });
 }
 
 /** Waits until webhooks have got everything; gives every change there is. */

@@ -9,7 +9,7 @@ export interface Start {
   readonly folder: string;
   /** Where compiled code is kept from life to life. */
   readonly cache: string;
-  readonly webhook: { readonly url: string; readonly secret: string };
+  readonly webhook: { readonly url: string; readonly secret: string; readonly details: boolean };
   /** How far its clock is ahead. */
   readonly ahead_ms: number;
   /** At which boundary of the start itself to die; 0 for none. */

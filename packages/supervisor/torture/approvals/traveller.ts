@@ -48,7 +48,8 @@ export class Traveller {
   async answer(id: string, by: string, decision: ApprovalOption) {
     for (let cut = false; ; ) {
       try {
-        const outcome = await this.#world.answer(id, { by, tenant: this.#world.tenant, decision });
+        const { tenant } = this.#world;
+        const outcome = await this.#world.answer(id, { by, roles: ["approver"], tenant, decision });
         return { outcome, cut };
       } catch (error) {
         if (!(error instanceof Died)) throw error;
@@ -81,8 +82,15 @@ export class Traveller {
   /** Strangers and agents are turned away at any time. */
   async expectTurnedAway(id: string): Promise<void> {
     const intruders = [
-      { by: "ann", tenant: "stranger", decision: "allow_once", code: "not_found" },
-      { by: "reed", tenant: this.#world.tenant, decision: "allow_once", isAgent: true, code: "forbidden" },
+      { by: "ann", roles: ["approver"], tenant: "stranger", decision: "allow_once", code: "not_found" },
+      {
+        by: "reed",
+        roles: ["approver"],
+        tenant: this.#world.tenant,
+        decision: "allow_once",
+        isAgent: true,
+        code: "forbidden",
+      },
     ] as const;
     const { code, ...answer } = this.#random.pick(intruders);
     for (;;) {
@@ -139,7 +147,7 @@ export class Traveller {
   }
 
   once(id: string, by: string, decision: ApprovalOption): Promise<string> {
-    return this.#world.answer(id, { by, tenant: this.#world.tenant, decision });
+    return this.#world.answer(id, { by, roles: ["approver"], tenant: this.#world.tenant, decision });
   }
 
   actOnce(request: ApprovalRequest): Promise<Acted> {

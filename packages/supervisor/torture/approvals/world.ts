@@ -183,7 +183,7 @@ export class World {
       const process = new ApprovalProcess({
         folder: this.#folder,
         cache: this.#cache,
-        webhook: { url, secret },
+        webhook: { url, secret, details: true },
         ahead_ms: this.#ahead,
         boundary,
       });

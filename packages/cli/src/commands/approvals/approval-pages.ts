@@ -1,4 +1,4 @@
-import { type Approval, approvalOperations } from "@reins/api";
+import { type Approval, approvalOperations, type ShownApproval } from "@reins/api";
 import type { Operator } from "../../operator/operator.ts";
 
 /** Which approvals, and in which order. */
@@ -16,7 +16,7 @@ export async function* approvalPages(
   operator: Pick<Operator, "ask">,
   filter: ApprovalFilter,
   most = Number.POSITIVE_INFINITY,
-): AsyncGenerator<Approval[]> {
+): AsyncGenerator<ShownApproval[]> {
   let after: string | undefined;
   for (let wanted = most; wanted > 0; ) {
     const query = { ...filter, after, limit: Math.min(PAGE, wanted) };

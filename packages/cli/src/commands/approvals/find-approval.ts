@@ -1,4 +1,4 @@
-import { type Approval, approvalOperations } from "@reins/api";
+import { approvalOperations, type ShownApproval } from "@reins/api";
 import { idByPrefix } from "../../operator/by-prefix.ts";
 import type { Operator } from "../../operator/operator.ts";
 import { type ApprovalFilter, approvalPages } from "./approval-pages.ts";
@@ -22,7 +22,7 @@ export function approvalId(given: string, operator: Pick<Operator, "ask">): Prom
 }
 
 /** The approval that somebody means. */
-export async function findApproval(given: string, operator: Pick<Operator, "ask">): Promise<Approval> {
+export async function findApproval(given: string, operator: Pick<Operator, "ask">): Promise<ShownApproval> {
   const id = await approvalId(given, operator);
   return operator.ask(approvalOperations.getApproval, { params: { id }, advice: APPROVAL_ADVICE });
 }

@@ -1,4 +1,4 @@
-import { type Approval, approvalOperations } from "@reins/api";
+import { approvalOperations, type ShownApproval } from "@reins/api";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
@@ -22,15 +22,15 @@ export function useApprovalStream(): void {
       {},
       {
         onEvent: ({ approval }) => {
-          const known = queries.getQueryData<readonly Approval[]>(PENDING);
-          queries.setQueryData<readonly Approval[]>(PENDING, (now) => now && pendingWith(now, approval));
+          const known = queries.getQueryData<readonly ShownApproval[]>(PENDING);
+          queries.setQueryData<readonly ShownApproval[]>(PENDING, (now) => now && pendingWith(now, approval));
           // A list that is on its way may be older than this.
           if (queries.isFetching({ queryKey: PENDING }) > 0)
             void queries.invalidateQueries({ queryKey: PENDING });
           void queries.invalidateQueries({ queryKey: ["approval", approval.id] });
           void queries.invalidateQueries({ queryKey: ["approvals", "answered"] });
           if (approval.state !== "pending") void queries.invalidateQueries({ queryKey: ["grants"] });
-          else if (!known?.some(({ id }) => id === approval.id))
+          else if (!("withheld" in approval) && !known?.some(({ id }) => id === approval.id))
             notify(approval, () => void navigate({ to: "/approvals", search: { approval: approval.id } }));
         },
         background: BACKGROUND,

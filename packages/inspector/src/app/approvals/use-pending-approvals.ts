@@ -1,4 +1,4 @@
-import { type Approval, approvalOperations } from "@reins/api";
+import { type Approval, approvalOperations, type ShownApproval, type WithheldApproval } from "@reins/api";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/call.ts";
 
@@ -6,9 +6,17 @@ import { call } from "../../api/call.ts";
 export const PENDING = ["approvals", "pending"] as const;
 const MOST = 500;
 
-/** The approvals that wait for a person, the oldest first; kept up to date by the stream that the shell follows. */
+/**
+ * The approvals that wait and concern the one who looks, the oldest first; kept up to date by the stream that the shell
+ * follows.
+ */
 export function usePendingApprovals(): UseQueryResult<readonly Approval[]> {
-  return useQuery({ queryKey: PENDING, queryFn: ({ signal }) => pending(signal), staleTime: Infinity });
+  return usePending(concerning);
+}
+
+/** Those that wait for others. */
+export function useWithheldApprovals(): UseQueryResult<readonly WithheldApproval[]> {
+  return usePending(withheld);
 }
 
 /** How many questions of a session wait for a person. */
@@ -16,7 +24,24 @@ export function usePendingOf(session: string): number {
   return usePendingApprovals().data?.filter((approval) => approval.session === session).length ?? 0;
 }
 
-async function pending(signal: AbortSignal): Promise<readonly Approval[]> {
+function usePending<Data>(select: (all: readonly ShownApproval[]) => Data): UseQueryResult<Data> {
+  return useQuery({
+    queryKey: PENDING,
+    queryFn: ({ signal }) => pending(signal),
+    staleTime: Infinity,
+    select,
+  });
+}
+
+function concerning(all: readonly ShownApproval[]): readonly Approval[] {
+  return all.flatMap((approval) => ("withheld" in approval ? [] : [approval]));
+}
+
+function withheld(all: readonly ShownApproval[]): readonly WithheldApproval[] {
+  return all.flatMap((approval) => ("facts" in approval ? [] : [approval]));
+}
+
+async function pending(signal: AbortSignal): Promise<readonly ShownApproval[]> {
   const query = { state: "pending" as const, limit: MOST };
   const { approvals } = await call(approvalOperations.listApprovals, { query, signal });
   return approvals;

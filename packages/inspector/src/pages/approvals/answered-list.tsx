@@ -19,7 +19,9 @@ export function AnsweredList() {
   });
   if (error) return <Failure error={error} onRetry={() => void refetch()} />;
   if (!data) return <Waiting what="Fetching what was answered" />;
-  const answered = data.approvals.filter(({ state }) => state !== "pending");
+  const answered = data.approvals.flatMap((approval) =>
+    "withheld" in approval || approval.state === "pending" ? [] : [approval],
+  );
   if (answered.length === 0)
     return <Empty title="Nothing was answered yet">Every answer stays here, with who gave it and why.</Empty>;
   return (

@@ -93,7 +93,7 @@ function ExactWords({ id }: { id: string }) {
       <summary className="cursor-pointer text-2xs text-ink-faint">
         What an answer counts for, word by word
       </summary>
-      {data ? (
+      {data && "description" in data ? (
         <Code text={data.description} className="mt-1 max-h-72" />
       ) : error ? (
         <Failure error={error} />

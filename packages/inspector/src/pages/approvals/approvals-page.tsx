@@ -1,12 +1,14 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { chooseNotices, tellsOfApprovals } from "../../app/approvals/notice.ts";
-import { usePendingApprovals } from "../../app/approvals/use-pending-approvals.ts";
+import { usePendingApprovals, useWithheldApprovals } from "../../app/approvals/use-pending-approvals.ts";
 import { isWriting } from "../../app/use-go-keys.ts";
 import { Button } from "../../design/button.tsx";
+import { Moment } from "../../design/moment.tsx";
 import { Page } from "../../design/page.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
+import { visible } from "../../design/visible.ts";
 import { AnsweredList } from "./answered-list.tsx";
 import { AnsweredOne } from "./answered-one.tsx";
 import { ApprovalCard } from "./approval-card.tsx";
@@ -39,7 +41,16 @@ export function ApprovalsPage() {
         value={tab}
         onChange={setTab}
         tabs={[
-          { value: "waiting", label: `Waiting (${count})`, content: <Inbox /> },
+          {
+            value: "waiting",
+            label: `Waiting (${count})`,
+            content: (
+              <>
+                <Inbox />
+                <WaitingForOthers />
+              </>
+            ),
+          },
           { value: "answered", label: "Answered", content: <AnsweredList /> },
           { value: "always", label: "Always allowed", content: <GrantList /> },
         ]}
@@ -58,6 +69,24 @@ function useAnswered(): string | undefined {
   }, [data]);
   if (wanted === undefined || !data || waited.current.has(wanted)) return undefined;
   return data.some(({ id }) => id === wanted) ? undefined : wanted;
+}
+
+/** That something waits for others to decide; what it is, they see. */
+function WaitingForOthers() {
+  const { data } = useWithheldApprovals();
+  if (!data || data.length === 0) return null;
+  return (
+    <section aria-label="Waiting for others" className="pt-4">
+      <h2 className="pb-1 text-sm font-medium">Waiting for others</h2>
+      <ul className="flex flex-col gap-1 text-sm text-ink-faint">
+        {data.map(({ id, agent, created_at }) => (
+          <li key={id} data-withheld={id}>
+            {visible(agent)} · asked <Moment at={created_at} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
 }
 
 /** What waits. `j` and `k` go down and up, the keys of the chosen one answer it. */

@@ -1,5 +1,6 @@
 import { change, type Store } from "@reins/store";
 import type { Clock } from "../../clock.ts";
+import { withheld } from "../shown.ts";
 import { approvalTables } from "../tables.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Post } from "./post.ts";
@@ -95,7 +96,9 @@ export class Lane {
   /** Why an attempt failed; nothing when it did not. */
   async #attempt({ id, change: told }: Delivery): Promise<string | undefined> {
     const { clock, webhook, post } = this.#options;
-    const body = JSON.stringify({ type: "approval", delivery: id, ...told });
+    const { seq, at, entry, approval } = told;
+    const sent = webhook.details ? told : { seq, at, entry, approval: withheld(approval) };
+    const body = JSON.stringify({ type: "approval", delivery: id, ...sent });
     const stop = new AbortController();
     this.#stop = stop;
     const inTime = clock.after(ATTEMPT_MS, () => stop.abort(new Error(`no answer in ${ATTEMPT_MS} ms`)));

@@ -9,6 +9,8 @@ export interface Webhook {
   readonly secret: string;
   /** Whose changes it is told of; without it, everybody's. */
   readonly tenant?: string | undefined;
+  /** Whether it is told what is asked, without secrets, and not only that something is. */
+  readonly details?: boolean | undefined;
 }
 
 const SHORTEST_SECRET = 16;

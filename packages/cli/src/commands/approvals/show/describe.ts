@@ -1,5 +1,5 @@
 import type { Approval } from "@reins/api";
-import { answerWords, quorumWords } from "../words/answers.ts";
+import { answerWords, approverWords, quorumWords } from "../words/answers.ts";
 import { effectWords } from "../words/effect.ts";
 import { exact, exactWords } from "../words/exact.ts";
 import { ago, left, moment } from "../words/moments.ts";
@@ -50,7 +50,7 @@ function stateLines(approval: Approval, now: Date): string[] {
 function standing(approval: Approval, now: Date): string {
   switch (approval.state) {
     case "pending":
-      return `waits, ${left(approval, now)}; ${quorumWords(approval)}`;
+      return `waits, ${left(approval, now)}; ${quorumWords(approval)}${approverWords(approval)}`;
     case "approved":
       return `approved and not used yet, ${left(approval, now)}`;
     case "expired":

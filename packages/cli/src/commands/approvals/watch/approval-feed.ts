@@ -1,10 +1,10 @@
-import { type Approval, type ApprovalChange, approvalOperations } from "@reins/api";
+import { type ApprovalChange, approvalOperations, type ShownApproval } from "@reins/api";
 import type { Operator } from "../../../operator/operator.ts";
 import { Unreachable } from "../../../operator/unreachable.ts";
 import { approvalPages } from "../approval-pages.ts";
 
 /** An approval as it was found, or as a change left it. */
-export type Seen = { readonly approval: Approval } & Partial<Omit<ApprovalChange, "approval">>;
+export type Seen = { readonly approval: ShownApproval } & Partial<Omit<ApprovalChange, "approval">>;
 
 /** How to follow approvals. */
 export interface FeedOptions {
@@ -42,12 +42,13 @@ export async function* approvalFeed(
 }
 
 /** Whether an approval was not seen like this before. What is over is forgotten, so that little has to be kept. */
-function isNew(known: Set<string>, { id, state, answers }: Approval): boolean {
+function isNew(known: Set<string>, approval: ShownApproval): boolean {
+  const { id, state } = approval;
   if (state !== "pending") {
     for (const key of known) if (key.startsWith(`${id} `)) known.delete(key);
     return true;
   }
-  const key = `${id} ${answers.length}`;
+  const key = `${id} ${"withheld" in approval ? 0 : approval.answers.length}`;
   if (known.has(key)) return false;
   known.add(key);
   return true;

@@ -1,4 +1,4 @@
-import type { Approval } from "@reins/api";
+import type { Approval, ShownApproval } from "@reins/api";
 import { CliError } from "../../../errors/cli-error.ts";
 import { Unreachable } from "../../../operator/unreachable.ts";
 import type { Answer } from "../answer/answer.ts";
@@ -47,8 +47,13 @@ export class ApprovalConsole {
   }
 
   /** Takes an approval that came or changed. */
-  take(approval: Approval): void {
+  take(approval: ShownApproval): void {
     const { id, state } = approval;
+    // What concerns others is a line, and no question.
+    if ("withheld" in approval) {
+      this.#line(approval);
+      return;
+    }
     if (state === "pending") {
       if (this.#done.has(id)) return;
       this.#waiting.set(id, approval);
@@ -115,11 +120,15 @@ export class ApprovalConsole {
 
   /** Tells what others did, or time. */
   #tell(approval: Approval): void {
-    const { now, screen } = this.#options;
     const shown = this.#current?.id === approval.id;
     if (shown)
       this.#write(`\nno longer asked: ${approval.answers.map(answerWords).join("; ") || approval.state}\n`);
-    else this.#write(`${lineOf(approval, now(), screen.width)}\n`);
+    else this.#line(approval);
+  }
+
+  #line(approval: ShownApproval): void {
+    const { now, screen } = this.#options;
+    this.#write(`${lineOf(approval, now(), screen.width)}\n`);
   }
 
   #write(text: string): void {
@@ -131,7 +140,7 @@ function offer({ options }: Approval): string {
   const keys = [
     ["a", "allow once", options.includes("allow_once")],
     ["A", "allow always", options.includes("allow_always")],
-    ["d", "deny", true],
+    ["d", "deny", options.includes("deny")],
     ["s", "later", true],
     ["q", "quit", true],
   ] as const;

@@ -19,3 +19,14 @@ export function answerWords({ by, decision, note, at }: Answer): string {
 export function quorumWords({ answers, quorum }: Pick<Approval, "answers" | "quorum">): string {
   return quorum === 1 ? "one person decides" : `${answers.length} of ${quorum} people agreed so far`;
 }
+
+/** Who it takes to agree, where that is said by the rule. */
+export function approverWords({
+  approvers,
+  four_eyes,
+  quorum,
+  user,
+}: Pick<Approval, "approvers" | "four_eyes" | "quorum" | "user">): string {
+  const roles = approvers ? `, with the role ${approvers.map(exact).join(" or ")}` : "";
+  return `${roles}${four_eyes || quorum > 1 ? `, not ${exact(user)}` : ""}`;
+}

@@ -24,6 +24,8 @@ export interface FilePort {
   list(path: string, limit: number): Promise<readonly FolderEntry[] | undefined>;
   /** The beginning of a file, at most `limit` bytes. */
   readStart(path: string, limit: number): Promise<string | undefined>;
+  /** What a file that has several names is known by under each of them; `undefined` for one that has a single name. */
+  linkedIdentity(path: string): Promise<string | undefined>;
 }
 
 /** The file system of the machine. */
@@ -47,6 +49,10 @@ export const realFiles: FilePort = {
       entries.push({ name: entry.name, isFolder: entry.isDirectory() });
     }
     return entries;
+  },
+  async linkedIdentity(path) {
+    const found = await orNothing(lstat(path));
+    return found?.isFile() && found.nlink > 1 ? `${found.dev}:${found.ino}` : undefined;
   },
   async readStart(path, limit) {
     const file = await orNothing(open(path, "r"));

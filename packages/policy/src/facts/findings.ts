@@ -4,6 +4,8 @@ import type { Sight } from "./sight.ts";
 export interface Target {
   /** `null` when it is only known at run time. */
   readonly text: string | null;
+  /** How it starts, as far as that is known of one that is only known at run time. */
+  readonly start?: string | undefined;
   /** The glob it stands for, `text` being what is left of it when nothing matches. */
   readonly pattern?: string | undefined;
   /** The folders it may be relative to; `undefined` when they are not known. */
@@ -12,6 +14,8 @@ export interface Target {
   readonly isLiteral?: boolean | undefined;
   /** Whether it counts only if it is there. */
   readonly ifExists?: boolean | undefined;
+  /** Whether it may be no path at all: it counts if it is there, or if it is guarded. */
+  readonly isGuess?: boolean | undefined;
   /** Whether a match that starts with `-` would be taken for an option. */
   readonly mayBeOption?: boolean | undefined;
 }
@@ -48,7 +52,13 @@ export type Finding =
       readonly opaque: boolean;
       /** The folders whose git repository may name programs that this command runs. */
       readonly repository?: readonly string[] | undefined;
+      /** Whether git runs that repository's hooks, too. */
+      readonly hooks?: boolean | undefined;
     }
+  /** Content that git keeps is shown: of the paths that fit a glob, or of all without one. */
+  | { readonly kind: "tracked"; readonly target: Target; readonly glob?: string | undefined }
+  /** Of what lies below a folder, the files that fit a glob are read. */
+  | { readonly kind: "only"; readonly target: Target; readonly glob: string }
   | { readonly kind: "net"; readonly host: string };
 
 /** More than any honest action has. */
@@ -59,6 +69,8 @@ export class Findings {
   readonly #found: Finding[] = [];
   readonly #doubts = new Set<string>();
   #opaque = false;
+  /** Whether something prints without end, and nothing stops it. */
+  isEndless = false;
 
   get found(): readonly Finding[] {
     return this.#found;

@@ -14,11 +14,19 @@ const PROGRAM_SECTION =
  * Why git, run in a folder, may run programs that the repository itself names; `undefined` when it names none. Such
  * settings do not come with a clone, but they do come with an unpacked archive, or by an earlier change.
  */
-export async function repositoryPrograms(files: FilePort, folder: string): Promise<string | undefined> {
+export async function repositoryPrograms(
+  files: FilePort,
+  folder: string,
+  runsHooks = false,
+): Promise<string | undefined> {
   try {
     const config = await findConfig(files, folder);
     if (config === undefined) return undefined;
-    const text = (await files.readStart(config, CONFIG_LIMIT)) ?? "";
+    const hook = runsHooks ? await firstHook(files, posix.join(posix.dirname(config), "hooks")) : undefined;
+    if (hook !== undefined) return `${hook} is a hook that git runs`;
+    const own = (await files.readStart(config, CONFIG_LIMIT)) ?? "";
+    // Settings of one work tree lie in a file of their own.
+    const text = `${own}\n${(await files.readStart(`${config}.worktree`, CONFIG_LIMIT)) ?? ""}`;
     const isLong = text.length >= CONFIG_LIMIT;
     // A submodule's section has a path that is no program.
     const plain = text.replace(/^\s*\[\s*submodule\b[^\]]*\][^[]*/gim, "");
@@ -27,6 +35,17 @@ export async function repositoryPrograms(files: FilePort, folder: string): Promi
   } catch {
     return `the settings of the repository around ${folder} could not be read`;
   }
+}
+
+const HOOK_LIMIT = 200;
+
+/** The first program in a folder of hooks; examples are none. */
+async function firstHook(files: FilePort, folder: string): Promise<string | undefined> {
+  if ((await files.lstat(folder)) === undefined) return undefined;
+  const entries = await files.list(folder, HOOK_LIMIT);
+  if (entries === undefined) return folder;
+  const hook = entries.find(({ name }) => !name.endsWith(".sample"));
+  return hook && posix.join(folder, hook.name);
 }
 
 /** The settings file of the repository that a folder lies in: beside its objects, wherever those are kept. */

@@ -3,12 +3,15 @@ import type { Effect, Place, ReadEffect, WriteEffect } from "../effect.ts";
 import { PLACES } from "../effect.ts";
 import { Arrivals, type Touched } from "./arrivals.ts";
 import type { FactsContext } from "./facts-context.ts";
-import type { Finding, Findings } from "./findings.ts";
+import type { Finding, Findings, Target } from "./findings.ts";
 import { credentialsBelow } from "./path/credentials-below.ts";
+import { HardLinks } from "./path/hard-links.ts";
 import type { Places, Touch } from "./path/places.ts";
 import { PathResolver, type ResolvedPath } from "./path/resolve.ts";
 import { targetPaths } from "./path/target-paths.ts";
+import { trackedCredentials } from "./path/tracked-credentials.ts";
 import { repositoryPrograms } from "./repository.ts";
+import { EVERYTHING } from "./sight.ts";
 
 /** More matches of a glob than this are summed up by the folders they lie in. */
 const LIST_LIMIT = 24;
@@ -23,6 +26,7 @@ export class FindingResolver {
   readonly #findings: Findings;
   readonly #resolver: PathResolver;
   readonly #arrivals: Arrivals;
+  readonly #links: HardLinks;
 
   constructor(context: FactsContext, places: Places, findings: Findings) {
     this.#context = context;
@@ -30,6 +34,7 @@ export class FindingResolver {
     this.#findings = findings;
     this.#resolver = new PathResolver(context.files);
     this.#arrivals = new Arrivals(context, findings, this.#resolver);
+    this.#links = new HardLinks(context);
   }
 
   /** The effects of all findings, in their order, each once. */
@@ -46,19 +51,56 @@ export class FindingResolver {
       case "net":
         return [{ kind: "net", host: finding.host }];
       case "exec": {
-        const { command, arguments: words, repository } = finding;
-        const opaque = finding.opaque || (await this.#runsMore(repository));
+        const { command, arguments: words, repository, hooks } = finding;
+        const opaque = finding.opaque || (await this.#runsMore(repository, hooks === true));
         return [{ kind: "exec", command, arguments: words, opaque }];
       }
+      case "tracked":
+      case "only":
+        return this.#trackedEffects(finding);
       default:
         return this.#pathEffects(finding);
     }
   }
 
-  async #runsMore(repository: readonly string[] | undefined): Promise<boolean> {
+  /** Files with keys among what git shows, or a search is told to read. */
+  async #trackedEffects({
+    kind,
+    target,
+    glob,
+  }: Finding & { kind: "tracked" | "only" }): Promise<readonly Effect[]> {
+    const named = kind === "only" && !/[*?[]/.test(glob) ? await this.#namedBelow(target, glob) : [];
+    if (named.length > 0) return named;
+    const known = await targetPaths({ ...target, text: "." }, this.#context, this.#findings);
+    if ("unknown" in known) return [{ kind: "read", path: known.unknown, place: "unknown", deep: true }];
+    const sight = { ...EVERYTHING, only: glob === undefined ? [] : [posix.basename(glob)] };
+    const found = await Promise.all(
+      known.paths.map(async (folder) => [
+        ...(glob === undefined ? [] : await credentialsBelow(this.#context.files, folder, sight)),
+        ...(kind === "tracked" ? await trackedCredentials(this.#context.files, folder, sight) : []),
+      ]),
+    );
+    return [...new Set(found.flat())].map((path) =>
+      this.#withInside({
+        kind: "read",
+        path,
+        place: "credentials",
+        ...(glob === undefined && { passing: true as const }),
+      }),
+    );
+  }
+
+  /** A plain name that a search is told to read, where files of that name are guarded. */
+  async #namedBelow(target: Target, name: string): Promise<readonly Effect[]> {
+    const finding = { kind: "read", target: { ...target, text: name, isGuess: true }, deep: false } as const;
+    const effects = await this.#pathEffects(finding);
+    return effects.filter((effect) => "place" in effect && effect.place === "credentials");
+  }
+
+  async #runsMore(repository: readonly string[] | undefined, hooks: boolean): Promise<boolean> {
     if (repository === undefined) return false;
     const reasons = await Promise.all(
-      repository.map((folder) => repositoryPrograms(this.#context.files, folder)),
+      repository.map((folder) => repositoryPrograms(this.#context.files, folder, hooks)),
     );
     const reason = reasons.find((one) => one !== undefined);
     if (reason !== undefined) this.#findings.hide(reason);
@@ -69,7 +111,8 @@ export class FindingResolver {
     const known = await targetPaths(finding.target, this.#context, this.#findings);
     if ("unknown" in known) {
       const { deep, only } = finding;
-      return [effectOf(finding, known.unknown, "unknown", { exists: true, deep: deep && only !== "names" })];
+      const place = this.#placeOfStart(finding);
+      return [effectOf(finding, known.unknown, place, { exists: true, deep: deep && only !== "names" })];
     }
     const touched =
       finding.kind === "write"
@@ -118,13 +161,19 @@ export class FindingResolver {
       writes && finding.onLink ? await this.#resolveLink(path) : await this.#resolver.resolve(path);
     const { exists } = resolved;
     if (finding.target.ifExists && !exists) return undefined;
+    if (finding.target.isGuess && !exists && resolved.doubt === undefined) {
+      const named = this.#guardedPlace(path, touch, this.#places.placeOf(resolved.path, touch));
+      if (named === "workspace" || named === "temporary" || named === "system" || named === "home")
+        return undefined;
+    }
     if (resolved.doubt !== undefined) {
       this.#findings.doubt(resolved.doubt);
-      const named = this.#guardedPlace(path, touch, "unknown");
-      const place = named === "harness" ? named : "unknown";
+      const place = this.#guarded(resolved.path, touch) ?? this.#guarded(path, touch) ?? "unknown";
       return effectOf(finding, resolved.path, place, { exists, deep: deep && finding.only !== "names" });
     }
-    const place = this.#guardedPlace(path, touch, this.#places.placeOf(resolved.path, touch));
+    const place =
+      (exists ? await this.#links.placeOf(resolved.path) : undefined) ??
+      this.#guardedPlace(path, touch, this.#places.placeOf(resolved.path, touch));
     const isWhole = /(?:^|\/)\*$/.test(finding.target.text ?? "") && finding.target.pattern !== undefined;
     const touched =
       isWhole && writes && finding.destroys === "always" ? posix.dirname(resolved.path) : resolved.path;
@@ -150,6 +199,22 @@ export class FindingResolver {
     const found = posix.join(parent.path, name);
     const isThere = (await this.#context.files.lstat(found).catch(() => "other")) !== undefined;
     return { ...parent, path: found, exists: isThere };
+  }
+
+  /** Of a path that is only known at run time, the folder that it starts with may say enough. */
+  #placeOfStart({ kind, target }: PathFinding): Place {
+    const { start = "", base } = target;
+    const touch = { writes: kind === "write", deep: false };
+    const starts = start.startsWith("/") ? [start] : (base ?? []).map((folder) => `${folder}/${start}`);
+    if (starts.some((path) => /^\/proc\/[^/]*$/.test(posix.normalize(path)))) return "credentials";
+    const places = starts.map((path) => this.#guarded(`${path}x`, touch));
+    return places.find((place) => place !== undefined) ?? "unknown";
+  }
+
+  /** The place of a path if nobody but its owner is to touch it. */
+  #guarded(path: string, touch: Touch): "harness" | "credentials" | undefined {
+    const place = this.#places.placeOf(posix.normalize(path).replace(/(.)\/$/, "$1"), touch);
+    return place === "harness" || place === "credentials" ? place : undefined;
   }
 
   /** A guarded name counts, whatever a link behind it leads to. */

@@ -10,6 +10,7 @@ const files: FilePort = {
   readlink: () => Promise.resolve(undefined),
   list: () => Promise.resolve([]),
   readStart: () => Promise.resolve(""),
+  linkedIdentity: () => Promise.resolve(undefined),
 };
 
 const context: FactsContext = {

@@ -2,6 +2,7 @@ import type { Place } from "../../effect.ts";
 import type { FactsContext } from "../facts-context.ts";
 import { fold } from "./fold.ts";
 import { isCredentials, isPersistence, isSomebodysHome, TEMPORARY } from "./place-table.ts";
+import { holdsProcesses, isProcessContent } from "./process-path.ts";
 import { PathResolver } from "./resolve.ts";
 
 /** How a path is touched, as far as that decides where it counts as lying. */
@@ -41,7 +42,8 @@ export class Places {
   /** @param path followed to its end */
   placeOf(path: string, touch: Touch): Place {
     if (this.#isHarness(path, touch.deep)) return "harness";
-    if (isCredentials(path)) return "credentials";
+    if (isCredentials(path) || isProcessContent(path)) return "credentials";
+    if (touch.deep && holdsProcesses(path)) return "credentials";
     if (touch.deep && this.#home.some((home) => isWithin(home, path))) return "credentials";
     if (touch.writes && isPersistence(path)) return "persistence";
     if (this.roots.some((root) => isWithin(path, root))) return "workspace";

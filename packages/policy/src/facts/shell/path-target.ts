@@ -9,7 +9,7 @@ export function target(value: Value, scope: Scope): Target {
   const { text, pattern } = value;
   const base = scope.folders;
   if (text === null || (scope.moved.length > 0 && passesMoved(value, text, scope)))
-    return { text: null, base };
+    return { text: null, base, ...(text === null && value.start !== "" && { start: value.start }) };
   return {
     text,
     pattern,

@@ -52,6 +52,7 @@ export function runProgram(
     arguments: words.map(({ text }) => text),
     opaque: answer.opaque || isTainted,
     repository: answer.repository,
+    hooks: answer.hooks,
   });
   return answer.outcome;
 }

@@ -17,13 +17,21 @@ export const NUMBERS: ReadonlySet<string> = new Set([
   "LINES",
 ]);
 
-/** Names that people give to variables with something secret in them. */
-const SECRET =
-  /(?:^|_)(?:api_?key|key|token|secret|secrets|password|passwd|passphrase|pwd|credential|credentials|auth|private|cookie|session)(?:_|$)/i;
+/** Names that people give to variables with something secret in them: parts of a word, and words of their own. */
+const SECRET_PART =
+  /password|passwd|passphrase|passwort|secret|token|credential|api_?key|private_?key|access_?key|sshpass/i;
+const SECRET_WORD =
+  /(?:^|_)(?:keys?|pass|pwd|pw|auth|authorization|private|cookies?|session|pat|dsn|jwt|bearer|otp|totp|pin|cert|certificate|signature|pem|p12|pfx|seed|mnemonic|webhook)(?:_|\d*$)/i;
+/** Addresses of services, which hold the password for them as often as not. */
+const SECRET_ADDRESS =
+  /(?:^|_)(?:database|db|sql|sqlalchemy|pg|postgres\w*|mysql\w*|mariadb|mssql|mongo\w*|redis\w*|valkey|memcached?|amqp|rabbitmq|cloudamqp|broker|celery|queue|kafka|nats|mqtt|elastic\w*|opensearch|clickhouse|cassandra|neo4j|influx\w*|couchdb|supabase|sentry|smtp|imap|mail\w*|ldap|ftp|sftp|s3|proxy|jdbc|odbc|connection|conn|cache)_?(?:\w+_)?(?:url|uri|dsn|string|str|conn|connection|address)(?:_|$)/i;
 
 /** Whether the agent's environment may hold a secret under this name, and the script did not set it itself. */
 export function isSecretVariable(name: string, scope: Scope): boolean {
-  return name !== "PWD" && SECRET.test(name) && !scope.variables.has(name);
+  if (name === "PWD" || name === "OLDPWD" || scope.variables.has(name)) return false;
+  return (
+    SECRET_PART.test(name) || SECRET_WORD.test(name) || SECRET_ADDRESS.test(name) || /_proxy$/i.test(name)
+  );
 }
 
 /** What a variable stands for. */

@@ -28,12 +28,15 @@ export function findByTable(name: string, tool: Tool, given: unknown, setting: T
     (argument) => values[argument] === undefined || values[argument] === null,
   );
   if (missing !== undefined) findings.hide(`${name} is called without ${missing}`);
-  const inside = { ...setting, folders: foldersOf(tool, values, setting) };
+  const folders = foldersOf(tool, values, setting);
+  const inside = { ...setting, folders };
+  const searched = searchedFolders(tool, values, folders);
   let touches = 0;
   for (const [argument, value] of Object.entries(values)) {
     const role = Object.hasOwn(tool.arguments, argument) ? tool.arguments[argument] : undefined;
     if (value === undefined || value === null) continue;
     if (role === undefined) readStranger(name, argument, value, inside);
+    else if (role === "only") findOnly(`${argument} of ${name}`, value, searched, findings);
     else if (role !== "folder") touches += applyArgument(`${argument} of ${name}`, role, value, tool, inside);
   }
   if (touches > 0) return;
@@ -160,6 +163,44 @@ function applyEdit(label: string, edit: unknown, tool: Tool, setting: ToolSettin
     if (role === undefined) readStranger(label, argument, value, setting);
     else applyArgument(`${argument} in ${label}`, role, value, tool, setting);
   }
+}
+
+/** Where a search looks: in the folders that its arguments name, or where it starts. */
+function searchedFolders(
+  tool: Tool,
+  values: Readonly<Record<string, unknown>>,
+  folders: readonly string[],
+): readonly string[] {
+  const named = Object.entries(tool.arguments)
+    .filter(([, role]) => role === "tree")
+    .flatMap(([argument]) => values[argument])
+    .filter((value) => typeof value === "string" && value !== "");
+  const found = named.flatMap((path) =>
+    String(path).startsWith("/") ? [String(path)] : folders.map((folder) => `${folder}/${path}`),
+  );
+  return found.length > 0 ? found : folders;
+}
+
+/** A search that is told which files to read reads those, also where it would pass them by. */
+function findOnly(label: string, value: unknown, searched: readonly string[], findings: Findings): void {
+  const globs = Array.isArray(value) ? value : [value];
+  for (const given of globs) {
+    if (typeof given !== "string") findings.hide(`${label} is no text`);
+    else {
+      for (const glob of alternatives(given)) {
+        if (!glob.startsWith("!"))
+          findings.add({ kind: "only", target: { text: ".", base: searched }, glob });
+      }
+    }
+  }
+}
+
+/** `a,b` and `*.{a,b}` are several; what is more involved than that counts as everything. */
+function alternatives(glob: string): readonly string[] {
+  const [, before, inner, after] = /^([^{}]*)\{([^{}]*)\}([^{}]*)$/.exec(glob) ?? [];
+  if (inner !== undefined) return inner.split(",").map((one) => `${before}${one}${after}`);
+  if (/[{}]/.test(glob)) return ["*"];
+  return glob.split(/[,\s]+/).filter((one) => one !== "");
 }
 
 /** What matches lies below the part before the first wildcard; the names after it may say more. */

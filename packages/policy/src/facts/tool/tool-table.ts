@@ -11,6 +11,8 @@ export const ArgumentRole = z.enum([
   "tree",
   /** A glob whose matches are read. */
   "glob",
+  /** A glob of the files that are read of what is searched. */
+  "only",
   /** Changed in place, or made. */
   "change",
   /** Replaced if it is there. */

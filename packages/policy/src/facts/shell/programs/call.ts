@@ -19,6 +19,8 @@ export interface Answer {
   readonly outcome?: Outcome | undefined;
   /** The folders whose git repository may make it run more. */
   readonly repository?: readonly string[] | undefined;
+  /** Whether the hooks of that repository are among it. */
+  readonly hooks?: boolean | undefined;
 }
 
 /** Reads the words of one kind of program. */

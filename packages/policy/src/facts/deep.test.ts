@@ -97,7 +97,7 @@ describe("an effect is deep where everything below is touched", () => {
     expect(await touched("git status --verb")).toEqual(["read /workspace/**"]);
     expect(await touched("git diff")).toEqual(["read /workspace/**"]);
     expect(await touched("git grep TODO")).toEqual(["read /workspace/**"]);
-    expect(await touched("git add .")).toEqual(["read /workspace/**"]);
+    expect(await touched("git add .")).toEqual(["read /workspace/**", "read /workspace/.env"]);
   });
 
   it("tools that search or delete say so, too", async () => {

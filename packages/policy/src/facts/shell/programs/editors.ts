@@ -1,5 +1,6 @@
 import { patchFindings } from "../../tool/patch.ts";
 import { knownValue } from "../value.ts";
+import { isPlainAwk } from "./awk-script.ts";
 import { type Call, CLEAR, type Handler, hidden } from "./call.ts";
 import { programOf } from "./program.ts";
 import { applyRole } from "./role.ts";
@@ -48,30 +49,17 @@ function isPlainSed(script: string): boolean {
   return script === "" || (script.length < SED_LIMIT && PLAIN_SED.test(script));
 }
 
-/** What lets a script of awk reach files, programs or the environment. */
-const AWK_REACHES = /system|getline|close|fflush|ENVIRON|PROCINFO|[|>@]/;
-
 function runAwk(call: Call): ReturnType<Handler> {
-  const { operands, options, present, doubts } = readWords(call.words, programOf("awk") ?? {}, {
-    stopsAtOperand: true,
-  });
+  const { operands, doubts } = readWords(call.words, programOf("awk") ?? {}, { stopsAtOperand: true });
   const setting = { ...call, deep: false };
-  for (const { value, role } of options) applyRole(role, value, setting);
-  const [script, ...files] = present.has("f") ? [undefined, ...operands] : operands;
+  const [script, ...files] = operands;
   for (const file of files) {
     if (file && !/^[A-Za-z_]\w*=/.test(file.start)) applyRole("read", file, setting);
   }
-  const isPlain =
-    script?.text != null && script.pattern === undefined && !AWK_REACHES.test(withoutStrings(script.text));
+  // With options that are not known the first operand may be a file, too.
+  if (doubts.length > 0 && script) applyRole("read", script, { ...setting, deep: false });
+  const isPlain = script?.text != null && script.pattern === undefined && isPlainAwk(script.text);
   return isPlain && doubts.length === 0 ? CLEAR : hidden(call, "an awk script that may do more than print");
-}
-
-/** `a > b` compares only inside an expression; within quotes nothing reaches out. */
-function withoutStrings(script: string): string {
-  return script
-    .replace(/"(?:[^"\\]|\\.)*"/g, '""')
-    .replaceAll("||", "")
-    .replace(/[>]=/g, "");
 }
 
 const DD = /^(if|of|bs|ibs|obs|cbs|count|skip|seek|iseek|oseek|conv|iflag|oflag|status)=([\s\S]*)$/;

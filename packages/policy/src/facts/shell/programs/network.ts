@@ -17,8 +17,11 @@ export const NETWORK: readonly (readonly [string, Handler])[] = [
 
 function curl(call: Call): Answer {
   const entry = programOf("curl") ?? {};
-  const { operands, present } = readWords(call.words, entry);
+  const { operands, present, options } = readWords(call.words, entry);
   const answer = readByTable(call.shell, "curl", entry, call.words, call.scope);
+  // `#1` in a name is what the first pattern of the address stands for.
+  if (options.some(({ name, value }) => /^o(?:utput)?$/.test(name) && /#\d/.test(value.start)))
+    applyRole("overwrite", unknownValue(false), { ...call, deep: false });
   if (present.has("O") || present.has("remote-name") || present.has("remote-name-all")) {
     for (const address of operands) saveAs(call, address);
   }

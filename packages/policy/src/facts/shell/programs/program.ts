@@ -6,6 +6,8 @@ export const Role = z.enum([
   /** Nothing that touches anything. */
   "text",
   "read",
+  /** A file that names other files, which are read as well. */
+  "list",
   /** Read with everything below it. */
   "tree",
   /** Read with everything below it, and whatever links in there lead to. */
@@ -16,6 +18,10 @@ export const Role = z.enum([
   "overwrite",
   /** A folder into which things are put that are not named. */
   "fill",
+  /** The beginning of the names of files that are made. */
+  "prefix",
+  /** Permissions to set. */
+  "mode",
   /** Changed in place. */
   "edit",
   /** Gone afterwards. */
@@ -31,6 +37,16 @@ export const Role = z.enum([
   /** A file of this machine, or `host:path`. */
   "remote-read",
   "remote-write",
+  /** A path, or several in braces and brackets. */
+  "globbed",
+  /** `revision`, `revision:path`, `:path`, a path or a glob of paths, of what git keeps. */
+  "tracked",
+  /** A path or a glob of paths that git is to keep. */
+  "staged",
+  /** A path that git brings back over what is there, or a revision. */
+  "restore",
+  /** A folder in which files change that git keeps. */
+  "update",
   /** A text to send, or `@file`. */
   "upload",
   /** `name=value`, or a file. */
@@ -42,20 +58,36 @@ export const Role = z.enum([
 ]);
 export type Role = z.infer<typeof Role>;
 
+/** Names of options; an item may hold several, separated by blanks. */
+const Names = z.array(z.string()).transform((items) => items.flatMap((item) => item.split(" ")));
+
+/** What the values of options are; a key may hold several names, separated by blanks. */
+const Roles = z
+  .record(z.string(), Role)
+  .transform((roles) =>
+    Object.fromEntries(
+      Object.entries(roles).flatMap(([names, role]) => names.split(" ").map((name) => [name, role] as const)),
+    ),
+  );
+
 const Shape = z.strictObject({
-  /** Options of any kind do no more than the rest of the entry says. */
+  /** Takes any option at all. Only for what is opaque: of every other program each option is known, or it is opaque. */
   any: z.boolean().optional(),
+  /** Takes no options: each of its words is an operand, dash or not. */
+  plain: z.boolean().optional(),
   /** Letters of options without a value. */
   flags: z.string().optional(),
-  long: z.array(z.string()).optional(),
+  long: Names.optional(),
   /** Whether `-5` is an option. */
   digits: z.boolean().optional(),
   /** Options with a value. */
-  values: z.record(z.string(), Role).optional(),
+  values: Roles.optional(),
   /** Options that have a value only if it is attached. */
-  attached: z.record(z.string(), Role).optional(),
+  attached: Roles.optional(),
   /** Options that make the program opaque. */
-  never: z.array(z.string()).optional(),
+  never: Names.optional(),
+  /** Groups of options that several programs share. */
+  uses: Names.optional(),
   operands: Role.optional(),
   first: Role.optional(),
   /** Options that take the place of the first operand. */
@@ -75,6 +107,14 @@ const Shape = z.strictObject({
   names: z.boolean().optional(),
   /** Whether what it writes may be links to anywhere, or may hold some below. */
   links: z.enum(["itself", "below"]).optional(),
+  /** The word that stands for the second operand where there is none. */
+  implied: z.string().optional(),
+  /** Whether it prints without end. */
+  endless: z.boolean().optional(),
+  /** Whether git runs the repository's hooks for it. */
+  hooks: z.boolean().optional(),
+  /** Whether it shows the content of all that git keeps, where no path is given. */
+  shows: z.boolean().optional(),
   /** Whether it speaks to hosts that its words do not tell. */
   net: z.boolean().optional(),
   /** Why nobody can tell from the words what it does. */
@@ -101,6 +141,11 @@ export type Program = z.infer<typeof Program>;
 const ProgramTable = z.strictObject({
   /** Folders that only the system's owner can put programs into. */
   folders: z.array(z.string()),
+  /** Options that several programs share, by the name that `uses` calls them. */
+  groups: z.record(
+    z.string(),
+    Shape.pick({ flags: true, long: true, values: true, attached: true, never: true }),
+  ),
   programs: z.record(z.string(), Program),
 });
 
@@ -121,10 +166,48 @@ export function isSystemFolder(folder: string): boolean {
   return known.folders.has(folder);
 }
 
+/** Every program of the table by name, its subcommands behind a blank: `git diff`. */
+export function knownPrograms(): ReadonlyMap<string, Program> {
+  known ??= readTable();
+  return known.programs;
+}
+
 function readTable() {
-  const { programs, folders } = tableFile("programs.json", ProgramTable);
-  const named = Object.entries(programs).flatMap(([names, entry]) =>
-    names.split(" ").map((name) => [name, entry] as const),
-  );
+  const { programs, folders, groups } = tableFile("programs.json", ProgramTable);
+  const named = Object.entries(programs).flatMap(([names, entry]) => {
+    const subcommands = Object.entries(entry.subcommands ?? {}).map(
+      ([name, leaf]) => [name, withGroups(leaf, groups)] as const,
+    );
+    const whole = {
+      ...withGroups(entry, groups),
+      ...(entry.subcommands && { subcommands: Object.fromEntries(subcommands) }),
+    };
+    return names.split(" ").map((name) => [name, whole] as const);
+  });
   return { programs: new Map(named), folders: new Set(folders) };
+}
+
+type Groups = z.infer<typeof ProgramTable>["groups"];
+
+/** An entry with the options of the groups that it uses. */
+function withGroups<T extends z.infer<typeof Leaf>>(entry: T, groups: Groups): T {
+  let whole = entry;
+  for (const name of entry.uses ?? []) {
+    const group = groups[name];
+    if (!group) throw new Error(`programs.json uses the group ${name}, which it does not have`);
+    whole = {
+      ...whole,
+      flags: (whole.flags ?? "") + (group.flags ?? ""),
+      long: [...(whole.long ?? []), ...(group.long ?? [])],
+      values: { ...without(group.values, entry.long), ...whole.values },
+      attached: { ...without(group.attached, entry.long), ...whole.attached },
+      never: [...(whole.never ?? []), ...(group.never ?? [])],
+    };
+  }
+  return whole;
+}
+
+/** What an entry says of an option by itself counts more than what its groups say. */
+function without(roles: Readonly<Record<string, Role>> = {}, own: readonly string[] = []) {
+  return Object.fromEntries(Object.entries(roles).filter(([name]) => !own.includes(name)));
 }

@@ -1,9 +1,10 @@
+import { posix } from "node:path";
 import type { Destroys, Reach, Target } from "../../findings.ts";
 import { hostName, hostOfUrl } from "../../net/host.ts";
 import { target } from "../path-target.ts";
 import type { Scope } from "../scope.ts";
 import type { Shell } from "../shell.ts";
-import { knownValue, type Value } from "../value.ts";
+import { knownValue, unknownValue, type Value } from "../value.ts";
 import type { Role } from "./program.ts";
 
 /** What a role is applied in. */
@@ -31,7 +32,17 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
         ? read(value, setting, deep)
         : undefined;
     case "tree":
+    case "staged":
       return read(value, setting, true);
+    case "tracked":
+      return tracked(value, setting);
+    case "list":
+      read(value, { ...setting, sight: undefined }, false);
+      return read(unknownValue(true), { ...setting, sight: undefined }, false);
+    case "globbed":
+      return /[{}[\]]/.test(value.text ?? "")
+        ? read(unknownValue(true), setting, deep)
+        : read(value, setting, deep);
     case "follow":
       shell.findings.doubt("links in a folder may lead out of it");
       return read(value, setting, true);
@@ -39,6 +50,17 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
       return write(value, setting, "never");
     case "overwrite":
       return write(value, setting, "existing");
+    case "prefix":
+      return prefix(value, setting);
+    case "mode":
+      // Whoever runs such a program runs it as its owner.
+      if (value.text === null || SET_ID.test(value.text))
+        shell.findings.hide("permissions that may let others run it as its owner");
+      return undefined;
+    case "update":
+      return write(value, { ...setting, deep: true, only: "some" }, "never");
+    case "restore":
+      return restore(value, setting);
     case "fill":
       return write(value, { ...setting, deep: true }, "existing");
     case "edit":
@@ -96,6 +118,62 @@ function net({ shell }: RoleSetting, host: string): undefined {
   shell.findings.add({ kind: "net", host });
 }
 
+/** `u+s`, `=rws`, `4755`: the set-user-ID and set-group-ID bits. */
+const SET_ID = /[+=][rwxXtugo]*s|^0*[2-7][0-7]{3}$/;
+
+/** Names that begin so and go on with letters or digits. A dot in them might make one that means something. */
+function prefix(value: Value, setting: RoleSetting): undefined {
+  const isPlain = value.text !== null && /^[\w-]+$/.test(posix.basename(value.text)) && !value.pattern;
+  return write(
+    isPlain ? knownValue(`${value.text}aa`) : unknownValue(false, value.start),
+    setting,
+    "existing",
+  );
+}
+
+/** `:(top)`, `:/`, `:!` before a path, `:0:` before one of the index. */
+const MAGIC = /^:(?:\(([^)]*)\)|([/!^]+):?|[0-3]:)?/;
+
+/** What git shows of a path is what the path holds, or held. */
+function tracked(value: Value, setting: RoleSetting): undefined {
+  const { shell, scope } = setting;
+  if (value.text === null || value.pattern !== undefined) return read(value, setting, true);
+  for (const path of trackedPaths(value.text)) {
+    const named = target(knownValue(path), scope);
+    if (/[*?[]/.test(path)) shell.findings.add({ kind: "tracked", target: named, glob: path });
+    else
+      shell.findings.add({
+        kind: "read",
+        target: { ...named, isGuess: true },
+        deep: true,
+        sight: setting.sight,
+      });
+  }
+}
+
+/** The paths that a word may mean to git; none where it only leaves some out. */
+function trackedPaths(text: string): readonly string[] {
+  const [magic, words = "", signs = ""] = MAGIC.exec(text) ?? [""];
+  if (/\bexclude\b/.test(words) || /[!^]/.test(signs)) return [];
+  const rest = text.slice(magic.length);
+  // A revision has no colon of its own, save in `HEAD^{/text}`; a range of lines has one more.
+  const colons = [rest.indexOf(":"), rest.lastIndexOf(":")].filter((at) => at >= 0);
+  return [...new Set([rest, ...colons.map((at) => rest.slice(at + 1))])].filter((path) => path !== "");
+}
+
+function restore(value: Value, setting: RoleSetting): undefined {
+  const { shell, scope } = setting;
+  if (
+    value.text === null ||
+    value.pattern !== undefined ||
+    /[*?[]/.test(value.text) ||
+    value.text.startsWith(":")
+  )
+    return write(unknownValue(true), setting, "always");
+  const path = { ...target(value, scope), isGuess: true };
+  shell.findings.add({ kind: "write", target: path, deep: true, destroys: "always" });
+}
+
 /** An address; without a scheme, programs guess one. Brackets and braces are patterns to some of them. */
 function url(value: Value, setting: RoleSetting): undefined {
   const { text } = value;
@@ -133,5 +211,8 @@ function upload(value: Value, setting: RoleSetting): undefined {
     return;
   }
   const file = /^(?:[^@<]*=)?[@<]([^;]*)/.exec(value.text)?.[1] ?? /^[^=\s:]+@(.+)$/.exec(value.text)?.[1];
-  if (file !== undefined) read(knownValue(file), setting, false);
+  if (file === undefined) return;
+  // A form may send several, and put quotes around each.
+  const several = file.includes(",") ? file.split(",") : [];
+  for (const one of [file, ...several]) read(knownValue(one.replace(/^"(.*)"$/, "$1")), setting, false);
 }

@@ -13,8 +13,7 @@ const WITH_IGNORED = ["no-ignore", "no-ignore-vcs", "no-ignore-parent", "no-igno
 /** Which of the files below its operands a program reads, by its options; `undefined` where it reads only names. */
 export function sightOf(name: string, read: ReadWords): Sight | undefined {
   if (name === "rg") return ripgrep(read);
-  // Git shows what it keeps; who can read that can read it in the history, too.
-  if (name.startsWith("git ") && !read.present.has("no-index")) return undefined;
+  if (name.startsWith("git ")) return git(name, read);
   // A name that is only known at run time leaves nothing out for certain.
   if (read.options.some(({ value }) => value.text === null)) return EVERYTHING;
   const not = values(read, LEAVING_OUT);
@@ -22,6 +21,16 @@ export function sightOf(name: string, read: ReadWords): Sight | undefined {
   const only = values(read, new Set(["include"]));
   // Of options that contradict each other, the order decides; here whatever may be read counts.
   return { ...EVERYTHING, only, ...(only.length === 0 && { not }) };
+}
+
+/** What git is to keep it reads first, but for what it ignores. What it keeps it shows by name. */
+function git(name: string, { present }: ReadWords): Sight | undefined {
+  if (present.has("no-index")) return EVERYTHING;
+  if (name !== "git add" && name !== "git stash") return undefined;
+  const forced = ["f", "force", "a", "all"].some(
+    (option) => present.has(option) && !(name === "git add" && option === "all"),
+  );
+  return { hidden: true, ignored: forced };
 }
 
 /** rg passes by what is hidden or ignored, unless it is told otherwise; what a glob names it takes in any case. */

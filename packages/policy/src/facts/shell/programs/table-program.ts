@@ -10,8 +10,10 @@ import { type ReadWords, readWords } from "./words.ts";
 
 /** What reading a program by its table entry came to. */
 export interface Reading {
-  /** Whether what it does can be seen from its words. */
+  /** Whether what it does cannot be seen from its words. */
   readonly opaque: boolean;
+  /** Whether git runs the repository's hooks for it. */
+  readonly hooks?: boolean | undefined;
 }
 
 /** Reads the words of a program by its entry, and puts down what they say it does. */
@@ -26,16 +28,17 @@ export function readByTable(
   const read = readWords(words, entry);
   const shape = shapeFor(entry, read);
   const doubts = [...read.doubts.map((why) => `${name}: ${why}`)];
-  if (shape.opaque !== undefined) doubts.push(`${name} ${shape.opaque}`);
+  if (shape.opaque) doubts.push(`${name} ${shape.opaque}`);
   const like = shape.like === undefined ? undefined : new RegExp(shape.like);
   if (like && read.operands.some((operand) => operand.text === null || !like.test(operand.text))) {
     doubts.push(`${name} with words of a kind that is not known`);
   }
-  const [first] = read.operands;
+  const first = read.operands[0];
   if (shape.forbid !== undefined && (first?.text == null || new RegExp(shape.forbid).test(first.text))) {
     doubts.push(`${name} with a script that may do more than show`);
   }
-  if (shape.doubt !== undefined) shell.findings.doubt(`${name} ${shape.doubt}`);
+  if (shape.endless) shell.findings.isEndless = true;
+  if (shape.doubt) shell.findings.doubt(`${name} ${shape.doubt}`);
   if (shape.net) shell.findings.add({ kind: "net", host: "*" });
   const sight = sightOf(name, read);
   const setting: RoleSetting = { shell, scope: inFolder(read, scope), deep: shape.deep ?? false, sight };
@@ -52,7 +55,7 @@ export function readByTable(
   }
   if (shape.links) noteLinks(shape.links, read.operands, scope);
   for (const why of doubts) shell.findings.hide(why);
-  return { opaque: doubts.length > 0 };
+  return { opaque: doubts.length > 0, hooks: shape.hooks };
 }
 
 function isQuestion(entry: Program, words: readonly Value[]): boolean {
@@ -75,7 +78,10 @@ export function shapeFor(entry: Program, read: ReadWords): Shape {
 
 /** Which operand is what. A glob may be several operands, so it may be what its neighbours are, too. */
 function operandRoles(shape: Shape, read: ReadWords): readonly (readonly [Value | undefined, Role])[] {
-  const { operands } = read;
+  const operands =
+    shape.implied !== undefined && read.operands.length < 2
+      ? [read.operands[0] ?? knownValue("-"), knownValue(shape.implied)]
+      : read.operands;
   const usual = shape.operands ?? "text";
   const hasFirst =
     shape.first !== undefined && !(shape.firstUnless ?? []).some((option) => read.present.has(option));

@@ -21,7 +21,10 @@ export interface ReadWords {
 }
 
 /** How options are written, for which programs differ. */
-type Options = Pick<Program, "any" | "flags" | "long" | "digits" | "values" | "attached" | "never" | "when">;
+type Options = Pick<
+  Program,
+  "any" | "plain" | "flags" | "long" | "digits" | "values" | "attached" | "never" | "when"
+>;
 
 /** Sorts the words of a program into options, their values, and operands, as getopt does. */
 export function readWords(
@@ -52,12 +55,12 @@ class Sorter implements ReadWords {
     let ended = false;
     for (let word = this.#take(); word !== undefined; word = this.#take()) {
       const { text, start } = word;
-      if (ended || text === "-" || (text !== null && !text.startsWith("-"))) {
+      if (ended || this.#known.plain || text === "-" || (text !== null && !text.startsWith("-"))) {
         this.operands.push(word);
         ended ||= stopsAtOperand;
       } else if (text === null) {
         const isOperand = start !== "" && !start.startsWith("-") && !word.many;
-        if (!isOperand && !this.#known.any)
+        if (!isOperand && hasTellingOptions(this.#known))
           this.doubts.push("a word that is only known at run time may be an option");
         this.operands.push(word);
         ended ||= stopsAtOperand;
@@ -126,6 +129,17 @@ class Sorter implements ReadWords {
     if (value !== undefined) this.options.push({ name, value, role: role ?? "opaque" });
     if (value?.many) this.doubts.push("the value of an option is only known at run time");
   }
+}
+
+const QUIET: ReadonlySet<Role> = new Set(["text", "read", "list", "tree", "folder", "tracked", "outside"]);
+
+/** Whether some option does more than read: then it matters whether a word is one. */
+function hasTellingOptions({ any, values = {}, attached = {}, never = [] }: Options): boolean {
+  if (any) return false;
+  return (
+    never.length > 0 ||
+    ![...Object.values(values), ...Object.values(attached)].every((role) => QUIET.has(role))
+  );
 }
 
 function roleOf(roles: Readonly<Record<string, Role>>, name: string): Role | undefined {

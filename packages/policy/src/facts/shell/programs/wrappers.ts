@@ -95,24 +95,27 @@ function repeated(call: Call): Answer {
 }
 
 function locked(call: Call): Answer {
-  const { operands, options } = readWords(call.words, programOf("flock") ?? {}, { stopsAtOperand: true });
+  const { operands, options, doubts } = readWords(call.words, programOf("flock") ?? {}, {
+    stopsAtOperand: true,
+  });
   for (const { value, role } of options) applyRole(role, value, { ...call, deep: false });
   const [file, ...rest] = operands;
   if (file && !/^\d+$/.test(file.text ?? "")) applyRole("write", file, { ...call, deep: false });
   if (rest[0]?.text === "-c" && rest[1])
     call.shell.runText(rest[1], call.scope.copy(), "flock runs an unknown text");
   else if (rest.length > 0) call.shell.runWords(rest, call.scope.copy());
-  return CLEAR;
+  return doubts.length === 0 ? CLEAR : hidden(call, `flock: ${doubts[0]}`);
 }
 
 function recorded(call: Call): Answer {
-  const { operands, options, present } = readWords(call.words, programOf("script") ?? {});
+  const { operands, options, present, doubts } = readWords(call.words, programOf("script") ?? {});
   for (const { value, role } of options) applyRole(role, value, { ...call, deep: false });
   applyRole("overwrite", operands[0] ?? { text: "typescript", start: "typescript", many: false }, {
     ...call,
     deep: false,
   });
   if (operands.length > 1) call.shell.runWords(operands.slice(1), call.scope.copy());
+  if (doubts.length > 0) return hidden(call, `script: ${doubts[0]}`);
   return present.has("c") || present.has("command") || operands.length > 1
     ? CLEAR
     : hidden(call, "script starts a shell");

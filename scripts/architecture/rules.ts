@@ -66,6 +66,8 @@ function relativeProblem(path: string, target: string): string | undefined {
   if (isTestCode(path) && SHARED_WITH_TESTS.has(target)) return undefined;
   // The scripts may read the files at the root, such as package.json.
   if (homeOf(path) === "scripts" && !target.includes("/")) return undefined;
+  // A test that measures the parsers of all packages reads them where they are.
+  if (path === "scripts/growth/growth.test.ts") return undefined;
   return `which is outside ${homeOf(path)}`;
 }
 

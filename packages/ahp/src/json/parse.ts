@@ -1,5 +1,6 @@
 import { Floats } from "./floats.ts";
 import { JsonError } from "./json-error.ts";
+import { readSpelled } from "./read.ts";
 import { scan } from "./scan.ts";
 
 /** A parsed text, with what the plain value no longer shows. */
@@ -22,32 +23,12 @@ export function parseJson(text: string): ParsedJson {
 
 function parseValue(text: string, floats: Floats | undefined): unknown {
   try {
-    return floats ? JSON.parse(text, markFloats(floats)) : JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return floats ? readSpelled(text, floats) : value;
   } catch (error) {
     if (error instanceof JsonError) throw error;
     throw new JsonError("syntax", error instanceof Error ? error.message : String(error), { cause: error });
   }
-}
-
-type Reviver = (this: object, key: string, value: unknown, context?: { source?: string }) => unknown;
-
-function markFloats(floats: Floats): Reviver {
-  return function (key, value, context) {
-    if (typeof value !== "number" || context?.source === undefined) return value;
-    if (!Number.isFinite(value)) throw new JsonError("number_out_of_range", "number out of range");
-    if (isFloat(context.source)) floats.mark(this, key);
-    return value;
-  };
-}
-
-const LEAST_I64 = -(2n ** 63n);
-const GREATEST_U64 = 2n ** 64n - 1n;
-
-function isFloat(source: string): boolean {
-  if (source === "-0" || /[.eE]/.test(source)) return true;
-  if (source.length < 19) return false;
-  const integer = BigInt(source);
-  return integer < LEAST_I64 || integer > GREATEST_U64;
 }
 
 function countMembers(value: unknown): number {

@@ -37,18 +37,20 @@ export function scan(text: string): Scan {
   let delicateNumbers = false;
   let depth = 0;
   let index = 0;
+  // Both are looked for again only when they were passed; else every escape would cost the rest of the text.
   let nextBackslash = text.indexOf(BACKSLASH);
+  let nextQuote = -1;
   const end = text.length;
   while (index < end) {
     const code = text.charCodeAt(index);
     if (code === QUOTE) {
       index += 1;
       for (;;) {
-        const quote = text.indexOf('"', index);
-        if (quote < 0) return { members, delicateNumbers };
+        if (nextQuote < index) nextQuote = text.indexOf('"', index);
+        if (nextQuote < 0) return { members, delicateNumbers };
         if (nextBackslash >= 0 && nextBackslash < index) nextBackslash = text.indexOf(BACKSLASH, index);
-        if (nextBackslash < 0 || nextBackslash > quote) {
-          index = quote + 1;
+        if (nextBackslash < 0 || nextBackslash > nextQuote) {
+          index = nextQuote + 1;
           break;
         }
         index = skipEscape(text, nextBackslash);

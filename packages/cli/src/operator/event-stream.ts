@@ -16,11 +16,19 @@ const LINE_END = /\r\n|\n|\r(?!$)/;
 /** Reads server-sent events from the text of a stream. */
 export async function* serverEvents(text: AsyncIterable<string>): AsyncGenerator<ServerEvent> {
   const reading = new Reading();
-  let rest = "";
+  let held: string[] = [];
+  let length = 0;
   for await (const piece of text) {
-    const lines = (rest + piece).split(LINE_END);
-    rest = lines.pop() ?? "";
-    if (rest.length > LONGEST_EVENT) throw tooLong();
+    held.push(piece);
+    length += piece.length;
+    // A long line comes in many pieces, and each is looked at once.
+    const lines = /[\r\n]/.test(piece) ? held.join("").split(LINE_END) : undefined;
+    if (lines) {
+      held = [lines.pop() ?? ""];
+      length = held[0]?.length ?? 0;
+    }
+    if (length > LONGEST_EVENT) throw tooLong();
+    if (!lines) continue;
     for (const line of lines) {
       const event = reading.take(line);
       if (event) yield event;

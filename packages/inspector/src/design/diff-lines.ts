@@ -37,19 +37,27 @@ function middle(old: readonly string[], young: readonly string[]): readonly Diff
   const out = old.map((text): DiffLine => ({ kind: "out", text }));
   const put = young.map((text): DiffLine => ({ kind: "in", text }));
   if (old.length === 0 || young.length === 0 || old.length * young.length > MOST) return [...out, ...put];
+  // A line is compared a thousand times; its number costs nothing to compare, however long it is.
+  const numbers = new Map<string, number>();
+  const numberOf = (text: string) => {
+    const number = numbers.get(text) ?? numbers.size;
+    numbers.set(text, number);
+    return number;
+  };
+  const [rows, columns] = [old.map(numberOf), young.map(numberOf)];
   const width = young.length + 1;
   const lengths = new Uint32Array((old.length + 1) * width);
   const at = (row: number, column: number) => lengths[row * width + column] ?? 0;
   for (let row = old.length - 1; row >= 0; row -= 1)
     for (let column = young.length - 1; column >= 0; column -= 1)
       lengths[row * width + column] =
-        old[row] === young[column]
+        rows[row] === columns[column]
           ? at(row + 1, column + 1) + 1
           : Math.max(at(row + 1, column), at(row, column + 1));
   const lines: DiffLine[] = [];
   let [row, column] = [0, 0];
   while (row < old.length && column < young.length) {
-    if (old[row] === young[column]) {
+    if (rows[row] === columns[column]) {
       lines.push({ kind: "same", text: old[row] ?? "" });
       row += 1;
       column += 1;

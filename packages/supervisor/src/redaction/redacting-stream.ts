@@ -105,6 +105,8 @@ export class RedactingStream {
 
   /** Looks at what is new: what was open, what begins, what goes on. */
   #look(final: boolean): void {
+    // First, so that what begins inside a secret that goes on is known to belong to it.
+    this.#spans.extend(this.#text, final);
     if (this.#candidates.length > 0)
       this.#candidates = this.#candidates.filter((candidate) => this.#staysOpen(candidate, final));
     const { length } = this.#text;

@@ -120,16 +120,16 @@ export class Redactor {
   #object(object: JsonObject, ending: Ending, depth: number): JsonObject {
     if (this.#remembered.has(object)) return object;
     const names = Object.keys(object);
-    let shown: Map<string, unknown> | undefined;
+    let shown: ShownMembers | undefined;
     for (let index = 0; index < names.length; index += 1) {
       const name = names[index] ?? "";
       const value = this.#member(object, name, ending, depth);
       const key = this.#name(name);
       if (!shown && (key !== name || value !== object[name]))
-        shown = new Map(names.slice(0, index).map((before) => [before, object[before]]));
-      shown?.set(unusedName(shown, key), value);
+        shown = new ShownMembers(names.slice(0, index).map((before) => [before, object[before]]));
+      shown?.add(key, value);
     }
-    return shown ? Object.fromEntries(shown) : object;
+    return shown ? shown.object() : object;
   }
 
   #name(name: string): string {
@@ -171,8 +171,24 @@ function isPicture({ type }: JsonObject, data: string): boolean {
   return (type === "image" || type === "audio") && /^[A-Za-z0-9+/]*=*$/.test(data);
 }
 
-function unusedName(used: ReadonlyMap<string, unknown>, name: string): string {
-  let unused = name;
-  for (let number = used.size + 1; used.has(unused); number += 1) unused = `${name} ${number}`;
-  return unused;
+/** The members of an object under the names they are shown by; a name that is taken gets a number. */
+class ShownMembers {
+  readonly #members: Map<string, unknown>;
+  /** Goes up only, or names made to be in each other's way would cost the square of their number. */
+  #number = 1;
+
+  constructor(members: readonly (readonly [string, unknown])[]) {
+    this.#members = new Map(members);
+  }
+
+  add(name: string, value: unknown): void {
+    let unused = name;
+    for (; this.#members.has(unused); this.#number += 1)
+      unused = `${name} ${Math.max(this.#number, this.#members.size + 1)}`;
+    this.#members.set(unused, value);
+  }
+
+  object(): JsonObject {
+    return Object.fromEntries(this.#members);
+  }
 }

@@ -47,6 +47,22 @@ export class Spans {
     if (this.#open.length === 0) return;
     for (const run of this.#open) this.#walk(run, text, final);
     this.#open = this.#open.filter(({ over }) => !over);
+    if (this.#open.length > 1) this.#join();
+  }
+
+  /** Runs that have come to the same place go on as one, or each piece of a text would be walked by all of them. */
+  #join(): void {
+    const first = new Map<Rest, Run>();
+    const joined = new Map<Run, Run>();
+    for (const run of this.#open) {
+      const other = first.get(run.rest);
+      if (other?.to === run.to) joined.set(run, other);
+      else first.set(run.rest, run);
+    }
+    if (joined.size === 0) return;
+    this.#open = this.#open.filter((run) => !joined.has(run));
+    for (const span of this.#spans) span.run = span.run && (joined.get(span.run) ?? span.run);
+    for (const [rest, run] of this.#walked) this.#walked.set(rest, joined.get(run) ?? run);
   }
 
   /** Adds what may still belong to a rest that is better not shown in parts. */

@@ -58,7 +58,7 @@ function principlesAbout(problem: string, constitution: string): readonly string
 
 /** The numbered or listed principles of a constitution, each on one line. */
 function principlesOf(constitution: string): readonly string[] {
-  const items = constitution.split(/^\s*(?:\d+[.)]|[-*])\s+/m).slice(1);
+  const items = constitution.split(/^[^\S\n]*(?:\d+[.)]|[-*])\s+/m).slice(1);
   return items.map((item) =>
     (item.split(/\n\s*\n|^#/m)[0] ?? "")
       .replaceAll("**", "")

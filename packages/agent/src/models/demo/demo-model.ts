@@ -26,6 +26,8 @@ const SCENES: Partial<Record<IntentName, Scene>> = {
   delegate,
 };
 
+/** As much of a prompt as it looks at: its patterns are not made for more. */
+const LOOKED_AT = 4_000;
 /** A few words at a time, as a model speaks. */
 const PIECE = /(?:\S+\s*){1,6}|\s+/g;
 
@@ -93,7 +95,8 @@ function situationOf(messages: readonly Message[]): {
   const parts = prompt?.role === "user" ? prompt.parts : [];
   const words = parts
     .flatMap((part) => (part.type === "text" && !part.context ? [part.text] : []))
-    .join("\n");
+    .join("\n")
+    .slice(0, LOOKED_AT);
   const results = messages
     .slice(last + 1)
     .flatMap((message) => (message.role === "tool" ? message.results : []));

@@ -60,5 +60,9 @@ function summaryOf(path: string, text: string): string {
 }
 
 function linesOf(text: string): readonly string[] {
-  return text.split("\n").filter((line) => line.trim() !== "" && !/^\[.*\s.*\]$/.test(line));
+  return text.split("\n").filter((line) => line.trim() !== "" && !isNotice(line));
+}
+
+function isNotice(line: string): boolean {
+  return line.startsWith("[") && line.endsWith("]") && /\s/.test(line);
 }

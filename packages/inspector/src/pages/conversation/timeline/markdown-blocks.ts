@@ -32,7 +32,11 @@ export function markdownBlocks(text: string): readonly string[] {
     lines.push(line);
     if (mark === undefined) continue;
     if (fence === undefined) fence = mark;
-    else if (mark[0] === fence[0] && mark.length >= fence.length && line.trim() === mark) fence = undefined;
+    else if (mark[0] === fence[0] && mark.length >= fence.length && line.trim() === mark) {
+      fence = undefined;
+      // What follows the code is cut like any other text.
+      if (FENCE.test(lines[0] ?? "")) end();
+    }
   }
   end();
   return blocks;
@@ -48,8 +52,14 @@ function isItem(line: string): boolean {
 }
 
 function pieces(block: string): readonly string[] {
-  if (block.length <= LONGEST || FENCE.test(block)) return [block];
-  const cut = Math.max(block.lastIndexOf("\n", LONGEST), block.lastIndexOf(" ", LONGEST));
-  const at = cut > LONGEST / 2 ? cut : LONGEST;
-  return [block.slice(0, at), ...pieces(block.slice(at).trimStart())];
+  if (FENCE.test(block)) return [block];
+  const cuts: string[] = [];
+  let rest = block;
+  while (rest.length > LONGEST) {
+    const cut = Math.max(rest.lastIndexOf("\n", LONGEST), rest.lastIndexOf(" ", LONGEST));
+    const at = cut > LONGEST / 2 ? cut : LONGEST;
+    cuts.push(rest.slice(0, at));
+    rest = rest.slice(at).trimStart();
+  }
+  return [...cuts, rest];
 }

@@ -1,5 +1,7 @@
 export type { Database, Statement } from "./database.ts";
+export { examine as examineSqlite, type StoreLoss } from "./sqlite/examine.ts";
 export type { SqliteLimits } from "./sqlite/limits.ts";
+export { MarkFile } from "./sqlite/mark-file.ts";
 export type { DatabaseWrap } from "./sqlite/messages.ts";
 export { openSqlite, type PreparedSqlite, prepareSqlite, type SqliteOptions } from "./sqlite/open.ts";
 export { openSqliteReader } from "./sqlite/open-reader.ts";

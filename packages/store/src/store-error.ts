@@ -21,6 +21,8 @@ export type StoreErrorCode =
   | "older"
   /** The database is damaged. */
   | "corrupt"
+  /** Commits that were kept are not in the database any more. */
+  | "lost"
   /** The store is closed. */
   | "closed"
   /** A change or query that the tables do not know, or arguments they cannot take. */

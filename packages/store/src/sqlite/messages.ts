@@ -55,6 +55,8 @@ export interface ThreadData {
   /** The most commits in one transaction. */
   readonly maxBatch: number;
   readonly wrap?: DatabaseWrap | undefined;
+  /** Whether a database that lacks something is opened all the same. */
+  readonly acceptLoss?: boolean | undefined;
 }
 
 /** A module whose default export stands between the writer and its database: `(database, settings) => Database`. */

@@ -1,5 +1,6 @@
 import type { Store } from "../store.ts";
 import type { Operations, Tables } from "../tables.ts";
+import type { StoreLoss } from "./examine.ts";
 import { DEFAULT_LIMITS, type SqliteLimits } from "./limits.ts";
 import type { DatabaseWrap } from "./messages.ts";
 import { partsOf } from "./parts.ts";
@@ -17,6 +18,10 @@ export interface SqliteOptions {
   readonly now?: () => number;
   /** Stands between the writer and its database; for tests that break it. */
   readonly wrap?: DatabaseWrap;
+  /** Opens a database that lacks something of what was written, too, if it can be used at all; by default it is refused. */
+  readonly acceptLoss?: boolean;
+  /** Told what a database lacks that was opened all the same. */
+  readonly onLoss?: (loss: StoreLoss) => void;
 }
 
 /** A store whose threads load their code already, while whoever wants it does something else. */
@@ -36,12 +41,13 @@ export function openSqlite(options: SqliteOptions): Promise<Store> {
 export function prepareSqlite(options: SqliteOptions): PreparedSqlite {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const data = { path: options.path, tables: partsOf(options.tables), maxBatch: limits.maxBatch };
-  const writer = new ThreadPort({ ...data, role: "writer", wrap: options.wrap });
+  const { wrap, acceptLoss } = options;
+  const writer = new ThreadPort({ ...data, role: "writer", wrap, acceptLoss });
   const reader = new ThreadPort({ ...data, role: "reader" });
   const end = async () => void (await Promise.all([writer.end(), reader.end()]));
   const open = async () => {
     try {
-      await writer.ask({ kind: "open" });
+      for (const loss of lossesIn(await writer.ask({ kind: "open" }))) options.onLoss?.(loss);
     } catch (error) {
       await end();
       throw error;
@@ -52,4 +58,8 @@ export function prepareSqlite(options: SqliteOptions): PreparedSqlite {
     return new SqliteStore(writer, reading, limits, options.now ?? Date.now);
   };
   return { open, end };
+}
+
+function lossesIn(answer: unknown): readonly StoreLoss[] {
+  return Array.isArray(answer) ? answer : [];
 }

@@ -2,54 +2,69 @@ import type { Database } from "../database.ts";
 import { StoreError } from "../store-error.ts";
 import type { OpenTables, TablesModule } from "../tables.ts";
 import { backUp } from "./backup.ts";
+import { CommitMark } from "./commit-mark.ts";
+import { examine, refuseLosses, type StoreLoss } from "./examine.ts";
 import type { ThreadData, Write } from "./messages.ts";
 import { expectMigrated, migrate } from "./migrate.ts";
 import type { Outcome } from "./outcome.ts";
+import { PageSums } from "./page-sums.ts";
 import { scrub } from "./scrub.ts";
+import { takeLogOver } from "./shorten-log.ts";
 import { Snapshot } from "./snapshot.ts";
 import { type DatabaseFile, openDatabase } from "./sqlite-database.ts";
 import { translate } from "./translate.ts";
 import { takeWriteLock } from "./write-lock.ts";
-import { Writer } from "./writer.ts";
+import { type Safeguards, Writer } from "./writer.ts";
 
 /** The modules of the tables, by name, in the order in which they were given. */
 export type Modules = ReadonlyMap<string, TablesModule>;
 
 /** An open database with its tables, in the thread that owns it. */
 export class Opened {
+  /** What it lacks, and is open all the same. */
+  readonly losses: readonly StoreLoss[];
   readonly #file: DatabaseFile;
   readonly #tables: ReadonlyMap<string, OpenTables>;
   readonly #writer: Writer | undefined;
   readonly #snapshot: Snapshot;
   readonly #backups = new Set<string>();
-  readonly #unlock: () => void;
+  readonly #held: Held | undefined;
   #isClosed = false;
 
   private constructor(
     file: DatabaseFile,
     database: Database,
     tables: ReadonlyMap<string, OpenTables>,
-    unlock: (() => void) | undefined,
+    held: Held | undefined,
   ) {
     this.#file = file;
     this.#tables = tables;
     this.#snapshot = new Snapshot(database);
-    if (unlock) this.#writer = new Writer(database, tables);
-    this.#unlock = unlock ?? (() => {});
+    this.#held = held;
+    this.losses = held?.losses ?? [];
+    if (held) this.#writer = new Writer(database, tables, held.safeguards);
   }
 
-  /** Opens the database; the writer locks it first and migrates it. */
+  /** Opens the database; the writer locks it first, looks whether anything is missing, and migrates it. */
   static async open(data: ThreadData, modules: Modules): Promise<Opened> {
+    let held: Held | undefined;
     let unlock: (() => void) | undefined;
     let file: DatabaseFile | undefined;
     try {
       if (data.role === "writer") unlock = takeWriteLock(data.path);
+      const { losses, isSummed } = unlock ? examine(data.path) : { losses: [], isSummed: true };
+      if (!data.acceptLoss) refuseLosses(losses);
       file = openDatabase(data.path, data.role === "reader");
+      if (losses.length > 0) expectReadable(file);
       const database = await wrapped(file, data);
-      if (unlock) migrate(database, modules);
-      else expectMigrated(database, modules);
-      return new Opened(file, database, await openTables(database, data, modules), unlock);
+      if (unlock) {
+        migrate(database, modules);
+        held = { losses, safeguards: safeguardsOf(data.path, database, isSummed), unlock };
+      } else expectMigrated(database, modules);
+      return new Opened(file, database, await openTables(database, data, modules), held);
     } catch (error) {
+      held?.safeguards.mark.abandon();
+      held?.safeguards.sums.close();
       file?.close();
       unlock?.();
       const { code, message } = translate(error);
@@ -61,6 +76,11 @@ export class Opened {
   apply(writes: readonly Write[]): Outcome[] {
     if (!this.#writer) throw new StoreError("invalid", "a reader does not write");
     return this.#writer.apply(writes);
+  }
+
+  /** Told that a batch was answered. */
+  shorten(): void {
+    this.#writer?.shorten();
   }
 
   /** Told that there is nothing to do for now. */
@@ -98,13 +118,54 @@ export class Opened {
 
   /** Leaves nothing in the files of what was deleted. */
   scrub(): void {
-    scrub(this.#file);
+    scrub(this.#file, this.#held?.safeguards.sums);
   }
 
   close(): void {
+    if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#file.close();
-    this.#unlock();
+    try {
+      if (this.#held) letGo(this.#file, this.#held.safeguards);
+    } finally {
+      this.#file.close();
+      this.#held?.unlock();
+    }
+  }
+}
+
+/** What the writer of a database has beside it. */
+interface Held {
+  readonly losses: readonly StoreLoss[];
+  readonly safeguards: Safeguards;
+  readonly unlock: () => void;
+}
+
+/** The sums of a database that has none, or whose damage was accepted, are made anew. */
+function safeguardsOf(path: string, database: Database, isSummed: boolean): Safeguards {
+  const sums = new PageSums(path);
+  if (!isSummed) {
+    sums.remove();
+    sums.build();
+  }
+  return { mark: new CommitMark(database, path), sums };
+}
+
+/** A database with pieces missing may be none any more. */
+function expectReadable(file: DatabaseFile): void {
+  const rows = file.prepare("PRAGMA integrity_check(3)").all();
+  const found = rows.map((row) => Object.values(row ?? {}).join(" ")).join("; ");
+  if (found !== "ok")
+    throw new StoreError("corrupt", `the database cannot be used as it is: ${found}; restore a backup`);
+}
+
+function letGo(file: DatabaseFile, { mark, sums }: Safeguards): void {
+  try {
+    takeLogOver(file, sums);
+    mark.close(file);
+  } catch {
+    // A disk that failed: the next start looks at what is there.
+  } finally {
+    sums.close();
   }
 }
 

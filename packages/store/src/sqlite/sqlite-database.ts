@@ -45,8 +45,8 @@ function prepareForWriting(database: SqliteDatabase.Database): void {
   }
   // After each split of a page SQLite looks through its whole cache, and the system has the pages anyway.
   database.pragma("cache_size = -8192");
-  // Rarely enough that hardly anybody waits for it; the log takes 16 MB then.
-  database.pragma("wal_autocheckpoint = 4000");
+  // The writer itself decides when, because the sums of the pages have to be brought up to date with it.
+  database.pragma("wal_autocheckpoint = 0");
   // A log that grew during a long backup is cut back; this is what a busy one needs.
   database.pragma("journal_size_limit = 67108864");
   database.pragma("foreign_keys = ON");

@@ -63,6 +63,7 @@ function carryOut(database: Opened, task: Task): void {
     if ("kind" in task) serve(database, task);
     else {
       applyTogether(database, task);
+      database.shorten();
       receiveAll();
       if (inbox.isEmpty) rest(database);
     }
@@ -94,7 +95,7 @@ function serve(database: Opened, request: OtherRequest): void {
   else if (kind === "backup") copy(database, id, request.path);
   else if (kind === "scrub") replies.answer(id, database.scrub());
   else if (kind === "close") void close(database, id);
-  else replies.answer(id, undefined);
+  else replies.answer(id, database.losses);
 }
 
 /** Copies on their way, until whoever wanted them knows what became of them. */

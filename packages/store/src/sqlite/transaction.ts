@@ -1,5 +1,6 @@
 import type { Database, Statement } from "../database.ts";
 import { StoreError } from "../store-error.ts";
+import type { CommitMark } from "./commit-mark.ts";
 import { translate } from "./translate.ts";
 
 /** The transaction of a batch, and a mark in it to which a single commit can be taken back. */
@@ -10,10 +11,12 @@ export class Transaction {
   readonly #mark: Statement;
   readonly #keep: Statement;
   readonly #return: Statement;
+  readonly #counter: CommitMark | undefined;
   #durable: boolean | undefined;
 
-  constructor(database: Database) {
+  constructor(database: Database, counter?: CommitMark) {
     this.#database = database;
+    this.#counter = counter;
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
     this.#mark = database.prepare("SAVEPOINT one_commit");
@@ -36,6 +39,7 @@ export class Transaction {
 
   /** Ends it. */
   commit(): void {
+    this.#counter?.raise();
     try {
       this.#commit.run();
     } catch (error) {
@@ -45,6 +49,7 @@ export class Transaction {
       const text = `${fault.message}; whether the last commits were kept shows when the store is opened anew`;
       throw new StoreError("io", text, { cause: error });
     }
+    this.#counter?.kept(this.#durable === true);
   }
 
   /** Takes everything back. Some failures of the disk have done so already. */

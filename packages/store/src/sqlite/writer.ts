@@ -2,11 +2,19 @@ import SqliteDatabase from "better-sqlite3";
 import type { Database } from "../database.ts";
 import { StoreError } from "../store-error.ts";
 import type { OpenTables } from "../tables.ts";
+import type { CommitMark } from "./commit-mark.ts";
 import type { Write } from "./messages.ts";
 import { failed, type Outcome } from "./outcome.ts";
-import { shortenLog } from "./shorten-log.ts";
+import type { PageSums } from "./page-sums.ts";
+import { BUSY_LOG, shortenLog } from "./shorten-log.ts";
 import { Transaction } from "./transaction.ts";
 import { translate } from "./translate.ts";
+
+/** What tells, at the next start, whether something is missing or damaged. */
+export interface Safeguards {
+  readonly mark: CommitMark;
+  readonly sums: PageSums;
+}
 
 /**
  * Applies batches of commits, each batch in one transaction. It is tried as a whole first; only when something in it
@@ -17,12 +25,14 @@ export class Writer {
   readonly #database: Database;
   readonly #tables: ReadonlyMap<string, OpenTables>;
   readonly #transaction: Transaction;
+  readonly #safeguards: Safeguards | undefined;
   #broken: StoreError | undefined;
 
-  constructor(database: Database, tables: ReadonlyMap<string, OpenTables>) {
+  constructor(database: Database, tables: ReadonlyMap<string, OpenTables>, safeguards?: Safeguards) {
     this.#database = database;
     this.#tables = tables;
-    this.#transaction = new Transaction(database);
+    this.#safeguards = safeguards;
+    this.#transaction = new Transaction(database, safeguards?.mark);
   }
 
   /** The outcome of each write, in order. Never throws. */
@@ -35,6 +45,11 @@ export class Writer {
     );
   }
 
+  /** Takes the log over into the database, if it has grown long; to be called after each batch. */
+  shorten(): void {
+    this.#unwatched(() => shortenLog(this.#database, this.#safeguards?.sums, BUSY_LOG));
+  }
+
   /** Makes ready, while there is nothing to do, for what somebody will wait for. */
   rest(): void {
     this.#unwatched(() => this.#transaction.expect(true));
@@ -43,7 +58,8 @@ export class Writer {
   /** Does what could wait until now, when nobody has wanted anything for a while. */
   tidy(): void {
     for (const tables of this.#tables.values()) this.#unwatched(() => this.#do(tables.chore?.()));
-    this.#unwatched(() => shortenLog(this.#database));
+    this.#unwatched(() => shortenLog(this.#database, this.#safeguards?.sums));
+    this.#unwatched(() => this.#safeguards?.mark.sync());
     this.rest();
   }
 

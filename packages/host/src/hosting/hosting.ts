@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { SYSTEM } from "@reins/ledger";
 import type { Harness } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { Catalogue } from "../agents/catalogue.ts";
@@ -11,6 +12,7 @@ import { Hub } from "../hub/hub.ts";
 import { Kills } from "../kill/kills.ts";
 import { ProcessRegister } from "../kill/process-register.ts";
 import { EventLog } from "../log/event-log.ts";
+import type { Hole } from "../log/runs.ts";
 import { giveCutOffMailBack, Mailbox } from "../mail/mailbox.ts";
 import { McpGateway } from "../mcp/gateway.ts";
 import { Daemons } from "../native/daemons.ts";
@@ -139,7 +141,7 @@ export class Hosting {
       const seals = { store: harness.store, vault: harness.vault, onError };
       await sealPlainSessions(seals);
       await renewSessionSeals(seals);
-      const log = await EventLog.open({ store: harness.store, now: Date.now, journal: harness.home });
+      const log = await openLog(harness, onError);
       opened = log;
       const hub = await Hub.open({
         harness,
@@ -206,4 +208,36 @@ function preparations({
     known.set(tenant, preparation);
     return preparation;
   };
+}
+
+/** Opens the log of a home. Messages that are gone are told to the ledger too. */
+async function openLog(harness: Harness, onError: (error: unknown) => void): Promise<EventLog> {
+  const holes: Hole[] = [];
+  const log = await EventLog.open({
+    store: harness.store,
+    now: Date.now,
+    journal: harness.home,
+    onLost: (hole) => void holes.push(hole),
+    onFull: (isFull, error) =>
+      onError(
+        isFull
+          ? new Error("there is no room on the disk: messages wait until there is", { cause: error })
+          : new Error("there is room on the disk again: nothing waits any more"),
+      ),
+  });
+  if (holes.length === 0) return log;
+  for (const { tenant, first, last } of holes)
+    onError(
+      new Error(`messages ${first} to ${last} of ${tenant} are gone: the journal was damaged or cut off`),
+    );
+  await harness.ledger.record([
+    {
+      quality: "session_lifecycle",
+      actor: SYSTEM,
+      target: SYSTEM,
+      tags: ["server"],
+      payload: { event: "loss", messages: holes.map((hole) => ({ ...hole })) },
+    },
+  ]);
+  return log;
 }

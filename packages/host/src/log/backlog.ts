@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { change, type Store } from "@reins/store";
+import { isFull } from "./full.ts";
 import { sizeOf } from "./runs.ts";
 import { logTables, type Run } from "./tables.ts";
 import { unheeded } from "./unheeded.ts";
@@ -10,6 +12,8 @@ export interface BacklogOptions {
   readonly most: number;
   /** Told when the store cannot take what was gathered. */
   readonly onFailed: (error: unknown) => void;
+  /** Told that messages wait for room on the disk, and that they do no more. */
+  readonly onFull?: ((isFull: boolean, error?: unknown) => void) | undefined;
 }
 
 /** Messages that go to the store together. */
@@ -28,6 +32,8 @@ const MAX_SIZE = 16 << 20;
 /** What was gathered in so many goes, or has so many characters, goes without waiting for more. */
 const GATHER_TIMES = 24;
 const GATHER_SIZE = 64 * 1024;
+/** How long what found no room on the disk waits before it is tried again. */
+const FULL_MS = 250;
 
 /** The messages of a log that the store does not have yet: how much they are, and how they get there. */
 export class Backlog {
@@ -36,6 +42,12 @@ export class Backlog {
   #count = 0;
   #size = 0;
   #commits = 0;
+  /** How many messages were ever gathered, and how many of those the store has. */
+  #everGathered = 0;
+  #everStored = 0;
+  /** Settles when the store has what was gathered last; one commit at a time, so that they are stored in their order. */
+  #bringing: Promise<void> | undefined;
+  #hurried = new AbortController();
   /** Settles when the store has everything that it was given. */
   #stored: Promise<void> = Promise.resolve();
   #room: PromiseWithResolvers<void> | undefined;
@@ -74,6 +86,7 @@ export class Backlog {
     const size = sizeOf(runs);
     this.#size += size;
     for (const run of runs) gathered.runs.push(run);
+    this.#everGathered += count;
     gathered.times += 1;
     gathered.count += count;
     gathered.size += size;
@@ -82,21 +95,42 @@ export class Backlog {
     if (isEnough || !this.#hasRoom) this.bringGathered();
   }
 
-  /** Gives the store what is gathered. */
+  /** Gives the store what is gathered, once it has what was gathered before. */
   bringGathered(): void {
+    if (this.#bringing || this.#gathered.count === 0) return;
     const { runs, count, size, stored } = this.#gathered;
-    if (count === 0) return;
     this.#gathered = nothing();
-    this.#commit(runs, { count, size, relaxed: true }).then(stored).catch(this.#options.onFailed);
+    this.#bringing = this.#commit(runs, { count, size, relaxed: true })
+      .then(() => {
+        this.#everStored += count;
+        this.#bringing = undefined;
+        stored();
+        // What came meanwhile has waited for long enough.
+        this.bringGathered();
+      })
+      .catch((error: unknown) => {
+        this.#bringing = undefined;
+        this.#options.onFailed(error);
+      });
   }
 
   /** Settles when the store has what was gathered and brought by now. */
   async inStore(): Promise<void> {
-    this.bringGathered();
+    const wanted = this.#everGathered;
     const stored = this.#stored;
-    // Asks for nothing, but so that what was asked for before it goes at once.
+    this.bringGathered();
+    while (this.#everStored < wanted && this.#bringing) {
+      // Asks for nothing, but so that what was asked for before it goes at once.
+      await this.#options.store.commit([], { durable: false });
+      await this.#bringing;
+    }
     if (!this.isEmpty) await this.#options.store.commit([], { durable: false });
     await stored;
+  }
+
+  /** Waits no more for room on the disk. */
+  hurry(): void {
+    this.#hurried.abort();
   }
 
   /** Nothing more gets to the store; who waits for room is told why. */
@@ -116,7 +150,9 @@ export class Backlog {
   ): Promise<void> {
     this.#commits += 1;
     const how = { durable: false, relaxed };
-    const committing = this.#options.store.commit([change(logTables, "append", { runs })], how);
+    const committing = this.#kept(() =>
+      this.#options.store.commit([change(logTables, "append", { runs })], how),
+    );
     this.#stored = committing.then(() => {
       this.#commits -= 1;
       this.#count -= count;
@@ -126,6 +162,25 @@ export class Backlog {
       this.#room = undefined;
     });
     return this.#stored;
+  }
+
+  /** Commits, however long there is no room on the disk for it. */
+  #kept(commit: () => Promise<unknown>): Promise<unknown> {
+    return commit().catch(async (first: unknown) => {
+      const { onFull } = this.#options;
+      if (!isFull(first) || this.#hurried.signal.aborted) throw first;
+      onFull?.(true, first);
+      for (;;) {
+        await sleep(FULL_MS, undefined, { signal: this.#hurried.signal }).catch(() => undefined);
+        try {
+          await commit();
+          onFull?.(false);
+          return;
+        } catch (error) {
+          if (!isFull(error) || this.#hurried.signal.aborted) throw error;
+        }
+      }
+    });
   }
 }
 

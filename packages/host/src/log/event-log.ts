@@ -1,11 +1,12 @@
 import { change, type Store } from "@reins/store";
 import { Backlog } from "./backlog.ts";
 import { Followers } from "./followers.ts";
+import { isFull } from "./full.ts";
 import { holdBack } from "./held-back.ts";
 import { Journal } from "./journal.ts";
 import { LastPlaces } from "./last-places.ts";
 import type { Cursor, LoggedEvent, NewEvent } from "./logged-event.ts";
-import { runsOf, stillToStore } from "./runs.ts";
+import { type Hole, runsOf, stillToStore } from "./runs.ts";
 import { type LogSubscriber, Subscription } from "./subscription.ts";
 import { logTables, type Run } from "./tables.ts";
 import { unheeded } from "./unheeded.ts";
@@ -18,6 +19,10 @@ export interface EventLogOptions {
   readonly journal?: string | undefined;
   /** Messages that may wait for the store before whoever appends has to wait. */
   readonly maxWaiting?: number;
+  /** Told of messages that an earlier run wrote and that are not there any more. */
+  readonly onLost?: ((hole: Hole) => void) | undefined;
+  /** Told that messages wait for room on the disk, and that they do no more. */
+  readonly onFull?: ((isFull: boolean, error?: unknown) => void) | undefined;
 }
 
 const MAX_WAITING = 10_000;
@@ -29,6 +34,8 @@ const PAGE = 200;
 /** So few that whoever writes meanwhile hardly waits. */
 const PRUNED_AT_ONCE = 500;
 const PAGE_SIZE = 512 * 1024;
+/** How long what found no room on the disk waits before it is tried again. */
+const FULL_MS = 250;
 
 /**
  * Every message to every client, in order. A message is written before anybody gets it: to the journal, and from there,
@@ -48,6 +55,10 @@ export class EventLog {
   #waiting: NewEvent[] = [];
   #soon = false;
   #handing = false;
+  /** Tries again to write what found no room on the disk. */
+  #retry: NodeJS.Timeout | undefined;
+  #isFull = false;
+  #closing = false;
   readonly #holdNoMore: () => void;
   /** Sees to what waits for more to go with. */
   #timer: NodeJS.Timeout | undefined;
@@ -66,7 +77,12 @@ export class EventLog {
     const { store, maxWaiting: most = MAX_WAITING } = options;
     this.#options = options;
     this.#journal = journal;
-    this.#backlog = new Backlog({ store, most, onFailed: (error) => this.#fail(error) });
+    this.#backlog = new Backlog({
+      store,
+      most,
+      onFailed: (error) => this.#fail(error),
+      onFull: options.onFull,
+    });
     this.#holdNoMore = holdBack(store, async () => {
       await this.written();
       this.#backlog.bringGathered();
@@ -82,9 +98,10 @@ export class EventLog {
     const { store } = options;
     const journal = options.journal === undefined ? undefined : await Journal.open(options.journal);
     const lasts = new Map(await store.query(logTables, "lasts", null));
-    const runs = stillToStore(journal?.left ?? [], lasts);
-    const changes = [change(logTables, "append", { runs }), change(logTables, "begin", null)] as const;
+    const { runs, holes } = journal ? stillToStore(journal, lasts) : { runs: [], holes: [] };
+    const changes = [change(logTables, "append", { runs, holes }), change(logTables, "begin", null)] as const;
     const [, epoch] = await store.commit(changes);
+    for (const hole of holes) options.onLost?.(hole);
     journal?.begin();
     return new EventLog(options, { epoch, journal, lasts });
   }
@@ -113,10 +130,14 @@ export class EventLog {
 
   /** Lets go of the journal, once the store has everything. Nothing may be appended any more. */
   async close(): Promise<void> {
+    // Who stops does not wait for room on the disk.
+    this.#closing = true;
+    this.#backlog.hurry();
     try {
       await this.flush();
     } finally {
       clearTimeout(this.#timer);
+      clearTimeout(this.#retry);
       this.#holdNoMore();
       this.#journal?.close();
     }
@@ -181,6 +202,7 @@ export class EventLog {
         lastOf: (epoch) =>
           this.#options.store.query(logTables, "lastOf", { tenant: subscriber.tenant, epoch }),
         prunedUntil: (session) => this.prunedUntil(subscriber.tenant, session),
+        holes: (after) => this.#options.store.query(logTables, "holes", { tenant: subscriber.tenant, after }),
         written: () => this.last(subscriber.tenant),
         join: (session, subscription) =>
           this.#followers.join(keyOf(subscriber.tenant, session), subscription),
@@ -224,6 +246,7 @@ export class EventLog {
   #write(): void {
     const batch = this.#waiting;
     if (batch.length === 0 || this.#failure !== undefined) return;
+    if (this.#retry && !this.#closing) return;
     const newest = this.#newest;
     this.#waiting = [];
     const runs = runsOf(batch, { epoch: this.epoch, at: this.#options.now(), places: this.#placed });
@@ -237,7 +260,8 @@ export class EventLog {
     };
     try {
       if (this.#journal) {
-        const mark = this.#journal.add(runs);
+        const mark = this.#added(this.#journal, runs, batch);
+        if (mark === undefined) return;
         handOn();
         this.#backlog.gather(runs, batch.length, () => this.#journal?.stored(mark));
         this.#seeToItLater();
@@ -251,6 +275,27 @@ export class EventLog {
       this.#backlog.bring(runs, batch.length).then(stored).catch(fail);
     } catch (error) {
       fail(error);
+    }
+  }
+
+  /** Writes to the journal; gives nothing where there is no room on the disk, and tries again later. */
+  #added(journal: Journal, runs: readonly Run[], batch: NewEvent[]): number | undefined {
+    try {
+      const mark = journal.add(runs);
+      if (this.#isFull) this.#options.onFull?.(false);
+      this.#isFull = false;
+      return mark;
+    } catch (error) {
+      if (!isFull(error) || this.#closing) throw error;
+      for (const { tenant, first } of runs.toReversed()) this.#placed.set(tenant, first - 1);
+      this.#waiting = batch;
+      if (!this.#isFull) this.#options.onFull?.(true, error);
+      this.#isFull = true;
+      this.#retry = setTimeout(() => {
+        this.#retry = undefined;
+        this.#write();
+      }, FULL_MS);
+      return undefined;
     }
   }
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Journal } from "./journal.ts";
+import { stillToStore } from "./runs.ts";
 
 async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "journal-"));
@@ -105,5 +106,67 @@ describe("the journal", () => {
     journal.close();
     expect(await readdir(folder)).toEqual([]);
     expect(() => journal.add([run(2)])).toThrow("closed");
+  });
+});
+
+describe("a journal that was damaged", () => {
+  const TEXTS = [
+    '{"a":"ö"}',
+    '{"n":2}',
+    '{"text":"a longer message, so that there is more to damage"}',
+    '{"n":4}',
+  ];
+
+  /** A folder with a journal whose process died, and what its file holds. */
+  async function written() {
+    const folder = await newFolder();
+    const journal = await Journal.open(folder);
+    journal.begin();
+    journal.add([run(1, ...TEXTS.slice(0, 2))]);
+    journal.add([run(3, ...TEXTS.slice(2, 3))]);
+    journal.add([run(4, ...TEXTS.slice(3))]);
+    const path = join(folder, "log-a.journal");
+    return { folder, path, content: await readFile(path) };
+  }
+
+  /** Every message is there as it was, or told to be missing. */
+  async function expectNothingSilent(folder: string, place: number): Promise<number> {
+    const { runs, holes } = stillToStore(await Journal.open(folder), new Map());
+    const found = new Map(runs.flatMap(({ first, texts }) => texts.map((text, at) => [first + at, text])));
+    const missing = new Set(
+      holes.flatMap(({ first, last }) => Array.from({ length: last - first + 1 }, (_, at) => first + at)),
+    );
+    for (const [index, text] of TEXTS.entries())
+      expect(found.get(index + 1) ?? (missing.has(index + 1) ? text : undefined), `byte ${place}`).toBe(text);
+    return missing.size;
+  }
+
+  test("tells what is missing, whichever of its bits is flipped", async () => {
+    const { folder, path, content } = await written();
+    expect(await expectNothingSilent(folder, -1)).toBe(0);
+    let lost = 0;
+    for (let place = 0; place < content.length; place += 1) {
+      const damaged = Buffer.from(content);
+      damaged[place] = (damaged[place] ?? 0) ^ (1 << (place % 8));
+      await writeFile(path, damaged);
+      if ((await expectNothingSilent(folder, place)) > 0) lost += 1;
+    }
+    expect(lost).toBeGreaterThan(content.length * 0.9);
+  });
+
+  test("tells what is missing, wherever it is cut off, and when it is gone", async () => {
+    const { folder, path, content } = await written();
+    for (let place = 0; place < content.length; place += 1) {
+      await writeFile(path, content.subarray(0, place));
+      expect(await expectNothingSilent(folder, place)).toBeGreaterThan(0);
+    }
+    await rm(path);
+    expect(await expectNothingSilent(folder, -1)).toBe(TEXTS.length);
+  });
+
+  test("of an earlier version, without checksums, is read", async () => {
+    const { folder, path, content } = await written();
+    await writeFile(path, content.toString().replaceAll(/^[0-9a-f]{8} /gm, ""));
+    expect(await expectNothingSilent(folder, -1)).toBe(0);
   });
 });

@@ -34,6 +34,6 @@ export interface Cursor {
 export interface Gap {
   readonly after: number;
   readonly until: number;
-  /** `retention`: too old to be kept. `lost`: sent, but gone in a power cut. */
+  /** `retention`: too old to be kept. `lost`: sent, but gone in a power cut or with a damaged file. */
   readonly reason: "retention" | "lost";
 }

@@ -1,5 +1,6 @@
 import type { Database, TablesModule } from "@reins/store";
 import type { LoggedEvent } from "./logged-event.ts";
+import type { Hole } from "./runs.ts";
 import type { LogRange, Run, WrittenEvent } from "./tables.ts";
 
 /** The most messages in a row, and from how many characters on it takes no more. */
@@ -35,6 +36,7 @@ const module: TablesModule = {
      DROP INDEX log_events_by_time`,
     `INSERT INTO log_pruned (tenant, session, ord) SELECT tenant, '', max(ord) FROM log_pruned GROUP BY tenant;
      DELETE FROM log_pruned WHERE session LIKE '%:%'`,
+    "CREATE TABLE log_holes (tenant TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (tenant, first)) STRICT, WITHOUT ROWID",
   ],
   open(database) {
     const add = database.prepare(
@@ -48,6 +50,7 @@ const module: TablesModule = {
            SELECT e.ord + e.count - 1 FROM log_events e WHERE e.tenant = tenants.tenant ORDER BY e.ord DESC LIMIT 1
          ) AS ord FROM tenants
          UNION ALL SELECT tenant, ord FROM log_pruned
+         UNION ALL SELECT tenant, last FROM log_holes
        ) WHERE tenant IS NOT NULL GROUP BY tenant`,
     );
     const begin = database.prepare(
@@ -60,6 +63,12 @@ const module: TablesModule = {
          (SELECT max(ord) FROM log_pruned WHERE tenant = @tenant)
        ) AS ord`,
     );
+    const addHole = database.prepare(
+      "INSERT OR IGNORE INTO log_holes (tenant, first, last) VALUES (?, ?, ?)",
+    );
+    const holes = database.prepare(
+      "SELECT tenant, first, last FROM log_holes WHERE tenant = ? AND last > ? ORDER BY first",
+    );
     const prunedUntil = database.prepare("SELECT ord FROM log_pruned WHERE tenant = ? AND session = ?");
     const counts = database.prepare(
       `SELECT session, sum(count) AS count FROM log_events
@@ -68,7 +77,8 @@ const module: TablesModule = {
     const prune = pruner(database);
     return {
       changes: {
-        append({ runs }: { runs: readonly Run[] }): void {
+        append({ runs, holes: missing = [] }: { runs: readonly Run[]; holes?: readonly Hole[] }): void {
+          for (const { tenant, first, last } of missing) addHole.run(tenant, first, last);
           for (const { tenant, session, epoch, at, request = null, except = null, first, texts } of runs) {
             let place = first;
             for (const { text, count } of rowsOf(texts)) {
@@ -91,6 +101,11 @@ const module: TablesModule = {
           orderIn(lastOf.get({ tenant, epoch })),
         prunedUntil: ({ tenant, session }: { tenant: string; session: string }) =>
           orderIn(prunedUntil.get(tenant, session)),
+        holes: ({ tenant, after }: { tenant: string; after: number }) =>
+          holes
+            .all(tenant, after)
+            .map(membersOf)
+            .map(({ first, last }) => ({ tenant, first: Number(first), last: Number(last) })),
         counts({ tenant, sessions }: { tenant: string; sessions: readonly string[] }) {
           const rows = counts.all(JSON.stringify(sessions), tenant).map(membersOf);
           return new Map(rows.map(({ session, count }) => [String(session), Number(count)]));

@@ -21,11 +21,22 @@ describe("messages as runs", () => {
     ]);
   });
 
-  test("are still to be stored only where they come right after what is", () => {
+  test("are still to be stored where they come after what is, and what is missing between them is told", () => {
     const run = (first: number, ...texts: string[]) => ({ tenant: "t", session: "s", ...AT, first, texts });
     const runs = [run(1, "{}", "{}"), run(3, "{}"), run(4, "{}", "{}"), run(9, "{}")];
     const lasts = new Map([["t", 3]]);
-    expect(stillToStore(runs, lasts)).toEqual([run(4, "{}", "{}")]);
-    expect(lasts.get("t")).toBe(5);
+    const places = new Map([
+      ["t", 11],
+      ["u", 2],
+    ]);
+    expect(stillToStore({ left: runs, places }, lasts)).toEqual({
+      runs: [run(4, "{}", "{}"), run(9, "{}")],
+      holes: [
+        { tenant: "t", first: 6, last: 8 },
+        { tenant: "t", first: 10, last: 11 },
+        { tenant: "u", first: 1, last: 2 },
+      ],
+    });
+    expect(lasts.get("t")).toBe(11);
   });
 });

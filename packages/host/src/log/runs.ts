@@ -23,13 +23,38 @@ export function runsOf(batch: readonly NewEvent[], { epoch, at, places }: Placin
   return runs;
 }
 
-/** Those runs that come right after the last places, which move on; others are known already, or of another log. */
-export function stillToStore(runs: readonly Run[], lasts: Map<string, number>): readonly Run[] {
-  return runs.filter(({ tenant, first, texts }) => {
-    if (first !== (lasts.get(tenant) ?? 0) + 1) return false;
+/** Messages of a tenant that were written and are gone: those from one place to another, both included. */
+export interface Hole {
+  readonly tenant: string;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** What a journal holds that is not in the store, and what it should hold and does not. */
+export interface Recovered {
+  readonly runs: readonly Run[];
+  readonly holes: readonly Hole[];
+}
+
+/** Sorts out what a journal holds: those runs that come after the last places, which move on, and what is missing. */
+export function stillToStore(
+  { left, places }: { readonly left: readonly Run[]; readonly places: ReadonlyMap<string, number> },
+  lasts: Map<string, number>,
+): Recovered {
+  const holes: Hole[] = [];
+  const reach = (tenant: string, place: number) => {
+    const last = lasts.get(tenant) ?? 0;
+    if (place > last) holes.push({ tenant, first: last + 1, last: place });
+    lasts.set(tenant, Math.max(last, place));
+  };
+  const runs = left.filter(({ tenant, first, texts }) => {
+    if (first <= (lasts.get(tenant) ?? 0)) return false;
+    reach(tenant, first - 1);
     lasts.set(tenant, first + texts.length - 1);
     return true;
   });
+  for (const [tenant, place] of places) reach(tenant, place);
+  return { runs, holes };
 }
 
 /** How many characters runs have. */

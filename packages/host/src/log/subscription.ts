@@ -1,4 +1,5 @@
 import type { Cursor, Gap, LoggedEvent } from "./logged-event.ts";
+import type { Hole } from "./runs.ts";
 
 /** Who follows sessions. */
 export interface LogSubscriber {
@@ -18,6 +19,8 @@ export interface LogSource {
   /** The last place of an epoch or an earlier one. */
   lastOf(epoch: number): Promise<number>;
   prunedUntil(session: string): Promise<number>;
+  /** What was written after a place and is gone. */
+  holes(after: number): Promise<readonly Hole[]>;
   /** The last place that is known to be written; 0 before the first of this epoch. */
   written(): number;
   join(session: string, subscription: Subscription): void;
@@ -154,6 +157,9 @@ export class Subscription {
       const after = Math.max(since, this.#position);
       const until = await this.#source.prunedUntil(session);
       if (until > after) this.#subscriber.gap(session, { after, until, reason: "retention" });
+      // Nobody knows any more of which session they were.
+      for (const { first, last } of await this.#source.holes(after))
+        this.#subscriber.gap(session, { after: Math.max(first - 1, after), until: last, reason: "lost" });
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Tables } from "@reins/store";
 import type { LoggedEvent, NewEvent } from "./logged-event.ts";
+import type { Hole } from "./runs.ts";
 
 /**
  * Messages that follow each other in the log and differ in nothing but what they say, each as JSON: texts cross a thread
@@ -19,7 +20,7 @@ export type WrittenEvent = Omit<LoggedEvent, "message"> & { readonly text: strin
 /** What is changed about the log. */
 export type LogChanges = {
   /** Adds messages at their places. */
-  append(args: { runs: readonly Run[] }): undefined;
+  append(args: { runs: readonly Run[]; holes?: readonly Hole[] }): undefined;
   /** Begins an epoch, greater than all before it. */
   begin(args: null): number;
   /** Forgets messages that are older than a time, the oldest first and at most so many; gives how many. */
@@ -48,6 +49,8 @@ export type LogQueries = {
   lastOf(args: { tenant: string; epoch: number }): number;
   /** The place up to which messages of a session have been forgotten; 0 when none were, or where the name holds a colon. */
   prunedUntil(args: { tenant: string; session: string }): number;
+  /** What is missing of the messages of a tenant after a place, though it was written. */
+  holes(args: { tenant: string; after: number }): Hole[];
   /** How many messages are kept of each of some sessions; those with none are not named. */
   counts(args: { tenant: string; sessions: readonly string[] }): ReadonlyMap<string, number>;
 };

@@ -27,6 +27,8 @@ export function findByTable(name: string, tool: Tool, given: unknown, setting: T
   const missing = (tool.required ?? []).find(
     (argument) => values[argument] === undefined || values[argument] === null,
   );
+  const isEmpty = given === undefined || Object.keys(values).length === 0;
+  if (missing !== undefined || (isEmpty && tool.without === undefined)) findUnsaid(tool, findings);
   if (missing !== undefined) findings.hide(`${name} is called without ${missing}`);
   const folders = foldersOf(tool, values, setting);
   const inside = { ...setting, folders };
@@ -47,6 +49,20 @@ export function findByTable(name: string, tool: Tool, given: unknown, setting: T
   ) {
     findings.hide(`${name} does not say what it works on`);
   }
+}
+
+const READING: ReadonlySet<ArgumentRole> = new Set(["read", "tree", "glob"]);
+const WRITING: ReadonlySet<ArgumentRole> = new Set(["change", "overwrite", "delete", "patch"]);
+const ADDRESSES: ReadonlySet<ArgumentRole> = new Set(["url", "urls"]);
+
+/** What a call does not say it may do to anything: a path that follows later is not one that is not touched. */
+function findUnsaid(tool: Tool, findings: Findings): void {
+  const roles = [...Object.values(tool.arguments), ...Object.values(tool.edits ?? {})];
+  const target = { text: null, base: undefined };
+  if (roles.some((role) => READING.has(role))) findings.add({ kind: "read", target, deep: true });
+  if (roles.some((role) => WRITING.has(role)))
+    findings.add({ kind: "write", target, deep: true, destroys: "existing" });
+  if (roles.some((role) => ADDRESSES.has(role))) findings.add({ kind: "net", host: "*" });
 }
 
 /** Some tools get their one text without a name around it. */

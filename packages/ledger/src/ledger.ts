@@ -32,6 +32,8 @@ export interface LedgerOptions extends Concealers {
   readonly clock?: Clock;
   /** Told when a checkpoint could not be made; the next one covers the same entries. */
   readonly onCheckpointError?: (error: unknown) => void;
+  /** Told of every checkpoint that is made, and of the key it is signed with. */
+  readonly onCheckpoint?: (note: string, logKey: string) => void;
 }
 
 /** How to record. */
@@ -254,7 +256,9 @@ export class Ledger extends LedgerReader {
   async #makeCheckpoint(): Promise<boolean> {
     try {
       const { privateKey } = await this.#options.signers.logSigner();
-      await this.#options.store.commit([change(ledgerTables, "checkpoint", { privateKey })]);
+      const made = change(ledgerTables, "checkpoint", { privateKey });
+      const [note] = await this.#options.store.commit([made]);
+      if (note !== undefined) this.#options.onCheckpoint?.(note, this.logKey);
       return true;
     } catch (error) {
       this.#options.onCheckpointError?.(error);

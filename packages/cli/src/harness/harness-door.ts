@@ -3,6 +3,7 @@ import type { Harness } from "@reins/supervisor";
 import { CliError } from "../errors/cli-error.ts";
 import { textOf } from "../errors/render.ts";
 import type { OpenRunner } from "../hosting/open-runner.ts";
+import { DamagedHome } from "../ledger/damaged-home.ts";
 import type { Log } from "../log/logger.ts";
 
 /** A harness that is open. */
@@ -25,7 +26,7 @@ const RETRY_MS = 1_000;
  * first waits for it; one whose store broke is opened anew.
  */
 export class HarnessDoor {
-  /** Rejects when this Reins must not go on, because its ledger is not the one it was. */
+  /** Rejects when this Reins cannot go on, because of something that only a person can put right. */
   readonly refused: Promise<never>;
   readonly #options: DoorOptions;
   readonly #refuse: (error: CliError) => void;
@@ -82,6 +83,11 @@ export class HarnessDoor {
       opening.resolve(await this.#options.open(report));
       return await opening.promise;
     } catch (error) {
+      // Who asks meanwhile, and whoever looks at the health of this Reins, is told; opening it again changes nothing.
+      if (error instanceof DamagedHome) {
+        this.#tell(error, "nothing is allowed, because this home is damaged or was rolled back", error.next);
+        throw error;
+      }
       this.#failedAt = this.#options.now();
       if (error instanceof CliError) this.#refuse(error);
       else this.#tell(error, "the home cannot be opened, so nothing is allowed");
@@ -95,7 +101,7 @@ export class HarnessDoor {
     if ((await this.#opening?.catch(() => undefined)) === opened) this.#failedAt = this.#options.now();
   }
 
-  #tell(error: unknown, message: string): void {
-    this.#options.log.error({ error: textOf(error) }, message);
+  #tell(error: unknown, message: string, next?: string): void {
+    this.#options.log.error({ error: textOf(error), ...(next !== undefined && { next }) }, message);
   }
 }

@@ -1,21 +1,26 @@
-import { type PreparedSqlite, prepareSqlite, type Store } from "@reins/store";
+import { type PreparedSqlite, prepareSqlite, type Store, type StoreLoss } from "@reins/store";
 import { realDatabase } from "../home.ts";
 import { homeTables } from "./home-tables.ts";
 
 /** The store of a home. Its threads are started long before it is needed, because they take their time to begin. */
 export class HomeStore {
+  /** What the database lacks of what was written to it, though it was opened. */
+  readonly losses: StoreLoss[] = [];
   readonly #home: string;
+  readonly #acceptLoss: boolean;
   #prepared: PreparedSqlite | undefined;
   #opening: Promise<Store> | undefined;
 
-  private constructor(home: string, prepared: PreparedSqlite) {
+  private constructor(home: string, acceptLoss: boolean) {
     this.#home = home;
-    this.#prepared = prepared;
+    this.#acceptLoss = acceptLoss;
   }
 
   /** Starts the threads; no file is touched. */
-  static async prepare(home: string): Promise<HomeStore> {
-    return new HomeStore(home, await prepared(home));
+  static async prepare(home: string, { acceptLoss = false } = {}): Promise<HomeStore> {
+    const store = new HomeStore(home, acceptLoss);
+    store.#prepared = await store.#prepare();
+    return store;
   }
 
   /** Begins to open the database, for whoever asks for it next. */
@@ -45,10 +50,15 @@ export class HomeStore {
   async #open(): Promise<Store> {
     const first = this.#prepared;
     this.#prepared = undefined;
-    return (first ?? (await prepared(this.#home))).open();
+    return (first ?? (await this.#prepare())).open();
   }
-}
 
-async function prepared(home: string): Promise<PreparedSqlite> {
-  return prepareSqlite({ path: await realDatabase(home), tables: homeTables });
+  async #prepare(): Promise<PreparedSqlite> {
+    return prepareSqlite({
+      path: await realDatabase(this.#home),
+      tables: homeTables,
+      acceptLoss: this.#acceptLoss,
+      onLoss: (loss) => void this.losses.push(loss),
+    });
+  }
 }

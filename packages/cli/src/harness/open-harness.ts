@@ -1,10 +1,11 @@
 import { homedir } from "node:os";
 import { SYSTEM } from "@reins/ledger";
-import { type Store, StoreError, type StoreErrorCode } from "@reins/store";
+import { type Store, StoreError, type StoreErrorCode, type StoreLoss } from "@reins/store";
 import { Harness, type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { homeRedactor } from "../configuration/home-redactor.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../configuration/policy-files.ts";
+import { damageIn } from "../ledger/damaged-home.ts";
 import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
 import { WritableLedger } from "../ledger/write-ledger.ts";
 import { hideIn, type Log } from "../log/logger.ts";
@@ -23,6 +24,10 @@ export interface OpenHarnessOptions {
   readonly flags?: PolicyFileFlags | undefined;
   /** Opens the database of the home. */
   readonly openStore?: (() => Promise<Store>) | undefined;
+  /** Whether a home that lacks something of what was recorded is opened all the same. */
+  readonly acceptLoss?: boolean | undefined;
+  /** What the database lacks, as far as that is known when it is open. */
+  readonly losses?: (() => readonly StoreLoss[]) | undefined;
 }
 
 /** Everything that decides in a home, open, for the one process that may write to it. */
@@ -39,7 +44,8 @@ export class OpenHarness {
   static async open(options: OpenHarnessOptions): Promise<OpenHarness> {
     const { home, log, report } = options;
     // The threads of the store are busy with it while the files are read here.
-    const opening = openLedger(options);
+    const lost: string[] = [];
+    const opening = openLedger(options, lost);
     opening.catch(() => undefined);
     try {
       const { policyFiles, redactor, webhooks } = await readHome(options);
@@ -48,7 +54,10 @@ export class OpenHarness {
       for (const path of written) log.info({ path }, `wrote ${path}; read it, change it`);
       const writable = await opening;
       const { ledger, store } = writable;
-      await ledger.record([serverDraft("server_start")]);
+      lost.push(...(options.losses?.() ?? []).map(({ text }) => text));
+      for (const text of lost) log.error(`this home lacks something that was recorded in it: ${text}`);
+      const told = lost.length > 0 ? [serverDraft("loss", { losses: lost })] : [];
+      await ledger.record([serverDraft("server_start"), ...told]);
       const harness = await Harness.open({
         home,
         policyFiles,
@@ -90,7 +99,8 @@ export class OpenHarness {
   }
 }
 
-function openLedger({ home, log, openStore }: OpenHarnessOptions): Promise<WritableLedger> {
+async function openLedger(options: OpenHarnessOptions, lost: string[]): Promise<WritableLedger> {
+  const { home, log, openStore, acceptLoss } = options;
   return WritableLedger.open({
     home,
     tables: homeTables,
@@ -98,6 +108,10 @@ function openLedger({ home, log, openStore }: OpenHarnessOptions): Promise<Writa
     seen: SeenCheckpoints.ofUser(process.env),
     notice: (message) => log.info(message),
     onCheckpointError: (error) => log.error({ err: error }, "a checkpoint could not be made"),
+    acceptLoss,
+    onLoss: (text) => void lost.push(text),
+  }).catch((error: unknown) => {
+    throw damageIn(error, home) ?? error;
   });
 }
 
@@ -111,13 +125,13 @@ async function readHome({ home, flags = {} }: OpenHarnessOptions) {
   };
 }
 
-function serverDraft(event: "server_start" | "server_stop") {
+function serverDraft(event: "server_start" | "server_stop" | "loss", details: object = {}) {
   return {
     quality: "session_lifecycle",
     actor: SYSTEM,
     target: SYSTEM,
     tags: ["server"],
-    payload: { event, version: version() },
+    payload: { event, version: version(), ...details },
   } as const;
 }
 

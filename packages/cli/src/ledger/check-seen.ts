@@ -46,6 +46,26 @@ export async function checkSeen(
   if (newest) await keepSeen(home, { logKey, note: newest.note }, seen, notice);
 }
 
+/**
+ * Keeps the newest checkpoint of a ledger though it does not continue what was seen; what was lost by that, if anything.
+ */
+export async function acceptSeen(
+  ledger: CheckedLedger,
+  home: string,
+  seen: SeenCheckpoints,
+  notice: Notice,
+): Promise<string | undefined> {
+  try {
+    await checkSeen(ledger, home, seen, notice);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof SeenMismatch)) throw error;
+    const newest = await newestOf(ledger);
+    if (newest) await seen.replace(home, { logKey: ledger.logKey, note: newest.note });
+    return error.message;
+  }
+}
+
 async function newestOf(ledger: CheckedLedger): Promise<OpenedNote | undefined> {
   try {
     const { note } = await ledger.checkpoint();

@@ -20,6 +20,10 @@ const STORE: Partial<Record<StoreErrorCode, Advice>> = {
     next: "Start Reins once on this home, which brings it up to date: reins up",
     exitCode: EXIT.unreachable,
   },
+  lost: {
+    next: "See what is missing with reins doctor; restore a backup, or accept the loss: reins up --accept-loss",
+    exitCode: EXIT.failed,
+  },
   corrupt: { next: "Restore the home from a backup or an export.", exitCode: EXIT.unreachable },
   io: { next: "Check the disk, and who may read and write the home folder.", exitCode: EXIT.unreachable },
 };

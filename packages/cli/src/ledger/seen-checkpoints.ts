@@ -61,6 +61,12 @@ export class SeenCheckpoints {
     const largest = await this.largest(logKey);
     if (largest === undefined || isLarger(note, largest)) await replaceFile(this.fileOf(logKey), note);
   }
+
+  /** Keeps what is seen in a home in place of whatever was seen before. */
+  async replace(home: string, { logKey, note }: Sighting): Promise<void> {
+    await replaceFile(this.fileOfHome(home), `${logKey}\n${note}`);
+    await replaceFile(this.fileOf(logKey), note);
+  }
 }
 
 async function readSeen(path: string): Promise<string | undefined> {

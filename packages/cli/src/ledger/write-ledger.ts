@@ -3,7 +3,8 @@ import { KeyFolder, KeyRing, Ledger, LedgerError, LedgerReader, ledgerTables } f
 import { type Operations, openSqlite, type Store, type Tables } from "@reins/store";
 import { keysIn, realDatabase } from "../home.ts";
 import type { Notice } from "../notice.ts";
-import { checkSeen } from "./check-seen.ts";
+import { acceptSeen, checkSeen } from "./check-seen.ts";
+import { RunningSight } from "./running-sight.ts";
 import type { SeenCheckpoints } from "./seen-checkpoints.ts";
 
 /** What opening a ledger for writing needs to know. */
@@ -17,6 +18,10 @@ export interface WriteOptions {
   readonly notice: Notice;
   /** Told when a checkpoint could not be made. */
   readonly onCheckpointError?: (error: unknown) => void;
+  /** Whether a ledger that does not continue what was seen is opened all the same. */
+  readonly acceptLoss?: boolean | undefined;
+  /** Told what is missing in a ledger that was opened all the same. */
+  readonly onLoss?: ((text: string) => void) | undefined;
 }
 
 /** The ledger of a home, for the one process that may write to it. */
@@ -24,16 +29,19 @@ export class WritableLedger {
   readonly ledger: Ledger;
   readonly store: Store;
   readonly #options: WriteOptions;
+  readonly #sight: RunningSight;
 
-  private constructor(ledger: Ledger, store: Store, options: WriteOptions) {
+  private constructor(ledger: Ledger, store: Store, options: WriteOptions, sight: RunningSight) {
     this.ledger = ledger;
     this.store = store;
     this.#options = options;
+    this.#sight = sight;
   }
 
   /** Opens the ledger of a home, or begins it. Nothing is added to one that was changed since it was last seen. */
   static async open(options: WriteOptions): Promise<WritableLedger> {
-    const { home, onCheckpointError, openStore, tables = [ledgerTables] } = options;
+    const { home, onCheckpointError, openStore, seen, notice, tables = [ledgerTables] } = options;
+    const sight = new RunningSight({ home, seen, notice });
     const store = await (openStore?.() ?? openSqlite({ path: await realDatabase(home), tables }));
     try {
       const begun = await checkBegun(store, options);
@@ -41,10 +49,11 @@ export class WritableLedger {
         store,
         signers: new KeyRing(new KeyFolder(keysIn(home))),
         newOrigin: () => `reins/${randomBytes(8).toString("hex")}`,
+        onCheckpoint: (note, logKey) => sight.saw({ note, logKey }),
         ...(onCheckpointError && { onCheckpointError }),
       });
-      if (!begun) await checkSeen(ledger, home, options.seen, options.notice);
-      return new WritableLedger(ledger, store, options);
+      if (!begun) await checkSeen(ledger, home, seen, notice);
+      return new WritableLedger(ledger, store, options, sight);
     } catch (error) {
       await store.close();
       throw error;
@@ -55,6 +64,7 @@ export class WritableLedger {
   async close(): Promise<void> {
     try {
       await this.ledger.close();
+      await this.#sight.close();
       await checkSeen(this.ledger, this.#options.home, this.#options.seen, this.#options.notice);
     } finally {
       await this.store.close();
@@ -63,16 +73,21 @@ export class WritableLedger {
 
   /** Lets go of the home at once, after a failure. */
   async abandon(): Promise<void> {
+    await this.#sight.close();
     await this.store.close();
   }
 }
 
 /** Checks a ledger that was begun; whether it was. */
-async function checkBegun(store: Store, { home, seen, notice }: WriteOptions): Promise<boolean> {
+async function checkBegun(store: Store, options: WriteOptions): Promise<boolean> {
+  const { home, seen, notice, acceptLoss, onLoss } = options;
   const begun = await LedgerReader.of(store).catch((error: unknown) => {
     if (error instanceof LedgerError && error.code === "not_found") return undefined;
     throw error;
   });
-  if (begun) await checkSeen(begun, home, seen, notice);
+  if (begun && acceptLoss) {
+    const lost = await acceptSeen(begun, home, seen, notice);
+    if (lost !== undefined) onLoss?.(lost);
+  } else if (begun) await checkSeen(begun, home, seen, notice);
   return begun !== undefined;
 }

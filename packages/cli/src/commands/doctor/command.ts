@@ -4,7 +4,7 @@ import type { Invocation } from "../../invocation.ts";
 import type { DoctorFlags } from "./doctor.ts";
 
 const HELP = `
-Looks at Node, the home, keys, disk, the port or the Reins that runs, the
+Looks at Node, the home, keys, the database, disk, the port or the Reins that runs, the
 constitution, the roster, agents and their credentials, the sandbox, whether an
 agent could reach Reins itself, and the browser. Changes nothing.
 

@@ -5,6 +5,7 @@ import { homeFolder } from "../../home.ts";
 import { print } from "../../print.ts";
 import { agentsCheck, credentialsCheck } from "./checks/agents.ts";
 import { constitutionCheck } from "./checks/constitution.ts";
+import { databaseCheck } from "./checks/database.ts";
 import { homeCheck, keysCheck } from "./checks/home.ts";
 import { browserCheck, diskCheck } from "./checks/machine.ts";
 import { nodeCheck } from "./checks/node.ts";
@@ -25,6 +26,7 @@ const CHECKS: readonly Check[] = [
   nodeCheck,
   homeCheck,
   keysCheck,
+  databaseCheck,
   vaultCheck,
   diskCheck,
   serverCheck,

@@ -64,6 +64,10 @@ export function declareUp(program: Command): void {
     )
     .option("--no-heartbeat", "do not wake them")
     .option("--allow-host <name>", "name this machine is addressed by; may be repeated", repeated)
+    .option(
+      "--accept-loss",
+      "go on with a home that is damaged or was rolled back; what is missing is recorded in the ledger",
+    )
     .option("--no-open", "do not open the page in a browser")
     .option("--tls-cert <file>", "certificate in PEM; serves HTTP/2 and 1.1 over TLS")
     .option("--tls-key <file>", "its key in PEM")
@@ -72,7 +76,7 @@ export function declareUp(program: Command): void {
       "after",
       exitCodesHelp({
         done: "stopped by Ctrl-C or SIGTERM",
-        failed: "failed, or its ledger was rolled back or rewritten",
+        failed: "failed",
         usage: "wrong usage, or a host open to others without a token",
         taken: "the port is in use, or Reins is already running on this home",
       }),

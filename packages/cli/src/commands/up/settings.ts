@@ -22,6 +22,8 @@ export interface UpFlags extends RunnerFlags, PolicyFileFlags, TlsFlags {
   readonly allowHost?: readonly string[];
   readonly workspace?: readonly string[];
   readonly db?: string;
+  /** Whether to go on with a home that lacks something of what was recorded. */
+  readonly acceptLoss?: boolean;
 }
 
 /** Where `reins up` listens and for whom. */

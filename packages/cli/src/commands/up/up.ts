@@ -46,7 +46,7 @@ export async function up(flags: UpFlags): Promise<void> {
   for (const folder of Object.values(settings.tenants).flat())
     await requireFolder(folder, "A folder under tenants in reins.yaml");
   if (settings.database !== undefined) await placeDatabase(settings.home, settings.database);
-  const store = await HomeStore.prepare(settings.home);
+  const store = await HomeStore.prepare(settings.home, { acceptLoss: flags.acceptLoss ?? false });
   try {
     await serve(flags, { settings, log, tls, store, othersMayWrite });
   } finally {
@@ -88,7 +88,8 @@ function doorTo({ home, runner }: UpSettings, parts: DoorParts): HarnessDoor {
     store.begin();
     const { OpenRunner } = await import("../../hosting/open-runner.ts");
     const parts = { home, log, report, flags, openStore, workspace, settings: runner };
-    const opened = await OpenRunner.open({ ...parts, tap: desk.tap });
+    const losses = { acceptLoss: flags.acceptLoss, losses: () => store.losses };
+    const opened = await OpenRunner.open({ ...parts, ...losses, tap: desk.tap });
     desk.attend(opened.harness, opened.hosting);
     return opened;
   };

@@ -28,7 +28,10 @@ async function health(socket: string): Promise<Omit<Finding, "check">> {
     const operator = new Operator(new HttpCarrier({ socket }));
     const { status, version } = await operator.ask(accessOperations.getHealth);
     if (status !== "failed") return fine(`Reins ${version} runs on this home`);
-    return wrong("Reins runs, but cannot open its home, so nothing is allowed", "Its log says why.");
+    return wrong(
+      "Reins runs, but cannot open its home, so nothing is allowed",
+      "Its log says why; stop it, and reins doctor looks at the database too.",
+    );
   } catch (error) {
     return wrong(
       `Reins runs and does not answer: ${textOf(error)}`,

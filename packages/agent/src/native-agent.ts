@@ -3,6 +3,7 @@ import type { AgentPort } from "./acp/port.ts";
 import { Rpc } from "./acp/rpc.ts";
 import { CODE, RpcError } from "./acp/rpc-error.ts";
 import { type AgentParts, type NativeAgentOptions, partsFrom } from "./agent-parts.ts";
+import { UnavailableModel } from "./models/unavailable-model.ts";
 import { OpenSessions } from "./sessions/open-sessions.ts";
 import { configOptionsOf, isMode, isThoughtLevel, settingsOf } from "./sessions/options.ts";
 import {
@@ -189,11 +190,18 @@ export class NativeAgent {
   async #setConfigOption(params: JsonObject): Promise<JsonObject> {
     const { sessionId, configId, value } = read(SetConfigOption, "session/set_config_option", params);
     const session = this.#sessions.expect(sessionId);
-    if (configId === "model") await session.set({ model: this.#parts.models.open(value).info.id });
+    if (configId === "model") await session.set({ model: this.#modelNamed(value) });
     else if (configId === "thought_level" && isThoughtLevel(value))
       await session.set({ thoughtLevel: value });
     else throw new RpcError(CODE.invalidParams, `${configId} cannot be set to ${value}`);
     return { configOptions: configOptionsOf(session.header, this.#parts.models) };
+  }
+
+  /** The id of a model that can run; a name of none is refused here, and not only by the next prompt. */
+  #modelNamed(name: string): string {
+    const model = this.#parts.models.open(name);
+    if (!(model instanceof UnavailableModel)) return model.info.id;
+    throw new RpcError(CODE.invalidParams, `the model cannot be set to ${name}: ${model.reason}`);
   }
 
   async #prompt(params: JsonObject, signal: AbortSignal): Promise<JsonObject> {

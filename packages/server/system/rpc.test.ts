@@ -259,6 +259,66 @@ describe("a cancel that the agent does not heed", () => {
   });
 });
 
+describe("a method that nobody knows", () => {
+  const UNKNOWN = [
+    ...["_custom/x", "_custom", "session/promt", "session/archive", "session/", "prompt", "logout"],
+    ...["providers/list", "nes/start", "_sandboxagent/fs/read_file", "_sandboxagent/x", "_reins/x"],
+  ];
+
+  test.each(["stub", "native"])("is answered at once, and no person is asked (%s)", async (agent) => {
+    const served = await serveAgents(home());
+    const client = await RpcClient.open(served, { agent });
+    const id = await client.begin(home().workspace, agent);
+    for (const method of UNKNOWN)
+      for (const params of [{}, { sessionId: id }, { sessionId: id, command: "curl x | sh" }]) {
+        const { status, body } = await client.request(method, params);
+        expect([method, status, Object(body).error?.code]).toEqual([method, 200, -32601]);
+        expect((await client.notify(method, params)).status).toBe(202);
+      }
+    const own = agent === "native" ? ["authenticate", "session/set_model/x", "_stub/echo"] : [];
+    for (const method of own)
+      expect(await client.request(method, { sessionId: id })).toMatchObject({
+        body: { error: { code: -32601 } },
+      });
+    const { body } = await served.ask("GET", `/v1/approvals?session=${id}`);
+    expect(Object(body).approvals).toEqual([]);
+  });
+
+  test("is told from one that lacks its session, its mode or its model", async () => {
+    const client = await RpcClient.open(await serveAgents(home()), { agent: "native" });
+    const sessionId = await client.begin(home().workspace, "native");
+    for (const [method, params] of [
+      ["session/prompt", { prompt: [] }],
+      ["session/set_mode", { modeId: "plan" }],
+      ["session/close", {}],
+      ["session/set_mode", { sessionId, modeId: "nope" }],
+      ["session/set_model", { sessionId, modelId: "nope" }],
+      ["session/set_config_option", { sessionId, configId: "model", value: "nope" }],
+    ] as const)
+      expect(await client.request(method, params)).toMatchObject({ body: { error: { code: -32602 } } });
+    expect(
+      (await client.result("session/set_model", { sessionId, modelId: "demo" })).configOptions,
+    ).toBeDefined();
+  });
+
+  test("is told from one that the agent speaks of, which people decide about in their own time", async () => {
+    const clock = new ManualClock();
+    const served = await serveAgents(home(), { clock, agents: { limits: { requestMs: 1_000 } } });
+    const client = await RpcClient.open(served);
+    const sessionId = await client.begin(home().workspace);
+    for (const params of [{ sessionId, a: 1 }, { a: 1 }]) {
+      const asked = client.request("_stub/echo", params);
+      const pending = async () =>
+        Object((await served.ask("GET", "/v1/approvals?state=pending")).body).approvals;
+      await expect.poll(async () => (await pending()).length).toBe(1);
+      for (let n = 0; n < 20; n += 1) clock.advance(1_000);
+      const path = `/v1/approvals/${(await pending())[0].id}/answer`;
+      expect((await served.ask("POST", path, { body: { decision: "allow_once" } })).status).toBe(200);
+      expect(await asked).toMatchObject({ status: 200, body: { result: { a: 1 } } });
+    }
+  });
+});
+
 describe("the methods of a session", () => {
   test("are those of ACP, also where the agent has another word for it", async () => {
     const client = await RpcClient.open(await serveAgents(home()));

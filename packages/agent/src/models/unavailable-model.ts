@@ -4,15 +4,16 @@ import { ModelError } from "./model-error.ts";
 /** Stands for a model that was asked for by name and cannot run: every request says why. */
 export class UnavailableModel implements Model {
   readonly info: ModelInfo;
-  readonly #reason: string;
+  /** Why it cannot run. */
+  readonly reason: string;
 
   constructor(id: string, reason: string) {
     this.info = { id, contextTokens: 128_000, maxOutputTokens: 8_192, images: false, summarises: false };
-    this.#reason = reason;
+    this.reason = reason;
   }
 
   // biome-ignore lint/correctness/useYield: it never gets that far
   async *stream(): AsyncIterable<ModelEvent> {
-    throw new ModelError("not_configured", this.#reason);
+    throw new ModelError("not_configured", this.reason);
   }
 }

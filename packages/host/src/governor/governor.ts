@@ -17,6 +17,7 @@ import type { Descent } from "./descent.ts";
 import { FILE_METHODS, serveFile } from "./file-system.ts";
 import { GovernedSession } from "./governed-session.ts";
 import { Judge } from "./judge.ts";
+import { mayKnow } from "./known-methods.ts";
 import { answerPermission } from "./permission.ts";
 import { cancelTurn, decidePrompt, runTurn } from "./prompts.ts";
 import { refusal } from "./refusal.ts";
@@ -194,7 +195,10 @@ export class Governor {
     const params = membersOf(given);
     if (method === "initialize") return this.initialize(params);
     if (SESSION_CALLS.has(method)) return this.#begin(method, params, { signal, mark, descent });
-    if (params.sessionId === undefined) return this.#control(method, params, signal);
+    if (params.sessionId === undefined) {
+      this.#expectKnown(method);
+      return this.#control(method, params, signal);
+    }
     const session = this.#expect(params.sessionId);
     switch (method) {
       case "session/prompt":
@@ -203,6 +207,7 @@ export class Governor {
       case "session/delete":
         return this.#close(session, method, params);
       default:
+        this.#expectKnown(method);
         return this.#set(session, method, params, signal);
     }
   }
@@ -216,13 +221,14 @@ export class Governor {
       else if (session) await this.#context.agent.notify(method, this.#forAgent(session, params));
       return;
     }
+    // As in ACP, a notification that the agent does not know is passed over.
+    const { entry, agent, isOurs } = this.#context;
+    if (!mayKnow(method, isOurs, this.#initialized)) return;
     // What an agent is told may do as much as what it is asked, but nobody waits for people to decide about it.
-    const { entry, agent, onFault } = this.#context;
     const args = settingsOf(method, params, entry);
     const wish = { event_type: "pre_action", tool: method, args };
-    const { verdict, reason } = await mayPass(this.#context, session ?? this.#outside(), wish);
+    const { verdict } = await mayPass(this.#context, session ?? this.#outside(), wish);
     if (verdict === "allowed") await agent.notify(method, session ? this.#forAgent(session, params) : params);
-    else onFault(`${method} was not passed on: ${reason}`);
   }
 
   /** Ends every session; the agent itself is the caller's. */
@@ -362,6 +368,13 @@ export class Governor {
     // The last turn stands in the ledger before the end of its session.
     await session.placed;
     await endSession(this.#context, session, reason);
+  }
+
+  /** Answers at once for a method that the agent does not know, instead of asking a person about it. */
+  #expectKnown(method: string): void {
+    const { isOurs, entry } = this.#context;
+    if (mayKnow(method, isOurs, this.#initialized)) return;
+    throw new RpcError(CODE.methodNotFound, `${entry.name} does not know "${method}"`);
   }
 
   #expect(id: unknown): GovernedSession {

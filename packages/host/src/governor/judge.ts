@@ -29,6 +29,20 @@ export interface Case {
   readonly offer: Offer;
 }
 
+/** How often people were asked for who waits with a signal, and for how many of those questions it waits now. */
+interface AskedFor {
+  open: number;
+  times: number;
+}
+
+const asked = new WeakMap<AbortSignal, AskedFor>();
+
+/** How often people were asked for who waits with a signal, and whether they are now. */
+export function askedFor(signal: AbortSignal): { readonly times: number; readonly isOpen: boolean } {
+  const { times = 0, open = 0 } = asked.get(signal) ?? {};
+  return { times, isOpen: open > 0 };
+}
+
 /** Decides to the end: a question is put to people and waited for, what is put off is asked again. */
 export class Judge {
   readonly #supervisor: Supervisor;
@@ -67,6 +81,10 @@ export class Judge {
     const abort = () => over.reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
     const withdrawn = new AbortController();
+    const count = asked.get(signal) ?? { open: 0, times: 0 };
+    asked.set(signal, count);
+    count.open += 1;
+    count.times += 1;
     try {
       const approval = await this.#approvals.get(id, subject.tenant);
       if (approval) take(approval);
@@ -74,6 +92,7 @@ export class Judge {
         offer(approval, AbortSignal.any([signal, withdrawn.signal])).catch(() => undefined);
       return await over.promise;
     } finally {
+      count.open -= 1;
       withdrawn.abort(new Error("the question is answered"));
       unsubscribe();
       signal.removeEventListener("abort", abort);

@@ -20,6 +20,8 @@ export function settingsOf(
       const asks = option === "mode" ? asksIn(entry, value) : !held;
       return { option, value, asks: String(asks) };
     }
+    case "session/set_model":
+      return { model: params.modelId };
     case "authenticate":
       return { method: params.methodId };
     case "providers/set":

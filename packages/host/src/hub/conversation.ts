@@ -1,5 +1,6 @@
 import { type JsonObject, membersOf, type RequestId } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { askedFor } from "../governor/judge.ts";
 import type { Connection } from "./connection.ts";
 
 /** More requests than this are not under way for one client at once. */
@@ -26,6 +27,12 @@ export class Conversation {
   /** How many requests have no answer yet. */
   get underWay(): number {
     return this.#underWay.size;
+  }
+
+  /** How often people were asked before a request could be answered, and whether they are now. */
+  askedFor(id: RequestId): ReturnType<typeof askedFor> {
+    const { signal } = this.#answering.get(id) ?? {};
+    return signal ? askedFor(signal) : { times: 0, isOpen: false };
   }
 
   /** Answers a request. Never rejects: what goes wrong is the answer. */

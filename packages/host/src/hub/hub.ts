@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Clock, type Harness, type Principal, systemClock } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { RESERVED } from "../governor/known-methods.ts";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor } from "../log/logged-event.ts";
@@ -55,6 +56,13 @@ export interface ConnectOptions extends Omit<ConnectionOptions, "id"> {
 
 /** Asks for everything that was said in a session, without having anything done in it. */
 const REPLAY = "_reins/session/replay";
+/** The methods that are about a session. */
+const OF_SESSIONS: ReadonlySet<string> = new Set([
+  ...["load", "resume", "fork", "prompt", "close", "delete"].map((name) => `session/${name}`),
+  ...["set_mode", "set_model", "set_config_option"].map((name) => `session/${name}`),
+  REPLAY,
+  HISTORY,
+]);
 /** How long a client that has gone may take to come back, before a question is not left to it any more. */
 const GONE_MS = 10_000;
 const TERMINATED: Ending = { reason: "terminated", terminated_by: "daemon" };
@@ -188,6 +196,10 @@ export class Hub implements ExtensionHub {
     if (method === "session/new") return this.#beginnings.begin(connection, params, signal);
     if (method === "session/list") return listingOf(this, connection.principal, params);
     if (isExtension(method)) return extend(this, connection, method, params);
+    if (RESERVED.test(method) && method !== REPLAY && method !== HISTORY)
+      throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+    if (params.sessionId === undefined && OF_SESSIONS.has(method))
+      throw new RpcError(CODE.invalidParams, `${method} needs a sessionId`);
     if (params.sessionId === undefined)
       return passOutside(this.#context, connection, { method, params, signal });
     if (method === REPLAY) return replay(this.#context, connection, params.sessionId);
@@ -214,7 +226,7 @@ export class Hub implements ExtensionHub {
       await extend(this, connection, method, params);
       return;
     }
-    if (params.sessionId === undefined) return;
+    if (params.sessionId === undefined || RESERVED.test(method)) return;
     const record = await this.#sessions.expect(connection.principal, params.sessionId);
     if (this.attendant?.takes(record, method, params)) return;
     const { starting, agent } = this.#sessions.get(record.id) ?? {};

@@ -29,6 +29,7 @@ export async function passOn(
 ): Promise<unknown> {
   const agent = await agentOf(context, session, { signal });
   session.used = context.clock.now().getTime();
+  expectSetting(session.settings, method, params);
   const option = method === "session/set_model" ? modelOption(session.settings) : undefined;
   const { sessionId, modelId: value } = params;
   const result = option
@@ -48,6 +49,26 @@ export async function passOn(
     await tellOthers(context, connection, session, { sessionUpdate: "current_mode_update", currentModeId });
   }
   return result;
+}
+
+/** Refuses a setting that the agent has not told of, where it told of any: nobody need be asked about it. */
+function expectSetting(settings: JsonObject, method: string, { modeId }: JsonObject): void {
+  if (Object.keys(settings).length === 0) return;
+  const { modes, configOptions, models } = settings;
+  const isMissing =
+    (method === "session/set_mode" && modes === undefined) ||
+    (method === "session/set_config_option" && configOptions === undefined) ||
+    (method === "session/set_model" && models === undefined && !modelOption(settings));
+  if (isMissing)
+    throw new RpcError(CODE.methodNotFound, `the agent of this session has nothing that ${method} sets`);
+  const { availableModes } = membersOf(modes);
+  if (method !== "session/set_mode" || !Array.isArray(availableModes)) return;
+  const known = availableModes.map((mode) => membersOf(mode).id);
+  if (!known.includes(modeId))
+    throw new RpcError(
+      CODE.invalidParams,
+      `there is no mode ${JSON.stringify(modeId)}; there are ${known.join(", ")}`,
+    );
 }
 
 /** What one client has set, the others would hear only from an agent that tells of it. Whoever set it knows. */

@@ -19,6 +19,8 @@ export interface Deadline {
 interface Awaited {
   readonly method: string;
   readonly session: string | undefined;
+  /** How often people were asked before it could be answered, and whether they are now. */
+  readonly asked?: (() => { readonly times: number; readonly isOpen: boolean }) | undefined;
 }
 
 interface DeadlineParts {
@@ -27,7 +29,7 @@ interface DeadlineParts {
   readonly patience: AgentPatience;
 }
 
-/** The deadline of a request. A prompt may last for days, as long as something happens or a person is asked. */
+/** The deadline of a request: none runs while a person is asked. A prompt may last for days, as long as something happens. */
 export function deadlineOf(request: Awaited, parts: DeadlineParts): Deadline {
   const { promise: passed, resolve } = Promise.withResolvers<"late">();
   return { passed, callOff: whenLate(request, parts, () => resolve("late")) };
@@ -35,17 +37,29 @@ export function deadlineOf(request: Awaited, parts: DeadlineParts): Deadline {
 
 /** Does something when the deadline of a request has passed; gives back how to call that off. */
 export function whenLate(
-  { method, session }: Awaited,
+  { method, session, asked }: Awaited,
   { hub, clock, patience }: DeadlineParts,
   run: () => void,
 ): () => void {
-  if (method !== "session/prompt" || session === undefined) return clock.after(patience.requestMs, run);
   let callOff: () => void = () => undefined;
+  const waitsForPerson = () =>
+    session !== undefined && (hub.live(session)?.clients.questions.length ?? 0) > 0;
+  const countDown = (times: number) => {
+    callOff = clock.after(patience.requestMs, () => {
+      const now = asked?.() ?? { times, isOpen: false };
+      if (now.isOpen || now.times > times || waitsForPerson()) countDown(now.times);
+      else run();
+    });
+  };
+  if (method !== "session/prompt" || session === undefined) {
+    countDown(0);
+    return () => callOff();
+  }
   const watch = (heard: number) => {
     callOff = clock.after(patience.silenceMs, () => {
       const live = hub.live(session);
       const now = live?.lastOrder ?? heard;
-      if (now === heard && !live?.clients.questions.length) run();
+      if (now === heard && !waitsForPerson()) run();
       else watch(now);
     });
   };

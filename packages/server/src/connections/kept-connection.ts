@@ -130,7 +130,15 @@ export class KeptConnection {
 
   /** Takes a notification; one with which nothing can be done is passed over, because nobody can be told. */
   async notify(method: string, params: unknown): Promise<void> {
-    await this.#conversation.notify(method, params).catch(this.#parts.onError);
+    const { host, onError } = this.#parts;
+    await this.#conversation.notify(method, params).catch((error: unknown) => {
+      if (!(error instanceof host.RpcError)) onError(error);
+    });
+  }
+
+  /** How often people were asked before a request could be answered, and whether they are now. */
+  askedFor(id: RequestId): { readonly times: number; readonly isOpen: boolean } {
+    return this.#conversation.askedFor(id);
   }
 
   /** Has an answer come on a stream. Settles when it is certain to, even if the server should end before. */

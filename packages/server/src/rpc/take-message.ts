@@ -115,7 +115,8 @@ async function answer(
   const { promise, resolve, reject } = Promise.withResolvers<JsonObject | "late" | "gone">();
   answering.then(resolve, reject);
   const parts = { hub: hosting.hub, clock, patience };
-  const callOffDeadline = whenLate({ method, session }, parts, () => resolve("late"));
+  const awaited = { method, session, asked: () => kept.askedFor(id) };
+  const callOffDeadline = whenLate(awaited, parts, () => resolve("late"));
   const callOffGone = call.whenGone(() => resolve("gone"));
   try {
     const first = await promise;

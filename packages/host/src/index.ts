@@ -7,6 +7,7 @@ export { CODE, RpcError } from "./acp/rpc-error.ts";
 export { stdioChannel } from "./acp/stdio-channel.ts";
 export type { AgentEntry } from "./agents/agent-entry.ts";
 export { AgentError } from "./agents/agent-error.ts";
+export { isPassable } from "./agents/agent-launch.ts";
 export { Catalogue } from "./agents/catalogue.ts";
 export { type Installed, Installer, type InstallProgress } from "./agents/install/installer.ts";
 export { findNpm } from "./agents/install/npm.ts";

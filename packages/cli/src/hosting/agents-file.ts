@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { isPassable } from "@reins/host";
 import { z } from "zod";
 import { readYamlFile } from "../configuration/yaml-file.ts";
 
@@ -6,6 +7,18 @@ import { readYamlFile } from "../configuration/yaml-file.ts";
 const AgentsFile = z.strictObject({
   /** Whether only agents may run whose gate was verified as they are now. */
   require_verified: z.boolean().default(false),
+  /** Variables of the environment that agents are given beside what they need anyway, by agent; `*` is all. */
+  pass: z
+    .record(
+      z.string(),
+      z.array(
+        z
+          .string()
+          .regex(/^[A-Za-z_]\w*$/, "is no name of a variable")
+          .refine(isPassable, "would have programs load code, and is never passed on"),
+      ),
+    )
+    .default({}),
   /** Agents beside those of the catalogue, in its form; one of the same id takes the place of the catalogue's. */
   agents: z.array(z.unknown()).default([]),
 });

@@ -44,6 +44,7 @@ export class HomeAgents {
   /** The folders that the operator gave to tenants, absolute. */
   readonly tenants: Readonly<Record<string, readonly string[]>>;
   readonly #requireVerified: boolean;
+  readonly #pass: AgentsFile["pass"];
   readonly #confine: Readonly<Record<string, { readonly network: Network }>>;
 
   private constructor(
@@ -59,6 +60,7 @@ export class HomeAgents {
     this.probes = new ProbeCache(folder);
     this.added = file.agents;
     this.#requireVerified = file.require_verified;
+    this.#pass = file.pass;
     this.#confine = confine;
     this.tenants = tenantRoots(home, tenants);
     this.native = nativeSettings(native);
@@ -78,6 +80,11 @@ export class HomeAgents {
     const entry = this.catalogue.entries.find(({ id }) => id === agent);
     if (!entry || entry.builtIn) return true;
     return (await this.installer.installed(agent)) !== undefined;
+  }
+
+  /** The variables of the environment that an agent is given beside what it needs anyway. */
+  passFor(agent: string): readonly string[] {
+    return [...(this.#pass["*"] ?? []), ...(this.#pass[agent] ?? [])];
   }
 
   /** What an agent reaches over the network if the operating system is to confine it; nothing for one that it is not. */

@@ -50,6 +50,7 @@ export class OpenHosting {
         environment: process.env,
         userHome: homedir(),
         networkFor: (agent) => agents.networkFor(agent),
+        passFor: (agent) => agents.passFor(agent),
         workspace,
         tenants: agents.tenants,
         native: agents.native,

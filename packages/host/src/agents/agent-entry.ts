@@ -78,6 +78,15 @@ const Profile = z.strictObject({
   configOptions: z.record(z.string(), z.union([z.string(), z.boolean()])).default({}),
   /** Laid over `_meta` of every new, load, resume and fork. */
   meta: z.record(z.string(), z.unknown()).default({}),
+  /** What is otherwise where the operating system confines it, such as a sandbox of its own that cannot be nested. */
+  confined: z
+    .strictObject({
+      env: Variables.default({}),
+      /** Each takes the place of the profile's files of the same path. */
+      files: z.array(HomeFile).default([]),
+      mode: z.string().optional(),
+    })
+    .optional(),
 });
 
 /** How an agent is pointed at a model: what is added to its profile, with `${url}`, `${key}` and `${model}`. */

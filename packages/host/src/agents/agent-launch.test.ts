@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LaunchOptions, launchOf } from "./agent-launch.ts";
+import { droppedVariables, isPassable, type LaunchOptions, launchOf } from "./agent-launch.ts";
 import { Catalogue } from "./catalogue.ts";
 
 const options: LaunchOptions = {
@@ -75,5 +75,72 @@ describe("the launch of an agent", () => {
     );
     const { install: _, ...without } = options;
     expect(() => launchOf(catalogue.entry("claude"), without)).toThrow("run `reins agents install claude`");
+  });
+});
+
+describe("variables of the environment", () => {
+  const environment = {
+    PATH: "/bin",
+    HTTPS_PROXY: "http://127.0.0.1:1",
+    ANTHROPIC_BASE_URL: "http://127.0.0.1:2",
+    NODE_EXTRA_CA_CERTS: "/ca.pem",
+    SECRET: "x",
+  };
+  const entry = Catalogue.load().entry("claude");
+  const launched = (pass: readonly string[]) =>
+    launchOf(entry, {
+      folders: { home: "/home", temporary: "/tmp" },
+      install: "/install",
+      environment,
+      pass,
+      node: "node",
+      platform: "linux-x64",
+    }).env;
+
+  it("are passed on where the operator names them, and only then", () => {
+    expect(launched([])).not.toHaveProperty("HTTPS_PROXY");
+    expect(launched(["HTTPS_PROXY"])).toMatchObject({ HTTPS_PROXY: environment.HTTPS_PROXY });
+    expect(launched(["HTTPS_PROXY"])).not.toHaveProperty("SECRET");
+  });
+
+  it("that lead to a model are named when they are dropped", () => {
+    expect(droppedVariables(entry, { environment })).toEqual([
+      "HTTPS_PROXY",
+      "ANTHROPIC_BASE_URL",
+      "NODE_EXTRA_CA_CERTS",
+    ]);
+    const pass = ["HTTPS_PROXY", "ANTHROPIC_BASE_URL", "NODE_EXTRA_CA_CERTS"];
+    expect(droppedVariables(entry, { environment, pass })).toEqual([]);
+  });
+
+  it.each([
+    "NODE_OPTIONS",
+    "LD_PRELOAD",
+    "ld_audit",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "GIT_SSH_COMMAND",
+    "HOME",
+  ])("%s is never passed on", (name) => expect(isPassable(name)).toBe(false));
+});
+
+describe("an agent that the operating system confines", () => {
+  it("is started without a sandbox of its own, and still asks for everything", () => {
+    const entry = Catalogue.load().entry("codex");
+    const launched = (confined: boolean) =>
+      launchOf(entry, {
+        folders: { home: "/home", temporary: "/tmp" },
+        install: "/install",
+        environment: {},
+        confined,
+        node: "node",
+        platform: "linux-x64",
+      });
+    const [free, inside] = [launched(false), launched(true)];
+    expect(free.files[".codex/config.toml"]).toContain('sandbox_mode = "read-only"');
+    expect(inside.files[".codex/config.toml"]).toContain('sandbox_mode = "danger-full-access"');
+    expect(inside.files[".codex/config.toml"]?.split("sandbox_mode")).toHaveLength(2);
+    expect([free.mode, inside.mode]).toEqual(["read-only", "agent-full-access"]);
+    expect(inside.args.join(" ")).toContain("codex-guard.mjs");
   });
 });

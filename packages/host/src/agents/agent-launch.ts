@@ -23,6 +23,10 @@ export interface LaunchOptions {
   readonly install?: string;
   /** The model to use instead of the agent's own. */
   readonly model?: ModelEndpoint;
+  /** Whether the operating system confines it. */
+  readonly confined?: boolean;
+  /** Variables of the environment that the operator wants passed on, such as those of a proxy. */
+  readonly pass?: readonly string[];
   /** The environment to take PATH, language and credentials from. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The Node to run scripts with. */
@@ -70,10 +74,39 @@ const HEEDED_BY_ALL = [
 export const CATALOGUE_FILES = fileURLToPath(new URL("../../catalogue/files", import.meta.url));
 const PASSED_ON = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ"];
 
+/** Variables that say how an agent reaches its model: without them it may wait for a server that is not there. */
+const WAYS_OUT =
+  /^(?:(?:https?|all|no)_proxy|node_extra_ca_certs|ssl_cert_(?:file|dir)|requests_ca_bundle|curl_ca_bundle|[a-z0-9_]+_(?:base_url|api_base)|claude_code_use_(?:bedrock|vertex)|aws_(?:region|profile)|google_cloud_(?:project|location)|anthropic_vertex_project_id|cloud_ml_region)$/i;
+
+/** Variables that have a program load code, or read files, that nobody decided about. They are never passed on. */
+const LOADS_CODE =
+  /^(?:node_options|node_path|ld_.*|dyld_.*|bash_env|env|zdotdir|prompt_command|pythonstartup|pythonpath|perl5(?:lib|opt)|rubyopt|rubylib|java_tool_options|git_.*|home|path|tmpdir|shell)$/i;
+
+/** Whether a variable may be passed on to agents at all. */
+export function isPassable(name: string): boolean {
+  return !LOADS_CODE.test(name);
+}
+
+/** The variables of an environment that an agent may need to reach its model, and is not given. */
+export function droppedVariables(
+  entry: AgentEntry,
+  { environment, pass = [] }: Pick<LaunchOptions, "environment" | "pass">,
+): readonly string[] {
+  const given = new Set([
+    ...PASSED_ON,
+    ...entry.credentials.variables,
+    ...pass,
+    ...Object.keys(entry.profile.env),
+  ]);
+  return Object.keys(environment).filter(
+    (name) => environment[name] !== undefined && WAYS_OUT.test(name) && !given.has(name),
+  );
+}
+
 /** What it takes to start an agent as its entry says. */
 export function launchOf(entry: AgentEntry, options: LaunchOptions): AgentLaunch {
   const { folders, model } = options;
-  const { profile } = entry;
+  const profile = profileOf(entry, options);
   const endpoint = model ? endpointOf(entry) : undefined;
   const values: TemplateValues = {
     ...folders,
@@ -106,6 +139,22 @@ export function launchOf(entry: AgentEntry, options: LaunchOptions): AgentLaunch
   };
 }
 
+/** The profile as it is for an agent that is confined, or for one that is not. */
+function profileOf(
+  { profile }: AgentEntry,
+  { confined = false }: LaunchOptions,
+): Omit<AgentEntry["profile"], "confined"> {
+  const { confined: inside, ...outside } = profile;
+  if (!confined || !inside) return outside;
+  const replaced = new Set(inside.files.map(({ path }) => path));
+  return {
+    ...outside,
+    env: { ...outside.env, ...inside.env },
+    files: [...outside.files.filter(({ path }) => !replaced.has(path)), ...inside.files],
+    mode: inside.mode ?? outside.mode,
+  };
+}
+
 /** The program and the arguments that come before those of the profile. */
 export function programOf(
   entry: AgentEntry,
@@ -135,9 +184,12 @@ function endpointOf({ name, endpoint }: AgentEntry): NonNullable<AgentEntry["end
   throw new AgentError("unsupported_agent", `${name} cannot be pointed at a model of one's own.`);
 }
 
-function passedOn({ environment }: LaunchOptions, credentials: readonly string[]): Record<string, string> {
+function passedOn(
+  { environment, pass = [] }: LaunchOptions,
+  credentials: readonly string[],
+): Record<string, string> {
   const passed: Record<string, string> = {};
-  for (const name of [...PASSED_ON, ...credentials]) {
+  for (const name of [...PASSED_ON, ...credentials, ...pass]) {
     const value = environment[name];
     if (value !== undefined) passed[name] = value;
   }

@@ -5,7 +5,7 @@ import { type Harness, type Principal, systemClock } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
-import { type AgentLaunch, launchOf } from "../agents/agent-launch.ts";
+import { type AgentLaunch, CATALOGUE_FILES, droppedVariables, launchOf } from "../agents/agent-launch.ts";
 import type { Catalogue } from "../agents/catalogue.ts";
 import type { Clients } from "../governor/clients.ts";
 import type { TurnPreparation } from "../governor/context.ts";
@@ -62,6 +62,8 @@ export interface AgentHostOptions {
   /** Which folders sessions may work in; by default those that need no configuration. */
   readonly folders?: SessionFolders | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The variables of the environment that the operator wants an agent to have. */
+  readonly passFor?: ((agent: string) => readonly string[]) | undefined;
   /** What an agent that the operating system confines reaches over the network; one that it names nothing for is not confined. */
   readonly networkFor?: ((agent: string) => Network | undefined) | undefined;
   /** A sandbox that was found to work; by default it is looked for when it is needed. */
@@ -252,6 +254,7 @@ export class AgentHost {
   ): Promise<{ readonly launch: AgentLaunch; readonly home: PrivateHome }> {
     const { environment, userHome = homedir(), modelFor } = this.#options;
     const { model = modelFor?.(entry.id) } = start;
+    const pass = this.#options.passFor?.(entry.id) ?? [];
     const folder = this.#homeFolder(entry, start);
     const folders = { home: join(folder, "home"), temporary: join(folder, "tmp") };
     const platform = `${process.platform}-${process.arch}`;
@@ -261,8 +264,16 @@ export class AgentHost {
       environment,
       node: process.execPath,
       platform,
+      confined: start.confine !== undefined,
+      pass,
       ...(model && { model }),
     });
+    const dropped = model ? [] : droppedVariables(entry, { environment, pass });
+    if (dropped.length > 0)
+      this.#options.onFault?.(
+        entry.id,
+        `${dropped.join(", ")} ${dropped.length > 1 ? "are" : "is"} set and not passed on to it; to do so, name what it needs under "pass" in agents.yaml`,
+      );
     const credentials = launch.credentials.map(({ from, to }) => ({ from: join(userHome, from), to }));
     const files = Object.entries(launch.files).map(([path, text]) => ({ path, text }));
     return { launch, home: await PrivateHome.prepare({ folder, credentials, files, clears: launch.clears }) };
@@ -274,7 +285,7 @@ export class AgentHost {
     folder: string,
   ): Confinement {
     const { harness, gateway } = this.#options;
-    const shown = [folder, dirname(gateway.shimPath), dirname(process.execPath)];
+    const shown = [folder, CATALOGUE_FILES, dirname(gateway.shimPath), dirname(process.execPath)];
     return {
       roots,
       home,

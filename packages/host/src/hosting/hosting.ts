@@ -40,6 +40,8 @@ export interface HostingOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** What an agent that the operating system confines reaches over the network; one that it names nothing for is not confined. */
   readonly networkFor?: (agent: string) => Network | undefined;
+  /** The variables of the environment that the operator wants an agent to have. */
+  readonly passFor?: (agent: string) => readonly string[];
   /** The model that the operator gives an agent in place of its own. */
   readonly modelFor?: AgentHostOptions["modelFor"];
   /** How long an agent that nobody uses runs on; by default half an hour. Its sessions stay. */
@@ -125,6 +127,7 @@ export class Hosting {
         environment,
         userHome,
         networkFor: options.networkFor,
+        passFor: options.passFor,
         modelFor: options.modelFor,
         offers,
         register,

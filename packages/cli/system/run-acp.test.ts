@@ -27,7 +27,7 @@ describe("reins acp", () => {
         _meta: { reins: { reason: expect.any(String), approval: expect.any(String) } },
       },
     });
-    editor.send({ id: question.id, result: { outcome: { outcome: "selected", optionId: "yes" } } });
+    editor.send({ id: question.id, result: { outcome: { outcome: "selected", optionId: "allow_once" } } });
     expect(await turn).toMatchObject({ result: { stopReason: "end_turn" } });
     const updates = JSON.stringify(editor.got.filter(({ method }) => method === "session/update"));
     expect(updates).toContain("hello");

@@ -28,13 +28,13 @@ requirement(
     const home = homeWith([stub]);
     const reins = onTerminal(home, "run make all", "run make more", "say That was it.");
     await asked(reins);
-    expect(reins.stdout).toContain("? make all");
+    expect(reins.stdout).toContain("? Bash: make all");
     expect(reins.stdout).toContain('{"command":"make all"}');
-    expect(reins.stdout).toContain("a = Yes, d = No");
+    expect(reins.stdout).toContain("a = allow once, A = always allow this, d = reject");
     reins.stdin.write("x\n");
     await asked(reins, 2);
     reins.stdin.write("a\n");
-    await reins.until(() => reins.stdout.includes("? make more"));
+    await reins.until(() => reins.stdout.includes("? Bash: make more"));
     await asked(reins, 3);
     reins.stdin.write("d\n");
     const { code, stdout } = await reins.ended;

@@ -92,7 +92,7 @@ describe("a session", () => {
     await expect.poll(() => client.asked).toHaveLength(1);
     const late = await hearing("session/load");
     await expect.poll(() => turnsOf(late)).toEqual(["running", "running"]);
-    const answer = { outcome: { outcome: "selected", optionId: "yes" } };
+    const answer = { outcome: { outcome: "selected", optionId: "allow_once" } };
     expect(client.connection.answer(client.asked[0]?.id as string, answer)).toBe("first");
     await turn;
     await expect.poll(() => turnsOf(other)).toEqual(["idle", "running", "idle end_turn"]);
@@ -149,7 +149,7 @@ describe("a question", () => {
     const turn = client.prompt(id, "run npm test");
     await expect.poll(() => [client.asked.length, other.asked.length]).toEqual([1, 1]);
     const [question] = other.asked;
-    const answer = { outcome: { outcome: "selected", optionId: "yes" } };
+    const answer = { outcome: { outcome: "selected", optionId: "allow_once" } };
     expect(other.connection.answer(question?.id as string, answer)).toBe("first");
     await turn;
     expect(client.said).toEqual(["yes"]);
@@ -173,7 +173,7 @@ describe("a question", () => {
     await later.request("session/load", { sessionId: id, cwd: workspace, mcpServers: [] });
     expect(later.asked).toHaveLength(1);
     later.connection.answer(later.asked[0]?.id as string, {
-      outcome: { outcome: "selected", optionId: "no" },
+      outcome: { outcome: "selected", optionId: "reject_once" },
     });
     await turn;
     await expect.poll(() => later.said).toEqual(["no"]);

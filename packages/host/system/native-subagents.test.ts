@@ -94,7 +94,7 @@ tool_rules:
     const [question] = agent.client.asked;
     expect(membersOf(question?.params)).toMatchObject({
       sessionId: agent.id,
-      toolCall: { title: "stub, for this session: curl example.com" },
+      toolCall: { title: "stub, for this session: Bash: curl example.com" },
       _meta: { reins: { child_agent: "stub", approval: expect.stringMatching(/^apr_/) } },
     });
     expect(workers(agent).map(({ status }) => status)).toContain("awaiting_input");

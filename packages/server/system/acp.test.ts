@@ -23,7 +23,7 @@ describe.each(["http", "websocket"] as const)("the SDK's own client over %s", (w
     const client = await AcpClient.open(await serveAgents(home()), way);
     const id = await client.begin(home().workspace);
     await client.prompt(id, "run npm test");
-    client.choose = async () => "no";
+    client.choose = async () => "reject_once";
     await client.prompt(id, "run npm test");
     expect(client.said).toEqual(["yes", "no"]);
     expect(client.asked).toMatchObject([
@@ -40,7 +40,7 @@ describe.each(["http", "websocket"] as const)("the SDK's own client over %s", (w
     const { promise, resolve } = Promise.withResolvers<string>();
     one.choose = () => promise;
     await one.prompt(id, "run npm test");
-    resolve("yes");
+    resolve("allow_once");
     expect(one.said).toEqual(["yes"]);
     expect(other.asked).toHaveLength(1);
     await one.prompt(id, "say after");
@@ -279,7 +279,7 @@ describe("the draft over HTTP", () => {
     const answer = {
       jsonrpc: "2.0",
       id: session.asked[0]?.id,
-      result: { outcome: { outcome: "selected", optionId: "yes" } },
+      result: { outcome: { outcome: "selected", optionId: "allow_once" } },
     };
     expect((await raw.post(answer, { ...headers, "acp-session-id": "another" })).status).toBe(400);
     expect((await raw.post(answer)).status).toBe(202);

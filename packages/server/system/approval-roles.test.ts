@@ -169,11 +169,11 @@ tool_rules:
     const kinds = streams.map(({ asked: [first] }) =>
       Object(first?.params).options.map(({ kind }: { kind: string }) => kind),
     );
-    expect(kinds).toEqual([["reject_once"], ["allow_once", "reject_once"]]);
-    await own.answer(streams[0].asked[0] ?? {}, "yes");
+    expect(kinds).toEqual([["reject_once"], ["allow_once", "allow_always", "reject_once"]]);
+    await own.answer(streams[0].asked[0] ?? {}, "allow_once");
     await expect.poll(() => streams[1].asked.length).toBe(2);
     expect(streams[1].said).toEqual([]);
-    await other.answer(streams[1].asked[1] ?? {}, "yes");
+    await other.answer(streams[1].asked[1] ?? {}, "allow_once");
     await turn;
     await expect.poll(() => streams[0].said).toEqual(["yes"]);
   });

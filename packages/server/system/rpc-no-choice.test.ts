@@ -23,7 +23,7 @@ const NO_CHOICE: readonly (readonly [string, object])[] = [
 /** Choices that were never offered. */
 const NOT_OFFERED: readonly (readonly [string, object])[] = [
   ["an option that was never offered", { outcome: { outcome: "selected", optionId: "always" } }],
-  ["the kind of an option for its id", { outcome: { outcome: "selected", optionId: "allow_once" } }],
+  ["the id that the agent gave an option", { outcome: { outcome: "selected", optionId: "yes" } }],
   ["no option", { outcome: { outcome: "selected" } }],
   ["a number for an option", { outcome: { outcome: "selected", optionId: 0 } }],
 ];
@@ -64,7 +64,7 @@ describe("an answer that chooses nothing", () => {
     const { one, other, question, streams, turn, approval, answer } = await asked(2);
     expect((await answer(other, said))?.status).toBe(202);
     expect(await approval()).toBe("pending");
-    expect((await one.answer(question, "yes")).status).toBe(202);
+    expect((await one.answer(question, "allow_once")).status).toBe(202);
     expect(await turn).toMatchObject({ body: { result: { stopReason: "end_turn" } } });
     await expect.poll(() => streams[0]?.said).toEqual(["yes"]);
   });
@@ -74,7 +74,7 @@ describe("an answer that chooses nothing", () => {
     expect((await answer(one, said))?.status).toBe(202);
     if (what !== "cancelled") {
       expect(await approval()).toBe("pending");
-      expect((await other?.answer(question, "yes"))?.status).toBe(202);
+      expect((await other?.answer(question, "allow_once"))?.status).toBe(202);
     }
     expect(await turn).toMatchObject({ body: { result: { stopReason: "end_turn" } } });
     await expect.poll(() => streams[0]?.said).toEqual([what === "cancelled" ? "no" : "yes"]);
@@ -106,7 +106,7 @@ describe("an answer that chooses nothing", () => {
       })
       .toBe(200);
     await expect.poll(() => again?.asked).toEqual([question]);
-    expect((await other?.answer(question, "yes"))?.status).toBe(202);
+    expect((await other?.answer(question, "allow_once"))?.status).toBe(202);
     await turn;
     await expect.poll(() => streams[0]?.said).toEqual(["yes"]);
   });
@@ -129,7 +129,7 @@ describe("an answer that chooses nothing", () => {
         .toBe(200);
       await expect.poll(() => again?.asked).toEqual([question]);
       expect(again?.ids.toSorted((left, right) => left - right)).toEqual(again?.ids);
-      await one.answer(question, "yes");
+      await one.answer(question, "allow_once");
       await turn;
       expect(again?.asked).toHaveLength(1);
       await expect.poll(() => again?.said).toEqual(["yes"]);
@@ -142,7 +142,7 @@ describe("an option that was never offered", () => {
     const { one, question, streams, turn, approval, answer } = await asked(1);
     expect(await answer(one, { result })).toMatchObject({ status: 400, body: { code: "invalid" } });
     expect(await approval()).toBe("pending");
-    expect((await one.answer(question, "yes")).status).toBe(202);
+    expect((await one.answer(question, "allow_once")).status).toBe(202);
     await turn;
     await expect.poll(() => streams[0]?.said).toEqual(["yes"]);
   });

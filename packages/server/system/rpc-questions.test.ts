@@ -27,12 +27,12 @@ describe("a question of an agent", () => {
           params: {
             sessionId: id,
             toolCall: { rawInput: { command: "npm test" } },
-            options: [{ kind: "allow_once" }, { kind: "reject_once" }],
+            options: [{ kind: "allow_once" }, { kind: "allow_always" }, { kind: "reject_once" }],
             _meta: { reins: { approval: expect.stringMatching(/^apr_/), reason: "people decide" } },
           },
         },
       ]);
-    expect((await client.answer(stream.asked[0] ?? {}, "yes")).status).toBe(202);
+    expect((await client.answer(stream.asked[0] ?? {}, "allow_once")).status).toBe(202);
     expect(await turn).toMatchObject({ status: 200, body: { result: { stopReason: "end_turn" } } });
     await expect.poll(() => stream.said).toEqual(["yes"]);
   });
@@ -42,7 +42,10 @@ describe("a question of an agent", () => {
     const turn = one.prompt(id, "run npm test");
     await expect.poll(() => streams.map(({ asked }) => asked.length)).toEqual([1, 1]);
     const [first, second] = streams.map(({ asked }) => asked[0] ?? {});
-    const answers = await Promise.all([one.answer(first ?? {}, "yes"), other.answer(second ?? {}, "no")]);
+    const answers = await Promise.all([
+      one.answer(first ?? {}, "allow_once"),
+      other.answer(second ?? {}, "reject_once"),
+    ]);
     expect(answers.map(({ status }) => status).toSorted()).toEqual([202, 409]);
     const winner = answers[0]?.status === 202 ? 0 : 1;
     expect(answers[1 - winner]).toMatchObject({ status: 409, body: { code: "conflict" } });
@@ -72,7 +75,7 @@ describe("a question of an agent", () => {
         .toContainEqual(
           expect.objectContaining({ method: "$/cancel_request", params: { requestId: question } }),
         );
-    expect((await one.answer({ id: question }, "yes")).status).toBe(409);
+    expect((await one.answer({ id: question }, "allow_once")).status).toBe(409);
   });
 
   test("that nobody was asked, or others were, is not answered", async () => {
@@ -82,21 +85,21 @@ describe("a question of an agent", () => {
     const [question = {}] = streams[0].asked;
     const never = "reins-00000000-0000-4000-8000-000000000000";
     for (const unknown of [99, "reins-1", null, never])
-      expect((await one.answer({ id: unknown }, "yes")).status).toBe(404);
+      expect((await one.answer({ id: unknown }, "allow_once")).status).toBe(404);
     const stranger = await RpcClient.open(served, {
       as: (await served.person({ tenant: "globex", roles: ["admin"] })).secret,
     });
     const [foreign, absent] = [
-      await stranger.answer(question, "yes"),
-      await stranger.answer({ id: never }, "yes"),
+      await stranger.answer(question, "allow_once"),
+      await stranger.answer({ id: never }, "allow_once"),
     ];
     expect([foreign.status, foreign.body]).toEqual([absent.status, absent.body]);
     expect(foreign.status).toBe(404);
     const outside = await RpcClient.open(served);
-    expect((await outside.answer(question, "yes")).status).toBe(403);
+    expect((await outside.answer(question, "allow_once")).status).toBe(403);
     const agent = await RpcClient.open(served, { as: (await served.person({ kind: "agent" })).secret });
-    expect((await agent.answer(question, "yes")).status).toBe(403);
-    expect((await one.answer(question, "no")).status).toBe(202);
+    expect((await agent.answer(question, "allow_once")).status).toBe(403);
+    expect((await one.answer(question, "reject_once")).status).toBe(202);
     await turn;
   });
 
@@ -114,7 +117,7 @@ describe("a question of an agent", () => {
     expect(told.asked).toEqual([streams[0].asked[0]]);
     stream.close();
     await stream.ended;
-    expect((await later.answer(stream.asked[0] ?? {}, "yes")).status).toBe(202);
+    expect((await later.answer(stream.asked[0] ?? {}, "allow_once")).status).toBe(202);
     await turn;
     expect(streams[0].said).toEqual(["yes"]);
     expect(told.asked).toHaveLength(1);
@@ -130,7 +133,7 @@ describe("a question of an agent", () => {
     expect(JSON.stringify(stream.asked)).toContain(secret);
     const { log } = home().hosting.hub;
     expect(JSON.stringify(await log.page("default", [id], 0))).not.toContain(secret);
-    await client.answer(stream.asked[0] ?? {}, "no");
+    await client.answer(stream.asked[0] ?? {}, "reject_once");
     await turn;
   });
 
@@ -224,7 +227,7 @@ test("a client of another tenant sees nothing of a session, and can do nothing w
   ]);
   const closing = await served.ask("DELETE", `/v1/connections/${one.connection}`, { as });
   expect(closing.status).toBe(404);
-  await one.answer(streams[0].asked[0] ?? {}, "yes");
+  await one.answer(streams[0].asked[0] ?? {}, "allow_once");
   await turn;
   expect(stream.got).toEqual([]);
 });

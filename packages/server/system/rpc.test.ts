@@ -468,7 +468,7 @@ describe("an agent that takes too long", () => {
     const turn = client.prompt(id, "run npm test", "sleep 300", "say done");
     await expect.poll(() => stream.asked.length).toBe(1);
     for (let n = 0; n < 5; n += 1) clock.advance(1_000);
-    await client.answer(stream.asked[0] ?? {}, "yes");
+    await client.answer(stream.asked[0] ?? {}, "allow_once");
     await expect.poll(() => stream.said).toContain("yes");
     clock.advance(1_000);
     clock.advance(1_000);

@@ -75,7 +75,7 @@ describe("HTTP/2", () => {
     const turn = prompt(3, "say before", `write ${home().workspace}/notes`);
     const question = () => messages().find(({ method }) => method === "session/request_permission");
     await expect.poll(question).toBeDefined();
-    const result = { outcome: { outcome: "selected", optionId: "yes" } };
+    const result = { outcome: { outcome: "selected", optionId: "allow_once" } };
     expect((await post({ jsonrpc: "2.0", id: question().id, result })).status).toBe(202);
     expect(await turn).toMatchObject({ status: 200, body: { id: 3, result: { stopReason: "end_turn" } } });
     await expect.poll(() => JSON.stringify(messages())).toContain("before");

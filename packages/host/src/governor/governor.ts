@@ -11,6 +11,7 @@ import { within } from "../process/within.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
+import { borderedChannel } from "../wire/agent-border.ts";
 import type { Clients } from "./clients.ts";
 import { type GovernorContext, subjectIn, type TurnPreparation } from "./context.ts";
 import type { Descent } from "./descent.ts";
@@ -107,7 +108,9 @@ export class Governor {
     this.#from = options.from;
     this.#onSessions = options.onSessions;
     this.#showReplays = options.showReplays ?? true;
-    const agent = new Peer(channel, {
+    // Our own agent is part of Reins.
+    const bordered = options.isOurs ? channel : borderedChannel(channel, onFault);
+    const agent = new Peer(bordered, {
       request: (method, params, call) => this.#fromAgent(method, membersOf(params), call),
       notification: (method, params) => this.#toldByAgent(method, membersOf(params)),
       fault: onFault,

@@ -12,6 +12,7 @@ import type { Clients } from "./clients.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { Offer } from "./judge.ts";
+import { permissionRequest, type Subject } from "./offered-permission.ts";
 import { chosenKind, optionsIn, PERMISSION } from "./permission-options.ts";
 
 /** How long it takes until a question is put again whose answer could not be written. */
@@ -31,19 +32,18 @@ export interface OfferContext<Session> {
   readonly clients: (session: Session) => Clients;
 }
 
-/** Puts a question to the clients of a session as the agent asked it, and what they choose to the approval. */
-export function offerRequest<Session extends { readonly id: string }>(
+/**
+ * Puts a question to the clients of a session as its approval has it, and what they choose to the approval. Nothing of
+ * what the agent says goes into it: what a person is shown is what the answer counts for.
+ */
+export function offerApproval<Session extends { readonly id: string }>(
   context: OfferContext<Session>,
   session: Session,
-  params: JsonObject,
+  toolCallId: string,
+  subject?: Subject,
 ): Offer {
   return async (approval, signal) => {
-    const offered = {
-      ...params,
-      sessionId: session.id,
-      options: offeredOptions(params, approval),
-      _meta: metaOf(params, approval),
-    };
+    const offered = permissionRequest(session.id, toolCallId, approval, subject);
     // Each is offered what they may answer, and who may not answer is not asked.
     const asked = (client: Principal) => {
       const options = optionsFor(offered, mayAnswer(answererOf(client), approval).options);
@@ -92,34 +92,16 @@ export function offerAsPermission(
   // Made when it is put to somebody, which hardly any is; asked once more it is the same question.
   let offer: Offer | undefined;
   return (approval, signal) => {
-    const toolCallId = `reins-${context.newId()}`;
-    const toolCall = { toolCallId, title: tool, name: tool, kind: "other", status: "pending", rawInput };
-    offer ??= offerRequest(context, session, { toolCall, options: OPTIONS });
+    offer ??= offerApproval(context, session, `reins-${context.newId()}`, { tool, rawInput });
     return offer(approval, signal);
   };
 }
 
-const OPTIONS = [
-  { optionId: "allow_once", name: "Allow once", kind: "allow_once" },
-  { optionId: "allow_always", name: "Always allow this", kind: "allow_always" },
-  { optionId: "reject_once", name: "Do not allow", kind: "reject_once" },
-];
-
 /** The options on offer that a person may choose. */
-function optionsFor({ options }: { readonly options: unknown[] }, may: Approval["options"]): unknown[] {
+function optionsFor({ options: all }: JsonObject, may: Approval["options"]): unknown[] {
+  const options: unknown[] = Array.isArray(all) ? all : [];
   return options.filter((option) => {
     const decision = DECISIONS[String(membersOf(option).kind)];
     return decision === undefined || may.includes(decision);
   });
-}
-
-/** The agent's options as far as the approval takes them: an "always" becomes a grant of ours, or is not on offer. */
-function offeredOptions({ options }: JsonObject, approval: Approval): unknown[] {
-  const offered: unknown[] = Array.isArray(options) ? options : [];
-  if (approval.options.includes("allow_always")) return offered;
-  return offered.filter((option) => membersOf(option).kind !== "allow_always");
-}
-
-function metaOf({ _meta }: JsonObject, { id, rule, reason, expires_at }: Approval): JsonObject {
-  return { ...membersOf(_meta), reins: { approval: id, rule: rule ?? null, reason, expires_at } };
 }

@@ -5,7 +5,7 @@ import type { AgentEntry } from "../agents/agent-entry.ts";
 import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import { offerRequest } from "./offer.ts";
+import { offerApproval } from "./offer.ts";
 import {
   CANCELLED,
   optionsIn,
@@ -23,7 +23,7 @@ type Answer = PermissionOutcome & { readonly _meta?: JsonObject };
 
 /**
  * Answers an agent that asks permission. Allowed and blocked are answered at once, by the kind of option; what people
- * are to decide is put to the clients as the request it is, and waits for whoever answers it first, wherever.
+ * are to decide is put to the clients as the approval has it, and waits for whoever answers it first, wherever.
  */
 export async function answerPermission(
   context: GovernorContext,
@@ -40,7 +40,7 @@ export async function answerPermission(
     return passOn(session, call, options);
   const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
   try {
-    const decided = await decide(context, session, { call, tool, params, options, signal: waiting });
+    const decided = await decide(context, session, { call, tool, options, signal: waiting });
     return await answer(context, session, { call, tool, options, decided });
   } catch (error) {
     if (!waiting.aborted) throw error;
@@ -64,7 +64,7 @@ function passOn(session: GovernedSession, { id }: ToolCall, options: readonly Pe
 function decide(
   context: GovernorContext,
   session: GovernedSession,
-  { call, tool, params, signal }: Asked & { readonly params: JsonObject; readonly signal: AbortSignal },
+  { call, tool, signal }: Asked & { readonly signal: AbortSignal },
 ): Promise<Decided> {
   const subject = subjectIn(context, session, context.enforcementOf?.(tool) ?? context.enforcement);
   return context.judge.decide({
@@ -78,7 +78,7 @@ function decide(
     subject,
     setting: settingIn(session, session.workplace),
     waiting: { signal },
-    offer: offerRequest(context, session, params),
+    offer: offerApproval(context, session, call.id),
   });
 }
 

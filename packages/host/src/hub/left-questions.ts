@@ -1,6 +1,6 @@
 import type { Approval, Approvals } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
-import { offerRequest } from "../governor/offer.ts";
+import { offerApproval } from "../governor/offer.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { cancelOf, type SessionClients } from "./session-clients.ts";
@@ -8,7 +8,9 @@ import { cancelOf, type SessionClients } from "./session-clients.ts";
 /** A question that an earlier run put to clients and nobody answered. */
 export interface LeftQuestion {
   readonly key: string;
-  readonly params: JsonObject;
+  /** The approval and the call of the agent that it says it is about. */
+  readonly approval?: string;
+  readonly toolCallId?: string;
 }
 
 /** The questions of the turn that an earlier run was in the middle of, the oldest first. */
@@ -22,20 +24,45 @@ export async function leftQuestions(
     if (page.length === 0) return [...left.values()];
     for (const { order, message, request } of page) {
       after = order;
-      if (request !== undefined) left.set(request, { key: request, params: membersOf(message.params) });
+      if (request !== undefined) left.set(request, readQuestion(request, message));
       else for (const key of left.keys()) if (isCancelOf(message, key)) left.delete(key);
     }
   }
 }
 
-/** Puts a question to clients again whose approval still waits, until that is settled wherever. */
+/** The session that a question is put to the clients of. */
+interface Asked {
+  readonly id: string;
+  readonly key: string;
+  readonly tenant: string;
+  readonly clients: SessionClients;
+}
+
+/**
+ * Puts the questions to clients again that still wait for an answer, until each is settled wherever. They are made from
+ * the approvals; the log says only which call of the agent each was about.
+ */
 export async function offerAgain(
   approvals: Approvals,
-  session: { readonly id: string; readonly tenant: string; readonly clients: SessionClients },
-  { params }: LeftQuestion,
+  session: Asked,
+  { left, onError }: { readonly left: readonly LeftQuestion[]; readonly onError: (error: unknown) => void },
 ): Promise<void> {
-  const { approval: id } = membersOf(membersOf(params._meta).reins);
-  if (typeof id !== "string") return;
+  const { id, tenant } = session;
+  const pending = await approvals.list({ tenant, session: id, state: "pending", order: "oldest" });
+  for (const approval of pending) {
+    // An agent that is not hosted here may call its session what it likes.
+    if (approval.session_key !== session.key) continue;
+    const toolCallId = left.find((question) => question.approval === approval.id)?.toolCallId;
+    offerOne(approvals, session, approval, toolCallId ?? `reins-${approval.id}`).catch(onError);
+  }
+}
+
+async function offerOne(
+  approvals: Approvals,
+  session: Asked,
+  { id }: Approval,
+  toolCallId: string,
+): Promise<void> {
   const over = new AbortController();
   const unsubscribe = approvals.subscribe(({ approval }) => {
     if (approval.id === id && approval.state !== "pending") over.abort(new Error("the question is answered"));
@@ -44,12 +71,23 @@ export async function offerAgain(
     const approval: Approval | undefined = await approvals.get(id, session.tenant);
     if (approval?.state !== "pending") return;
     const context = { harness: { approvals }, clients: () => session.clients };
-    await offerRequest(context, session, params)(approval, over.signal);
+    await offerApproval(context, session, toolCallId)(approval, over.signal);
   } catch (error) {
     if (!over.signal.aborted) throw error;
   } finally {
     unsubscribe();
   }
+}
+
+function readQuestion(key: string, { params }: JsonObject): LeftQuestion {
+  const { toolCall, _meta } = membersOf(params);
+  const { toolCallId } = membersOf(toolCall);
+  const { approval } = membersOf(membersOf(_meta).reins);
+  return {
+    key,
+    ...(typeof approval === "string" && { approval }),
+    ...(typeof toolCallId === "string" && { toolCallId }),
+  };
 }
 
 function isCancelOf({ method, params }: JsonObject, key: string): boolean {

@@ -34,6 +34,9 @@ async function interrupted(
   if (record.parent !== undefined)
     return sessions.end(session, { reason: "terminated", terminated_by: "daemon", message: "interrupted" });
   const { id, clients } = session;
-  for (const question of left)
-    offerAgain(harness.approvals, { id, tenant: record.tenant, clients }, question).catch(onError);
+  await offerAgain(
+    harness.approvals,
+    { id, key: record.key, tenant: record.tenant, clients },
+    { left, onError },
+  );
 }

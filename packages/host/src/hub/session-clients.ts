@@ -3,6 +3,7 @@ import type { Draft } from "@reins/ledger";
 import type { JsonObject } from "../acp/message.ts";
 import type { RpcError } from "../acp/rpc-error.ts";
 import type { AskedOf, ClientAnswer, Clients, RequestOptions } from "../governor/clients.ts";
+import { redactedQuestion } from "../governor/offered-permission.ts";
 import { PERMISSION, readChoice } from "../governor/permission-options.ts";
 import type { NewEvent } from "../log/logged-event.ts";
 import { type AskedQuestions, questionId } from "./question-id.ts";
@@ -109,7 +110,7 @@ export class SessionClients implements Clients {
     signal.addEventListener("abort", withdraw, { once: true });
     try {
       const { append, redact } = this.#options;
-      await append({ message: { method, params: redact(params) }, request: key });
+      await append({ message: { method, params: redactedQuestion(params, redact) }, request: key });
       return await promise;
     } finally {
       signal.removeEventListener("abort", withdraw);

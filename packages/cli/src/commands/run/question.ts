@@ -1,5 +1,5 @@
 import { type JsonObject, membersOf } from "@reins/host";
-import { printable } from "../../printable.ts";
+import { printableLine } from "../../printable.ts";
 
 /** A question on a terminal: what is asked, and which key stands for which option. */
 export interface Question {
@@ -7,30 +7,35 @@ export interface Question {
   readonly choices: ReadonlyMap<string, string>;
 }
 
-const KEYS: Readonly<Record<string, string | undefined>> = {
-  allow_once: "a",
-  allow_always: "A",
-  reject_once: "d",
-  reject_always: "D",
+/** The keys, and what each of them does in our words: an option's own name may say anything. */
+const KEYS: Readonly<Record<string, readonly [key: string, words: string] | undefined>> = {
+  allow_once: ["a", "allow once"],
+  allow_always: ["A", "always allow this"],
+  reject_once: ["d", "reject"],
+  reject_always: ["D", "always reject this"],
 };
 
 /** What a permission request is on a terminal: the exact call, why a person is asked, and the keys. */
 export function questionText(params: JsonObject): Question {
-  const { title, name, rawInput } = membersOf(params.toolCall);
+  const { title, name, rawInput, locations } = membersOf(params.toolCall);
   const { reason, approval } = membersOf(membersOf(params._meta).reins);
   const choices = new Map<string, string>();
   const words: string[] = [];
   for (const option of Array.isArray(params.options) ? params.options.map(membersOf) : []) {
-    const key = KEYS[String(option.kind)];
+    const [key, meaning] = KEYS[String(option.kind)] ?? [];
     if (key === undefined || choices.has(key)) continue;
     choices.set(key, String(option.optionId));
-    words.push(`${key} = ${printable(String(option.name ?? option.kind))}`);
+    words.push(`${key} = ${meaning}`);
   }
+  const paths = (Array.isArray(locations) ? locations : []).map((one) => membersOf(one).path);
   const lines = [
-    `? ${printable(String(title ?? name ?? "the agent asks"))}`,
-    ...(rawInput === undefined ? [] : [`  ${printable(JSON.stringify(rawInput))}`]),
-    ...(reason === undefined ? [] : [`  why you are asked: ${printable(String(reason))}`]),
-    ...(approval === undefined ? [] : [`  from elsewhere: reins approvals approve ${String(approval)}`]),
+    `? ${printableLine(String(title ?? name ?? "the agent asks"))}`,
+    ...(rawInput === undefined ? [] : [`  with: ${printableLine(JSON.stringify(rawInput))}`]),
+    ...paths.map((path) => `  touches: ${printableLine(String(path))}`),
+    ...(reason === undefined ? [] : [`  why you are asked: ${printableLine(String(reason))}`]),
+    ...(approval === undefined
+      ? []
+      : [`  from elsewhere: reins approvals approve ${printableLine(String(approval))}`]),
     `  ${words.join(", ")}`,
   ];
   return { text: lines.join("\n"), choices };

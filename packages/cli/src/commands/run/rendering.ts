@@ -1,5 +1,5 @@
 import { type JsonObject, membersOf } from "@reins/host";
-import { printable } from "../../printable.ts";
+import { printable, printableLine } from "../../printable.ts";
 
 /** How words stand out. */
 export interface Ink {
@@ -73,13 +73,13 @@ export class Rendering {
     const lines: string[] = [];
     if (title !== undefined && this.#titles.get(id) !== title) {
       this.#titles.set(id, title);
-      lines.push(this.#ink.strong(`• ${printable(title)}`));
+      lines.push(this.#ink.strong(`• ${printableLine(title)}`));
     }
     if (verdict === "blocked") this.#refused.add(id);
     if (verdict === "blocked" || ungated === true) {
       const words = ungated === true ? "done without asking" : "not allowed";
-      const by = typeof rule === "string" ? ` [${rule}]` : "";
-      lines.push(this.#ink.bad(`  ${words}: ${printable(String(reason))}${by}`));
+      const by = typeof rule === "string" ? ` [${printableLine(rule)}]` : "";
+      lines.push(this.#ink.bad(`  ${words}: ${printableLine(String(reason))}${by}`));
     }
     if (update.status === "failed" && verdict === undefined && !this.#refused.has(id))
       lines.push(this.#ink.dim("  failed"));
@@ -102,13 +102,13 @@ function workerLine({ workerName, status, metadata }: JsonObject): string {
     failed: `failed: ${String(error)}`,
     cancelled: "was ended",
   };
-  return `  > ${printable(`${String(workerName)} ${words[String(status)] ?? String(status)}`)}`;
+  return `  > ${printableLine(`${String(workerName)} ${words[String(status)] ?? String(status)}`)}`;
 }
 
 function planLines({ entries }: JsonObject, ink: Ink): string {
   const marks: Readonly<Record<string, string | undefined>> = { completed: "x", in_progress: ">" };
   const lines = (Array.isArray(entries) ? entries : []).map(membersOf).map(({ status, content }) => {
-    return `  [${marks[String(status)] ?? " "}] ${printable(String(content))}`;
+    return `  [${marks[String(status)] ?? " "}] ${printableLine(String(content))}`;
   });
   return ink.dim(lines.join("\n"));
 }

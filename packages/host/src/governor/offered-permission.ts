@@ -1,0 +1,114 @@
+import type { Approval } from "@reins/supervisor";
+import { visibleJson } from "@reins/supervisor/visible";
+import { type JsonObject, membersOf } from "../acp/message.ts";
+import { shown } from "../turn/shown.ts";
+
+/** What a question is about where the approval itself has no tool call to show: a prompt, for one. */
+export interface Subject {
+  readonly tool: string;
+  readonly rawInput: unknown;
+}
+
+const LONGEST_TITLE = 300;
+
+const OPTIONS = [
+  { optionId: "allow_once", name: "Allow once", kind: "allow_once", decision: "allow_once" },
+  { optionId: "allow_always", name: "Always allow this", kind: "allow_always", decision: "allow_always" },
+  { optionId: "reject_once", name: "Reject", kind: "reject_once", decision: "deny" },
+] as const;
+
+/**
+ * The permission request that clients are sent for an approval. All of it comes from the approval, which is what an
+ * answer counts for; of what the agent says there is only the id of its call, so that clients find the card.
+ */
+export function permissionRequest(
+  sessionId: string,
+  toolCallId: string,
+  approval: Approval,
+  subject?: Subject,
+): JsonObject {
+  const { id, rule, reason, expires_at, facts } = approval;
+  const { opaque, doubts } = facts;
+  const isToolCall = facts.tool !== "" || subject === undefined;
+  const tool = isToolCall ? approval.tool : subject.tool;
+  const rawInput = isToolCall ? facts.arguments : subject.rawInput;
+  const locations = pathsIn(approval).map((path) => ({ path }));
+  return withWords({
+    sessionId,
+    toolCall: {
+      toolCallId,
+      name: tool,
+      kind: kindOf(approval),
+      status: "pending",
+      ...(rawInput !== undefined && { rawInput }),
+      locations,
+    },
+    options: OPTIONS.filter(
+      ({ decision }) =>
+        approval.options.includes(decision) && (decision === "deny" || approval.unreadable === undefined),
+    ).map(({ decision, ...option }) => option),
+    _meta: { reins: { approval: id, rule: rule ?? null, reason, expires_at, opaque, doubts } },
+  });
+}
+
+/**
+ * A question as it is kept. Its words are made anew from what is left of what they were made from: a secret that is
+ * written out in them, or a part of one in what was found out, would not be known for one.
+ */
+export function redactedQuestion(params: JsonObject, redact: (value: unknown) => unknown): unknown {
+  const { toolCall, _meta } = params;
+  if (membersOf(membersOf(_meta).reins).approval === undefined) return redact(params);
+  const { title, content, locations, ...call } = membersOf(toolCall);
+  const { doubts, ...reins } = membersOf(membersOf(_meta).reins);
+  return withWords(membersOf(redact({ ...params, toolCall: call, _meta: { reins } })));
+}
+
+/** The question with its title and text. */
+function withWords(params: JsonObject): JsonObject {
+  const toolCall = membersOf(params.toolCall);
+  const { name, rawInput } = toolCall;
+  const title = titleOf(String(name), rawInput);
+  const text = textOf(rawInput, membersOf(membersOf(params._meta).reins));
+  const content = [{ type: "content", content: { type: "text", text } }];
+  return { ...params, toolCall: { ...toolCall, title, content } };
+}
+
+/** One line that names the tool and what it is given, with hidden characters written out. */
+function titleOf(tool: string, rawInput: unknown): string {
+  const text = `${shown(tool)}${inputText(rawInput)}`;
+  const more = text.length - LONGEST_TITLE;
+  return more > 0 ? `${text.slice(0, LONGEST_TITLE)}… (${more} more characters)` : text;
+}
+
+/** A command or a path alone is shown as it is; whatever else there is, all of it. */
+function inputText(rawInput: unknown): string {
+  if (rawInput === undefined || rawInput === null) return "";
+  if (typeof rawInput === "object" && !Array.isArray(rawInput)) {
+    const [only, ...others] = Object.values(rawInput);
+    if (only === undefined) return "";
+    if (others.length === 0 && typeof only === "string") return `: ${shown(only)}`;
+  }
+  return `: ${shown(typeof rawInput === "string" ? rawInput : JSON.stringify(rawInput))}`;
+}
+
+function kindOf({ facts: { effects } }: Approval): string {
+  const kinds = new Set(effects.map(({ kind }) => kind));
+  if (kinds.has("exec")) return "execute";
+  if (kinds.has("write")) return "edit";
+  if (kinds.has("net")) return "fetch";
+  return kinds.has("read") ? "read" : "other";
+}
+
+function pathsIn({ facts: { effects } }: Approval): readonly string[] {
+  return [...new Set(effects.flatMap((effect) => ("path" in effect ? [effect.path] : [])))];
+}
+
+/** What it is given, exactly; what was not found out about it, and why a person is asked. */
+function textOf(rawInput: unknown, { opaque, doubts, reason }: JsonObject): string {
+  return [
+    ...(rawInput === undefined ? [] : [`With: ${visibleJson(rawInput)}`]),
+    ...(opaque === true ? ["It may do more than can be seen from here."] : []),
+    ...(Array.isArray(doubts) ? doubts : []).map((doubt) => `Not known: ${shown(String(doubt))}`),
+    `Asked because: ${shown(String(reason))}`,
+  ].join("\n");
+}

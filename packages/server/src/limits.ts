@@ -6,6 +6,16 @@ export interface GatewayLimits {
   readonly maxMessageBytes: number;
   /** How many connections one listener has open at once. */
   readonly maxConnections: number;
+  /** How many of them may be of nobody who has shown a credential, together and of one address. */
+  readonly unknownConnections: number;
+  readonly unknownConnectionsPerAddress: number;
+  /** The largest body of a request that needs no credential, how many arrive at once, and how long each may take. */
+  readonly anonymousBodyBytes: number;
+  readonly anonymousBodies: number;
+  readonly anonymousBodiesPerAddress: number;
+  readonly anonymousBodyMs: number;
+  /** How much of the bodies of one principal may be arriving at once, in bytes. */
+  readonly arrivingBytesPerPrincipal: number;
   /** How many event streams are open at once. */
   readonly maxStreams: number;
   readonly headersTimeoutMs: number;
@@ -30,6 +40,13 @@ const DEFAULT_LIMITS: GatewayLimits = {
   maxBodyBytes: 1024 * 1024,
   maxMessageBytes: 16 * 1024 * 1024,
   maxConnections: 10_000,
+  unknownConnections: 2_000,
+  unknownConnectionsPerAddress: 1_000,
+  anonymousBodyBytes: 4 * 1024,
+  anonymousBodies: 64,
+  anonymousBodiesPerAddress: 16,
+  anonymousBodyMs: 5_000,
+  arrivingBytesPerPrincipal: 256 * 1024 * 1024,
   maxStreams: 10_000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,

@@ -52,7 +52,7 @@ export const accessOperations = {
     audience: "anyone",
     body: LoginCode,
     answer: Login,
-    problems: ["unauthenticated"],
+    problems: ["unauthenticated", "timeout", "too_many_requests"],
   }),
   createLoginCode: operation({
     id: "create_login_code",

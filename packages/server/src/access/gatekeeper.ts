@@ -44,8 +44,8 @@ export class Gatekeeper {
   /** Refuses what is addressed to somebody else, or comes from a page that is not ours. */
   checkOrigin(request: IncomingMessage, { rules }: Doorway): void {
     if (!rules) return;
-    if (request.headers.host === undefined)
-      throw new Refusal("invalid", "a request names the host it is for");
+    const unclear = hostFault(request);
+    if (unclear) throw new Refusal("invalid", unclear);
     const fault = originFault(request, rules);
     if (fault) throw new Refusal("forbidden", fault);
   }
@@ -110,6 +110,22 @@ export class Gatekeeper {
     if (known) return known;
     throw new Refusal("unauthenticated", "a bearer token, an x-api-key or a login is needed", ASK);
   }
+}
+
+/** Why it is not clear for which host a request is: whoever stands between may have read another one. */
+function hostFault({ headers, rawHeaders, url = "/" }: IncomingMessage): string | undefined {
+  const { host } = headers;
+  if (host === undefined) return "a request names the host it is for";
+  const named = rawHeaders.filter(
+    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === "host",
+  );
+  if (named.length > 1) return "a request names one host, not several";
+  if (named[0] !== undefined && named[0] !== host) return "a request names one host, not two";
+  if (url.startsWith("/") || url === "*") return undefined;
+  const { host: addressed } = URL.parse(url) ?? {};
+  return addressed === host.toLowerCase()
+    ? undefined
+    : "the address of a request names another host than its header";
 }
 
 const OPERATOR: Caller = { id: LOCAL };

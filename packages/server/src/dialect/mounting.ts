@@ -5,7 +5,8 @@ import type { Harness } from "@reins/supervisor";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
 import type { Caller } from "../access/gatekeeper.ts";
 import type { AllowedMethods } from "../gateway/allowed-methods.ts";
-import { JSON_TYPES, readJson } from "../gateway/body.ts";
+import type { ArrivingBodies } from "../gateway/arriving-bodies.ts";
+import { JSON_TYPES } from "../gateway/body.ts";
 import { type Doorway, doorwayOf } from "../gateway/doorway.ts";
 import type { Upgrades } from "../gateway/upgrades.ts";
 import type { GatewayLimits } from "../limits.ts";
@@ -34,6 +35,7 @@ export interface MountingOptions {
   readonly harness: () => Promise<Harness>;
   readonly clock: Clock;
   readonly limits: GatewayLimits;
+  readonly bodies: ArrivingBodies;
   readonly log: Log;
   readonly allowed: AllowedMethods;
   readonly upgrades: Upgrades;
@@ -72,11 +74,11 @@ export class Mounting implements Place {
   };
 
   readonly held: Place["held"] = (operation, answer) => {
-    const { limits, clock } = this.#options;
+    const { limits, bodies } = this.#options;
     this.#router.register(async (router) => {
       router.removeAllContentTypeParsers();
       router.addContentTypeParser(JSON_TYPES, (request: FastifyRequest) =>
-        readJson(request.raw, limits.maxMessageBytes, clock),
+        bodies.read(request, limits.maxMessageBytes),
       );
       const handler: RouteHandlerMethod = async (request, reply) => {
         const call = await this.#governedCall(operation, request, reply);

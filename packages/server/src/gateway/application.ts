@@ -1,4 +1,3 @@
-import type { Clock } from "@reins/ahp";
 import { PROBLEM_TYPE } from "@reins/api";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller, Gatekeeper } from "../access/gatekeeper.ts";
@@ -7,7 +6,8 @@ import type { Log } from "../log.ts";
 import { frameworkRefusal, refusalOf } from "../problems/framework-problem.ts";
 import { Refusal } from "../problems/refusal.ts";
 import type { AllowedMethods } from "./allowed-methods.ts";
-import { JSON_TYPES, readJson } from "./body.ts";
+import type { ArrivingBodies } from "./arriving-bodies.ts";
+import { JSON_TYPES } from "./body.ts";
 import { shareWith } from "./cross-origin.ts";
 import { doorwayOf } from "./doorway.ts";
 import { pathOf } from "./path.ts";
@@ -18,7 +18,7 @@ export interface ApplicationOptions {
   readonly gatekeeper: Gatekeeper;
   readonly allowed: AllowedMethods;
   readonly limits: GatewayLimits;
-  readonly clock: Clock;
+  readonly bodies: ArrivingBodies;
   readonly log: Log;
   /** Told of every request that was answered. */
   readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined;
@@ -49,7 +49,7 @@ const MAX_PARAMETER = 1_024;
 
 /** A router that asks everybody who they are, and tells whatever goes wrong as a problem. */
 export function newApplication(options: ApplicationOptions): FastifyInstance {
-  const { limits, clock, log } = options;
+  const { limits, bodies, log } = options;
   const application = fastify({
     logger: false,
     return503OnClosing: false,
@@ -61,7 +61,7 @@ export function newApplication(options: ApplicationOptions): FastifyInstance {
   application.decorateRequest("caller", null);
   application.removeAllContentTypeParsers();
   application.addContentTypeParser(JSON_TYPES, (request: FastifyRequest) =>
-    readJson(request.raw, limits.maxBodyBytes, clock),
+    bodies.read(request, limits.maxBodyBytes),
   );
   application.addHook("onRequest", (request, reply, done) => enter(request, reply, options, done));
   application.addHook("onResponse", (request, reply, done) => {
@@ -110,6 +110,7 @@ function enter(
   }
   const admitted = (caller: Caller | null) => {
     request.caller = caller;
+    if (caller) doorway.unknown?.isKnown(raw.socket);
     done(request.is404 ? absent(allowed.of(pathOf(raw))) : undefined);
   };
   const caller = open || operation?.audience === "anyone" ? null : gatekeeper.admit(raw, doorway);

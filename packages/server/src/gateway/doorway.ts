@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage } from "node:http";
 import type { OriginRules } from "@reins/ahp";
 import type { EventStream } from "../streams/event-stream.ts";
+import type { UnknownConnections } from "./unknown-connections.ts";
 
 /** A way in, and what is known of everybody who comes by it. */
 export interface Doorway {
@@ -13,6 +14,8 @@ export interface Doorway {
   readonly secure: boolean;
   /** Whether an answer may go on and on. */
   readonly streaming: boolean;
+  /** The connections here on which nobody has shown a credential; absent where nobody has to. */
+  readonly unknown?: UnknownConnections | undefined;
   /** The streams that are open here. */
   readonly streams: Set<EventStream>;
 }

@@ -28,11 +28,13 @@ import { loginDialect } from "../v1/login.ts";
 import { selfDialect, type WorkspaceFor } from "../v1/self.ts";
 import { AllowedMethods } from "./allowed-methods.ts";
 import { type AnsweredRequest, newApplication } from "./application.ts";
+import { ArrivingBodies } from "./arriving-bodies.ts";
 import { JSON_TYPES } from "./body.ts";
 import { type Doorway, fromInside } from "./doorway.ts";
 import { newHttpServer } from "./http-server.ts";
 import { Listener } from "./listener.ts";
 import type { Tls } from "./tls-server.ts";
+import { UnknownConnections } from "./unknown-connections.ts";
 import { Upgrades } from "./upgrades.ts";
 
 /** What a gateway stands on. */
@@ -120,17 +122,20 @@ export class Gateway {
       ...(options.ui === undefined ? [] : [uiDialect(options.ui)]),
       ...(options.dialects ?? []),
     ];
+    const bodies = new ArrivingBodies(limits, clock);
     const application = newApplication({
       gatekeeper,
       allowed,
       limits,
-      clock,
+      bodies,
       log,
       onAnswered: options.onAnswered,
     });
     for (const dialect of dialects) {
       application.register(async (router) => {
-        dialect.mount(new Mounting(router, { harness, clock, limits, log, allowed, upgrades, operations }));
+        dialect.mount(
+          new Mounting(router, { harness, clock, limits, bodies, log, allowed, upgrades, operations }),
+        );
       });
     }
     await application.ready();
@@ -148,6 +153,7 @@ export class Gateway {
       operator: false,
       rules,
       secure: tls !== undefined,
+      unknown: new UnknownConnections(this.#limits),
       streaming: true,
       streams: new Set<EventStream>(),
     };

@@ -41,6 +41,10 @@ export class Listener {
     this.server = server;
     this.server.maxConnections = limits.maxConnections;
     this.server.on("connection", (socket: Socket) => {
+      if (doorway.unknown?.take(socket) === false) {
+        socket.destroy();
+        return;
+      }
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });

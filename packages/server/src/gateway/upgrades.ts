@@ -58,7 +58,9 @@ export class Upgrades {
     gatekeeper.checkOrigin(request, doorway);
     const callOff = clock.after(answerTimeoutMs, () => hangUpWith(socket, refusalOf("unavailable")));
     try {
-      return await gatekeeper.admit(request, doorway, { upgrades: true, stranger });
+      const caller = await gatekeeper.admit(request, doorway, { upgrades: true, stranger });
+      doorway.unknown?.isKnown(request.socket);
+      return caller;
     } finally {
       callOff();
     }

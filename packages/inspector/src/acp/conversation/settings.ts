@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { visible } from "../../design/visible.ts";
 
 /** A choice among some: of a mode, a model or another setting. */
 interface Choosable {
@@ -50,7 +51,7 @@ function modeOf(modes: unknown): Setting[] {
   const { currentModeId: current, availableModes } = read.data;
   const choices = availableModes.map(({ id, name, description }) => ({
     value: id,
-    name,
+    name: visible(name),
     about: description ?? undefined,
   }));
   return [{ id: "mode", name: "Mode", isMode: true, category: "mode", current, choices }];
@@ -61,7 +62,7 @@ function optionOf(option: unknown): Setting[] {
   if (!read.success) return [];
   const { id, name, category, currentValue: current, options } = read.data;
   const choices = options.flatMap(choicesOf);
-  return [{ id, name, isMode: false, category: category ?? undefined, current, choices }];
+  return [{ id, name: visible(name), isMode: false, category: category ?? undefined, current, choices }];
 }
 
 function choicesOf(option: unknown): Choosable[] {
@@ -70,5 +71,5 @@ function choicesOf(option: unknown): Choosable[] {
   const read = Choice.safeParse(option);
   if (!read.success) return [];
   const { value, name, description } = read.data;
-  return [{ value, name, about: description ?? undefined }];
+  return [{ value, name: visible(name), about: description ?? undefined }];
 }

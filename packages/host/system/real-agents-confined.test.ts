@@ -36,7 +36,7 @@ describeConfined("a confined agent", () => {
       const verdicts = (await real.entries("policy_verdict")).map(({ payload }) => membersOf(payload));
       const actions = verdicts.filter(({ event_type }) => event_type === "pre_action");
       const found = actions.map(({ verdict, enforcement, rule }) => [verdict, enforcement, rule]);
-      expect(found).toContainEqual(["allowed", "confined", "opaque_execution_when_confined"]);
+      expect(found).toContainEqual(["allowed", "confined", "confined_work"]);
       for (const [verdict, enforcement] of found)
         expect([verdict, enforcement]).toEqual(["allowed", "confined"]);
 

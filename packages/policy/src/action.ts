@@ -17,6 +17,11 @@ export interface Action {
   readonly effects: readonly Effect[];
   /** Whether it may do more than its effects say. */
   readonly opaque: boolean;
+  /**
+   * Said where it is opaque for another reason than what its programs do by themselves: variables that change them, words
+   * that are evaluated, arguments nobody knows. A rule that names programs has not named this.
+   */
+  readonly unaccounted?: true;
   /** Why it is opaque or where something could not be found out, in words; empty when all is known. */
   readonly doubts: readonly string[];
   readonly claims: Claims;

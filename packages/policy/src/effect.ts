@@ -10,8 +10,10 @@ export const PLACES = [
   "persistence",
   /** One of the session's roots. */
   "workspace",
-  /** The machine's folders for passing files. */
+  /** The session's own folder for passing files, and what it made itself, or would make, in the machine's. */
   "temporary",
+  /** What others put into the machine's folders for passing files. */
+  "shared",
   /** The rest of the user's home. */
   "home",
   /** The rest of the machine. */
@@ -42,6 +44,8 @@ export interface WriteEffect {
   readonly deep?: true;
   /** Whether what was there is gone afterwards. */
   readonly destroys: boolean;
+  /** Of what is gone, whether git or a build can bring it back; absent where nothing is, or where a tool edits it. */
+  readonly recoverable?: boolean;
 }
 
 /** A program an action runs. */

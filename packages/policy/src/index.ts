@@ -60,6 +60,10 @@ export { constitutionSchema, SCHEMA_FILE, schemaFile } from "./schema/json-schem
 export {
   ENFORCEMENTS,
   type Enforcement,
+  NETWORKS,
+  type NetworkReach,
+  ORIGINS,
+  type Origin,
   STARTS,
   type Started,
   type Subject,

@@ -10,6 +10,14 @@ export type Started = (typeof STARTS)[number];
 export const ENFORCEMENTS = ["performed", "confined", "asked", "observed"] as const;
 export type Enforcement = (typeof ENFORCEMENTS)[number];
 
+/** Who asks for an action. A name that belongs to one side means nothing when the other uses it. */
+export const ORIGINS = ["agent", "client"] as const;
+export type Origin = (typeof ORIGINS)[number];
+
+/** What an action can reach over the network: nothing, the hosts that are named for it, or everything. */
+export const NETWORKS = ["off", "hosts", "open"] as const;
+export type NetworkReach = (typeof NETWORKS)[number];
+
 /** On whose behalf, and through whom, an action is asked for: what the harness knows, never what the agent claims. */
 export interface Subject {
   readonly user: string;
@@ -29,4 +37,8 @@ export interface Subject {
   readonly depth: number;
   readonly mode: string;
   readonly enforcement: Enforcement;
+  /** What the operating system lets it reach over the network; absent where nothing limits that. */
+  readonly network?: NetworkReach;
+  /** Who asks, as the harness saw it; absent for the agent. */
+  readonly origin?: Origin;
 }

@@ -1,4 +1,12 @@
-export type { ControlEvent, Enforcement, Roster, Subject, Trust } from "@reins/policy";
+export type {
+  ControlEvent,
+  Enforcement,
+  NetworkReach,
+  Origin,
+  Roster,
+  Subject,
+  Trust,
+} from "@reins/policy";
 export { type SupervisorParts, supervisorHandlers } from "./ahp/handlers.ts";
 export { type Answerer, answererOf, isConcerned, mayAnswer } from "./approvals/answerer.ts";
 export { type Approval, Approvals, type ApprovalsOptions, type GivenAnswer } from "./approvals/approvals.ts";

@@ -3,6 +3,8 @@ import type {
   ControlEvent,
   Enforcement,
   Harness,
+  NetworkReach,
+  Origin,
   Principal,
   Redact,
   Setting,
@@ -57,6 +59,8 @@ export interface GovernorContext {
   readonly enforcement: Enforcement;
   /** The same for tools of which another thing holds. */
   readonly enforcementOf: ((tool: string) => Enforcement | undefined) | undefined;
+  /** What the operating system lets the agent reach over the network, where it confines it. */
+  readonly network?: NetworkReach | undefined;
   /** Whether it is Reins's own agent, which has its prompts decided, tells of its tasks, and does what a verdict made of a call. */
   readonly isOurs: boolean;
   readonly principal: Principal;
@@ -85,9 +89,15 @@ export function agentOf({ id }: Pick<AgentEntry, "id">, { record }: Pick<Governe
 
 /** On whose behalf, and through whom, a session's agent acts. Looked up for each thing it does, so revoking counts at once. */
 export function subjectIn(
-  { harness, principal, entry }: Pick<GovernorContext, "harness" | "principal" | "entry">,
+  {
+    harness,
+    principal,
+    entry,
+    network,
+  }: Pick<GovernorContext, "harness" | "principal" | "entry" | "network">,
   session: GovernedSession,
   enforcement: Enforcement,
+  origin?: Origin,
 ): Subject {
   const { id, descent, mode, record } = session;
   const subject = harness.identity.subjectFor({
@@ -97,6 +107,9 @@ export function subjectIn(
     sessionKey: record.key,
     mode,
     enforcement,
+    // What Reins performs itself happens outside of what confines the agent.
+    ...(enforcement !== "performed" && { network }),
+    ...(origin === "client" && { origin }),
     roster: harness.policies.roster,
     ...(descent && { childToken: descent.token, depth: descent.depth }),
   });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Decided, Enforcement, Harness, Principal } from "@reins/supervisor";
+import type { Decided, Enforcement, Harness, NetworkReach, Principal } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
 import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
 import { Peer, type RequestCall } from "../acp/peer.ts";
@@ -46,6 +46,8 @@ export interface GovernorOptions {
   readonly enforcement: Enforcement;
   /** The same for tools of which another thing holds. */
   readonly enforcementOf?: ((tool: string) => Enforcement | undefined) | undefined;
+  /** What the operating system lets the agent reach over the network, where it confines it. */
+  readonly network?: NetworkReach | undefined;
   /**
    * Whether it is Reins's own agent: it has each request to its model decided, so that a prompt needs no verdict of its
    * own; tells of its tasks itself; and does what a verdict made of a call.
@@ -122,6 +124,7 @@ export class Governor {
       launch: options.launch,
       enforcement: options.enforcement,
       enforcementOf: options.enforcementOf,
+      network: options.network,
       isOurs: options.isOurs ?? false,
       principal: options.principal,
       folders: options.folders ?? new SessionFolders({ harness }),

@@ -1,5 +1,5 @@
 import type { Draft, RecordOptions } from "@reins/ledger";
-import { type Decided, type Harness, resultDraft } from "@reins/supervisor";
+import { type Decided, type Harness, type Origin, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { usageIn } from "../acp/usage.ts";
@@ -144,7 +144,8 @@ async function verdictOn(
 ): Promise<Decided | undefined> {
   const payload = { prompt: textOf(prompt), message_count: prompt.length };
   try {
-    return await decidePrompt(context, session, { event_type: "pre_prompt", payload, waiting: turn });
+    const origin = session.descent ? "agent" : "client";
+    return await decidePrompt(context, session, { event_type: "pre_prompt", payload, waiting: turn, origin });
   } catch (error) {
     if (turn.isCancelled) return undefined;
     throw error;
@@ -159,7 +160,14 @@ export function decidePrompt(
     event_type,
     payload,
     waiting,
-  }: { readonly event_type: string; readonly payload: unknown; readonly waiting: Waiting },
+    origin,
+  }: {
+    readonly event_type: string;
+    readonly payload: unknown;
+    readonly waiting: Waiting;
+    /** Who prompts; by default the agent itself, for one of its requests to a model. */
+    readonly origin?: Origin;
+  },
 ): Promise<Decided> {
   return context.judge.decide({
     event: {
@@ -169,7 +177,7 @@ export function decidePrompt(
       depth: session.depth,
       payload,
     },
-    subject: subjectIn(context, session, context.enforcement),
+    subject: subjectIn(context, session, context.enforcement, origin),
     setting: settingIn(session, session.served),
     waiting,
     offer: offerAsPermission(context, session, "session/prompt", payload),

@@ -18,6 +18,7 @@ export async function createTerminal(
 ): Promise<unknown> {
   const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
   const decided = await decideAs(context, session, {
+    origin: "agent",
     event_type: "pre_action",
     tool: CREATE_TERMINAL,
     args: commandIn(params),

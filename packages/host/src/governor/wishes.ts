@@ -1,17 +1,19 @@
-import type { Decided } from "@reins/supervisor";
+import type { Decided, Origin } from "@reins/supervisor";
 import { agentOf, type GovernorContext, settingIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { Case } from "./judge.ts";
 import { offerAsPermission } from "./offer.ts";
 
-/** Something that a client wants of an agent. */
+/** Something that is wanted of an agent, or of a client. */
 interface Wish {
+  /** Who wants it; by default a client. */
+  readonly origin?: Origin;
   readonly event_type: string;
   readonly tool: string;
   readonly args: unknown;
 }
 
-/** Decides about something the client wants of the agent. */
+/** Decides about something that one side wants of the other. */
 export function decideAs(
   context: GovernorContext,
   session: GovernedSession,
@@ -42,7 +44,7 @@ export async function mayPass(
 function caseOf(
   context: GovernorContext,
   session: GovernedSession,
-  { event_type, tool, args }: Wish,
+  { event_type, tool, args, origin = "client" }: Wish,
 ): Pick<Case, "event" | "subject" | "setting"> {
   return {
     event: {
@@ -52,7 +54,7 @@ function caseOf(
       depth: session.depth,
       payload: { tool_name: tool, arguments: args },
     },
-    subject: subjectIn(context, session, "performed"),
+    subject: subjectIn(context, session, "performed", origin),
     setting: settingIn(session, session.served),
   };
 }

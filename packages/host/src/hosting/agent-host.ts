@@ -23,7 +23,7 @@ import type { Subagents } from "../native/subagents.ts";
 import { AgentProcess, type StopReport } from "../process/agent-process.ts";
 import { PrivateHome } from "../process/home/private-home.ts";
 import type { Owner } from "../process/owner.ts";
-import type { Confinement, Network } from "../sandbox/confinement.ts";
+import { type Confinement, type Network, networkReach } from "../sandbox/confinement.ts";
 import type { Sandbox } from "../sandbox/detect.ts";
 import { sessionNamedIn, tappedChannel, type WireTap } from "../wire/tap.ts";
 import { type Patience, patientChannel } from "./patient-channel.ts";
@@ -190,7 +190,7 @@ export class AgentHost {
     const native = startNative({
       ...{ harness, entry, principal, environment, offers, subagents },
       commands: await this.#commands(confine, home, entered.root),
-      confined: home,
+      confined: home && confine && { home: home.home, network: networkReach(confine.network) },
       settings: this.#options.native,
       governor: { ...this.#governing(entry, start), onSessions: entered.hold },
       tapped: (channel, governor) =>
@@ -335,6 +335,7 @@ export class AgentHost {
       channel: this.#tapped(channel, entry, start, () => governor),
       principal: start.principal,
       enforcement: start.confine ? "confined" : entry.enforcement.level,
+      network: start.confine && networkReach(start.confine.network),
     });
     return governor;
   }

@@ -11,7 +11,7 @@ import {
   type Prices,
   type SubagentService,
 } from "@reins/agent";
-import type { Harness, Principal } from "@reins/supervisor";
+import type { Harness, NetworkReach, Principal } from "@reins/supervisor";
 import { type Channel, channelPair } from "../acp/channel.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { agentOf, subjectIn } from "../governor/context.ts";
@@ -43,7 +43,7 @@ export interface NativeOptions {
   /** Runs commands; those of this process when absent. */
   readonly commands?: CommandRunner | undefined;
   /** Whether the operating system confines commands, and the home that they then have. */
-  readonly confined?: { readonly home: string } | undefined;
+  readonly confined?: { readonly home: string; readonly network: NetworkReach } | undefined;
   /** Where children are started; none can be where it is absent. */
   readonly subagents?: Subagents | undefined;
   /** Puts somebody who sees what passes by in the way to it. */
@@ -79,7 +79,10 @@ export function startNative(options: NativeOptions): {
     channel: options.tapped?.(ours, () => governor) ?? ours,
     principal,
     enforcement: "performed",
-    ...(confined && { enforcementOf: (tool) => (tool === "run_command" ? "confined" : undefined) }),
+    ...(confined && {
+      enforcementOf: (tool) => (tool === "run_command" ? "confined" : undefined),
+      network: confined.network,
+    }),
     isOurs: true,
   });
   const subjectOf = (id: string) => {

@@ -1,3 +1,5 @@
+import type { NetworkReach } from "@reins/supervisor";
+
 /** A file or folder that is shown to a confined agent beside what it sees anyway. */
 export interface Bind {
   readonly path: string;
@@ -13,6 +15,12 @@ export interface Bind {
  * are not meant.
  */
 export type Network = "open" | "off" | { readonly hosts: readonly string[] };
+
+/** How far a network reaches, for the rules: hosts that stand for any host, or for most of them, name none. */
+export function networkReach(network: Network): NetworkReach {
+  if (typeof network === "string") return network;
+  return network.hosts.some((host) => /^\*(?:\.[^.:]*)?(?::|$)/.test(host)) ? "open" : "hosts";
+}
 
 /** What the operating system lets an agent do: all it does not name is read-only, or not there. */
 export interface Confinement {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ENFORCEMENTS, STARTS, type Subject, TRUST_LEVELS } from "../subject.ts";
+import { ENFORCEMENTS, NETWORKS, ORIGINS, STARTS, type Subject, TRUST_LEVELS } from "../subject.ts";
 
 const RecordedSubject = z.object({
   user: z.string(),
@@ -15,6 +15,8 @@ const RecordedSubject = z.object({
   depth: z.int(),
   mode: z.string(),
   enforcement: z.enum(ENFORCEMENTS),
+  network: z.enum(NETWORKS).exactOptional(),
+  origin: z.enum(ORIGINS).exactOptional(),
 });
 
 type Recorded = Partial<Record<keyof Subject, unknown>>;
@@ -54,6 +56,8 @@ function isSame(known: Subject, value: Recorded): boolean {
     known.depth === value.depth &&
     known.mode === value.mode &&
     known.enforcement === value.enforcement &&
+    known.network === value.network &&
+    known.origin === value.origin &&
     isSameList(known.roles, value.roles) &&
     isSameList(known.scopes, value.scopes) &&
     isSameList(known.chain, value.chain)

@@ -48,8 +48,13 @@ const path = {
 };
 
 const Effect = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("read"), ...path }),
-  z.object({ kind: z.literal("write"), ...path, destroys: z.boolean() }),
+  z.object({ kind: z.literal("read"), ...path, passing: z.literal(true).exactOptional() }),
+  z.object({
+    kind: z.literal("write"),
+    ...path,
+    destroys: z.boolean(),
+    recoverable: z.boolean().exactOptional(),
+  }),
   z.object({
     kind: z.literal("exec"),
     command: z.string(),
@@ -69,6 +74,7 @@ const Facts = z.object({
   tool: z.string(),
   effects: z.array(Effect),
   opaque: z.boolean(),
+  unaccounted: z.literal(true).exactOptional(),
   doubts: z.array(z.string()),
   claims: Claims,
   arguments: z.unknown(),

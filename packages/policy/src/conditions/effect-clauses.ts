@@ -17,9 +17,12 @@ export interface Clause {
 /**
  * The clauses about what the action does. `every` asks of all effects of a kind and is for rules that let things pass;
  * `any` asks whether there is one, and counts what is not known as one, because it is for rules that stop things.
+ *
+ * @param permits whether the condition lets things pass: then `every` does not hold where there is nothing to ask of
  */
-export function effectClauses(condition: PlainCondition): Clause[] {
+export function effectClauses(condition: PlainCondition, permits: boolean): Clause[] {
   const clauses: Clause[] = [];
+  const all = permits ? allOfSome : allIfAny;
   const { opaque, harmless, effects, commands, hosts } = condition;
   if (opaque !== undefined) clauses.push({ name: "opaque", holds: ({ action }) => action.opaque === opaque });
   if (harmless !== undefined)
@@ -28,12 +31,17 @@ export function effectClauses(condition: PlainCondition): Clause[] {
     clauses.push(all("effects.every", anyEffect, ({ kind }) => effects.every?.includes(kind) ?? true));
   if (effects?.any)
     clauses.push(some("effects.any", anyEffect, ({ kind }) => effects.any?.includes(kind) ?? false));
-  clauses.push(...pathClauses("paths", condition.paths, isPathEffect));
+  clauses.push(...pathClauses("paths", condition.paths, isPathEffect, all));
   clauses.push(
-    ...pathClauses("reads", condition.reads, (effect): effect is PathEffect => effect.kind === "read"),
+    ...pathClauses("reads", condition.reads, (effect): effect is PathEffect => effect.kind === "read", all),
   );
   clauses.push(
-    ...pathClauses("writes", condition.writes, (effect): effect is PathEffect => effect.kind === "write"),
+    ...pathClauses(
+      "writes",
+      condition.writes,
+      (effect): effect is PathEffect => effect.kind === "write",
+      all,
+    ),
   );
   if (commands?.every !== undefined) {
     const patterns = asList(commands.every).map(commandPattern);
@@ -74,6 +82,7 @@ function pathClauses(
   name: string,
   quantified: Quantified | undefined,
   of: (effect: Effect) => effect is PathEffect,
+  all: typeof allIfAny,
 ): Clause[] {
   const clauses: Clause[] = [];
   if (quantified?.every) clauses.push(all(`${name}.every`, of, everyPathTest(quantified.every)));
@@ -81,7 +90,8 @@ function pathClauses(
   return clauses;
 }
 
-function all<Kind extends Effect>(
+/** Holds of all such effects, and where there are none. */
+function allIfAny<Kind extends Effect>(
   name: string,
   of: (effect: Effect) => effect is Kind,
   test: (effect: Kind) => boolean,
@@ -91,6 +101,26 @@ function all<Kind extends Effect>(
     holds: ({ action }) => {
       for (const effect of action.effects) if (of(effect) && !test(effect)) return false;
       return true;
+    },
+  };
+}
+
+/** Holds of all such effects, of which there is at least one. */
+function allOfSome<Kind extends Effect>(
+  name: string,
+  of: (effect: Effect) => effect is Kind,
+  test: (effect: Kind) => boolean,
+): Clause {
+  return {
+    name,
+    holds: ({ action }) => {
+      let found = false;
+      for (const effect of action.effects) {
+        if (!of(effect)) continue;
+        if (!test(effect)) return false;
+        found = true;
+      }
+      return found;
     },
   };
 }

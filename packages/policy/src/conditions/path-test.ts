@@ -9,25 +9,31 @@ export type PathEffect = ReadEffect | WriteEffect;
 export type PathEffectTest = (effect: PathEffect) => boolean;
 
 /** Compiles what all paths must be. What lies below a deep one must be so, too, as far as globs say. */
-export function everyPathTest({ place, match, destroys, passing }: PathTest): PathEffectTest {
-  const isThere = placeTest(place);
-  const globs = match === undefined ? undefined : new Globs(match);
+export function everyPathTest(test: PathTest): PathEffectTest {
+  const isThere = placeTest(test.place);
+  const globs = test.match === undefined ? undefined : new Globs(test.match);
+  const except = test.except === undefined ? undefined : new Globs(test.except);
   return (effect) =>
     isThere(effect) &&
-    destroysAs(effect, destroys) &&
-    passesAs(effect, passing) &&
-    (globs === undefined || (effect.deep ? globs.cover(effect) : globs.match(effect)));
+    isSuch(effect, test) &&
+    (globs === undefined || (effect.deep ? globs.cover(effect) : globs.match(effect))) &&
+    (except === undefined ||
+      !(effect.deep
+        ? except.match(effect) || except.reach(effect, "here") || except.reach(effect, "below")
+        : except.match(effect)));
 }
 
 /**
  * Compiles what one path must be. A deep one is whatever could lie below it: a glob need only be able to match there,
  * and where that is only further down, nobody can say of what place it is.
  */
-export function anyPathTest({ place, match, destroys, passing }: PathTest): PathEffectTest {
-  const isThere = placeTest(place);
-  const globs = match === undefined ? undefined : new Globs(match);
+export function anyPathTest(test: PathTest): PathEffectTest {
+  const isThere = placeTest(test.place);
+  const globs = test.match === undefined ? undefined : new Globs(test.match);
+  const except = test.except === undefined ? undefined : new Globs(test.except);
   return (effect) => {
-    if (!destroysAs(effect, destroys) || !passesAs(effect, passing)) return false;
+    if (!isSuch(effect, test)) return false;
+    if (except && (effect.deep ? except.cover(effect) : except.match(effect))) return false;
     if (globs === undefined) return isThere(effect);
     if (!effect.deep) return isThere(effect) && globs.match(effect);
     return globs.reach(effect, isThere(effect) ? "here" : "below");
@@ -40,12 +46,20 @@ function placeTest(place: PathTest["place"]): PathEffectTest {
   return (effect) => places.has(effect.place);
 }
 
-function destroysAs(effect: PathEffect, destroys: boolean | undefined): boolean {
-  return destroys === undefined || (effect.kind === "write" && effect.destroys) === destroys;
+/** Whether an effect is as its yes and no questions ask. */
+function isSuch(effect: PathEffect, { inside, destroys, recoverable, passing }: PathTest): boolean {
+  const writes = effect.kind === "write" ? effect : undefined;
+  const isLost = writes?.destroys === true && writes.recoverable === false;
+  return (
+    isAs(effect.inside !== undefined, inside) &&
+    isAs(writes?.destroys === true, destroys) &&
+    isAs(!isLost, recoverable) &&
+    isAs(effect.kind === "read" && effect.passing === true, passing)
+  );
 }
 
-function passesAs(effect: PathEffect, passing: boolean | undefined): boolean {
-  return passing === undefined || (effect.kind === "read" && effect.passing === true) === passing;
+function isAs(is: boolean, asked: boolean | undefined): boolean {
+  return asked === undefined || is === asked;
 }
 
 /** Absolute globs are held against the path, others against its part inside the session's root. */

@@ -4,8 +4,19 @@ import type { Subject } from "../subject.ts";
 import type { Clause } from "./effect-clauses.ts";
 import { textTest } from "./pattern.ts";
 
-/** The clauses about who asks, for what tool, and how. */
-export function subjectClauses(condition: PlainCondition, tools: ToolDeclarations): Clause[] {
+/** What clients ask of an agent, by the protocol's names. A tool that an agent calls so is something else. */
+const CLIENTS_NAME = /^(?:session|providers)\/|^(?:initialize|authenticate|logout)$/;
+
+/**
+ * The clauses about who asks, for what tool, and how.
+ *
+ * @param permits whether the condition lets things pass: then a name that belongs to clients holds for them alone
+ */
+export function subjectClauses(
+  condition: PlainCondition,
+  tools: ToolDeclarations,
+  permits: boolean,
+): Clause[] {
   const clauses: Clause[] = [];
   const text = (
     name: string,
@@ -24,10 +35,16 @@ export function subjectClauses(condition: PlainCondition, tools: ToolDeclaration
   text("mode", condition.mode, ({ mode }) => mode);
   text("started", condition.started, ({ started }) => started);
   text("enforcement", condition.enforcement, ({ enforcement }) => enforcement);
+  text("network", condition.network, ({ network = "open" }) => network);
+  text("origin", condition.origin, ({ origin = "agent" }) => origin);
   const { tool_name_matches, event, role, scopes, depth, sensitivity, lacks_scopes } = condition;
   if (tool_name_matches) {
     const test = textTest(tool_name_matches);
-    clauses.push({ name: "tool_name_matches", holds: ({ action }) => test(action.tool) });
+    clauses.push({
+      name: "tool_name_matches",
+      holds: ({ action, subject }) =>
+        test(action.tool) && !(permits && subject.origin !== "client" && CLIENTS_NAME.test(action.tool)),
+    });
   }
   if (event !== undefined) {
     const test = textTest(event);

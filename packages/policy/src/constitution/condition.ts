@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { PLACES } from "../effect.ts";
-import { ENFORCEMENTS, STARTS, TRUST_LEVELS } from "../subject.ts";
+import { ENFORCEMENTS, NETWORKS, ORIGINS, STARTS, TRUST_LEVELS } from "../subject.ts";
 import { Duration } from "./duration.ts";
 
 const oneOrMany = <Item extends z.ZodType>(item: Item) => z.union([item, z.array(item).min(1)]);
@@ -12,7 +12,13 @@ export const PathTest = z
   .strictObject({
     place: oneOrMany(z.enum(PLACES)).optional().describe("where the path lies"),
     match: patterns.optional().describe("globs; absolute, or relative to the session's roots"),
+    except: patterns.optional().describe("globs that it must not match"),
+    inside: z.boolean().optional().describe("whether it lies in one of the session's roots"),
     destroys: z.boolean().optional().describe("whether what was there is gone afterwards"),
+    recoverable: z
+      .boolean()
+      .optional()
+      .describe("of what is gone afterwards: whether git, or a build, can bring it back"),
     passing: z
       .boolean()
       .optional()
@@ -46,6 +52,10 @@ const members = {
   started: oneOrMany(z.enum(STARTS)).optional().describe("how the work was started"),
   depth: z.strictObject({ at_least: z.int().optional(), at_most: z.int().optional() }).optional(),
   enforcement: oneOrMany(z.enum(ENFORCEMENTS)).optional(),
+  network: oneOrMany(z.enum(NETWORKS))
+    .optional()
+    .describe("what it can reach over the network: nothing, the hosts named for it, or everything"),
+  origin: oneOrMany(z.enum(ORIGINS)).optional().describe("who asks"),
   sensitivity: patterns.optional().describe("how sensitive the tool is declared to be"),
   lacks_scopes: z
     .boolean()

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ENFORCEMENTS, STARTS, TRUST_LEVELS } from "../subject.ts";
+import { ENFORCEMENTS, NETWORKS, ORIGINS, STARTS, TRUST_LEVELS } from "../subject.ts";
 import { Condition, PlainCondition, Whose } from "./condition.ts";
 import { Duration } from "./duration.ts";
 
@@ -96,6 +96,8 @@ export const PolicyTest = z.strictObject({
     scopes: z.array(z.string()).default([]),
     started: z.enum(STARTS).default("interactive"),
     enforcement: z.enum(ENFORCEMENTS).default("asked"),
+    network: z.enum(NETWORKS).default("open"),
+    origin: z.enum(ORIGINS).default("agent"),
     mode: z.string().default("default"),
     depth: z.int().default(0),
     opaque: z.boolean().default(false),

@@ -64,7 +64,14 @@ function effectOf(given: PolicyTest["given"]["effects"][number]): Effect {
         ...(given.passing === true && { passing: true as const }),
       };
     case "write":
-      return { kind: "write", path, place, ...more, destroys: given.destroys === true };
+      return {
+        kind: "write",
+        path,
+        place,
+        ...more,
+        destroys: given.destroys === true,
+        ...(typeof given.recoverable === "boolean" && { recoverable: given.recoverable }),
+      };
     case "exec": {
       const words = Array.isArray(given.arguments)
         ? given.arguments.map((word) => (word === null ? null : String(word)))

@@ -25,7 +25,7 @@ export function compileRule(
   tools: ToolDeclarations,
   keyOf: (sequence: object) => string,
 ): CompiledRule {
-  const clauses = compileCondition(rule.condition, tools, keyOf);
+  const clauses = compileCondition(rule.condition, { tools, permits: permits(rule) }, keyOf);
   const names = rule.condition.tool_name_matches;
   return {
     index,
@@ -35,6 +35,11 @@ export function compileRule(
     tools: names && plainNames(names),
     trigger: pathTriggerOf(rule),
   };
+}
+
+/** Whether a rule lets things pass as they are. What it would modify is decided on again, so that lets nothing pass. */
+export function permits({ verdict }: Pick<Rule, "verdict">): boolean {
+  return verdict === "allowed";
 }
 
 /** All clauses in one function; the usual few are written out, which spares a loop on every rule. */

@@ -71,16 +71,16 @@ function input({
 }
 
 /** Whether a condition, written as YAML, holds. */
-function holds(condition: string, given: Given): boolean {
+function holds(condition: string, given: Given, verdict: RuleVerdict = "ask"): boolean {
   const policy = policyOf(`
 tools: { deploy: { scopes: [prod], sensitivity: high } }
 tool_rules:
-  - { name: r, condition: ${condition}, verdict: allowed }`);
+  - { name: r, condition: ${condition}, verdict: ${verdict} }`);
   const history = new History(policy.sequences);
   for (const earlier of given.before ?? []) history.note(input(earlier));
   const asked = input(given);
   const counters = history.counters(asked.subject, asked.at);
-  return policy.decide({ ...asked, counters }).verdict === "allowed";
+  return policy.decide({ ...asked, counters }).rule === "r";
 }
 
 describe("HAAK's rules", () => {
@@ -293,6 +293,10 @@ const PLAIN_CASES: readonly Case[] = [
   ["{ sensitivity: high }", { tool: "deploy" }, { tool: "ls" }],
   ["{ lacks_scopes: true }", { tool: "deploy" }, { tool: "deploy", subject: { scopes: ["prod"] } }],
   ["{ lacks_scopes: false }", { tool: "ls" }, { tool: "deploy" }],
+  ["{ network: [off, hosts] }", { subject: { network: "hosts" } }, { subject: { network: "open" } }],
+  ["{ network: open }", {}, { subject: { network: "off" } }],
+  ["{ origin: client }", { subject: { origin: "client" } }, {}],
+  ["{ origin: agent }", {}, { subject: { origin: "client" } }],
   ["{ opaque: true }", { opaque: true }, {}],
   ["{ harmless: true }", { effects: [write("/w/a")] }, { effects: [read("home")] }],
   ["{ harmless: false }", { effects: [net("x")] }, {}],
@@ -396,6 +400,50 @@ const PATH_CASES: readonly Case[] = [
   ],
 ];
 
+const lost = (effect: WriteEffect): Effect => ({ ...effect, destroys: true, recoverable: false });
+const outside: Effect = { kind: "write", path: "/h/a", place: "home", destroys: false };
+
+/** Of what is asked of paths beside where they lie. */
+const SUCH_CASES: readonly Case[] = (["every", "any"] as const).flatMap((which): Case[] => [
+  [
+    `{ paths: { ${which}: { except: 'src/**' } } }`,
+    { effects: [write("/w/lib/a")] },
+    { effects: [write("/w/src/a")] },
+  ],
+  [
+    `{ reads: { ${which}: { except: 'src/**' } } }`,
+    { effects: [{ kind: "read", path: "/w/lib/a", inside: "lib/a", place: "workspace" }] },
+    { effects: [{ kind: "read", path: "/w/src/a", inside: "src/a", place: "workspace" }] },
+  ],
+  [
+    `{ writes: { ${which}: { except: ['src/**', 'docs/*'] } } }`,
+    { effects: [write("/w/docs/deep/a")] },
+    { effects: [write("/w/docs/a")] },
+  ],
+  [`{ paths: { ${which}: { inside: true } } }`, { effects: [write("/w/a")] }, { effects: [outside] }],
+  [`{ writes: { ${which}: { inside: false } } }`, { effects: [outside] }, { effects: [write("/w/a")] }],
+  [
+    `{ reads: { ${which}: { inside: true } } }`,
+    { effects: [{ kind: "read", path: "/w/a", inside: "a", place: "workspace" }] },
+    { effects: [{ kind: "read", path: "/h/a", place: "home" }] },
+  ],
+  [
+    `{ paths: { ${which}: { recoverable: false } } }`,
+    { effects: [lost(write("/w/a"))] },
+    { effects: [write("/w/a", true)] },
+  ],
+  [
+    `{ writes: { ${which}: { recoverable: true } } }`,
+    { effects: [write("/w/a", true)] },
+    { effects: [lost(write("/w/a"))] },
+  ],
+  [
+    `{ reads: { ${which}: { recoverable: true } }, writes: { ${which}: { inside: true } } }`,
+    { effects: [read("home"), write("/w/a")] },
+    { effects: [read("home"), outside] },
+  ],
+]);
+
 /** What touches everything below a path, as `rm -r` does. */
 const DEEP_CASES: readonly Case[] = [
   [
@@ -493,7 +541,7 @@ const SEQUENCE_CASES: readonly Case[] = [
   ],
 ];
 
-const CASES = [...PLAIN_CASES, ...PATH_CASES, ...DEEP_CASES, ...SEQUENCE_CASES];
+const CASES = [...PLAIN_CASES, ...PATH_CASES, ...SUCH_CASES, ...DEEP_CASES, ...SEQUENCE_CASES];
 
 describe("conditions", () => {
   test.each(CASES)("%s", (condition, match, miss) => {

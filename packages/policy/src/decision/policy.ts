@@ -6,7 +6,7 @@ import type { ConstitutionFile, Limit, Rule } from "../constitution/constitution
 import { milliseconds } from "../constitution/duration.ts";
 import type { ConstitutionText } from "../constitution/text.ts";
 import type { Sequence } from "../history/sequence.ts";
-import { type CompiledRule, compileRule } from "./compiled-rule.ts";
+import { type CompiledRule, compileRule, permits } from "./compiled-rule.ts";
 import { type Explanation, explain } from "./explain.ts";
 import { RuleIndex } from "./rule-index.ts";
 import type { PolicyVerdict } from "./verdict.ts";
@@ -59,13 +59,18 @@ export class Policy {
         const key = `${rule.name}#${number}`;
         keys.set(sequence, key);
         const within = sequence.within === undefined ? undefined : milliseconds(sequence.within);
-        sequences.push({ key, by: sequence.by, within, clauses: compilePlain(sequence.of, file.tools) });
+        sequences.push({
+          key,
+          by: sequence.by,
+          within,
+          clauses: compilePlain(sequence.of, { tools: file.tools, permits: permits(rule) }),
+        });
       }
       return compileRule(rule, index, file.tools, (sequence) => keys.get(sequence) ?? "");
     });
     this.sequences = sequences;
     this.limits = file.limits.map((limit) => {
-      const clauses = compilePlain(limit.condition, file.tools);
+      const clauses = compilePlain(limit.condition, { tools: file.tools, permits: false });
       return { limit, applies: (input) => clauses.every(({ holds }) => holds(input)) };
     });
     this.argumentPaths = argumentPathsIn(file);

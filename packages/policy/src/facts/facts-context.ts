@@ -16,7 +16,7 @@ export interface FactsContext {
   readonly harness: string;
   /** The variables that the agent's commands are known to see. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
-  /** Folders for passing files, absolute; by default those the machine is known to have. */
+  /** The session's own folders for passing files, absolute; by default what TMPDIR names in its variables. */
   readonly temporary?: readonly string[] | undefined;
   /** Whose tool table applies. */
   readonly agent: string;

@@ -10,6 +10,13 @@ export interface FolderEntry {
   readonly isFolder: boolean;
 }
 
+/** What a file looks like from outside, its last symlink not followed. */
+interface FileState {
+  readonly size: number;
+  /** Nanoseconds since 1970. */
+  readonly modified: bigint;
+}
+
 /**
  * What facts need to see of a file system, and nothing that changes it. `undefined` says that nothing is there; any
  * other reason for not answering (no permission, a loop, a name too long) is a rejection.
@@ -26,6 +33,9 @@ export interface FilePort {
   readStart(path: string, limit: number): Promise<string | undefined>;
   /** What a file that has several names is known by under each of them; `undefined` for one that has a single name. */
   linkedIdentity(path: string): Promise<string | undefined>;
+  /** A whole file of at most `limit` bytes. */
+  bytes(path: string, limit: number): Promise<Uint8Array | undefined>;
+  state(path: string): Promise<FileState | undefined>;
 }
 
 /** The file system of the machine. */
@@ -63,6 +73,20 @@ export const realFiles: FilePort = {
     } finally {
       await file.close();
     }
+  },
+  async bytes(path, limit) {
+    const file = await orNothing(open(path, "r"));
+    if (file === undefined) return undefined;
+    try {
+      const { size } = await file.stat();
+      return size > limit ? undefined : await file.readFile();
+    } finally {
+      await file.close();
+    }
+  },
+  async state(path) {
+    const found = await orNothing(lstat(path, { bigint: true }));
+    return found && { size: Number(found.size), modified: found.mtimeNs };
   },
 };
 

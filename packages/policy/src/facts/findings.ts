@@ -40,6 +40,8 @@ export type Finding =
       readonly kind: "write";
       readonly target: Target;
       readonly destroys: Destroys;
+      /** Said where what was there goes on, edited or under another name. */
+      readonly keeps?: boolean | undefined;
       /** Whether a link at the target is itself what is written, and not what it leads to. */
       readonly onLink?: boolean | undefined;
       /** What arrives there: under its own name if the target is a folder, and below it only where it is one itself. */
@@ -71,6 +73,7 @@ export class Findings {
   #opaque = false;
   /** Whether something prints without end, and nothing stops it. */
   isEndless = false;
+  #unaccounted = false;
 
   get found(): readonly Finding[] {
     return this.#found;
@@ -82,6 +85,11 @@ export class Findings {
 
   get opaque(): boolean {
     return this.#opaque;
+  }
+
+  /** Whether it may do more than is found for another reason than what its programs do. */
+  get unaccounted(): boolean {
+    return this.#unaccounted;
   }
 
   get isFull(): boolean {
@@ -104,8 +112,14 @@ export class Findings {
     this.#doubts.add(why);
   }
 
-  /** The action may do more than is found. */
+  /** The action may do more than is found, for a reason that lies in no program. */
   hide(why: string): void {
+    this.#unaccounted = true;
+    this.hideIn(why);
+  }
+
+  /** A program that the action names may do more than is found. */
+  hideIn(why: string): void {
     this.#opaque = true;
     this.#doubts.add(why);
   }

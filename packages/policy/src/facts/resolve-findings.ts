@@ -7,6 +7,7 @@ import type { Finding, Findings, Target } from "./findings.ts";
 import { credentialsBelow } from "./path/credentials-below.ts";
 import { HardLinks } from "./path/hard-links.ts";
 import type { Places, Touch } from "./path/places.ts";
+import { isRecoverable } from "./path/recoverable.ts";
 import { PathResolver, type ResolvedPath } from "./path/resolve.ts";
 import { targetPaths } from "./path/target-paths.ts";
 import { trackedCredentials } from "./path/tracked-credentials.ts";
@@ -42,8 +43,21 @@ export class FindingResolver {
     const found = this.#findings.found;
     const effects = await Promise.all(found.map((finding) => this.#effectsOf(finding)));
     const seen = new Map<string, Effect>();
-    for (const effect of effects.flat()) seen.set(JSON.stringify(effect), effect);
+    for (const effect of effects.flat()) {
+      const own = this.#asOwn(effect);
+      seen.set(JSON.stringify(own), own);
+    }
     return [...seen.values()];
+  }
+
+  /** What one part of an action makes in a shared folder is its own in the others. */
+  #asOwn(effect: Effect): Effect {
+    if ((effect.kind !== "read" && effect.kind !== "write") || effect.place !== "shared") return effect;
+    const touch = { writes: effect.kind === "write", deep: effect.deep === true };
+    if (this.#places.placeOf(effect.path, touch) !== "temporary") return effect;
+    if (effect.kind === "read") return { ...effect, place: "temporary" };
+    const { recoverable: _, ...rest } = effect;
+    return { ...rest, place: "temporary" };
   }
 
   async #effectsOf(finding: Finding): Promise<readonly Effect[]> {
@@ -103,7 +117,7 @@ export class FindingResolver {
       repository.map((folder) => repositoryPrograms(this.#context.files, folder, hooks)),
     );
     const reason = reasons.find((one) => one !== undefined);
-    if (reason !== undefined) this.#findings.hide(reason);
+    if (reason !== undefined) this.#findings.hideIn(reason);
     return reason !== undefined;
   }
 
@@ -163,17 +177,19 @@ export class FindingResolver {
     if (finding.target.ifExists && !exists) return undefined;
     if (finding.target.isGuess && !exists && resolved.doubt === undefined) {
       const named = this.#guardedPlace(path, touch, this.#places.placeOf(resolved.path, touch));
-      if (named === "workspace" || named === "temporary" || named === "system" || named === "home")
-        return undefined;
+      if (named !== "harness" && named !== "credentials" && named !== "persistence") return undefined;
     }
     if (resolved.doubt !== undefined) {
       this.#findings.doubt(resolved.doubt);
       const place = this.#guarded(resolved.path, touch) ?? this.#guarded(path, touch) ?? "unknown";
       return effectOf(finding, resolved.path, place, { exists, deep: deep && finding.only !== "names" });
     }
-    const place =
+    const place = await this.#ownedPlace(
+      resolved,
       (exists ? await this.#links.placeOf(resolved.path) : undefined) ??
-      this.#guardedPlace(path, touch, this.#places.placeOf(resolved.path, touch));
+        this.#guardedPlace(path, touch, this.#places.placeOf(resolved.path, touch)),
+      writes,
+    );
     const isWhole = /(?:^|\/)\*$/.test(finding.target.text ?? "") && finding.target.pattern !== undefined;
     const touched =
       isWhole && writes && finding.destroys === "always" ? posix.dirname(resolved.path) : resolved.path;
@@ -181,7 +197,20 @@ export class FindingResolver {
       this.#findings.doubt("everything in the session's folder may be replaced or removed");
     }
     const reaches = deep && finding.only !== "names" && !(await this.#isLeaf(resolved.path));
-    return effectOf(finding, resolved.path, place, { exists, deep: reaches });
+    const effect = effectOf(finding, resolved.path, place, { exists, deep: reaches });
+    const isTaken = effect.kind === "write" && effect.destroys && finding.kind === "write" && !finding.keeps;
+    if (!isTaken || (place !== "workspace" && place !== "shared")) return effect;
+    return { ...effect, recoverable: await isRecoverable(this.#context.files, resolved.path) };
+  }
+
+  /** What nobody has made yet in a shared folder is nobody's, and what a session makes there is its own. */
+  async #ownedPlace({ path, exists }: ResolvedPath, place: Place, writes: boolean): Promise<Place> {
+    if (place !== "shared" || exists) return place;
+    if (!writes) return "temporary";
+    for (let above = posix.dirname(path); !this.#places.isShared(above); above = posix.dirname(above))
+      if ((await this.#context.files.lstat(above)) !== undefined) return place;
+    this.#places.noteMade(path);
+    return "temporary";
   }
 
   /** Whether something is there that has nothing below it. */

@@ -50,13 +50,15 @@ function isFor({ sessionKey, subject }: Made, request: SubjectRequest): boolean 
   return (
     subject.mode === (request.mode ?? "default") &&
     subject.enforcement === request.enforcement &&
+    subject.network === request.network &&
+    subject.origin === request.origin &&
     subject.depth === (request.depth ?? 0) &&
     sessionKey === request.sessionKey
   );
 }
 
 function ownSubject(
-  { session, sessionKey, mode = "default", enforcement, depth = 0 }: SubjectRequest,
+  { session, sessionKey, mode = "default", enforcement, network, origin, depth = 0 }: SubjectRequest,
   { user, tenant, roles, scopes, started }: Principal,
   { agent, trust }: Pick<Subject, "agent" | "trust">,
 ): Subject {
@@ -67,6 +69,8 @@ function ownSubject(
     depth,
     enforcement,
     mode,
+    ...(network !== undefined && { network }),
+    ...(origin !== undefined && { origin }),
     roles,
     scopes,
     session,

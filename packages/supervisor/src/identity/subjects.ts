@@ -1,4 +1,4 @@
-import type { Enforcement, Roster, Subject } from "@reins/policy";
+import type { Enforcement, NetworkReach, Origin, Roster, Subject } from "@reins/policy";
 import { SupervisorError } from "../supervisor-error.ts";
 import { trustIn, unverified } from "./agent-claim.ts";
 import { type ChildSession, isChildSessionName } from "./child-session.ts";
@@ -18,6 +18,10 @@ export interface SubjectRequest {
   /** By default `default`. */
   readonly mode?: string | undefined;
   readonly enforcement: Enforcement;
+  /** What the operating system lets it reach over the network, where it confines it. */
+  readonly network?: NetworkReach | undefined;
+  /** Who asks; by default the agent. */
+  readonly origin?: Origin | undefined;
   readonly roster: Pick<Roster, "trustOf">;
   /** How deep below the user's own agent the harness itself began this one; by default 0. */
   readonly depth?: number | undefined;
@@ -63,13 +67,15 @@ export class Subjects {
   #childSubject(request: SubjectRequest, principal: Principal, child: ChildSession): Subject {
     const agent = request.agent === child.agent ? child.agent : unverified(request.agent);
     const { user, tenant, roles } = principal;
-    const { mode = "default", enforcement } = request;
+    const { mode = "default", enforcement, network, origin } = request;
     return {
       user,
       tenant,
       roles,
       mode,
       enforcement,
+      ...(network !== undefined && { network }),
+      ...(origin !== undefined && { origin }),
       scopes: child.scopes,
       agent,
       trust: trustIn(request.roster, [...child.chain, agent]),

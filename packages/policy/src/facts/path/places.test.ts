@@ -11,6 +11,8 @@ const files: FilePort = {
   list: () => Promise.resolve([]),
   readStart: () => Promise.resolve(""),
   linkedIdentity: () => Promise.resolve(undefined),
+  bytes: () => Promise.resolve(undefined),
+  state: () => Promise.resolve(undefined),
 };
 
 const context: FactsContext = {
@@ -35,8 +37,8 @@ describe("the place of a path", () => {
     ["/home/u/x", "home"],
     ["/home/somebody/x", "home"],
     ["/root/x", "home"],
-    ["/tmp/x", "temporary"],
-    ["/var/tmp/x", "temporary"],
+    ["/tmp/x", "shared"],
+    ["/var/tmp/x", "shared"],
     ["/tmpx", "system"],
     ["/etc/passwd", "system"],
     ["/", "system"],
@@ -97,7 +99,20 @@ describe("the place of a path", () => {
     expect(await place("/scratch/x", {}, { environment: { TMPDIR: "/scratch" } })).toBe("temporary");
     expect(await place("/tmp/h/x", {}, { home: "/tmp/h" })).toBe("home");
     expect(await place("/data/x", {}, { temporary: ["/data"] })).toBe("temporary");
-    expect(await place("/tmp/x", {}, { temporary: ["/data"] })).toBe("system");
+    expect(await place("/tmp/x", {}, { temporary: ["/data"] })).toBe("shared");
+  });
+
+  it("gives a session its own part of a folder that others use, and no more", async () => {
+    const own = { environment: { TMPDIR: "/tmp/session-1" } };
+    expect(await place("/tmp/session-1/x", {}, own)).toBe("temporary");
+    expect(await place("/tmp/session-2/x", {}, own)).toBe("shared");
+    expect(await place("/tmp/x", {}, { environment: { TMPDIR: "/tmp" } })).toBe("shared");
+    const places = await Places.of(context);
+    places.noteMade("/tmp/made");
+    const touch = { writes: true, deep: true };
+    expect(places.placeOf("/tmp/made/below/x", touch)).toBe("temporary");
+    expect(places.placeOf("/tmp/made-not", touch)).toBe("shared");
+    expect(places.placeOf("/tmp", touch)).toBe("shared");
   });
 });
 

@@ -1,9 +1,13 @@
+import { posix } from "node:path";
 import type { Place } from "../../effect.ts";
 import type { FactsContext } from "../facts-context.ts";
 import { fold } from "./fold.ts";
 import { isCredentials, isPersistence, isSomebodysHome, TEMPORARY } from "./place-table.ts";
 import { holdsProcesses, isProcessContent } from "./process-path.ts";
 import { PathResolver } from "./resolve.ts";
+
+/** More than any session makes there; then it begins anew. */
+const MADE_LIMIT = 10_000;
 
 /** How a path is touched, as far as that decides where it counts as lying. */
 export interface Touch {
@@ -18,24 +22,33 @@ export class Places {
   readonly #harness: readonly string[];
   readonly #home: readonly string[];
   readonly #temporary: readonly string[];
+  readonly #shared: readonly string[];
+  /** What the session made in shared folders. */
+  readonly #made = new Set<string>();
 
-  private constructor(folders: Record<"roots" | "harness" | "home" | "temporary", readonly string[]>) {
+  private constructor(
+    folders: Record<"roots" | "harness" | "home" | "temporary" | "shared", readonly string[]>,
+  ) {
     this.roots = folders.roots;
     this.#harness = folders.harness.map(fold);
     this.#home = folders.home;
     this.#temporary = folders.temporary;
+    this.#shared = folders.shared;
   }
 
   /** Both spellings of each guarded folder count, but of a root only where it really lies. */
   static async of(context: FactsContext): Promise<Places> {
     const resolver = new PathResolver(context.files);
     const real = async (path: string): Promise<string> => (await resolver.resolve(path)).path;
-    const temporary = context.temporary ?? [...TEMPORARY, ...environmentFolder(context)];
+    const shared = await Promise.all(TEMPORARY.map(real));
+    const temporary = await Promise.all((context.temporary ?? environmentFolder(context)).map(real));
     return new Places({
       roots: await Promise.all(context.roots.map(real)),
       harness: [context.harness, await real(context.harness)],
       home: [context.home, await real(context.home)],
-      temporary: await Promise.all(temporary.map(real)),
+      // A session whose folder for passing files is everybody's has none of its own.
+      temporary: temporary.filter((folder) => !shared.includes(folder)),
+      shared,
     });
   }
 
@@ -49,8 +62,28 @@ export class Places {
     if (this.roots.some((root) => isWithin(path, root))) return "workspace";
     const temporary = longest(this.#temporary, path);
     const home = longest(this.#home, path);
-    if (temporary > home) return "temporary";
+    const shared = longest(this.#shared, path);
+    if (temporary > home && temporary > shared) return "temporary";
+    if (shared > home) return this.#isMade(path) ? "temporary" : "shared";
     return home > 0 || isSomebodysHome(path) ? "home" : "system";
+  }
+
+  /** Whether a folder is one of those that everybody passes files in. */
+  isShared(path: string): boolean {
+    return this.#shared.includes(path);
+  }
+
+  /** Notes what the session makes where nothing was: it is its own from then on. */
+  noteMade(path: string): void {
+    if (this.#made.size >= MADE_LIMIT) this.#made.clear();
+    this.#made.add(path);
+  }
+
+  #isMade(path: string): boolean {
+    for (let here = path; ; here = posix.dirname(here)) {
+      if (this.#made.has(here)) return true;
+      if (here === posix.dirname(here)) return false;
+    }
   }
 
   /** @returns the session's roots and homes that lie below a path; what lies above the harness counts as the harness */

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { FactsContext } from "../facts-context.ts";
@@ -9,6 +9,29 @@ interface Layout {
   readonly folders: readonly string[];
   readonly files: Readonly<Record<string, string>>;
   readonly links: Readonly<Record<string, string>>;
+}
+
+/** Writes an index of git that has the files of a work tree as they are. */
+async function trackFiles(root: string, paths: readonly string[]): Promise<void> {
+  const header = Buffer.alloc(12);
+  header.write("DIRC");
+  header.writeUInt32BE(2, 4);
+  header.writeUInt32BE(paths.length, 8);
+  const entries = await Promise.all(
+    [...paths].sort().map(async (path) => {
+      const { mtimeNs, size } = await lstat(join(root, path), { bigint: true });
+      const name = Buffer.from(path);
+      const entry = Buffer.alloc(Math.ceil((62 + name.length + 1) / 8) * 8);
+      entry.writeUInt32BE(Number(mtimeNs / 1_000_000_000n), 8);
+      entry.writeUInt32BE(Number(mtimeNs % 1_000_000_000n), 12);
+      entry.writeUInt32BE(0o100644, 24);
+      entry.writeUInt32BE(Number(size), 36);
+      entry.writeUInt16BE(Math.min(name.length, 0xfff), 60);
+      name.copy(entry, 62);
+      return entry;
+    }),
+  );
+  await writeFile(join(root, ".git/index"), Buffer.concat([header, ...entries, Buffer.alloc(20)]));
 }
 
 /** A workspace, a home and a harness's folder on the real file system, as `corpus/workspace.json` lays them out. */
@@ -34,6 +57,13 @@ export class Machine implements AsyncDisposable {
     for (const [path, text] of Object.entries(layout.files)) await writeFile(await place(path), text);
     for (const [path, target] of Object.entries(layout.links))
       await symlink(machine.fill(target), await place(path));
+    const tracked = Object.keys(layout.files).filter((path) =>
+      /^workspace\/(?!.*(?:\.git\/|\.env$)|bare|tree)/.test(path),
+    );
+    await trackFiles(
+      machine.workspace,
+      tracked.map((path) => path.slice("workspace/".length)),
+    );
     return machine;
   }
 

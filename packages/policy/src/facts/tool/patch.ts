@@ -20,8 +20,9 @@ function change(
   path: string,
   base: readonly string[] | undefined,
   destroys: "always" | "existing" | "never",
+  keeps = false,
 ): Finding {
-  return { kind: "write", target: { text: path, base }, deep: false, destroys };
+  return { kind: "write", target: { text: path, base }, deep: false, destroys, keeps };
 }
 
 function codexFindings(
@@ -36,7 +37,7 @@ function codexFindings(
     const moved = CODEX_MOVE.exec(line)?.[1];
     if (path !== undefined) {
       const destroys = verb === "Delete" ? "always" : verb === "Add" ? "existing" : "never";
-      findings.push(change(path.trim(), base, destroys));
+      findings.push(change(path.trim(), base, destroys, verb !== "Delete"));
     } else if (moved !== undefined) findings.push(change(moved.trim(), base, "existing"));
     else if (line.trim() !== "*** End of File") return undefined;
   }
@@ -59,9 +60,9 @@ function diffFindings(
         ?.trim();
       if (path === undefined || path === "/dev/null") continue;
       // Tools differ in how many leading parts they take off.
-      findings.push(change(path, base, "always"));
+      findings.push(change(path, base, "always", true));
       const stripped = path.replace(/^[ab]\//, "");
-      if (stripped !== path) findings.push(change(stripped, base, "always"));
+      if (stripped !== path) findings.push(change(stripped, base, "always", true));
     }
   }
   return findings.length > 0 ? findings : undefined;

@@ -141,7 +141,7 @@ function applyArgument(
       findings.add({ kind: "write", target, deep: false, destroys: "never" });
       break;
     case "overwrite":
-      findings.add({ kind: "write", target, deep: false, destroys: "existing" });
+      findings.add({ kind: "write", target, deep: false, destroys: "existing", keeps: true });
       break;
     case "delete":
       findings.add({ kind: "write", target, deep: true, destroys: "always" });

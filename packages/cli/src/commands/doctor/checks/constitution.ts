@@ -19,7 +19,9 @@ export const constitutionCheck: Check = {
           ...(areEarlierRules(text.rules) ? [earlier(text.file, patient)] : []),
         ];
       return [
-        wrong(`the constitution has faults: ${faults[0]?.message}`, "See them all: reins policy check"),
+        areEarlierRules(text.rules)
+          ? outgrown(text.file)
+          : wrong(`the constitution has faults: ${faults[0]?.message}`, "See them all: reins policy check"),
       ];
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
@@ -27,6 +29,15 @@ export const constitutionCheck: Check = {
     }
   },
 };
+
+/** Rules that this version reads more strictly than the one that wrote them, so that they fail their own tests. */
+function outgrown(file: string): Omit<Finding, "check"> {
+  const today = fileURLToPath(defaultFile("default.yaml"));
+  return wrong(
+    "it is the one that an earlier version of Reins wrote, which this version refuses, so everything is blocked",
+    `To see the difference: reins policy diff "${file}" "${today}". To take today's over: cp "${today}" "${file}"`,
+  );
+}
 
 function earlier(file: string, { home, environment }: Patient): Omit<Finding, "check"> {
   const today = fileURLToPath(defaultFile("default.yaml"));

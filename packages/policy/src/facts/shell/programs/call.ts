@@ -31,6 +31,6 @@ export const CLEAR: Answer = { opaque: false };
 
 /** Puts down why not all can be seen. */
 export function hidden({ shell }: Call, why: string): Answer {
-  shell.findings.hide(why);
+  shell.findings.hideIn(why);
   return { opaque: true };
 }

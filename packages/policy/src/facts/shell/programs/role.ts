@@ -49,7 +49,8 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
     case "write":
       return write(value, setting, "never");
     case "overwrite":
-      return write(value, setting, "existing");
+      // What is done to the working folder as a whole, such as by a merge, leaves alone what git does not have.
+      return write(value, setting, "existing", { keeps: word === undefined });
     case "prefix":
       return prefix(value, setting);
     case "mode":
@@ -64,12 +65,12 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
     case "fill":
       return write(value, { ...setting, deep: true }, "existing");
     case "edit":
-      return write(value, setting, "always");
+      return write(value, setting, "always", { keeps: true });
     case "destroy":
-      return write(value, setting, "always", true);
+      return write(value, setting, "always", { onLink: true });
     case "move":
       read(value, { ...setting, sight: undefined }, deep);
-      return write(value, setting, "always", true);
+      return write(value, setting, "always", { onLink: true, keeps: true });
     case "url":
       return url(value, setting);
     case "host":
@@ -95,12 +96,17 @@ function read(value: Value, setting: RoleSetting, deep: boolean): undefined {
   }
 }
 
-function write(value: Value, setting: RoleSetting, destroys: Destroys, onLink = false): undefined {
+function write(
+  value: Value,
+  setting: RoleSetting,
+  destroys: Destroys,
+  how: { readonly onLink?: boolean; readonly keeps?: boolean } = {},
+): undefined {
   if (value.isPipe || value.text === "-") return;
   const { shell, scope } = setting;
   const from = setting.from?.map((source) => target(source, scope));
   for (const path of targets(value, scope)) {
-    shell.findings.add({ kind: "write", target: path, ...reachOf(value, setting), destroys, from, onLink });
+    shell.findings.add({ kind: "write", target: path, ...reachOf(value, setting), destroys, from, ...how });
   }
 }
 

@@ -54,7 +54,7 @@ export function readByTable(
     }
   }
   if (shape.links) noteLinks(shape.links, read.operands, scope);
-  for (const why of doubts) shell.findings.hide(why);
+  for (const why of doubts) shell.findings.hideIn(why);
   return { opaque: doubts.length > 0, hooks: shape.hooks };
 }
 

@@ -1,0 +1,90 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { realFiles } from "../files.ts";
+import { isRecoverable } from "./recoverable.ts";
+
+let folder: string;
+const git = (cwd: string, ...words: string[]) =>
+  execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.com", ...words], {
+    cwd,
+    env: { PATH: process.env.PATH, HOME: folder, GIT_CONFIG_NOSYSTEM: "1" },
+    stdio: "pipe",
+  });
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "recoverable-")));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function repository(name: string, version: string): Promise<string> {
+  const root = join(folder, name);
+  await mkdir(join(root, "src/deep"), { recursive: true });
+  const names = [
+    "a.txt",
+    "src/b.txt",
+    "src/deep/c.txt",
+    "src/deep/größe.txt",
+    "src/deep/cc.txt",
+    "staged.txt",
+  ];
+  for (const path of names) await writeFile(join(root, path), `${path}\n`);
+  await writeFile(join(root, ".gitignore"), "dist/\n*.log\n");
+  git(root, "init", "-q");
+  git(root, "config", "index.version", version);
+  git(root, "add", ".");
+  git(root, "commit", "-qm", "first");
+  await mkdir(join(root, "dist"));
+  await writeFile(join(root, "dist/out.js"), "out\n");
+  await writeFile(join(root, "run.log"), "log\n");
+  await writeFile(join(root, "src/new.txt"), "untracked\n");
+  await writeFile(join(root, "a.txt"), "changed since\n");
+  return root;
+}
+
+describe.each(["2", "3", "4"])("an index of version %s", (version) => {
+  it("tells what git can bring back from what it cannot", async () => {
+    const root = await repository(`v${version}`, version);
+    const is = (path: string) => isRecoverable(realFiles, join(root, path));
+    for (const path of [
+      "src/b.txt",
+      "src/deep",
+      "src/deep/größe.txt",
+      "staged.txt",
+      "not/there",
+      "dist",
+      "run.log",
+    ])
+      expect([path, await is(path)]).toEqual([path, true]);
+    for (const path of ["a.txt", "src/new.txt", "src", ".git", "."])
+      expect([path, await is(path)]).toEqual([path, false]);
+    git(root, "update-index", "--add", "--cacheinfo", `100644,${"0".repeat(39)}1,ghost.txt`);
+    await writeFile(join(root, "ghost.txt"), "never put away\n");
+    expect(await is("ghost.txt")).toBe(false);
+    git(root, "add", "--intent-to-add", "src/new.txt");
+    expect(await is("src/new.txt")).toBe(false);
+    git(root, "add", "src/new.txt");
+    expect(await is("src/new.txt")).toBe(true);
+  });
+});
+
+it("a work tree has its own index, and a folder without a repository loses all", async () => {
+  const root = await repository("main", "2");
+  git(root, "worktree", "add", "-q", "../side");
+  expect(await isRecoverable(realFiles, join(folder, "side/src/b.txt"))).toBe(true);
+  await mkdir(join(folder, "plain/node_modules/x"), { recursive: true });
+  await writeFile(join(folder, "plain/file"), "x");
+  expect(await isRecoverable(realFiles, join(folder, "plain/file"))).toBe(false);
+  expect(await isRecoverable(realFiles, join(folder, "plain/node_modules"))).toBe(true);
+});
+
+it("an index that is cut, damaged or of another kind brings nothing back", async () => {
+  const root = await repository("damaged", "2");
+  const index = (await realFiles.bytes(join(root, ".git/index"), 1_000_000)) ?? new Uint8Array();
+  for (const bytes of [index.subarray(0, 40), index.subarray(0, 90), new Uint8Array(100), new Uint8Array()]) {
+    await writeFile(join(root, ".git/index"), bytes);
+    expect(await isRecoverable(realFiles, join(root, "src/b.txt"))).toBe(false);
+  }
+});

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -34,18 +34,54 @@ describe("opening the home folder", () => {
 
   it("makes it for this user only", async () => {
     const home = join(folder, "a", "b");
-    expect(await openHome(home)).toEqual({ othersMayWrite: false });
+    const said: string[] = [];
+    await openHome(home, (message) => said.push(message));
     expect((await stat(home)).mode & 0o777).toBe(0o700);
+    expect(said).toEqual([]);
   });
 
-  it("notices when others may write to it", async () => {
-    await chmod(join(folder, "a"), 0o777);
-    expect(await openHome(join(folder, "a"))).toEqual({ othersMayWrite: true });
+  it.each([0o755, 0o750, 0o777, 0o705])(
+    "takes one that others could look into from them (%o)",
+    async (mode) => {
+      const home = join(folder, `home-${mode}`);
+      const files = ["reins.db", "reins.db-wal", "reins.db-shm", "log-a.journal", "agent-mailbox.jsonl"];
+      const folders = ["", "artifacts", "homes", "keys"];
+      for (const name of folders) await mkdir(join(home, name), { recursive: true });
+      for (const name of files) await writeFile(join(home, name), "", { mode: 0o644 });
+      for (const name of folders) await chmod(join(home, name), mode);
+      for (const name of files) await chmod(join(home, name), 0o644);
+      const said: string[] = [];
+      await openHome(home, (message) => said.push(message));
+      const modes = async (names: string[]) =>
+        Promise.all(names.map(async (name) => (await stat(join(home, name))).mode & 0o777));
+      expect(await modes(files)).toEqual(files.map(() => 0o600));
+      expect(await modes(folders)).toEqual(folders.map(() => 0o700));
+      for (const name of [...files, ...folders])
+        expect(said.filter((one) => one.includes(` ${join(home, name)};`))).toHaveLength(1);
+    },
+  );
+
+  it("tightens a database that lies elsewhere", async () => {
+    const [home, elsewhere] = [join(folder, "linked"), join(folder, "elsewhere.db")];
+    await mkdir(home, { mode: 0o700 });
+    await writeFile(elsewhere, "");
+    await chmod(elsewhere, 0o644);
+    await symlink(elsewhere, join(home, "reins.db"));
+    await openHome(home, () => undefined);
+    expect((await stat(elsewhere)).mode & 0o777).toBe(0o600);
+  });
+
+  it("refuses a folder that users share, and leaves it as it is", async () => {
+    const shared = join(folder, "shared");
+    await mkdir(shared);
+    await chmod(shared, 0o1777);
+    await expect(openHome(shared, () => undefined)).rejects.toThrow("is a folder that users share");
+    expect((await stat(shared)).mode & 0o7777).toBe(0o1777);
   });
 
   it("says what to do when it cannot be used", async () => {
     await writeFile(join(folder, "file"), "");
-    const failed = openHome(join(folder, "file"));
+    const failed = openHome(join(folder, "file"), () => undefined);
     await expect(failed).rejects.toThrow(CliError);
     await expect(failed).rejects.toMatchObject({ exitCode: 1, next: expect.stringContaining("--home") });
   });

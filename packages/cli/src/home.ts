@@ -1,12 +1,13 @@
-import { mkdir, readlink, stat } from "node:fs/promises";
+import { mkdir, readlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { CliError } from "./errors/cli-error.ts";
 import { textOf } from "./errors/render.ts";
 import { systemCode } from "./errors/system-code.ts";
 import { EXIT } from "./exit-codes.ts";
+import { tightenHome } from "./home-privacy.ts";
+import type { Notice } from "./notice.ts";
 
-const OTHERS_MAY_WRITE = 0o022;
 /** Of something that is no link, or is not there. */
 const NO_LINK: ReadonlySet<string> = new Set(["EINVAL", "ENOENT"]);
 
@@ -57,13 +58,13 @@ export function artifactsIn(home: string): string {
   return join(home, "artifacts");
 }
 
-/** Makes the folder, for this user only. Says whether it was there before and others may write to it. */
-export async function openHome(home: string): Promise<{ readonly othersMayWrite: boolean }> {
+/** Makes the folder, for this user only; what others could look into is taken from them, and that is said. */
+export async function openHome(home: string, notice: Notice): Promise<void> {
   try {
     await mkdir(home, { recursive: true, mode: 0o700 });
-    const { mode } = await stat(home);
-    return { othersMayWrite: process.platform !== "win32" && (mode & OTHERS_MAY_WRITE) !== 0 };
+    await tightenHome(home, notice);
   } catch (error) {
+    if (error instanceof CliError) throw error;
     throw new CliError(`Cannot use the folder ${home}: ${textOf(error)}`, {
       next: "Choose another with --home <folder> or REINS_HOME.",
       exitCode: EXIT.failed,

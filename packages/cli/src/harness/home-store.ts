@@ -1,5 +1,6 @@
 import { type PreparedSqlite, prepareSqlite, type Store, type StoreLoss } from "@reins/store";
 import { realDatabase } from "../home.ts";
+import { privateDatabase } from "../home-privacy.ts";
 import { homeTables } from "./home-tables.ts";
 
 /** The store of a home. Its threads are started long before it is needed, because they take their time to begin. */
@@ -50,6 +51,7 @@ export class HomeStore {
   async #open(): Promise<Store> {
     const first = this.#prepared;
     this.#prepared = undefined;
+    await privateDatabase(await realDatabase(this.#home));
     return (first ?? (await this.#prepare())).open();
   }
 

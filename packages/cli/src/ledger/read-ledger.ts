@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { LedgerError, LedgerReader, ledgerTables } from "@reins/ledger";
 import { openSqliteReader, type StoreReader } from "@reins/store";
 import { databaseIn, homeFolder } from "../home.ts";
+import { tightenHome } from "../home-privacy.ts";
 import { noticeOnStderr } from "../notice.ts";
 import { checkSeen } from "./check-seen.ts";
 import { ledgerFault, noLedger } from "./fault.ts";
@@ -22,6 +23,7 @@ export async function readLedger<Result>(
   if (!existsSync(databaseIn(home))) throw noLedger(home);
   let store: StoreReader | undefined;
   try {
+    await tightenHome(home, noticeOnStderr(json));
     store = await openSqliteReader(databaseIn(home), [ledgerTables]);
     const ledger = await LedgerReader.of(store).catch((error: unknown) => {
       throw error instanceof LedgerError && error.code === "not_found" ? noLedger(home, error) : error;

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { KeyFolder, KeyRing, Ledger, LedgerError, LedgerReader, ledgerTables } from "@reins/ledger";
 import { type Operations, openSqlite, type Store, type Tables } from "@reins/store";
 import { keysIn, realDatabase } from "../home.ts";
+import { privateDatabase, tightenHome } from "../home-privacy.ts";
 import type { Notice } from "../notice.ts";
 import { acceptSeen, checkSeen } from "./check-seen.ts";
 import { RunningSight } from "./running-sight.ts";
@@ -41,8 +42,10 @@ export class WritableLedger {
   /** Opens the ledger of a home, or begins it. Nothing is added to one that was changed since it was last seen. */
   static async open(options: WriteOptions): Promise<WritableLedger> {
     const { home, onCheckpointError, openStore, seen, notice, tables = [ledgerTables] } = options;
+    await tightenHome(home, notice);
     const sight = new RunningSight({ home, seen, notice });
-    const store = await (openStore?.() ?? openSqlite({ path: await realDatabase(home), tables }));
+    const openNew = async () => openSqlite({ path: await privateDatabase(await realDatabase(home)), tables });
+    const store = await (openStore ?? openNew)();
     try {
       const begun = await checkBegun(store, options);
       const ledger = await Ledger.open({

@@ -7,6 +7,7 @@ import { openAgentChannel } from "../../hosting/agent-channel.ts";
 import { readyAgent } from "../../hosting/ready-agent.ts";
 import { logLevel } from "../../log/level.ts";
 import { openLog } from "../../log/logger.ts";
+import { noticeOnStderr } from "../../notice.ts";
 
 /** The flags of `reins acp` as they were written. */
 export interface AcpFlags {
@@ -18,7 +19,7 @@ export interface AcpFlags {
 /** Speaks ACP on standard input and output for one client, until it closes them. */
 export async function acp({ agent, home: flag, verbose }: AcpFlags): Promise<void> {
   const home = homeFolder(flag, process.env);
-  await openHome(home);
+  await openHome(home, noticeOnStderr(false));
   const log = await openLog(process.stderr, logLevel(verbose, { REINS_LOG: "warn", ...process.env }));
   await readyAgent(home, agent);
   const agents = await openAgentChannel(home, agent, log);

@@ -34,7 +34,7 @@ export async function run(prompt: string, flags: RunFlags): Promise<number> {
     throw new CliError("There is nothing to do in an empty prompt.", { next: 'Say what: reins run "…"' });
   if (flags.cwd !== undefined) await requireFolder(resolve(flags.cwd), "--cwd");
   const home = homeFolder(flags.home, process.env);
-  await openHome(home);
+  await openHome(home, noticeOnStderr(flags.json));
   const log = await openLog(process.stderr, logLevel(flags.verbose, { REINS_LOG: "warn", ...process.env }));
   const entry = await readyAgent(home, flags.agent, flags.json);
   const agents = await openAgentChannel(home, flags.agent, log);

@@ -16,7 +16,7 @@ export async function install(flags: InstallFlags, machine: Machine = thisMachin
   const { keeper, plan } = keeperFor(flags, machine);
   if (flags.print) return print(keeper.text);
   await keeper.require();
-  await openHome(plan.home);
+  await openHome(plan.home, noticeOnStderr(flags.json));
   const { othersMayRead } = await openEnvironmentFile(plan.environmentFile);
   if (othersMayRead)
     noticeOnStderr(flags.json)(

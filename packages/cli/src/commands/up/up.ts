@@ -40,7 +40,7 @@ export async function up(flags: UpFlags): Promise<void> {
   refuseOpenServer(settings.host, settings.tokens);
   const log = await openLog(process.stdout, logLevel(flags.verbose, process.env));
   const tls = readTls(settings.tls);
-  const { othersMayWrite } = await openHome(settings.home);
+  await openHome(settings.home, (message) => log.warn(message));
   await requirePolicyFiles(settings.policyFiles);
   for (const folder of settings.workspaces) await requireFolder(folder, workspaceSource(flags));
   for (const folder of Object.values(settings.tenants).flat())
@@ -48,14 +48,14 @@ export async function up(flags: UpFlags): Promise<void> {
   if (settings.database !== undefined) await placeDatabase(settings.home, settings.database);
   const store = await HomeStore.prepare(settings.home, { acceptLoss: flags.acceptLoss ?? false });
   try {
-    await serve(flags, { settings, log, tls, store, othersMayWrite });
+    await serve(flags, { settings, log, tls, store });
   } finally {
     await store.close();
   }
 }
 
 async function serve(flags: UpFlags, ready: ReadyHome): Promise<void> {
-  const { settings, log, tls, store, othersMayWrite } = ready;
+  const { settings, log, tls, store } = ready;
   const workspace = await sessionWorkspace(settings.home, settings.workspaces, process.cwd());
   const stop = watchForStop();
   const desk = operatorDesk(settings.home, () => door.hosting());
@@ -65,7 +65,7 @@ async function serve(flags: UpFlags, ready: ReadyHome): Promise<void> {
   const ownToken = settings.tokens.length === 0;
   const mayOpen = flags.open ?? true;
   await greet({ opened, access, home: settings.home, workspace, ownToken, mayOpen, log });
-  warn(settings, { othersMayWrite, encrypted: tls !== undefined }, log);
+  warn(settings, tls !== undefined, log);
   door.start();
   desk.start();
   await serveUntilStopped(opened, stop, log, door);
@@ -77,7 +77,6 @@ interface ReadyHome {
   readonly log: Log;
   readonly tls: TlsPair | undefined;
   readonly store: HomeStore;
-  readonly othersMayWrite: boolean;
 }
 
 /** The harness is loaded and opened while this Reins listens already. */
@@ -153,15 +152,10 @@ function alreadyRunning(home: string) {
   };
 }
 
-function warn(
-  { host, home, auth }: UpSettings,
-  { othersMayWrite, encrypted }: { readonly othersMayWrite: boolean; readonly encrypted: boolean },
-  log: Log,
-): void {
+function warn({ host, auth }: UpSettings, encrypted: boolean, log: Log): void {
   if (auth === "none") log.warn("whoever is on this machine may come to /ws without a token, as a stranger");
   if (!isLoopback(host) && !encrypted)
     log.warn("tokens and events travel unencrypted: name a certificate, or put a TLS proxy in front");
-  if (othersMayWrite) log.warn({ home }, "other users may write to the home folder; run: chmod 700 <home>");
 }
 
 function refusalOf(log: Log): (event: AhpEvent, error: unknown) => void {

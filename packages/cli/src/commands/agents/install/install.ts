@@ -5,6 +5,7 @@ import { agentFault } from "../../../hosting/agent-fault.ts";
 import { HomeAgents } from "../../../hosting/home-agents.ts";
 import { InstallDisplay } from "../../../hosting/install-display.ts";
 import { entryOf } from "../../../hosting/ready-agent.ts";
+import { noticeOnStderr } from "../../../notice.ts";
 import { print } from "../../../print.ts";
 import { untilStopped } from "../../../serving/until-stopped.ts";
 import type { AgentsFlags } from "../flags.ts";
@@ -22,7 +23,7 @@ export interface InstallFlags extends AgentsFlags {
 /** Installs an agent and verifies it; the exit code. */
 export async function install(agent: string, flags: InstallFlags): Promise<ExitCode> {
   const home = homeFolder(flags.home, process.env);
-  await openHome(home);
+  await openHome(home, noticeOnStderr(flags.json));
   const agents = await HomeAgents.open(home);
   const entry = entryOf(agents, agent);
   const installed = await untilStopped((signal) => installShown(agents, entry, { ...flags, signal }));

@@ -15,7 +15,7 @@ import { linesOfExport } from "./export-lines.ts";
 /** Takes an export into the ledger of a home. */
 export async function importLedger(file: string, flags: LedgerFlags): Promise<void> {
   const home = homeFolder(flags.home, process.env);
-  await openHome(home);
+  await openHome(home, noticeOnStderr(flags.json));
   try {
     const imported = await importInto(home, file, noticeOnStderr(flags.json));
     print(flags.json ? `${JSON.stringify(imported)}\n` : describe(imported, home));

@@ -13,7 +13,7 @@ const BESIDE = ["", "-wal", "-shm", "-journal"] as const;
 /** Folders of a home whose content is private. */
 const FOLDERS = ["keys", "artifacts", "homes", "mandates"] as const;
 /** Files of a home that hold conversations, mail or secrets. */
-const FILES = /\.(?:journal|jsonl|sqlite|token)$|^(?:start-token|board\.md)$/;
+const FILES = /^reins\.db|\.(?:journal|jsonl|sqlite|token)$|^(?:start-token|board\.md)$/;
 
 /**
  * Takes everything private in a home from other users, and says of each path that they could look into it. A home that

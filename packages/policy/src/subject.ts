@@ -25,6 +25,8 @@ export interface Subject {
   readonly roles: readonly string[];
   readonly scopes: readonly string[];
   readonly agent: string;
+  /** What it called itself, where its token says that it is another. */
+  readonly claimed_agent?: string;
   readonly trust: Trust;
   readonly session: string;
   /** The key of the session, `<agent>:<channel>:<peer>`, under which its entries are chained. */

@@ -127,7 +127,7 @@ async function durable(count: number): Promise<BenchRow> {
 function bareDraft(at: number): Draft {
   const decided = { verdict: "allowed", reason: "r", rule: "rest", enforcement: "asked" } as const;
   const input = { event_type: "pre_action", action: action("ls"), subject, counters: {}, at };
-  return verdictDraft({ input, decided, hashes: undefined, argumentPaths: [], remarks: [] });
+  return verdictDraft({ input, decided, hashes: undefined, argumentPaths: [], failedOpen: [] });
 }
 
 const AT_MOST = { ratio: 1, sense: "at most" } as const;

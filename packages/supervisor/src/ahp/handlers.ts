@@ -14,7 +14,7 @@ import type { Runs } from "../runs/runs.ts";
 import { endOf } from "./call-end.ts";
 import { asDecision } from "./decision.ts";
 import { answerQuestion } from "./questions.ts";
-import { principalOf, subjectOf } from "./subject.ts";
+import { principalOf, recordRefusal, subjectOf } from "./subject.ts";
 
 /** What stands behind the AHP endpoint. */
 export interface SupervisorParts {
@@ -58,7 +58,14 @@ async function decide(parts: SupervisorParts, event: AhpEvent, call: EventCall):
     await note(parts, event, call);
     return { decision: "allow" };
   }
-  const subject = subjectOf(identity, principal, event, policies.roster, "asked");
+  let subject: Subject;
+  try {
+    subject = subjectOf(identity, principal, event, policies.roster, "asked");
+  } catch (error) {
+    const refused = await recordRefusal(parts, principal, event, error);
+    if (refused) return asDecision(refused);
+    throw error;
+  }
   const confirm = async () => {
     subjectOf(identity, await principalOf(identity, call), event, policies.roster, "asked");
   };
@@ -75,9 +82,14 @@ async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): P
     return;
   }
   if (!RECORDED.has(event_type)) return;
-  if (event_type === "session_end") await identity.revokeSession(event.session_id, principal);
-  const subject = subjectOf(identity, principal, event, policies.roster, "asked");
-  await noteFor(parts, event, subject);
+  try {
+    const subject = subjectOf(identity, principal, event, policies.roster, "asked");
+    if (event_type === "session_end") await identity.revokeSession(event.session_id, principal);
+    await noteFor(parts, event, subject);
+  } catch (error) {
+    await recordRefusal(parts, principal, event, error);
+    throw error;
+  }
 }
 
 async function noteFor(

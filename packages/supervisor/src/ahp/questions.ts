@@ -1,9 +1,11 @@
 import type { Call, QueryRequest, QueryResponse } from "@reins/ahp";
 import { z } from "zod";
 import { queryApproval } from "../approvals/query.ts";
+import { soleAgent } from "../identity/agent-claim.ts";
+import type { Principal } from "../identity/principal.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import type { SupervisorParts } from "./handlers.ts";
-import { principalOf } from "./subject.ts";
+import { principalOf, recordRefusal } from "./subject.ts";
 
 const Delegation = z.object({
   child_agent: z.string().min(1),
@@ -21,20 +23,47 @@ export async function answerQuestion(
   request: QueryRequest,
   call: Call,
 ): Promise<QueryResponse> {
+  const principal = await principalOf(parts.identity, call);
+  try {
+    return await answered(parts, request, principal);
+  } catch (error) {
+    // A query is no event, so what is recorded of one that is refused is who asked, and for what.
+    const { session_id, agent_id, query_type } = request;
+    const event = { event_type: "query" as const, session_id, agent_id, depth: 0, payload: { query_type } };
+    await recordRefusal(parts, principal, { ...event, timestamp: "" }, error);
+    throw error;
+  }
+}
+
+/** Reads the members of a question; what is missing or wrong is said by name. */
+function membersOf<Members>(schema: z.ZodType<Members>, query: string, payload: unknown): Members {
+  const read = schema.safeParse(payload ?? {});
+  if (read.success) return read.data;
+  const faults = read.error.issues.map(({ path, message }) => `${path.join(".") || "payload"}: ${message}`);
+  throw new SupervisorError("invalid", `the query "${query}" cannot be answered: ${faults.join("; ")}`);
+}
+
+async function answered(
+  parts: SupervisorParts,
+  request: QueryRequest,
+  principal: Principal,
+): Promise<QueryResponse> {
   const { identity, policies, approvals, runs, supervisor } = parts;
-  const principal = await principalOf(identity, call);
   const { tenant, user } = principal;
   const { session_id, agent_id, payload } = request;
   switch (request.query_type) {
     case "approval":
-      return queryApproval(approvals, { tenant, user, session: session_id, payload });
+      return queryApproval(approvals, {
+        ...{ tenant, user, session: session_id, payload },
+        agent: soleAgent(principal),
+      });
     case "policy": {
       const status = policies.status(tenant);
       const rules = status?.policy?.rules.length ?? 0;
       return { answer: { ...status?.policy?.hashes, rules, in_force: status?.policy !== undefined } };
     }
     case "budget": {
-      const { session_token: childToken } = BudgetQuestion.parse(payload ?? {});
+      const { session_token: childToken } = membersOf(BudgetQuestion, "budget", payload);
       const { roster } = policies;
       const who = { principal, agent: agent_id, session: session_id, childToken };
       const limits = await supervisor.budget(identity.subjectFor({ ...who, enforcement: "asked", roster }));
@@ -43,7 +72,7 @@ export async function answerQuestion(
       };
     }
     case "run": {
-      const { run_id } = RunQuestion.parse(payload ?? {});
+      const { run_id } = membersOf(RunQuestion, "run", payload);
       return {
         answer: {
           runs:
@@ -54,7 +83,7 @@ export async function answerQuestion(
       };
     }
     case "delegate": {
-      const { child_agent, task, scopes, session_token } = Delegation.parse(payload);
+      const { child_agent, task, scopes, session_token } = membersOf(Delegation, "delegate", payload);
       const parent = { principal, parentSession: session_id, parentAgent: agent_id };
       const child = { childAgent: child_agent, task, scopes, childToken: session_token };
       return { answer: { ...(await identity.delegate({ ...parent, ...child })) } };

@@ -1,8 +1,13 @@
 import type { AhpEvent, Call } from "@reins/ahp";
 import type { Enforcement, Roster, Subject } from "@reins/policy";
+import type { Decided } from "../decision/decided.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { Principal } from "../identity/principal.ts";
 import { SupervisorError } from "../supervisor-error.ts";
+import type { SupervisorParts } from "./handlers.ts";
+
+/** What is known of an event's sender where the event itself is refused. */
+const ASKED = { enforcement: "asked", roster: { trustOf: () => "unknown" as const } } as const;
 
 /** Whoever sent a message, as it is now. A peer that nobody asked for a token is the operator at this machine. */
 export async function principalOf(identity: Identity, { peer }: Pick<Call, "peer">): Promise<Principal> {
@@ -15,7 +20,9 @@ export async function principalOf(identity: Identity, { peer }: Pick<Call, "peer
 /** The token of a delegated session that came with an event, if one did. */
 function childTokenIn(metadata: Readonly<Record<string, unknown>> | undefined): string | undefined {
   const token = metadata?.session_token;
-  return typeof token === "string" ? token : undefined;
+  if (token === undefined || token === null) return undefined;
+  // Whatever else stands in its place is a wrong token, and not none.
+  return typeof token === "string" ? token : "";
 }
 
 /** The subject of an event: what the harness knows, with the event's own word only for the name of the session. */
@@ -26,6 +33,9 @@ export function subjectOf(
   roster: Roster,
   enforcement: Enforcement,
 ): Subject {
+  const claimed = event.metadata?.tenant;
+  if (claimed !== undefined && claimed !== null && claimed !== principal.tenant)
+    throw new SupervisorError("forbidden", "the event names another tenant than its token's");
   const childToken = childTokenIn(event.metadata);
   return identity.subjectFor({
     principal,
@@ -35,4 +45,17 @@ export function subjectOf(
     roster,
     ...(childToken !== undefined && { childToken }),
   });
+}
+
+/** Records that an event was refused because of whom it claims to be from; other faults are not its sender's. */
+export async function recordRefusal(
+  { identity, supervisor, workplaceOf }: Pick<SupervisorParts, "identity" | "supervisor" | "workplaceOf">,
+  principal: Principal,
+  event: AhpEvent,
+  error: unknown,
+): Promise<Decided | undefined> {
+  if (!(error instanceof SupervisorError) || error.code !== "forbidden") return undefined;
+  const { agent_id: agent, session_id: session } = event;
+  const subject = identity.refusedSubject({ principal, agent, session, ...ASKED });
+  return supervisor.refuse(event, subject, { workplace: workplaceOf(event) }, error.message);
 }

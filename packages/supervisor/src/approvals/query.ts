@@ -9,6 +9,8 @@ export interface ApprovalQuestion {
   /** The user and the session of the one who asks; nobody is told about another's. Agents name their sessions as they like. */
   readonly user: string;
   readonly session: string;
+  /** The agent that the token of the one who asks stands for, if it is for one alone: whatever its sessions are called. */
+  readonly agent?: string | undefined;
   /** `{ "approval": id }`, where `id` may be an `escalation_target`; anything else asks about the whole session. */
   readonly payload: unknown;
 }
@@ -25,13 +27,20 @@ export function escalationTarget({ id }: Pick<Approval, "id">): string {
 /** Answers `ahp/query` with `query_type: "approval"`. */
 export async function queryApproval(
   approvals: Pick<Approvals, "get" | "list">,
-  { tenant, user, session, payload }: ApprovalQuestion,
+  { tenant, user, session, agent, payload }: ApprovalQuestion,
 ): Promise<QueryResponse> {
   const asked = Payload.safeParse(payload);
   if (!asked.success)
-    return approvalAnswer(await approvals.list({ tenant, user, session, order: "newest", limit: MOST }));
+    return approvalAnswer(
+      await approvals.list({
+        ...{ tenant, user, order: "newest", limit: MOST },
+        ...(agent === undefined ? { session } : { agent }),
+      }),
+    );
   const approval = await approvals.get(asked.data.approval.replace(TARGET, ""), tenant);
-  const isOwn = approval?.session === session && approval.user === user;
+  const isOwn =
+    approval?.user === user &&
+    (approval.session === session || (agent !== undefined && approval.agent === agent));
   return approvalAnswer(isOwn ? approval : undefined);
 }
 

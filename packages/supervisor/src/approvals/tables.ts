@@ -88,6 +88,7 @@ export interface ApprovalRange {
   readonly state?: ApprovalState | undefined;
   readonly user?: string | undefined;
   readonly session?: string | undefined;
+  readonly agent?: string | undefined;
   /** The id of the last one of the page before. */
   readonly after?: string | undefined;
   readonly order?: "oldest" | "newest" | undefined;

@@ -27,7 +27,7 @@ export class Conclusions {
 
   /** Writes the verdict down, and only then lets it out. */
   conclude(course: Course): Promise<Decided> {
-    const { asked, input, verdict, outcome, standing, modified, said, remarks } = course;
+    const { asked, input, verdict, outcome, standing, modified, said, failedOpen } = course;
     const decided: Omit<Decided, "entry"> = {
       verdict: outcome,
       reason: verdict.reason,
@@ -45,7 +45,7 @@ export class Conclusions {
       policy: said,
       modifiedFrom: modified?.from,
       argumentPaths,
-      remarks,
+      failedOpen,
     };
     return letsThrough(outcome) ? this.#release(course, record) : this.#hold(course, record);
   }

@@ -13,6 +13,13 @@ export interface Asked {
   readonly setting: Setting;
 }
 
+/** Another harness that did not decide, and why; `fail: open` let that pass. */
+export interface FailedOpen {
+  readonly harness: string;
+  readonly fail: "open";
+  readonly error: string;
+}
+
 /** One decision on its way: what it is about and what has been settled so far. */
 export class Course {
   /** As the agent sent it. */
@@ -35,7 +42,8 @@ export class Course {
   approval: Approval | undefined;
   /** What is to be committed with the verdict. */
   changes: readonly Change<unknown>[] = [];
-  readonly remarks: string[] = [];
+  /** The other harnesses that failed, and that the constitution lets pass. */
+  readonly failedOpen: FailedOpen[] = [];
 
   constructor(asked: Asked, standing: Standing, input: DecisionInput) {
     this.asked = asked;

@@ -78,7 +78,8 @@ export class Hearing {
     const { harnesses } = this.#options;
     if (!harnesses) return;
     for (const answer of await harnesses.ask(course.standing.policy.file.harnesses, course.event)) {
-      if (answer.remark !== undefined) course.remarks.push(answer.remark);
+      if (answer.verdict === undefined)
+        course.failedOpen.push({ harness: answer.harness, fail: "open", error: answer.reason });
       if (answer.verdict === undefined || isAtLeastAsStrict(course.verdict.verdict, answer.verdict)) continue;
       course.settle(answer.verdict, answer.reason, answer.harness);
     }

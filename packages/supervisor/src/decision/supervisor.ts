@@ -101,6 +101,13 @@ export class Supervisor {
     return decided;
   }
 
+  /** Blocks an event whose sender may not send it, on the record. */
+  async refuse(event: ControlEvent, subject: Subject, setting: Setting, reason: string): Promise<Decided> {
+    const decided = await this.#conclusions.refuse({ event, subject, setting }, reason);
+    for (const { decided: tell } of this.#observers) tell(decided, 0);
+    return decided;
+  }
+
   async #decide(event: ControlEvent, subject: Subject, setting: Setting): Promise<Decided> {
     const asked = { event, subject, setting };
     try {

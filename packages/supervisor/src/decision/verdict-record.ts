@@ -9,6 +9,7 @@ import type {
 } from "@reins/policy";
 import { approvalTag } from "../approvals/tags.ts";
 import { sessionKey } from "../record/session-key.ts";
+import type { FailedOpen } from "./course.ts";
 import type { Decided } from "./decided.ts";
 
 /** What an action was before a rule modified it, and the verdict that did. */
@@ -27,8 +28,8 @@ export interface VerdictRecord {
   readonly modifiedFrom?: ModifiedFrom | undefined;
   /** Members of the arguments that the policy looks at; the others are not kept. */
   readonly argumentPaths: readonly string[];
-  /** What else happened on the way, such as an external harness that was not reached. */
-  readonly remarks: readonly string[];
+  /** The external harnesses that failed, and that the constitution lets pass. */
+  readonly failedOpen: readonly FailedOpen[];
 }
 
 /** What the entry of something that could not be decided is made from. */
@@ -48,7 +49,7 @@ const MAX_TOOL = 200;
  * to exactly what the agent sent. The members of the payload stand in the order in which they are recorded, by name.
  */
 export function verdictDraft(record: VerdictRecord, commitment?: string): Draft {
-  const { input, decided, hashes, argumentPaths, remarks, policy, modifiedFrom } = record;
+  const { input, decided, hashes, argumentPaths, failedOpen, policy, modifiedFrom } = record;
   const { action, subject, event_type, counters, at } = input;
   const { verdict, reason, rule, enforcement, approval } = decided;
   const payload = {
@@ -59,12 +60,12 @@ export function verdictDraft(record: VerdictRecord, commitment?: string): Draft 
     enforcement,
     event_type,
     facts: factsFor(action, argumentPaths),
+    ...(failedOpen.length > 0 && { harnesses: failedOpen }),
     ...(modifiedFrom && { modified_from: recordedFrom(modifiedFrom, argumentPaths) }),
     ...(commitment !== undefined && { payload_commitment: commitment }),
     ...(policy &&
       overruled(policy, decided) && { policy: { verdict: policy.verdict, rule: policy.rule ?? null } }),
     reason,
-    ...(remarks.length > 0 && { remarks }),
     rule: rule ?? null,
     rules_hash: hashes?.rules_hash ?? null,
     subject,

@@ -1,7 +1,7 @@
 import { change } from "@reins/store";
 import { z } from "zod";
 import { SupervisorError } from "../supervisor-error.ts";
-import { agentFor } from "./agent-claim.ts";
+import { agentFor, soleAgent } from "./agent-claim.ts";
 import { expectAdmin, tenantFor } from "./authority.ts";
 import {
   asChildSession,
@@ -114,7 +114,7 @@ export class Delegation {
   ): Parent {
     if (childToken !== undefined) return asParent(this.#subjects.boundChild(childToken, by));
     if (!isChildSessionName(parentSession)) {
-      const chain = [agentFor(by, parentAgent)];
+      const chain = [soleAgent(by) ?? agentFor(by, parentAgent)];
       return {
         session: parentSession,
         chain,

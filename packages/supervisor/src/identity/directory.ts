@@ -16,6 +16,8 @@ export class Directory {
   readonly #tokenOfHash = new Map<string, string>();
   readonly #children = new Map<string, StoredChild>();
   readonly #childOfHash = new Map<string, string>();
+  /** The names of child sessions by the principal that began them. */
+  readonly #childrenBy = new Map<string, Set<string>>();
   readonly #principals = new Map<string, Principal>();
   #version = 0;
 
@@ -34,6 +36,7 @@ export class Directory {
     for (const child of children) {
       keepNewer(this.#children, child.session_id, child);
       this.#childOfHash.set(child.hash, child.session_id);
+      this.#keepUnder(child);
     }
     this.#forgetExpired(now);
     this.#principals.clear();
@@ -71,10 +74,26 @@ export class Directory {
     return { ...asChildSession(child), scopes: intersect(child.scopes, principal.scopes) };
   }
 
+  /** The live child sessions that were begun with a principal's token. */
+  *childrenOf({ id }: Pick<Principal, "id">, now: string): Generator<ChildSession> {
+    for (const session of this.#childrenBy.get(id) ?? []) {
+      const child = this.child(session, now);
+      if (child) yield child;
+    }
+  }
+
   /** The child session whose token has a hash, as of now. */
   childWithHash(hash: string, now: string): ChildSession | undefined {
     const child = this.#children.get(this.#childOfHash.get(hash) ?? "");
     return child && isSameHash(child.hash, hash) ? this.child(child.session_id, now) : undefined;
+  }
+
+  #keepUnder({ principal, session_id, revoked }: StoredChild): void {
+    const own = this.#childrenBy.get(principal) ?? new Set<string>();
+    if (revoked === undefined) own.add(session_id);
+    else own.delete(session_id);
+    if (own.size > 0) this.#childrenBy.set(principal, own);
+    else this.#childrenBy.delete(principal);
   }
 
   #principalOf({
@@ -125,9 +144,10 @@ export class Directory {
 
   /** Children expire about in the order in which they were begun. */
   #forgetExpired(now: string): void {
-    for (const [session, { expires, hash }] of this.#children) {
+    for (const [session, { expires, hash, principal }] of this.#children) {
       if (expires > now) return;
       this.#children.delete(session);
+      this.#childrenBy.get(principal)?.delete(session);
       this.#childOfHash.delete(hash);
     }
   }

@@ -70,6 +70,11 @@ export class Identity {
     return this.#subjects.subjectFor(request);
   }
 
+  /** The subject of an event that is refused because of what it claims: whoever showed the token, and no more. */
+  refusedSubject(request: SubjectRequest): Subject {
+    return this.#subjects.refused(request);
+  }
+
   /** Begins a sub-agent with no more than its user, its parent and its task have in common. */
   delegate(request: DelegationRequest): Promise<Delegated> {
     return this.#delegation.delegate(request);

@@ -1,5 +1,5 @@
 import type { Subject } from "@reins/policy";
-import { agentFor, trustOf } from "./agent-claim.ts";
+import { agentFor, claimOf, soleAgent, trustOf, unverified } from "./agent-claim.ts";
 import type { Principal } from "./principal.ts";
 import type { SubjectRequest } from "./subjects.ts";
 
@@ -25,7 +25,7 @@ export class OwnSubjects {
   subjectFor(request: SubjectRequest, principal: Principal): Subject {
     const sessions = this.#sessionsOf(principal);
     const last = sessions.get(request.session);
-    const agent = last?.claim === request.agent ? last.subject.agent : agentFor(principal, request.agent);
+    const agent = last?.claim === request.agent ? last.subject.agent : actingAgent(request, principal);
     const trust = trustOf(request.roster, agent);
     if (last?.claim === request.agent && last.subject.trust === trust && isFor(last, request))
       return last.subject;
@@ -46,6 +46,12 @@ export class OwnSubjects {
   }
 }
 
+/** The agent that acts. Where the harness runs it, the harness knows; outside, a token for one agent alone says which. */
+export function actingAgent({ agent, sessionKey, depth }: SubjectRequest, principal: Principal): string {
+  const isHosted = sessionKey !== undefined || depth !== undefined;
+  return (isHosted ? undefined : soleAgent(principal)) ?? agentFor(principal, agent);
+}
+
 function isFor({ sessionKey, subject }: Made, request: SubjectRequest): boolean {
   return (
     subject.mode === (request.mode ?? "default") &&
@@ -58,14 +64,25 @@ function isFor({ sessionKey, subject }: Made, request: SubjectRequest): boolean 
 }
 
 function ownSubject(
-  { session, sessionKey, mode = "default", enforcement, network, origin, depth = 0 }: SubjectRequest,
+  {
+    agent: claim,
+    session,
+    sessionKey,
+    mode = "default",
+    enforcement,
+    network,
+    origin,
+    depth = 0,
+  }: SubjectRequest,
   { user, tenant, roles, scopes, started }: Principal,
   { agent, trust }: Pick<Subject, "agent" | "trust">,
 ): Subject {
+  const isOther = agent !== claim && agent !== unverified(claim);
   // In the order of their names, as records have them.
   return {
     agent,
     chain: [],
+    ...(isOther && { claimed_agent: claimOf(claim) }),
     depth,
     enforcement,
     mode,

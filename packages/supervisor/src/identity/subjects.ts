@@ -1,11 +1,12 @@
 import type { Enforcement, NetworkReach, Origin, Roster, Subject } from "@reins/policy";
 import { SupervisorError } from "../supervisor-error.ts";
-import { trustIn, unverified } from "./agent-claim.ts";
+import { claimOf, trustIn, unverified } from "./agent-claim.ts";
 import { type ChildSession, isChildSessionName } from "./child-session.ts";
-import { OwnSubjects } from "./own-subjects.ts";
+import { actingAgent, OwnSubjects } from "./own-subjects.ts";
 import type { Principal } from "./principal.ts";
 import type { Registry } from "./registry.ts";
 import { isSecret } from "./secret.ts";
+import { SeenSessions } from "./seen-sessions.ts";
 
 /** What is known of an event before it is decided. */
 export interface SubjectRequest {
@@ -33,6 +34,7 @@ export interface SubjectRequest {
 export class Subjects {
   readonly #registry: Registry;
   readonly #own = new OwnSubjects();
+  readonly #seen = new SeenSessions();
 
   constructor(registry: Registry) {
     this.#registry = registry;
@@ -60,7 +62,48 @@ export class Subjects {
       return this.#childSubject(request, principal, this.boundChild(childToken, principal));
     if (isChildSessionName(session))
       throw new SupervisorError("forbidden", `events of the session "${session}" need its session_token`);
+    if (request.sessionKey === undefined && request.depth === undefined)
+      this.#expectNoChild(request, principal);
     return this.#own.subjectFor(request, principal);
+  }
+
+  /** The subject of a refusal: whoever showed the token, with nothing of what the event claims. */
+  refused({ principal, agent, session, mode = "default", enforcement }: SubjectRequest): Subject {
+    const { user, tenant, roles, started } = principal;
+    return {
+      ...{ user, tenant, roles, mode, enforcement, session, started },
+      agent: unverified(agent),
+      chain: [],
+      depth: 0,
+      scopes: [],
+      trust: "unknown",
+    };
+  }
+
+  /**
+   * Refuses what may come from a sub-agent that leaves its session_token out. It shows the same token as the agent that
+   * began it, so as long as it lives only sessions that were there before it, and those that begin sub-agents
+   * themselves, go without one.
+   */
+  #expectNoChild(request: SubjectRequest, principal: Principal): void {
+    const now = this.#registry.now();
+    const agent = actingAgent(request, principal);
+    const first = this.#seen.firstSeen(principal, request.session) ?? now;
+    let isParent = false;
+    let isChild = false;
+    let isLater = false;
+    for (const child of this.#registry.directory.childrenOf(principal, now)) {
+      const begins = child.parent === request.session && child.chain.at(-1) === agent;
+      isParent ||= begins;
+      isChild ||= child.agent === agent;
+      isLater ||= child.created <= first;
+    }
+    if (!isParent && (isChild || isLater))
+      throw new SupervisorError(
+        "forbidden",
+        `"${claimOf(request.agent)}" may be a sub-agent: while sub-agents of a token run, other sessions need a session_token, or a token of their own`,
+      );
+    this.#seen.note(principal, request.session, now);
   }
 
   /** The subject of what a delegated sub-agent does. */

@@ -101,12 +101,13 @@ export function approvalQueries(database: Database): Queries {
   };
 }
 
-function listSql({ tenant, state, user, session, after, order, limit }: ApprovalRange) {
+function listSql({ tenant, state, user, agent, session, after, order, limit }: ApprovalRange) {
   const newest = order === "newest";
   const place = "(SELECT place FROM approvals WHERE id = ? AND tenant = ?)";
   const conditions: [string, unknown[]][] = [["a.tenant = ?", [tenant]]];
   if (state !== undefined) conditions.push(["a.state = ?", [state]]);
   if (user !== undefined) conditions.push(["a.body ->> '$.user' = ?", [user]]);
+  if (agent !== undefined) conditions.push(["a.body ->> '$.agent' = ?", [agent]]);
   if (session !== undefined) conditions.push(["a.session = ?", [session]]);
   if (after !== undefined) conditions.push([`a.place ${newest ? "<" : ">"} ${place}`, [after, tenant]]);
   const where = conditions.map(([condition]) => condition).join(" AND ");

@@ -1,0 +1,176 @@
+import { AhpClient } from "@reins/ahp";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { harnessForAll, type Person, Served } from "./fixtures/home.ts";
+
+const harness = harnessForAll(`
+tool_rules:
+  - { name: narrow, condition: { lacks_scopes: true }, verdict: blocked, reason: no scope }
+  - { name: question, condition: { tool_name_matches: [deploy] }, verdict: ask }
+  - { name: strangers, condition: { agent: "unverified:*" }, verdict: blocked, reason: not known }
+  - { name: rest, condition: {}, verdict: allowed }
+tools:
+  ls: { scopes: [write] }
+`);
+
+async function ahp({ address }: Served, { secret: token }: Person, agentId: string, sessionId: string) {
+  const auth = { method: { type: "bearer", token } } as const;
+  const client = await AhpClient.connect(
+    { type: "http", url: `${address}/ahp`, auth },
+    { agentId, sessionId },
+  );
+  onTestFinished(() => client.close());
+  await client.handshake(["pre_action"]);
+  return client;
+}
+
+const ls = { tool_name: "ls", arguments: {} };
+
+/** The reasons of the blocks that a session left in the ledger. */
+async function blocksOf(served: Served, session: string): Promise<string[]> {
+  const { ledger, supervisor } = served.harness;
+  await supervisor.close();
+  const entries = await ledger.read({ quality: "policy_verdict", limit: 1_000 });
+  return entries.flatMap(({ entry: { payload } }) => {
+    const { subject, verdict, reason } = Object(payload);
+    return subject?.session === session && verdict === "blocked" ? [String(reason)] : [];
+  });
+}
+
+describe("a sub-agent", () => {
+  async function delegated() {
+    const served = await Served.open(harness());
+    const ann = await served.person();
+    const session = `root of ${ann.id}`;
+    const parent = await ahp(served, ann, "coder", session);
+    const earlier = await ahp(served, ann, "coder", `earlier of ${ann.id}`);
+    expect(await earlier.sendEventDecision("pre_action", ls)).toMatchObject({ decision: "allow" });
+    expect(await parent.sendEventDecision("pre_action", ls)).toMatchObject({ decision: "allow" });
+    const { answer } = await parent.query("delegate", {
+      ...{ child_agent: "scout", task: "look around", scopes: ["read"] },
+    });
+    return { served, ann, parent, earlier, session, child: Object(answer) };
+  }
+
+  test.each([
+    ["its own name in a session of its own", "scout", "fresh"],
+    ["its parent's name in a session of its own", "coder", "fresh"],
+    ["a name that nobody knows", "zzz", "fresh"],
+    ["its own name in its parent's session", "scout", "root"],
+    ["its own name in a session that was there before", "scout", "earlier"],
+    ["the name of its delegated session", "scout", "child"],
+  ])("that leaves its session_token out and gives %s is blocked, on the record", async (_, agent, where) => {
+    const { served, ann, session, child } = await delegated();
+    const sessions: Record<string, string> = {
+      ...{ fresh: `fresh of ${ann.id}`, root: session, earlier: `earlier of ${ann.id}` },
+      child: child.session_id,
+    };
+    const named = sessions[where] ?? "";
+    const client = await ahp(served, ann, agent, named);
+    const decision = await client.sendEventDecision("pre_action", ls);
+    expect(decision).toMatchObject({
+      decision: "block",
+      reason: expect.stringContaining("session_token"),
+    });
+    expect(await blocksOf(served, named)).toEqual([expect.stringContaining("session_token")]);
+  });
+
+  test("leaves its parent, and sessions that were there before, as they are", async () => {
+    const { parent, earlier } = await delegated();
+    for (const client of [parent, earlier])
+      expect(await client.sendEventDecision("pre_action", ls)).toMatchObject({ decision: "allow" });
+  });
+
+  test("with its session_token has no more than it was given", async () => {
+    const { served, ann, child } = await delegated();
+    const client = await ahp(served, ann, "scout", "whatever");
+    const event = { ...{ event_type: "pre_action" as const, session_id: "whatever", agent_id: "scout" } };
+    const metadata = { session_token: child.session_token };
+    const decision = await client.sendEventFull({
+      ...{ ...event, timestamp: new Date().toISOString(), depth: 1, payload: ls, metadata },
+    });
+    expect(decision).toMatchObject({ decision: "block", reason: "no scope" });
+  });
+});
+
+describe("an event is blocked on the record for", () => {
+  test.each<[string, (child: string) => Record<string, unknown>, string]>([
+    ["a wrong session_token", () => ({ session_token: "nonsense" }), "session_token"],
+    ["a session_token that is no text", () => ({ session_token: 7 }), "session_token"],
+    ["an empty session_token", () => ({ session_token: "" }), "session_token"],
+    ["the session_token of another principal", (child) => ({ session_token: child }), "session_token"],
+    ["the name of another tenant", () => ({ tenant: "acme" }), "another tenant"],
+    ["a tenant that is no text", () => ({ tenant: { id: "acme" } }), "another tenant"],
+  ])("%s", async (_, metadataOf, why) => {
+    const served = await Served.open(harness());
+    const [ann, bob] = [await served.person(), await served.person()];
+    const owner = await ahp(served, bob, "coder", `of ${bob.id}`);
+    const { answer } = await owner.query("delegate", { child_agent: "scout" });
+    const session = `s of ${ann.id}`;
+    const client = await ahp(served, ann, "coder", session);
+    const event = { event_type: "pre_action" as const, session_id: session, agent_id: "coder", depth: 0 };
+    const decision = await client.sendEventFull({
+      ...{ ...event, timestamp: new Date().toISOString(), payload: ls },
+      metadata: metadataOf(Object(answer).session_token),
+    });
+    expect(decision).toMatchObject({ decision: "block", reason: expect.stringContaining(why) });
+    expect(await blocksOf(served, session)).toEqual([expect.stringContaining(why)]);
+  });
+});
+
+test("delegate says which member is missing", async () => {
+  const served = await Served.open(harness());
+  const client = await ahp(served, await served.person(), "coder", "asks");
+  await expect(client.query("delegate", { task: "no agent" })).rejects.toThrow(
+    'the query "delegate" cannot be answered: child_agent:',
+  );
+});
+
+describe("a token for one agent alone", () => {
+  test("makes its holder that agent, whatever it calls itself, and keeps what it said", async () => {
+    const served = await Served.open(harness());
+    const { identity, ledger, supervisor } = served.harness;
+    const { id: user } = await identity.addUser({
+      ...{ id: "reed-owner", name: "R", email: "r@example.com", roles: [], scopes: ["*"] },
+    });
+    const token = await identity.createToken({ user, kind: "agent", agents: ["coder"] });
+    const client = await ahp(served, token, "agent-5f0c91", "its-session");
+    expect(await client.sendEventDecision("pre_action", ls)).toMatchObject({ decision: "allow" });
+    await supervisor.close();
+    const entry = (await ledger.read({ quality: "policy_verdict", limit: 1_000 })).at(-1);
+    expect(entry?.entry.payload).toMatchObject({
+      subject: { agent: "coder", claimed_agent: "agent-5f0c91", trust: "registered" },
+    });
+    const event = {
+      event_type: "pre_action" as const,
+      session_id: "another-session",
+      agent_id: "x",
+      depth: 0,
+    };
+    const payload = { tool_name: "deploy", arguments: {} };
+    const asked = await client.sendEventFull({ ...event, timestamp: new Date().toISOString(), payload });
+    expect(asked).toMatchObject({ decision: "escalate" });
+    const approval = Object(asked).escalation_target;
+    expect(await client.query("approval", { approval })).toMatchObject({
+      answer: { escalation_target: approval, state: "pending" },
+    });
+    expect(Object((await client.query("approval", {})).answer).approvals).toHaveLength(1);
+  });
+
+  test("is told nothing of approvals that other agents of its user wait for", async () => {
+    const served = await Served.open(harness());
+    const { identity } = served.harness;
+    const { id: user } = await identity.addUser({
+      ...{ id: "two-agents", name: "T", email: "t@example.com", roles: [], scopes: ["*"] },
+    });
+    const [one, other] = [
+      await identity.createToken({ user, kind: "agent", agents: ["coder"] }),
+      await identity.createToken({ user, kind: "agent", agents: ["writer"] }),
+    ];
+    const asks = await ahp(served, one, "a", "one");
+    const asked = await asks.sendEventDecision("pre_action", { tool_name: "deploy", arguments: {} });
+    const looks = await ahp(served, other, "b", "other");
+    const { answer } = await looks.query("approval", { approval: Object(asked).escalation_target });
+    expect(answer).toBeNull();
+    expect(Object((await looks.query("approval", {})).answer).approvals).toEqual([]);
+  });
+});

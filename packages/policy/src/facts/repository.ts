@@ -48,18 +48,24 @@ async function firstHook(files: FilePort, folder: string): Promise<string | unde
   return hook && posix.join(folder, hook.name);
 }
 
-/** The settings file of the repository that a folder lies in: beside its objects, wherever those are kept. */
-async function findConfig(files: FilePort, folder: string): Promise<string | undefined> {
-  let here = (await files.realpath(folder)) ?? posix.normalize(folder);
+/** A repository: where it is kept, and the folder that it keeps. */
+interface Repository {
+  readonly folder: string;
+  readonly root: string;
+}
+
+/** The repository that a folder lies in: in `.git`, where a file of that name says, or the folder itself. */
+export async function repositoryAround(files: FilePort, start: string): Promise<Repository | undefined> {
+  let here = (await files.realpath(start)) ?? posix.normalize(start);
   for (let steps = 0; steps < FOLDER_LIMIT; steps += 1) {
     const marker = posix.join(here, ".git");
     const kind = await files.lstat(marker);
-    if (kind === "folder" || kind === "link") return posix.join(marker, "config");
-    if (kind === "file") return configBehind(files, marker, here);
+    if (kind === "folder" || kind === "link") return { folder: marker, root: here };
+    if (kind === "file") return { folder: await folderBehind(files, marker, here), root: here };
     const isBare =
       (await files.lstat(posix.join(here, "HEAD"))) !== undefined &&
       (await files.lstat(posix.join(here, "objects"))) !== undefined;
-    if (isBare) return posix.join(here, "config");
+    if (isBare) return { folder: here, root: here };
     if (here === "/") return undefined;
     here = posix.dirname(here);
   }
@@ -67,10 +73,15 @@ async function findConfig(files: FilePort, folder: string): Promise<string | und
 }
 
 /** A work tree's `.git` is a file that says where the rest is. */
-async function configBehind(files: FilePort, marker: string, here: string): Promise<string> {
+async function folderBehind(files: FilePort, marker: string, here: string): Promise<string> {
   const text = (await files.readStart(marker, CONFIG_LIMIT)) ?? "";
-  const given = /^gitdir: (.+)$/m.exec(text)?.[1]?.trim() ?? "";
-  const folder = posix.resolve(here, given);
+  return posix.resolve(here, /^gitdir: (.+)$/m.exec(text)?.[1]?.trim() ?? "");
+}
+
+/** The settings file of the repository that a folder lies in: beside its objects, wherever those are kept. */
+async function findConfig(files: FilePort, start: string): Promise<string | undefined> {
+  const folder = (await repositoryAround(files, start))?.folder;
+  if (folder === undefined) return undefined;
   const common = (await files.readStart(posix.join(folder, "commondir"), CONFIG_LIMIT))?.trim();
   return posix.join(common === undefined ? folder : posix.resolve(folder, common), "config");
 }

@@ -94,7 +94,14 @@ export class FindingResolver {
         ...(kind === "tracked" ? await trackedCredentials(this.#context.files, folder, sight) : []),
       ]),
     );
-    return [...new Set(found.flat())].map((path) =>
+    // Up to the first sign that stands for others, a glob of paths names a folder.
+    const within =
+      glob
+        ?.replace(/[*?[].*$/s, "")
+        .replace(/[^/]*$/, "")
+        .replace(/\/$/, "") ?? "";
+    const isWithin = (path: string): boolean => within === "" || `${path}/`.includes(`/${within}/`);
+    return [...new Set(found.flat())].filter(isWithin).map((path) =>
       this.#withInside({
         kind: "read",
         path,

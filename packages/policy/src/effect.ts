@@ -62,8 +62,10 @@ export interface ExecEffect {
 /** A host an action speaks to. */
 export interface NetEffect {
   readonly kind: "net";
-  /** Lower case, without port; `*` where it could not be found out. */
+  /** Lower case, without port; `*` where it could not be found out; `service:name` for one that a program knows the way to. */
   readonly host: string;
+  /** Said where it only asks what it shows: a service for its state, or a program that is developed on this machine. */
+  readonly looks?: true;
 }
 
 /** One thing an action does. */

@@ -61,7 +61,7 @@ const Effect = z.discriminatedUnion("kind", [
     arguments: z.array(z.string().nullable()),
     opaque: z.boolean(),
   }),
-  z.object({ kind: z.literal("net"), host: z.string() }),
+  z.object({ kind: z.literal("net"), host: z.string(), looks: z.literal(true).exactOptional() }),
 ]);
 
 const Claims = z.object({

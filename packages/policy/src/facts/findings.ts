@@ -61,7 +61,7 @@ export type Finding =
   | { readonly kind: "tracked"; readonly target: Target; readonly glob?: string | undefined }
   /** Of what lies below a folder, the files that fit a glob are read. */
   | { readonly kind: "only"; readonly target: Target; readonly glob: string }
-  | { readonly kind: "net"; readonly host: string };
+  | { readonly kind: "net"; readonly host: string; readonly looks?: boolean | undefined };
 
 /** More than any honest action has. */
 const FINDING_LIMIT = 512;

@@ -21,7 +21,7 @@ export function isHarmlessEffect(effect: Effect): boolean {
     case "exec":
       return !effect.opaque;
     case "net":
-      return false;
+      return effect.looks === true;
   }
 }
 

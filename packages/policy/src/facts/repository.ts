@@ -6,9 +6,10 @@ const FOLDER_LIMIT = 64;
 
 /** Settings of a repository that name a program, or another file of settings. */
 const PROGRAM_SETTING =
-  /^\s*(?:fsmonitor|pager|editor|sshcommand|askpass|hookspath|gitproxy|external|textconv|command|clean|smudge|process|driver|program|helper|path|cmd|worktree|uploadpack|receivepack|packobjectshook|alternaterefscommand|recentobjectshook)[ \t]*=(?![ \t]*(?:false\b|true\b|0\b|$))/im;
+  /^(?:fsmonitor|pager|editor|sshcommand|askpass|hookspath|gitproxy|external|textconv|command|clean|smudge|process|driver|program|helper|path|cmd|worktree|uploadpack|receivepack|packobjectshook|alternaterefscommand|recentobjectshook)[ \t]*=(?![ \t]*(?:false\b|true\b|0\b|$))/i;
 const PROGRAM_SECTION =
-  /^\s*\[\s*(?:include|includeif|alias|pager|man|browser|web|gui|guitool|sendemail|instaweb)\b/im;
+  /^(?:include|includeif|alias|pager|man|browser|web|gui|guitool|sendemail|instaweb)(?:\.|$)/i;
+const SECTION = /^\[\s*([A-Za-z0-9.-]+)(?:\s+"(?:[^"\\]|\\.)*")?\s*\]/;
 
 /**
  * Why git, run in a folder, may run programs that the repository itself names; `undefined` when it names none. Such
@@ -28,13 +29,29 @@ export async function repositoryPrograms(
     // Settings of one work tree lie in a file of their own.
     const text = `${own}\n${(await files.readStart(`${config}.worktree`, CONFIG_LIMIT)) ?? ""}`;
     const isLong = text.length >= CONFIG_LIMIT;
-    // A submodule's section has a path that is no program.
-    const plain = text.replace(/^\s*\[\s*submodule\b[^\]]*\][^[]*/gim, "");
-    const names = PROGRAM_SETTING.test(plain) || PROGRAM_SECTION.test(plain) || /\\\n/.test(plain);
-    return names || isLong ? `${config} names programs that git runs` : undefined;
+    return isLong || namesProgram(text) ? `${config} names programs that git runs` : undefined;
   } catch {
     return `the settings of the repository around ${folder} could not be read`;
   }
+}
+
+/** Whether some setting names a program; also where it is written so that it may. */
+function namesProgram(text: string): boolean {
+  let section = "";
+  return text.split("\n").some((line) => {
+    let rest = line.trimStart();
+    if (rest.startsWith("[")) {
+      const [header, name] = SECTION.exec(rest) ?? [];
+      if (header === undefined || name === undefined || PROGRAM_SECTION.test(name)) return true;
+      section = name.toLowerCase();
+      // A setting may follow on the same line.
+      rest = rest.slice(header.length).trimStart();
+      if (rest.startsWith("[")) return true;
+    }
+    if (line.endsWith("\\")) return true;
+    // A submodule's section has a path that is no program.
+    return section === "submodule" ? /^update[ \t]*=[ \t]*!/i.test(rest) : PROGRAM_SETTING.test(rest);
+  });
 }
 
 const HOOK_LIMIT = 200;

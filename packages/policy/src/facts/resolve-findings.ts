@@ -63,7 +63,7 @@ export class FindingResolver {
   async #effectsOf(finding: Finding): Promise<readonly Effect[]> {
     switch (finding.kind) {
       case "net":
-        return [{ kind: "net", host: finding.host }];
+        return [{ kind: "net", host: finding.host, ...(finding.looks && { looks: true as const }) }];
       case "exec": {
         const { command, arguments: words, repository, hooks } = finding;
         const opaque = finding.opaque || (await this.#runsMore(repository, hooks === true));

@@ -1,5 +1,5 @@
 const PLAIN = /^[\x21-\x7e]*$/;
-const LOOSE_END = /[. ]+(?=\/|$)/g;
+const LOOSE_END = /(?<![. ])[. ]+(?=\/|$)/g;
 
 /**
  * One spelling for all the spellings that some file system takes for the same path: case, composed and decomposed

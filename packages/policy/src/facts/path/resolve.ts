@@ -13,6 +13,9 @@ export interface ResolvedPath {
 /** More symlinks than the kernel itself follows. */
 const LINK_LIMIT = 40;
 
+/** More parts than any honest path has; one that is not there is looked for part by part. */
+const PART_LIMIT = 256;
+
 /** Paths the kernel answers differently for each process: what they are for us, they are not for the agent. */
 const MAGIC =
   /^\/(?:proc\/(?:self|thread-self|\d+)\/(?:root|cwd|fd|exe|map_files|task|ns)(?:\/|$)|dev\/fd(?:\/|$))/;
@@ -39,6 +42,8 @@ export class PathResolver {
   async #resolve(path: string, links: number): Promise<ResolvedPath> {
     const tidy = tidied(path);
     if (path.includes("\0")) return { path: tidy, exists: false, doubt: "a path with a NUL character" };
+    if (path.split("/", PART_LIMIT + 1).length > PART_LIMIT)
+      return { path: tidy, exists: true, doubt: "a path with too many parts to be followed" };
     if (MAGIC.test(path) || MAGIC.test(tidy)) {
       return { path: tidy, exists: true, doubt: `${tidy} is another file for every process` };
     }

@@ -8,6 +8,9 @@ import { DEVICES } from "./place-table.ts";
 /** The absolute paths that a target stands for, not yet followed; or that they are not known, and what is. */
 export type TargetPaths = { readonly paths: readonly string[] } | { readonly unknown: string };
 
+/** Longer than any path that a kernel takes. */
+const PATH_LIMIT = 8_192;
+
 /** Makes a target absolute, and looks up what a glob matches. */
 export async function targetPaths(
   target: Target,
@@ -18,6 +21,10 @@ export async function targetPaths(
   if (text === null) {
     findings.doubt("a path is only known at run time");
     return { unknown: "*" };
+  }
+  if (text.length > PATH_LIMIT) {
+    findings.doubt("a path that is too long to be one");
+    return { unknown: `${text.slice(0, 80)}…` };
   }
   if (target.isLiteral && DEVICES.has(posix.normalize(text))) return { paths: [] };
   if (base === undefined && !text.startsWith("/") && !(text.startsWith("~") && !target.isLiteral)) {

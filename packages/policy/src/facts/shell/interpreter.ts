@@ -42,6 +42,7 @@ export class Interpreter implements Shell {
       inside.positional = undefined;
       this.run(body, inside);
     }
+    if (this.findings.isEndless) this.findings.doubt("it may go on without end, and fill what it writes to");
   }
 
   #runRead(script: Script, scope: Scope): void {
@@ -170,7 +171,10 @@ export class Interpreter implements Shell {
   #runPipeline(statements: readonly Statement[], scope: Scope): Outcome {
     for (const [index, one] of statements.entries()) {
       const inside = scope.copy();
+      const wasEndless = this.findings.isEndless;
       this.#run(one, inside);
+      // What prints without end is stopped by who reads only the beginning.
+      if (!wasEndless && statements.slice(index + 1).some(isHead)) this.findings.isEndless = false;
       if (index === statements.length - 1 && statements.length > 1) scope.join(inside);
     }
     return here(scope);
@@ -191,6 +195,12 @@ export class Interpreter implements Shell {
 /** After `exit` there is no folder any more; but what stands behind it is gone through all the same. */
 function orElse(folders: Folders, otherwise: Folders): Folders {
   return folders?.length === 0 ? otherwise : folders;
+}
+
+function isHead(statement: Statement): boolean {
+  if (statement.kind === "redirected") return isHead(statement.body);
+  const [part, ...rest] = statement.kind === "command" ? (statement.words[0] ?? []) : [];
+  return part?.kind === "text" && part.text === "head" && rest.length === 0;
 }
 
 function here(scope: Scope): Outcome {

@@ -17,8 +17,19 @@ export function runLoop(shell: Shell, loop: Statement & { kind: "loop" }, scope:
       scope.set(loop.variable, value);
       shell.run(loop.body, scope);
     }
-  } else repeat(shell, loop, oneFor(values), scope);
+  } else {
+    const found = shell.findings.found.length;
+    repeat(shell, loop, oneFor(values), scope);
+    const writes = shell.findings.found.slice(found).some(({ kind }) => kind === "write");
+    if (writes && isAlwaysTrue(loop.test)) shell.findings.isEndless = true;
+  }
   scope.join(before);
+}
+
+function isAlwaysTrue(test: Statement | undefined): boolean {
+  const only = test?.kind === "sequence" && test.statements.length === 1 ? test.statements[0] : test;
+  const [part] = only?.kind === "command" ? (only.words[0] ?? []) : [];
+  return part?.kind === "text" && /^(?:true|:)$/.test(part.text);
 }
 
 function oneFor(values: readonly Value[]): Value {

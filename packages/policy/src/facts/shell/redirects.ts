@@ -4,7 +4,7 @@ import { target } from "./path-target.ts";
 import type { Scope } from "./scope.ts";
 import type { Input, Shell } from "./shell.ts";
 import type { Redirect } from "./syntax.ts";
-import type { Value } from "./value.ts";
+import { isEndless, type Value } from "./value.ts";
 
 /** Puts down what redirections read and write, and gives what the command reads. */
 export function applyRedirects(shell: Shell, redirects: readonly Redirect[], scope: Scope): Input {
@@ -29,6 +29,7 @@ function applyFile(shell: Shell, operator: string, value: Value, scope: Scope): 
   }
   const isGlob = value.text !== null && /[*?[]/.test(value.text);
   const path = target(isGlob ? { ...value, text: null } : value, scope);
+  if (operator.startsWith("<") && isEndless(value)) shell.findings.isEndless = true;
   if (operator.startsWith("<")) shell.findings.add({ kind: "read", target: path, deep: false });
   else {
     const destroys = operator.includes(">>") ? "never" : "existing";

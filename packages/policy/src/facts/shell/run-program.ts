@@ -9,7 +9,7 @@ import { gitProgram } from "./programs/git.ts";
 import { NETWORK } from "./programs/network.ts";
 import { isSystemFolder, programOf } from "./programs/program.ts";
 import { SHELLS } from "./programs/shells.ts";
-import { readByTable } from "./programs/table-program.ts";
+import { readByTable, readSubcommand } from "./programs/table-program.ts";
 import { tarProgram } from "./programs/tar.ts";
 import { WRAPPERS, wrapByTable } from "./programs/wrappers.ts";
 import type { Scope } from "./scope.ts";
@@ -71,6 +71,7 @@ function answerOf(call: Call): Answer {
   const entry = programOf(call.name);
   if (!entry) return hidden(call, `${call.name} is not a program that is known here`);
   if (entry.wraps !== undefined) return wrapByTable(call, entry, entry.wraps);
+  if (entry.subcommands) return readSubcommand(call.shell, call.name, entry, call.words, call.scope);
   return readByTable(call.shell, call.name, entry, call.words, call.scope);
 }
 

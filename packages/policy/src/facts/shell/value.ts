@@ -27,3 +27,8 @@ export function knownValue(text: string): Value {
 export function unknownValue(many: boolean, start = ""): Value {
   return { text: null, start, many };
 }
+
+/** Whether it is a device that one can read from without end. */
+export function isEndless({ text }: Value): boolean {
+  return text !== null && /^\/dev\/(?:zero|full|u?random|arandom)$/.test(text);
+}

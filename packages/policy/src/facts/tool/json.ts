@@ -57,10 +57,11 @@ export function textsIn(
 ): readonly { readonly name: string; readonly text: string }[] {
   const texts: { name: string; text: string }[] = [];
   const pending: { name: string; value: unknown; depth: number }[] = [{ name: "", value, depth: 0 }];
-  for (let next = pending.shift(); next !== undefined && texts.length < limit; next = pending.shift()) {
-    const { name, value: one, depth } = next;
+  // The list grows while it is gone through.
+  for (const { name, value: one, depth } of pending) {
+    if (texts.length >= limit) break;
     if (typeof one === "string") texts.push({ name, text: one });
-    if (depth > DEPTH_LIMIT || pending.length > limit) continue;
+    if (depth > DEPTH_LIMIT || pending.length > MEMBER_LIMIT) continue;
     if (Array.isArray(one)) for (const item of one) pending.push({ name, value: item, depth: depth + 1 });
     else if (isRecord(one)) {
       for (const [key, item] of Object.entries(one))

@@ -1,6 +1,6 @@
 import type { Findings } from "../findings.ts";
 import { isRecord } from "../is-record.ts";
-import { hostOfUrl } from "../net/host.ts";
+import { hostOfUrl, isDevelopmentUrl } from "../net/host.ts";
 import { patchFindings } from "./patch.ts";
 import type { ShellRunner } from "./shell-runner.ts";
 import { readStrangers } from "./strangers.ts";
@@ -232,17 +232,23 @@ function findGlob(pattern: string, { findings, folders }: ToolSetting): void {
 function findUrl(text: string, { findings, folders }: ToolSetting): void {
   if (/^\s*file:/i.test(text))
     findings.add({ kind: "read", target: { text: text.trim(), base: folders }, deep: false });
-  else
-    findings.add({
-      kind: "net",
-      host: hostOfUrl(/^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `https://${text}`),
-    });
+  else {
+    const address = /^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `https://${text}`;
+    findings.add({ kind: "net", host: hostOfUrl(address), looks: isDevelopmentUrl(address) });
+  }
 }
 
 function findUrls(text: string, setting: ToolSetting): void {
-  const found = text.match(/\b(?:[a-z][a-z0-9+.-]*:\/\/|file:)\S+/gi) ?? [];
-  for (const url of found) findUrl(url.replace(/[)\]}>,.;'"!?]+$/, ""), setting);
+  const found = text.match(/(?<![a-z0-9+.-])(?:[a-z][a-z0-9+.-]{0,31}:\/\/|file:)\S+/gi) ?? [];
+  for (const url of found) findUrl(withoutEnd(url), setting);
   if (found.length === 0) setting.findings.add({ kind: "net", host: "*" });
+}
+
+/** An address in a sentence, without the signs behind it. */
+function withoutEnd(url: string): string {
+  let end = url.length;
+  while (end > 0 && ")]}>,.;'\"!?".includes(url[end - 1] ?? "")) end -= 1;
+  return url.slice(0, end);
 }
 
 /** An argument that the table does not know. Numbers and switches that are off are let pass. */

@@ -1,5 +1,5 @@
 import { patchFindings } from "../../tool/patch.ts";
-import { knownValue } from "../value.ts";
+import { isEndless, knownValue } from "../value.ts";
 import { isPlainAwk } from "./awk-script.ts";
 import { type Call, CLEAR, type Handler, hidden } from "./call.ts";
 import { programOf } from "./program.ts";
@@ -71,8 +71,18 @@ function copyBlocks(call: Call): ReturnType<Handler> {
     const file = word.text === null ? word : knownValue(value);
     if (name === "if") applyRole("read", file, { ...call, deep: false });
     if (name === "of") applyRole("overwrite", file, { ...call, deep: false });
+    if (name === "if" && isEndless(file) && !isSmall(call)) call.shell.findings.isEndless = true;
   }
   return CLEAR;
+}
+
+/** Whether a copy has an end that is not far: so many blocks of such a size. */
+function isSmall({ words }: Call): boolean {
+  const sizes = words.filter(({ start }) => /^(?:count|bs|obs|seek)=/.test(start));
+  return (
+    sizes.some(({ start }) => start.startsWith("count=")) &&
+    sizes.every(({ text }) => /^\w+=(?:\d{1,5}|\d{1,3}[kKM]B?)$/.test(text ?? ""))
+  );
 }
 
 /** The patch tool that Codex puts into its shell: the patch is its word or its input. */

@@ -94,7 +94,9 @@ function commandEnd(words: readonly Value[], begin: number): number {
 /** The command runs on what is found: below the folders, if it is files and no links; anywhere else otherwise. */
 function runFor(call: Call, command: readonly Value[], places: readonly Value[]): void {
   for (const found of places) {
-    const words = command.map((word): Value => {
+    const words = command.map((word, at): Value => {
+      // What is found is run itself: which program that is, its folder does not tell.
+      if (at === 0 && word.text?.includes("{}")) return unknownValue(false);
       if (word.text === "{}") return found;
       return word.text?.includes("{}") ? unknownValue(false) : word;
     });

@@ -20,6 +20,10 @@ export const Role = z.enum([
   "fill",
   /** The beginning of the names of files that are made. */
   "prefix",
+  /** What an answer looks like; no file. */
+  "format",
+  /** `owner/name` at the service itself. */
+  "repository",
   /** Permissions to set. */
   "mode",
   /** Changed in place. */
@@ -78,6 +82,8 @@ const Shape = z.strictObject({
   /** Letters of options without a value. */
   flags: z.string().optional(),
   long: Names.optional(),
+  /** Options that are written out behind one dash: `-check`. */
+  single: Names.optional(),
   /** Whether `-5` is an option. */
   digits: z.boolean().optional(),
   /** Options with a value. */
@@ -115,6 +121,8 @@ const Shape = z.strictObject({
   hooks: z.boolean().optional(),
   /** Whether it shows the content of all that git keeps, where no path is given. */
   shows: z.boolean().optional(),
+  /** The service that it asks for what it shows, and nothing else. */
+  service: z.string().optional(),
   /** Whether it speaks to hosts that its words do not tell. */
   net: z.boolean().optional(),
   /** Why nobody can tell from the words what it does. */

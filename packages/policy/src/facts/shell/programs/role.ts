@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Destroys, Reach, Target } from "../../findings.ts";
-import { hostName, hostOfUrl } from "../../net/host.ts";
+import { hostName, hostOfUrl, isDevelopmentUrl } from "../../net/host.ts";
 import { target } from "../path-target.ts";
 import type { Scope } from "../scope.ts";
 import type { Shell } from "../shell.ts";
@@ -11,6 +11,8 @@ import type { Role } from "./program.ts";
 export interface RoleSetting extends Reach {
   readonly shell: Shell;
   readonly scope: Scope;
+  /** Whether it only gets what it asks for. */
+  readonly looks?: boolean | undefined;
   /** What arrives where the word says. */
   readonly from?: readonly Value[] | undefined;
 }
@@ -25,6 +27,13 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
       return undefined;
     case "opaque":
       return "opaque";
+    case "format":
+      // Some of them are read from a file.
+      return /^(?:wide|json|yaml|name|(?:jsonpath|custom-columns)=.*)$/s.test(value.text ?? "")
+        ? undefined
+        : "opaque";
+    case "repository":
+      return /^[\w.-]+\/[\w.-]+$/.test(value.text ?? "") ? undefined : "opaque";
     case "read":
       return read(value, setting, deep);
     case "outside":
@@ -120,8 +129,8 @@ function targets(value: Value, scope: Scope): readonly Target[] {
   return [target(value, scope), ...guesses];
 }
 
-function net({ shell }: RoleSetting, host: string): undefined {
-  shell.findings.add({ kind: "net", host });
+function net({ shell }: RoleSetting, host: string, looks = false): undefined {
+  shell.findings.add({ kind: "net", host, looks });
 }
 
 /** `u+s`, `=rws`, `4755`: the set-user-ID and set-group-ID bits. */
@@ -192,7 +201,8 @@ function url(value: Value, setting: RoleSetting): undefined {
   }
   if (/^file:/i.test(text))
     return read(knownValue(text.replace(/^file:\/\/(?:localhost)?(?=\/)/i, "")), setting, false);
-  return net(setting, hostOfUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`));
+  const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  return net(setting, hostOfUrl(address), setting.looks === true && isDevelopmentUrl(address));
 }
 
 /** `host:path`, `user@host:path`, `rsync://host/path`, or a file of this machine. */

@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { noteMoved } from "../path-target.ts";
 import type { Folders, Scope } from "../scope.ts";
 import type { Shell } from "../shell.ts";
-import { knownValue, type Value } from "../value.ts";
+import { isEndless, knownValue, type Value } from "../value.ts";
 import type { Program, Role } from "./program.ts";
 import { applyRole, type RoleSetting } from "./role.ts";
 import { sightOf } from "./sight-of.ts";
@@ -15,6 +15,12 @@ export interface Reading {
   /** Whether git runs the repository's hooks for it. */
   readonly hooks?: boolean | undefined;
 }
+
+/** Options of curl with which it does more than to get something. */
+const SENDING =
+  "X request d data data-raw data-binary data-ascii data-urlencode json F form form-string T upload-file x proxy socks5 socks5-hostname preproxy resolve".split(
+    " ",
+  );
 
 /** Reads the words of a program by its entry, and puts down what they say it does. */
 export function readByTable(
@@ -37,11 +43,21 @@ export function readByTable(
   if (shape.forbid !== undefined && (first?.text == null || new RegExp(shape.forbid).test(first.text))) {
     doubts.push(`${name} with a script that may do more than show`);
   }
-  if (shape.endless) shell.findings.isEndless = true;
+  if (shape.endless || (name !== "head" && read.operands.some(isEndless))) shell.findings.isEndless = true;
+  if (isHuge(name, read)) shell.findings.doubt(`${name} of more than fits on some disks`);
   if (shape.doubt) shell.findings.doubt(`${name} ${shape.doubt}`);
+  if (shape.service !== undefined)
+    shell.findings.add({ kind: "net", host: `service:${shape.service}`, looks: true });
   if (shape.net) shell.findings.add({ kind: "net", host: "*" });
   const sight = sightOf(name, read);
-  const setting: RoleSetting = { shell, scope: inFolder(read, scope), deep: shape.deep ?? false, sight };
+  const looks = name === "curl" && !SENDING.some((option) => read.present.has(option));
+  const setting: RoleSetting = {
+    shell,
+    scope: inFolder(read, scope),
+    deep: shape.deep ?? false,
+    sight,
+    looks,
+  };
   for (const { name: option, value, role } of read.options) {
     const from = option === "t" || option === "target-directory" ? read.operands : undefined;
     if (applyRole(role, value, { ...setting, from }) === "opaque")
@@ -56,6 +72,34 @@ export function readByTable(
   if (shape.links) noteLinks(shape.links, read.operands, scope);
   for (const why of doubts) shell.findings.hideIn(why);
   return { opaque: doubts.length > 0, hooks: shape.hooks };
+}
+
+/** The words of a subcommand that is known, `docker compose ps`; of any other, those of the program. */
+export function readSubcommand(
+  shell: Shell,
+  name: string,
+  entry: Program,
+  words: readonly Value[],
+  scope: Scope,
+): Reading {
+  const known = entry.subcommands ?? {};
+  for (const count of [2, 1]) {
+    const sub = words.slice(0, count).map(({ text }) => text ?? "\0");
+    const leaf = Object.hasOwn(known, sub.join(" ")) ? known[sub.join(" ")] : undefined;
+    if (leaf) return readByTable(shell, `${name} ${sub.join(" ")}`, leaf, words.slice(count), scope);
+  }
+  return readByTable(shell, name, entry, words, scope);
+}
+
+/** `head -c 100G`, `seq 1 99999999999`: more than anybody reads. */
+function isHuge(name: string, { options, operands }: ReadWords): boolean {
+  if (name === "head")
+    return options.some((option) => /^(?:c|bytes|n|lines)$/.test(option.name) && isMany(option.value));
+  return name === "seq" && operands.some(isMany);
+}
+
+function isMany({ text }: Value): boolean {
+  return text !== null && /^[+-]?\d{10,}|^\d+(?:[GTPEZY]|[1-9]\d{3,}M)|^inf|e\+?\d/i.test(text);
 }
 
 function isQuestion(entry: Program, words: readonly Value[]): boolean {

@@ -23,7 +23,7 @@ export interface ReadWords {
 /** How options are written, for which programs differ. */
 type Options = Pick<
   Program,
-  "any" | "plain" | "flags" | "long" | "digits" | "values" | "attached" | "never" | "when"
+  "any" | "plain" | "flags" | "long" | "single" | "digits" | "values" | "attached" | "never" | "when"
 >;
 
 /** Sorts the words of a program into options, their values, and operands, as getopt does. */
@@ -103,6 +103,10 @@ class Sorter implements ReadWords {
   #short(cluster: string): void {
     const { values = {}, attached = {}, flags = "", never = [], digits, any } = this.#known;
     if (digits && /^\d+$/.test(cluster)) return;
+    if (this.#known.single?.includes(cluster)) {
+      this.present.add(cluster);
+      return;
+    }
     // Programs of one dash (`-name`) list their options whole.
     if (cluster.length > 1 && roleOf(values, cluster)) {
       this.present.add(cluster);
@@ -131,7 +135,16 @@ class Sorter implements ReadWords {
   }
 }
 
-const QUIET: ReadonlySet<Role> = new Set(["text", "read", "list", "tree", "folder", "tracked", "outside"]);
+const QUIET: ReadonlySet<Role> = new Set([
+  "text",
+  "format",
+  "read",
+  "list",
+  "tree",
+  "folder",
+  "tracked",
+  "outside",
+]);
 
 /** Whether some option does more than read: then it matters whether a word is one. */
 function hasTellingOptions({ any, values = {}, attached = {}, never = [] }: Options): boolean {

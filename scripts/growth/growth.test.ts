@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { detectIntent } from "../../packages/agent/src/control/defaults/intent/detect-intent.ts";
 import { DemoModel } from "../../packages/agent/src/models/demo/demo-model.ts";
 import { duplicatesAtTop } from "../../packages/ahp/src/json/duplicates.ts";
-import { parseJson } from "../../packages/ahp/src/json/parse.ts";
+import { parseExact as parseAny, parseJson } from "../../packages/ahp/src/json/parse.ts";
 import { scan } from "../../packages/ahp/src/json/scan.ts";
 import { stringifySorted } from "../../packages/ahp/src/json/stringify.ts";
 import { LineSplitter } from "../../packages/ahp/src/transport/lines/splitter.ts";
@@ -58,6 +58,7 @@ const JSON_TEXTS: Readonly<Record<string, (size: number) => string>> = {
 const JSON_READERS: Readonly<Record<string, (text: string) => unknown>> = {
   "AHP's scanner": scan,
   "AHP's reader": parseJson,
+  "the reader of every other border": parseAny,
   "AHP's duplicate keys": (text) => (isJson(text) ? duplicatesAtTop(text) : undefined),
   "MCP's reader": parseExact,
   "the verifier's reader": parseStrict,
@@ -253,7 +254,14 @@ const GROWERS: readonly Grower[] = [
   ...pairs(TEXT_READERS, TEXTS, same),
   ...pairs(LINE_READERS, LINES, (text) => chunksOf(text)),
   ...pairs(STREAM_READERS, STREAMS, (text) => chunksOf(text)),
-  ...pairs({ redaction: (value: object) => redactor.value(value) }, MEMBERS, same),
+  ...pairs(
+    {
+      redaction: (value: object) => redactor.value(value),
+      "redaction of what was made out of it": (value: object) => redactor.knowing(value)([value]),
+    },
+    MEMBERS,
+    same,
+  ),
   ...pairs(
     { "the page's diff": ([before, after]: readonly [string, string]) => diffLines(before, after) },
     DIFFS,

@@ -265,18 +265,18 @@ describe("an agent that sends what it should not", () => {
     expect(gate.decided).toEqual([]);
   });
 
-  test("gets no call decided that nobody can look at exactly", async () => {
+  test("has its numbers decided about and passed on to the digit", async () => {
     const { agent, gate, reached } = await open();
     agent.say(
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"exact","arguments":{"to":12345678901234567891}}}',
     );
-    const refused = await agent.hear(({ id }) => id === 1);
-    expect(textIn(refused.result)).toContain("12345678901234567891 cannot be read exactly");
+    await agent.hear(({ id }) => id === 1);
+    expect(JSON.stringify(gate.decided.map((call) => call.arguments))).toBe('[{"to":12345678901234567891}]');
     agent.say(
       '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"exact","arguments":{"n":1.0,"m":1e2}}}',
     );
     await agent.hear(({ id }) => id === 2);
-    expect(gate.decided.map((call) => call.arguments)).toEqual([{ n: 1, m: 100 }]);
-    expect((await reached()).filter(({ method }) => method === "tools/call")).toHaveLength(1);
+    expect(gate.decided.map((call) => call.arguments).at(-1)).toEqual({ n: 1, m: 100 });
+    expect((await reached()).filter(({ method }) => method === "tools/call")).toHaveLength(2);
   });
 });

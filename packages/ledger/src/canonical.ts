@@ -1,6 +1,7 @@
 import canonicalize from "canonicalize";
 import { LedgerError } from "./ledger-error.ts";
 import { orderedJson } from "./ordered-json.ts";
+import { recordedJson } from "./spelled-number.ts";
 
 /** The RFC 8785 form of a plain JSON value; check first that it is one. */
 export function canonicalJson(value: unknown): string {
@@ -9,8 +10,13 @@ export function canonicalJson(value: unknown): string {
   return text;
 }
 
+/** The RFC 8785 form of a JSON value whose numbers may have more digits than a double holds. */
+export function exactJson(value: unknown): string {
+  return canonicalJson(recordedJson(value));
+}
+
 /**
- * The same, where it can be told quickly that a value is plain JSON; else `undefined`. RFC 8785 writes texts and numbers
+ * The form of `canonicalJson`, where it can be told quickly that a value is plain JSON; else `undefined`. RFC 8785 writes texts and numbers
  * as JavaScript does, which does it several times as fast as anything written in it.
  */
 export function quickCanonicalJson(value: unknown): string | undefined {

@@ -28,6 +28,7 @@ function orderedValue(value: unknown, depth: number): unknown {
       return value;
     case "object":
       if (value === null) return value;
+      if (JSON.isRawJSON(value)) return NONE;
       if (depth === MAX_NESTING) return NONE;
       if (Array.isArray(value)) return orderedList(value, depth + 1);
       return isRecord(value) ? orderedObject(value, depth + 1) : NONE;

@@ -27,6 +27,7 @@ function check(value: unknown, path: string, depth: number): void {
 }
 
 function checkContainer(value: object, path: string, depth: number): void {
+  if (JSON.isRawJSON(value)) throw invalid(path, "a number that no double holds has to be recorded as text");
   if (depth > MAX_NESTING)
     throw invalid(path, `nested deeper than ${MAX_NESTING} arrays and objects, or a cycle`);
   if (Array.isArray(value)) {

@@ -1,3 +1,5 @@
+/** Numbers that JavaScript cannot hold keep their digits, for packages that speak no AHP. */
+export { exactNumber, parseExact } from "@reins/ahp";
 export type {
   ControlEvent,
   Enforcement,

@@ -137,9 +137,22 @@ function contextOf(turn: Turn): ToolContext {
   return { ...toolContext, signal: turn.signal, onWorker: (update) => emit({ type: "worker", update }) };
 }
 
+declare global {
+  interface JSON {
+    rawJSON(text: string): { readonly rawJSON: string };
+  }
+}
+
+/** A number that JavaScript would change keeps its digits: what is asked about and done is what the model wrote. */
+function keepDigits(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== "number" || context?.source === undefined) return value;
+  const isHeld = Number.isSafeInteger(value) || !/^-?\d+$/.test(context.source);
+  return isHeld && Number.isFinite(value) ? value : JSON.rawJSON(context.source);
+}
+
 function parsed({ name, arguments: json }: CallPart): JsonObject {
   try {
-    const given: unknown = JSON.parse(json);
+    const given: unknown = JSON.parse(json, keepDigits);
     if (isObject(given)) return given;
   } catch {
     // Said below, together with what is JSON and no object.

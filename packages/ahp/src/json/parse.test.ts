@@ -11,7 +11,7 @@ function isFloat(spelling: string): boolean {
   const { value, floats } = parseJson(`{"n":${spelling}}`);
   if (typeof value !== "object" || value === null || !("n" in value)) throw new Error("not an object");
   // What has a fraction shows it by itself, and needs no mark.
-  return !Number.isInteger(value.n) || (floats?.has(value, "n") ?? false);
+  return (typeof value.n === "number" && !Number.isInteger(value.n)) || (floats?.has(value, "n") ?? false);
 }
 
 describe("numbers", () => {

@@ -31,8 +31,20 @@ function parseValue(text: string, floats: Floats | undefined): unknown {
   }
 }
 
+/** What no number that JavaScript holds looks like; most texts have nothing of the kind and are parsed the fast way. */
+const DELICATE = /(?:^|[[:,\s])-?(?:\d+[.eE]|\d{16}|0(?<=-0))/;
+
+/**
+ * Parses any JSON; numbers that JavaScript cannot hold keep their digits (`JSON.isRawJSON`), and `JSON.stringify` writes
+ * them as they came. Throws a `SyntaxError` for what is no JSON, and a `RangeError` for what is nested too deep to read.
+ */
+export function parseExact(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  return DELICATE.test(text) ? readSpelled(text) : value;
+}
+
 function countMembers(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
+  if (typeof value !== "object" || value === null || JSON.isRawJSON(value)) return 0;
   let count = 0;
   if (Array.isArray(value)) {
     for (const item of value) count += countMembers(item);

@@ -1,4 +1,5 @@
 import type { Floats } from "./floats.ts";
+import { exactNumber } from "./number.ts";
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -11,20 +12,21 @@ const LOWER_F = 0x66;
 const LOWER_N = 0x6e;
 
 /**
- * Reads a text that `JSON.parse` has accepted, and notes how its numbers are spelled. `JSON.parse` with a reviver would see the same at ten times the price. The caller bounds nesting.
+ * Reads a text that `JSON.parse` has accepted, and sees how its numbers are spelled: those that JavaScript cannot hold
+ * keep their digits. `JSON.parse` with a reviver would see the same at ten times the price. The caller bounds nesting.
  */
-export function readSpelled(text: string, floats: Floats): unknown {
+export function readSpelled(text: string, floats?: Floats): unknown {
   return new Reader(text, floats).value({}, "");
 }
 
 class Reader {
   readonly #text: string;
-  readonly #floats: Floats;
+  readonly #floats: Floats | undefined;
   #at = 0;
   /** The next backslash, looked for again only when it was passed. */
   #backslash: number;
 
-  constructor(text: string, floats: Floats) {
+  constructor(text: string, floats: Floats | undefined) {
     this.#text = text;
     this.#floats = floats;
     this.#backslash = text.indexOf("\\");
@@ -62,7 +64,7 @@ class Reader {
       this.#peek();
       this.#at += 1;
       // A key that comes twice: what counts is how the last one was spelled.
-      if (Object.hasOwn(object, key)) this.#floats.unmark(object, key);
+      if (Object.hasOwn(object, key)) this.#floats?.unmark(object, key);
       const value = this.value(object, key);
       if (key === "__proto__")
         Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
@@ -112,8 +114,8 @@ class Reader {
     const start = this.#at;
     while (isOfNumber(this.#text.charCodeAt(this.#at))) this.#at += 1;
     const source = this.#text.slice(start, this.#at);
-    this.#floats.note(holder, key, source);
-    return Number(source);
+    this.#floats?.note(holder, key, source);
+    return exactNumber(source);
   }
 
   #word<Word>(length: number, word: Word): Word {

@@ -36,6 +36,7 @@ function write(value: unknown, depth: number): string {
 }
 
 function writeContainer(value: object, depth: number): string {
+  if (JSON.isRawJSON(value)) return value.rawJSON;
   if (depth > MAX_NESTING) throw new TypeError(`nested deeper than ${MAX_NESTING} arrays and objects`);
   if ("toJSON" in value && typeof value.toJSON === "function") return write(value.toJSON(), depth);
   if (Array.isArray(value)) {

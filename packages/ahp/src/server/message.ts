@@ -125,5 +125,6 @@ function malformed(value: unknown, refusal: Refusal): Message {
 
 function idIn({ id }: Record<string, unknown>): MessageId {
   if (typeof id === "string") return id;
-  return typeof id === "number" && Number.isSafeInteger(id) ? id : null;
+  const number = JSON.isRawJSON(id) ? Number(id.rawJSON) : id;
+  return typeof number === "number" && Number.isSafeInteger(number) ? number : null;
 }

@@ -8,7 +8,7 @@ import { decode, encode } from "./codec.ts";
 const { types } = readVectors();
 
 /** Upstream spells some numbers as JavaScript does not; as JSON they are equal. */
-const SPELLED_DIFFERENTLY = [98, 122, 123, 126, 265, 266, 267, 270, 272, 273, 274, 275, 277];
+const SPELLED_DIFFERENTLY = [98, 122, 123, 126, 265, 266, 267, 270, 272, 274, 275, 277];
 
 const messageIs = (message: string) => expect.objectContaining({ name: "DecodeError", message });
 

@@ -6,7 +6,8 @@ export class DecodeError extends Error {
 }
 
 /** How peers name a value that they did not expect. */
-function describe(value: unknown, isFloat = false): string {
+function describe(given: unknown, isFloat = false): string {
+  const value = JSON.isRawJSON(given) ? Number(given.rawJSON) : given;
   if (value === null || value === undefined) return "null";
   if (Array.isArray(value)) return "sequence";
   switch (typeof value) {

@@ -70,17 +70,22 @@ const decodeMap: Decoder = (value, holder, key, floats) => {
 
 const decodeF32: Decoder = (value) => {
   if (typeof value === "number") return Math.fround(value);
+  if (JSON.isRawJSON(value)) return Math.fround(Number(value.rawJSON));
   throw invalidType(value, "f32");
 };
 
 function integerDecoder(name: IntegerName): Decoder {
   const { least, greatest } = INTEGERS[name];
-  return (value, holder, key, floats) => {
+  return (given, holder, key, floats) => {
     const isFloat = floats?.has(holder, key);
+    // A field of the protocol counts or measures; its nearest number is near enough.
+    const value = JSON.isRawJSON(given) ? Number(given.rawJSON) : given;
     if (typeof value !== "number" || !Number.isInteger(value) || isFloat)
       throw invalidType(value, name, isFloat);
     if (value >= least && value <= greatest) return value;
-    throw new DecodeError(`invalid value: integer \`${BigInt(value)}\`, expected ${name}`);
+    throw new DecodeError(
+      `invalid value: integer \`${JSON.isRawJSON(given) ? given.rawJSON : BigInt(value)}\`, expected ${name}`,
+    );
   };
 }
 
@@ -201,5 +206,5 @@ function oneMember(
 
 /** Whether a value is a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }

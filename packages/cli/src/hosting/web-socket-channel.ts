@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { parseExact } from "@reins/ahp";
 import type { JsonObject } from "@reins/host";
 import { WebSocket } from "ws";
 import { CliError } from "../errors/cli-error.ts";
@@ -56,7 +57,7 @@ export async function webSocketChannel({
       onMessage: (listener) => {
         let last: Promise<void> = Promise.resolve();
         web.on("message", (data) => {
-          const message: JsonObject = JSON.parse(String(data));
+          const message: JsonObject = Object(parseExact(String(data)));
           last = last.then(() => listener(message)).catch(() => undefined);
         });
       },

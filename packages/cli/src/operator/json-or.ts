@@ -1,7 +1,9 @@
+import { parseExact } from "@reins/ahp";
+
 /** The value of a JSON text, or something else where it is none. */
 export function jsonOr(text: string, otherwise: unknown): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return otherwise;
   }

@@ -1,4 +1,5 @@
 import { change, type Store } from "@reins/store";
+import { parseExact } from "@reins/supervisor";
 import { Backlog } from "./backlog.ts";
 import { Followers } from "./followers.ts";
 import { isFull } from "./full.ts";
@@ -219,7 +220,7 @@ export class EventLog {
     const range = { tenant, sessions, after, limit: PAGE, size: PAGE_SIZE };
     await this.#backlog.inStore();
     const page = await this.#options.store.query(logTables, "written", range);
-    return page.map((event) => ({ ...event, message: JSON.parse(event.text) }));
+    return page.map((event) => ({ ...event, message: Object(parseExact(event.text)) }));
   }
 
   /** Whatever is appended in the same turn of the event loop is written together. */

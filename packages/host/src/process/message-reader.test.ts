@@ -131,3 +131,11 @@ test("once closed, it delivers nothing more", async () => {
   await reader.ended;
   expect(taken).toEqual([1, 2]);
 });
+
+test("numbers that JavaScript cannot hold are passed on to the digit", async () => {
+  const lines = fc.sample(fc.bigInt({ min: 2n ** 53n + 1n, max: 2n ** 90n }), { seed: 7, numRuns: 50 });
+  for (const number of lines) {
+    const line = `{"rawInput":{"id":${number},"rest":[0.1000000000000000055,1e400,-0]}}`;
+    expect(JSON.stringify((await read([`${line}\n`])).messages[0])).toBe(line);
+  }
+});

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { Readable } from "node:stream";
+import { parseExact } from "@reins/supervisor";
 import type { MessageFault } from "./fault.ts";
 import { HeldLine } from "./held-line.ts";
 
@@ -121,7 +122,7 @@ export class MessageReader {
     // Some programs send blank lines, or end theirs as Windows does.
     if (line === "" || line === "\r") return undefined;
     try {
-      const value: unknown = JSON.parse(line);
+      const value = parseExact(line);
       if (isObject(value)) return value;
       this.#fault("not_a_message", line);
     } catch (cause) {

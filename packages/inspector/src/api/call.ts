@@ -1,5 +1,6 @@
 import type { Operation } from "@reins/api";
 import type { z } from "zod";
+import { parseExact } from "./exact-json.ts";
 import { problemOf } from "./problem.ts";
 
 /** What a request brings along: what stands in its path, after it, and in its body. */
@@ -18,7 +19,7 @@ export async function call<
   A extends z.ZodType,
 >(operation: Operation<P, Q, B, A>, input: Input<P, Q, B> = {}): Promise<z.output<A>> {
   const response = await request(operation, input);
-  return operation.answer.parse(response.status === 204 ? undefined : await response.json());
+  return operation.answer.parse(response.status === 204 ? undefined : parseExact(await response.text()));
 }
 
 /** Asks the server for something and gives the answer as it comes, for what has to be looked at to the byte. */

@@ -1,6 +1,7 @@
 import type { Operation } from "@reins/api";
 import type { z } from "zod";
 import { addressOf, type Input } from "./call.ts";
+import { parseExact } from "./exact-json.ts";
 import { type Background, whileSeen } from "./while-seen.ts";
 
 /** Who follows a stream. */
@@ -35,7 +36,7 @@ function followNow<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType
     const opened = new EventSource(address);
     source = opened;
     opened.addEventListener(operation.events ?? "message", (event) =>
-      onEvent(operation.answer.parse(JSON.parse(event.data)), event.lastEventId),
+      onEvent(operation.answer.parse(parseExact(String(event.data))), event.lastEventId),
     );
     opened.addEventListener("open", () => onState?.(true));
     opened.addEventListener("error", () => {

@@ -4,6 +4,7 @@ import type { Cid, EntryContent } from "../entry/entry.ts";
 import { assertSize } from "../entry/entry-builder.ts";
 import type { EntryQuality } from "../entry/quality.ts";
 import { assertPlainJson } from "../plain-json.ts";
+import { recordedJson } from "../spelled-number.ts";
 
 /**
  * An entry on its way to the writer. Its parents are known only when its turn to be written has come, and an attestation
@@ -43,7 +44,7 @@ export function prepare(content: ParentlessContent): PreparedEntry {
     entity_id,
     envelope,
     parents: [],
-    payload,
+    payload: recordedJson(payload),
     proof,
     quality,
     source,

@@ -1,3 +1,4 @@
+import { parseExact } from "@reins/ahp";
 import type { Connection, JsonObject, Outlet } from "@reins/host";
 import type { WebSocket } from "ws";
 import { deadlineOf } from "../connections/deadline.ts";
@@ -124,7 +125,7 @@ export class WebSocketClient {
 /** The value in a frame; `undefined` when it is no JSON. */
 function valueIn(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return undefined;
   }

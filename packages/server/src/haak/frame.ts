@@ -1,3 +1,4 @@
+import { parseExact } from "@reins/ahp";
 import { z } from "zod";
 
 const Request = z.looseObject({
@@ -41,7 +42,7 @@ function idIn(value: unknown): unknown {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) ?? null;
+    return parseExact(text) ?? null;
   } catch {
     return undefined;
   }

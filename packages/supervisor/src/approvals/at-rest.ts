@@ -1,3 +1,5 @@
+import { parseExact } from "@reins/ahp";
+import { recordedJson, restoredJson } from "@reins/ledger";
 import type { Action } from "@reins/policy";
 import type { Vault } from "../record/vault.ts";
 import { VaultError } from "../record/vault-error.ts";
@@ -51,11 +53,10 @@ export class AtRest {
 
   /** An approval that was kept: exactly, as long as it waits for an answer. */
   readApproval({ approval, waits, sealed }: Omit<StoredApproval, "version">): Approval {
-    if (!waits) return approval;
+    if (!waits) return restored(approval);
     const opened = this.#open(approvalPlace(approval), sealed);
-    if (typeof opened !== "string") return { ...approval, options: ["deny"], ...opened };
-    const exact: ExactApproval = JSON.parse(opened);
-    return { ...approval, ...exact };
+    if (typeof opened !== "string") return { ...restored(approval), options: ["deny"], ...opened };
+    return { ...approval, ...exactIn<ExactApproval>(opened) };
   }
 
   /** A change that was kept. */
@@ -73,16 +74,16 @@ export class AtRest {
 
   /** A grant that was kept: exactly, as long as it was not revoked. */
   readGrant({ grant, sealed }: StoredGrant): Grant {
-    if (grant.revoked_at !== undefined) return grant;
+    if (grant.revoked_at !== undefined) return restored(grant);
     const opened = this.#open(grantPlace(grant), sealed);
-    if (typeof opened !== "string") return { ...grant, ...opened };
-    const exact: ExactGrant = JSON.parse(opened);
-    return { ...grant, ...exact };
+    if (typeof opened !== "string") return { ...restored(grant), ...opened };
+    return { ...grant, ...exactIn<ExactGrant>(opened) };
   }
 
   #form(place: string, body: object, exact: object, shown: unknown): KeptForm {
     return {
-      body: JSON.stringify({ ...body, ...Object(shown) }),
+      // Read in the store's thread, which could not give numbers of other kinds away.
+      body: JSON.stringify(recordedJson({ ...body, ...Object(shown) })),
       sealed: this.#options.vault.seal(place, JSON.stringify(exact)),
     };
   }
@@ -105,6 +106,16 @@ export class AtRest {
     const entries = Object.entries(state).map(([path, was]) => [path, was.replace(DIGEST, keyedDigest)]);
     return Object.fromEntries(entries);
   }
+}
+
+/** What was kept, with its numbers to the digit. */
+function restored<Kept extends object>(kept: Kept): Kept {
+  return { ...kept, ...Object(restoredJson(kept)) };
+}
+
+/** What we sealed ourselves. */
+function exactIn<Exact extends object>(text: string): Exact {
+  return Object(parseExact(text));
 }
 
 /** Where an approval is sealed. The binding is part of it, so that no yes counts for anything but what was shown. */

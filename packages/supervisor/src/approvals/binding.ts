@@ -1,4 +1,4 @@
-import { canonicalJson } from "@reins/ledger";
+import { exactJson } from "@reins/ledger";
 import type { Action, Subject } from "@reins/policy";
 import type { Commitment } from "../record/commitment.ts";
 import type { ApprovalRequest } from "./request.ts";
@@ -23,7 +23,7 @@ export function bindingOf(request: Bound, keyed: Keyed): string {
   const { subject, event_type, facts, cwd, target_state } = request;
   const { tenant, user, agent, session } = subject;
   const bound = { tenant, user, agent, session, event_type, facts: foundOut(facts), cwd, target_state };
-  return keyed.digest("approval", canonicalJson({ ...bound, ...peopleNeeded(request) }));
+  return keyed.digest("approval", exactJson({ ...bound, ...peopleNeeded(request) }));
 }
 
 /** Whose agreement it takes, as far as that is not what it is by default. */
@@ -37,7 +37,7 @@ export function peopleNeeded({ quorum = 1, approvers, four_eyes }: People): Peop
 
 /** The digest of an action as the harness found it out. */
 export function factsHash(facts: Action, keyed: Keyed): string {
-  return keyed.digest("facts", canonicalJson(foundOut(facts)));
+  return keyed.digest("facts", exactJson(foundOut(facts)));
 }
 
 function foundOut({ claims: _, ...facts }: Action): Omit<Action, "claims"> {

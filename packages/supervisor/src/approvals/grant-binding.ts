@@ -1,4 +1,4 @@
-import { canonicalJson } from "@reins/ledger";
+import { exactJson } from "@reins/ledger";
 import type { Action, Effect } from "@reins/policy";
 import type { Approval } from "./approval.ts";
 import { type Keyed, peopleNeeded } from "./binding.ts";
@@ -22,7 +22,7 @@ export function grantBindingOf(grantable: Grantable, keyed: Keyed): string {
   const who = { tenant, user, agent, chain, enforcement };
   const what = { event_type, tool, effects, opaque, doubts, cwd };
   const rest = saysAll(facts) ? {} : { arguments: facts.arguments };
-  return keyed.digest("grant", canonicalJson({ ...who, ...what, ...rest, ...peopleNeeded(grantable) }));
+  return keyed.digest("grant", exactJson({ ...who, ...what, ...rest, ...peopleNeeded(grantable) }));
 }
 
 /** Whether "always" can be narrow. What is only known when it runs may be something else the next time. */

@@ -1,4 +1,4 @@
-import { canonicalJson } from "@reins/ledger";
+import { exactJson } from "@reins/ledger";
 import { KeyedHash } from "./keyed-hash.ts";
 import { secretKeys } from "./secret-key.ts";
 
@@ -34,7 +34,7 @@ export class Commitment {
 /** The canonical form; of what has none, such as half of a surrogate pair, the form that JavaScript gives it. */
 function textOf(value: unknown): string {
   try {
-    return canonicalJson(value);
+    return exactJson(value);
   } catch {
     return JSON.stringify(value) ?? "null";
   }

@@ -97,7 +97,7 @@ export class Redactor {
 
   #value(value: unknown, ending: Ending, depth: number): unknown {
     if (typeof value === "string") return this.text(value, ending);
-    if (typeof value !== "object" || value === null) return value;
+    if (typeof value !== "object" || value === null || JSON.isRawJSON(value)) return value;
     if (depth === DEEPEST) return MARK;
     if (Array.isArray(value)) return this.#list(value, ending, depth);
     return isObject(value) ? this.#object(value, ending, depth) : value;

@@ -3,6 +3,9 @@ import { MARK } from "./mark.ts";
 /** Shorter words occur anyway, and hiding them would garble every text. */
 const SHORTEST = 6;
 
+/** Where there are more words than these, nothing beside them is shown. */
+const MOST = 256;
+
 /** Secrets that are hidden to the letter, each word of them too: a program takes what it is told apart. */
 export class SecretWords {
   readonly #words: readonly string[];
@@ -18,12 +21,14 @@ export class SecretWords {
   hideIn(value: unknown): unknown {
     if (typeof value === "string") return this.#hide(value);
     if (Array.isArray(value)) return value.map((item) => this.hideIn(item));
-    if (typeof value !== "object" || value === null) return value;
+    if (typeof value !== "object" || value === null || JSON.isRawJSON(value)) return value;
     const members = Object.entries(value).map(([name, member]) => [this.#hide(name), this.hideIn(member)]);
     return Object.fromEntries(members);
   }
 
   #hide(text: string): string {
+    // Looking for each of very many would take the square of their number.
+    if (this.#words.length > MOST) return MARK;
     return this.#words.reduce((rest, word) => rest.replaceAll(word, MARK), text);
   }
 }

@@ -1,4 +1,4 @@
-import type { EntryRange, LedgerReader, PlacedEntry } from "@reins/ledger";
+import { type EntryRange, type LedgerReader, type PlacedEntry, restoredJson } from "@reins/ledger";
 import { checkConstitution, type Policy } from "@reins/policy";
 import { tenantPrefix } from "../record/session-key.ts";
 
@@ -31,7 +31,9 @@ export async function* pastVerdicts(
   for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
     const page = await ledger.read({ ...filter, after, limit: Math.min(PAGE, left) });
     const wanted = before === undefined ? page : page.filter(({ seq }) => seq < before);
-    yield* wanted;
+    // Rules are to see the numbers that they decided about.
+    for (const placed of wanted)
+      yield { ...placed, entry: { ...placed.entry, payload: restoredJson(placed.entry.payload) } };
     after = page.at(-1)?.seq ?? after;
     left -= page.length;
     if (page.length < PAGE || wanted.length < page.length) return;

@@ -1,3 +1,5 @@
+import { exactNumber } from "@reins/supervisor";
+
 /** A number that JavaScript would spell, or count, differently. */
 interface SpelledNumber {
   readonly rawJSON: string;
@@ -44,12 +46,9 @@ function keepSpelling(_key: string, value: unknown, context?: { source?: string 
   return String(value) === context.source ? value : JSON.rawJSON(context.source);
 }
 
-/**
- * The value as plain data. Throws a RangeError where a number does not fit into JavaScript's, because what cannot be
- * looked at exactly cannot be decided about.
- */
+/** The value as plain data, but for numbers that do not fit into JavaScript's: those keep their digits. */
 export function toPlain(value: unknown): unknown {
-  return plain(value, exactly);
+  return plain(value, exactNumber);
 }
 
 /** The value as plain data, its numbers as near as JavaScript comes. For what is only shown or compared. */
@@ -58,7 +57,7 @@ export function toNearlyPlain(value: unknown): unknown {
 }
 
 /** Gives the value itself where it is plain already. */
-function plain(value: unknown, read: (source: string) => number): unknown {
+function plain(value: unknown, read: (source: string) => unknown): unknown {
   if (!isContainer(value)) return value;
   if (JSON.isRawJSON(value)) return read(value.rawJSON);
   if (Array.isArray(value)) {
@@ -68,13 +67,4 @@ function plain(value: unknown, read: (source: string) => number): unknown {
   const members = Object.entries(value).map(([name, member]) => [name, member, plain(member, read)] as const);
   if (members.every(([, before, after]) => before === after)) return value;
   return Object.fromEntries(members.map(([name, , after]) => [name, after]));
-}
-
-function exactly(source: string): number {
-  const value = Number(source);
-  const isWhole = /^-?\d+$/.test(source);
-  if (!Number.isFinite(value) || (isWhole && BigInt(source) !== BigInt(value))) {
-    throw new RangeError(`the number ${source.slice(0, 64)} cannot be read exactly; pass it as a string`);
-  }
-  return value;
 }

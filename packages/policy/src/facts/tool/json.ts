@@ -25,12 +25,21 @@ export type ReadJson = { readonly value: unknown; readonly doubt?: string } | { 
 export function readJson(text: string): ReadJson {
   if (text.length > TEXT_LIMIT) return { doubt: "the arguments are too large to be read" };
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = DELICATE.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
     if (!isModest(value)) return { doubt: "the arguments are nested too deep" };
     return hasTwins(text) ? { value, doubt: "the arguments hold a name twice" } : { value };
   } catch {
     return { doubt: "the arguments are no JSON" };
   }
+}
+
+/** What no number that JavaScript holds looks like. */
+const DELICATE = /(?:^|[[:,\s])-?(?:\d+[.eE]|\d{16}|0(?<=-0))/;
+
+/** A number that JavaScript would write differently keeps the digits it came with. */
+function keepDigits(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== "number" || context?.source === undefined) return value;
+  return String(value) === context.source ? value : JSON.rawJSON(context.source);
 }
 
 /** Whether some object of a text, which is known to be JSON, has a name twice. */

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
+import { parseExact } from "@reins/ahp";
 import { CliError } from "../../../errors/cli-error.ts";
 import { textOf } from "../../../errors/render.ts";
 
@@ -7,7 +8,7 @@ import { textOf } from "../../../errors/render.ts";
 export async function readPayload(flag: string, input: NodeJS.ReadableStream): Promise<unknown> {
   const source = await sourceOf(flag, input);
   try {
-    return JSON.parse(source);
+    return parseExact(source);
   } catch (error) {
     throw new CliError(`The payload is not JSON: ${textOf(error)}`, {
       next: `Give JSON such as '{"tool_name":"bash"}', @file, or - for stdin.`,

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
+import { parseExact } from "@reins/ahp";
 import { CliError } from "../../../errors/cli-error.ts";
 import { textOf } from "../../../errors/render.ts";
 
@@ -32,7 +33,7 @@ async function textFrom(source: string, input: NodeJS.ReadableStream): Promise<s
 
 function parse(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseExact(json);
   } catch (error) {
     throw new CliError(`The event is not JSON: ${textOf(error)}`, {
       next: `Give JSON such as {"tool_name":"bash","arguments":{"command":"ls"}}.`,

@@ -29,6 +29,21 @@ describe("search", () => {
     expect((await run(search, workspace, { query: "port", path: "a.txt" })).text).toBe("a.txt:2:two port");
   });
 
+  test("passes over dependencies and what .gitignore names, unless it is sent there", async () => {
+    const workspace = await testWorkspace({
+      ".gitignore": "# made\n/dist/\n*.log\n!keep.log\nnested/deep\n",
+      "node_modules/x/index.js": "port in a dependency\n",
+      "dist/out.js": "port that was made\n",
+      "debug.log": "port in a log\n",
+      "src/a.ts": "port\n",
+    });
+    expect((await run(search, workspace, { query: "port" })).text).toBe("src/a.ts:1:port");
+    expect((await run(search, workspace, { query: "port", path: "node_modules/x" })).text).toContain(
+      "dependency",
+    );
+    expect((await run(search, workspace, { query: "port", path: "dist" })).text).toContain("was made");
+  });
+
   test("says when there is nothing", async () => {
     expect(await run(search, await testWorkspace({ a: "x" }), { query: "zebra" })).toEqual({
       text: "No matches for zebra.",

@@ -127,6 +127,20 @@ describe("standing agents", () => {
     expect(await turns()).toHaveLength(1);
   });
 
+  test("are woken in another persistent session where the standing one is busy or not there", async () => {
+    const { haak, local, run, runner, home, views } = await begun({ preloadStanding: true });
+    const session_key = "reed:ws:second";
+    await haak.init(local, { agent_id: "reed", session_key, mode: "persistent" });
+    const turn = run("reed:cli:local", { message: "wait" });
+    await expect.poll(() => haak.status(local, "reed:cli:local")).toBe("running");
+    await appendFile(join(home.home, "agent-mailbox.jsonl"), `${JSON.stringify(letter)}\n`);
+    await runner.heartbeat.beat();
+    const second = await views.find(local, session_key);
+    await expect.poll(async () => (second ? views.turns(second, { limit: 10 }) : [])).toHaveLength(1);
+    await haak.cancel(local, "reed:cli:local");
+    await turn;
+  });
+
   test("are left alone while they work, and their mail stays unread", async () => {
     const { haak, local, run, runner, home } = await begun({ preloadStanding: true });
     const turn = run("reed:cli:local", { message: "wait" });

@@ -5,8 +5,9 @@ import type { SessionFolders } from "../governor/session-folders.ts";
 import type { Hub } from "../hub/hub.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import type { SessionRecord, SessionState } from "../sessions/session-record.ts";
+import { sessionTables } from "../sessions/tables.ts";
 import { backendOf } from "./backend.ts";
-import { derivedKey } from "./derived-key.ts";
+import { derivedKey, standingKey } from "./derived-key.ts";
 import type { Emit, NumberedEvent } from "./event.ts";
 import { HaakError } from "./haak-error.ts";
 import { HaakSessions } from "./haak-sessions.ts";
@@ -48,6 +49,9 @@ export interface InitializedSession {
   readonly mode: string;
   readonly model: string | null;
 }
+
+/** How many persistent sessions are looked at for one that is free. */
+const MOST_PERSISTENT = 1_000;
 
 /** HAAK's five methods, over the sessions of the hub. */
 export class Haak {
@@ -111,10 +115,16 @@ export class Haak {
       if (resumed) return { told: resumed };
       if (turn.isPaused) turn.cancel("its client went on without carrying out what it was to");
     }
+    const [unwanted] = said.results;
+    if (unwanted && said.prompt.length === 0)
+      throw new HaakError(
+        "invalid_params",
+        `no call "${unwanted.id}" waits for a result; say something instead`,
+      );
     const isFresh = session.turns.size === 0 && (await this.#isFresh(record));
     const earlier = said.earlier !== undefined && isFresh ? [{ type: "text", text: said.earlier }] : [];
     const prompt = [...earlier, ...said.prompt];
-    if (prompt.length === 0 && said.results.length === 0)
+    if (prompt.length === 0)
       throw new HaakError("invalid_params", "turn.run needs something that the user says");
     const turn = new HaakTurn(
       { ...this.#options, clock: this.#clock },
@@ -172,6 +182,17 @@ export class Haak {
     await hub.terminate(principal, id, { reason: "completed", terminated_by: "daemon", message: reason });
     this.sessions.forget(id);
     offers.forget(id);
+  }
+
+  /** The keys of an agent's open persistent sessions, the standing one first. */
+  async persistentKeys(principal: Principal, agent: string): Promise<readonly string[]> {
+    const { tenant, id } = principal;
+    const range = { tenant, principal: id, open: true, mode: "persistent", limit: MOST_PERSISTENT } as const;
+    const records = await this.#options.harness.store.query(sessionTables, "list", range);
+    const keys = records
+      .filter(({ acts_as, agent: behind }) => (acts_as ?? behind) === agent)
+      .map(({ key }) => key);
+    return [standingKey(agent), ...keys.filter((key) => key !== standingKey(agent))];
   }
 
   /** Where a session stands. */

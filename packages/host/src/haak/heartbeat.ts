@@ -1,13 +1,12 @@
 import type { Harness, Principal } from "@reins/supervisor";
 import type { Mailbox } from "../mail/mailbox.ts";
-import { standingKey } from "./derived-key.ts";
 import type { Haak } from "./haak.ts";
 import { HaakError } from "./haak-error.ts";
 
 /** What the heartbeat stands on. */
 export interface HeartbeatOptions {
   readonly harness: Pick<Harness, "policies">;
-  readonly haak: Pick<Haak, "status" | "run">;
+  readonly haak: Pick<Haak, "status" | "run" | "persistentKeys">;
   readonly mailbox: Pick<Mailbox, "unreadFor">;
   /** Whose sessions the standing agents have. */
   readonly principal: () => Principal;
@@ -16,7 +15,7 @@ export interface HeartbeatOptions {
 }
 
 /**
- * Wakes standing agents that have unread mail and nothing to do. It marks nothing as read: the turn it begins takes the
+ * Wakes a persistent session of each standing agent that has unread mail and nothing to do. It marks nothing as read: the turn it begins takes the
  * mail, like any other.
  */
 export class Heartbeat {
@@ -35,16 +34,21 @@ export class Heartbeat {
   }
 
   async #look(agent: string): Promise<void> {
-    const { mailbox, onError } = this.#options;
+    const { haak, mailbox, principal, onError } = this.#options;
     const unread = await mailbox.unreadFor(agent);
-    if (unread.length === 0 || !(await this.#isIdle(agent))) return;
-    this.#wake(agent, unread.length).catch(onError);
+    if (unread.length === 0) return;
+    // The first that is free takes the mail; for another there would be nothing left.
+    for (const key of await haak.persistentKeys(principal(), agent)) {
+      if (!(await this.#isIdle(key))) continue;
+      this.#wake(agent, key, unread.length).catch(onError);
+      return;
+    }
   }
 
-  async #isIdle(agent: string): Promise<boolean> {
+  async #isIdle(key: string): Promise<boolean> {
     const { haak, principal } = this.#options;
     try {
-      return (await haak.status(principal(), standingKey(agent))) === "idle";
+      return (await haak.status(principal(), key)) === "idle";
     } catch (error) {
       // Without a session there is nobody to wake.
       if (error instanceof HaakError) return false;
@@ -52,11 +56,11 @@ export class Heartbeat {
     }
   }
 
-  async #wake(agent: string, count: number): Promise<void> {
+  async #wake(agent: string, session_key: string, count: number): Promise<void> {
     const { haak, principal, onError } = this.#options;
     const text = `You have ${count} unread mailbox message(s). Check your mailbox and act on any pending messages.`;
     const params = {
-      session_key: standingKey(agent),
+      session_key,
       message: { role: "user" as const, content: [{ type: "text" as const, text }] },
     };
     await haak.run(principal(), params, (event) => {

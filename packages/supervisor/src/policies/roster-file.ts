@@ -30,7 +30,8 @@ const Word = z.string().min(1).max(64);
 const MandatePath = z
   .string()
   .max(512)
-  .regex(/^(?!.*(?:^|\/)\.\.?(?:\/|$))[\w.-][\w./ -]*$/, "a path below the home, such as mandates/reed.md");
+  .regex(/^(?!.*(?:^|\/)\.\.?(?:\/|$))[\w.-][\w./ -]*$/, "a path below the home, such as mandates/reed.md")
+  .regex(/\.(?:md|markdown|txt)$/i, "a .md or .txt file: nothing else is read as a mandate");
 
 const Written = z.looseObject({
   session_id: AgentName,

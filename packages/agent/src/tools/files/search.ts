@@ -1,12 +1,18 @@
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
+import { systemCode } from "../../files/file-error.ts";
 import { commandEnvironment } from "../../processes/command-runner.ts";
 import { runProgram } from "../../processes/run-program.ts";
 import { defineTool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
+import { PASSED_OVER } from "./walk.ts";
 
 const MAX_MATCHES = 100;
 const LINE_LENGTH = 400;
 const TIMEOUT_MS = 30_000;
+const IGNORE_BYTES = 64 * 1024;
 const OUTPUT_BYTES = 256 * 1024;
 const LEFT_OUT = /^\[\d+ bytes left out\]$/;
 
@@ -17,7 +23,7 @@ const LEFT_OUT = /^\[\d+ bytes left out\]$/;
 export const search = defineTool({
   name: "search",
   description:
-    "Searches the files of the workspace with grep and shows file, line number and line of at most 100 matches. The query is a basic regular expression.",
+    "Searches the files of the workspace with grep and shows file, line number and line of at most 100 matches. The query is a basic regular expression. Dependencies and what .gitignore names are passed over, unless the path leads there.",
   kind: "search",
   isReadOnly: true,
   arguments: z.strictObject({
@@ -33,7 +39,15 @@ export const search = defineTool({
     const { output, exitCode, timedOut } = await runProgram(
       {
         file: "grep",
-        args: ["-rnHIZ", "--exclude-dir=.git", ...include, "-e", query, "--", await roots.shown(real)],
+        args: [
+          "-rnHIZ",
+          ...(await excludesIn(cwd, await roots.shown(real))),
+          ...include,
+          "-e",
+          query,
+          "--",
+          await roots.shown(real),
+        ],
         cwd,
         env: commandEnvironment({}),
         timeoutMs: TIMEOUT_MS,
@@ -54,6 +68,38 @@ export const search = defineTool({
     return { text: [...matches.shown, ...remarksOn(matches, isWhole)].join("\n") };
   },
 });
+
+/**
+ * What grep passes over: version control, dependencies, and the names that the workspace's .gitignore lists. A search in
+ * a folder of such a name goes into it.
+ */
+async function excludesIn(cwd: string, path: string): Promise<readonly string[]> {
+  const ignored = (await readHead(join(cwd, ".gitignore"), IGNORE_BYTES)).split(/\r?\n/).flatMap(nameIn);
+  const within = new Set(path.split("/"));
+  return [...new Set([...PASSED_OVER, ...ignored])]
+    .filter((name) => !within.has(name))
+    .flatMap((name) =>
+      PASSED_OVER.has(name) ? [`--exclude-dir=${name}`] : [`--exclude-dir=${name}`, `--exclude=${name}`],
+    );
+}
+
+/** The name in a line of .gitignore that is a plain name, such as `dist/` or `*.log`; others are left to git. */
+function nameIn(line: string): readonly string[] {
+  const [, name] = /^\/?([^\s/!#][^\s/]*)\/?$/.exec(line.trim()) ?? [];
+  return name === undefined || name === "*" ? [] : [name];
+}
+
+async function readHead(path: string, bytes: number): Promise<string> {
+  try {
+    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, 0);
+    return buffer.toString("utf8", 0, bytesRead);
+  } catch (error) {
+    if (systemCode(error) === undefined) throw error;
+    // None there, or none that can be read.
+    return "";
+  }
+}
 
 /** What was found in files that may be read, as far as it is shown, and how much there was in others. */
 interface Matches {

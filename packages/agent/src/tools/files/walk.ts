@@ -10,7 +10,7 @@ export interface Found {
 }
 
 /** Folders that hold what nobody wrote here. They are named, and not gone into. */
-const PASSED_OVER: ReadonlySet<string> = new Set([".git", "node_modules"]);
+export const PASSED_OVER: ReadonlySet<string> = new Set([".git", "node_modules"]);
 /** How much is looked at, whatever is found. */
 const MAX_SEEN = 50_000;
 

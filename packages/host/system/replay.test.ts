@@ -77,7 +77,7 @@ test("a command of the agent's comes first in its prompt, with nothing before it
   const sessionId = await stage.begin();
   const prompt = [{ type: "text", text: "/tidy up" }];
   await client.request("session/prompt", { sessionId, prompt });
-  expect(client.said.join("")).toMatch(/\[constitution: .*\/tidy up/s);
+  expect(client.said.join("")).toMatch(/\[constitution: .*`\/tidy` up/s);
   await stage.play(sessionId, STEPS);
   await client.request("session/prompt", { sessionId, prompt });
   expect(client.said.at(-1)).toBe("/tidy up");

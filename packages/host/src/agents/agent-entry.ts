@@ -115,6 +115,28 @@ const Quirks = z.strictObject({
   notes: z.array(z.string()).default([]),
 });
 
+/** What a command of an agent does: see `prompts.commands`. */
+const CommandEffect = z.union([
+  z.enum(["gate", "writes", "schedules", "harmless"]),
+  z.strictObject({ writes: z.array(Inside).min(1) }),
+]);
+export type CommandEffect = z.infer<typeof CommandEffect>;
+
+/** What an agent understands in a prompt beside text. */
+const Prompts = z.strictObject({
+  /**
+   * Whether it reads the files that `@path` names in a text by itself: it does not, the profile switches it off, or it
+   * does. What is not known is taken for the last, and references are written so that it does not see them.
+   */
+  mentions: z.enum(["none", "off", "expands"]).default("expands"),
+  /**
+   * What each of its commands (`/name`) does: `gate` changes what it asks for, `writes` files or settings of its own (which
+   * ones in the session's folder, where that is known), `schedules` work that nobody prompts, `harmless` only prompts or
+   * looks. One that it announces and that is not named here is asked about; any other is sent as text.
+   */
+  commands: z.record(z.string(), CommandEffect).default({}),
+});
+
 /** A regular expression. */
 const Pattern = z.string().refine((text) => {
   try {
@@ -173,6 +195,8 @@ export const AgentEntry = z
     modes: z.array(z.string()).default([]),
     /** Which tool table of the policy describes its tools. */
     tools: z.string().optional(),
+    /** What it understands in a prompt beside text. */
+    prompts: Prompts.prefault({}),
     /** How it tells which of them it calls. */
     toolNames: ToolNames.prefault({}),
     credentials: z

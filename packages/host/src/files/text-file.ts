@@ -49,6 +49,32 @@ export async function readText(
   }
 }
 
+/**
+ * Reads the beginning of a file that was decided about: opened first, then held against where it was when it was decided.
+ * Nothing in the folders that are kept is read.
+ */
+export async function readDecided(
+  real: string,
+  most: number,
+  kept: readonly string[],
+): Promise<{ readonly content: string; readonly size: number }> {
+  const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  try {
+    await expectInside(file, real, [dirname(real)]);
+    if (process.platform === "linux" && (await readlink(`/proc/self/fd/${file.fd}`)) !== real)
+      throw new FileError(`${real} has become another file`);
+    const realKept = await Promise.all(kept.map((folder) => realpath(folder)));
+    if (realKept.some((folder) => isUnder(real, folder)))
+      throw new FileError(`${real} belongs to Reins itself`);
+    const { size } = await file.stat();
+    const buffer = Buffer.alloc(Math.min(most, size));
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+    return { content: buffer.toString("utf8", 0, bytesRead), size };
+  } finally {
+    await file.close();
+  }
+}
+
 /** Writes a text file within the roots, exactly as it is given. Its folder has to be there. */
 export async function writeText(
   path: string,
@@ -91,11 +117,13 @@ export async function showsKernel(path: string): Promise<boolean> {
 }
 
 function expectUnder(path: string, roots: readonly string[]): void {
-  const inside = roots.some((root) => {
-    const way = relative(root, path);
-    return way !== "" && way !== ".." && !way.startsWith(`..${sep}`);
-  });
-  if (!inside) throw new FileError(`${path} is outside of the session's folders`);
+  if (roots.some((root) => isUnder(path, root))) return;
+  throw new FileError(`${path} is outside of the session's folders`);
+}
+
+function isUnder(path: string, root: string): boolean {
+  const way = relative(root, path);
+  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`);
 }
 
 function linesOf(text: string, { line, limit }: LineRange): string {

@@ -8,6 +8,8 @@ import { turnDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { Waiting } from "./judge.ts";
 import { offerAsPermission } from "./offer.ts";
+import { settleCommands, withoutCommands } from "./prompt-commands.ts";
+import { withFiles } from "./prompt-files.ts";
 import { placed, verdictMeta } from "./refusal.ts";
 import { showRest, showUpdate } from "./shown-updates.ts";
 import { Turn } from "./turn.ts";
@@ -107,19 +109,25 @@ async function answerTo(
   if (decided !== "later" && decided.entry !== undefined) turn.entries.push(decided.entry);
   const changed =
     decided !== "later" && decided.verdict === "modify" ? modifiedPrompt(decided, prompt) : prompt;
+  const settled = await unlessCancelled(turn, settleCommands(context, session, turn, changed));
+  if (!settled) return cancelled(context);
+  if (settled.refused) return refuse(context, session, settled.refused);
   const subject = subjectIn(context, session, context.enforcement);
   const more = { params, inSystemPrompt: context.isOurs };
-  const prepared = await context.preparation?.compose(session, subject, changed, more);
+  const prepared = await context.preparation?.compose(session, subject, settled.prompt, more);
   if (prepared) turn.entries.push(...prepared.entries);
   session.instructions = prepared?.instructions;
   let delivered = false;
   try {
+    const { commands } = settled;
+    const whole = { prompt: prepared?.prompt ?? settled.prompt, commands };
+    const read = await unlessCancelled(turn, withFiles(context, session, turn, whole));
     // Cancelled meanwhile: an agent that hears of a cancel before the prompt would never end it.
-    if (turn.isCancelled) return cancelled(context);
+    if (!read || turn.isCancelled) return cancelled(context);
     const answer = await context.agent.request("session/prompt", {
       ...params,
       sessionId: session.agentSessionId,
-      prompt: prepared?.prompt ?? changed,
+      prompt: context.isOurs ? read : withoutCommands(read, commands),
     });
     delivered = membersOf(answer).stopReason !== "refusal";
     return answer;
@@ -127,6 +135,16 @@ async function answerTo(
     await prepared
       ?.end({ delivered, contextTokens: turn.tokens })
       .catch((error: unknown) => context.onFault(`mail could not be marked as read: ${String(error)}`));
+  }
+}
+
+/** What is waited for; nothing when the turn was cancelled before it was there. */
+async function unlessCancelled<Value>(turn: Turn, waited: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await waited;
+  } catch (error) {
+    if (turn.isCancelled) return undefined;
+    throw error;
   }
 }
 

@@ -1,0 +1,197 @@
+import { resolve } from "node:path";
+import type { Decided } from "@reins/supervisor";
+import { membersOf } from "../acp/message.ts";
+import type { AgentEntry, CommandEffect } from "../agents/agent-entry.ts";
+import type { GovernorContext } from "./context.ts";
+import type { GovernedSession } from "./governed-session.ts";
+import { defusedWhole } from "./mentions.ts";
+import type { Turn } from "./turn.ts";
+import { decideAs } from "./wishes.ts";
+
+/** Something at the beginning of a text that an agent may take for an order to itself, not to its model. */
+interface PromptCommand {
+  /** By what it is known: `/` for a command, `!` for one of the shell. */
+  readonly sign: "/" | "!";
+  /** Its name in small letters, without what cannot be seen. */
+  readonly name: string;
+  /** Where it begins and ends in the text. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What of the user's blocks is passed on, and which of them are commands that may be. */
+interface SettledCommands {
+  readonly prompt: readonly unknown[];
+  readonly commands: ReadonlySet<unknown>;
+  /** The verdict that keeps the prompt from the agent. */
+  readonly refused?: Decided;
+}
+
+/** Commands that switch asking off in one agent or another. They are refused whether or not the agent knows them. */
+const GATE: ReadonlySet<string> = new Set([
+  ...["allow-all", "allow-all-tools", "allow-all-paths", "allowall", "yolo", "autopilot", "auto-approve"],
+  ...[
+    "permissions",
+    "permission",
+    "allowed-tools",
+    "approval-mode",
+    "approvals",
+    "approve-all",
+    "full-access",
+  ],
+  ...[
+    "bypass",
+    "bypass-permissions",
+    "dangerously-skip-permissions",
+    "skip-permissions",
+    "reset-allowed-tools",
+  ],
+  ...["trust", "sandbox", "add-dir", "always-allow", "autoapprove"],
+]);
+
+/** What may stand before a command unseen: blanks, controls, marks that join or turn text. */
+const UNSEEN = /^(?:[\p{C}\p{Z}\s\u115F\u1160\u17B4\u17B5\u3164\uFFA0]|\p{Variation_Selector}|\u034F)$/u;
+const SLASHES: ReadonlySet<string> = new Set([
+  "/",
+  "\u2044",
+  "\u2215",
+  "\u29F8",
+  "\u2571",
+  "\u27CB",
+  "\uFF0F",
+]);
+const MARKS: ReadonlySet<string> = new Set(["!", "\uFF01", "\uFE57", "\u01C3"]);
+/** As long as the name of a command may be; what is longer is none. */
+const MAX_NAME = 128;
+
+/** The command at the beginning of a text, if there is one. */
+function commandIn(text: string): PromptCommand | undefined {
+  let from = 0;
+  for (const sign of text) {
+    if (!UNSEEN.test(sign)) break;
+    from += sign.length;
+  }
+  const first = String.fromCodePoint(text.codePointAt(from) ?? 0x20);
+  const sign = SLASHES.has(first) ? "/" : MARKS.has(first) ? "!" : undefined;
+  if (sign === undefined) return undefined;
+  let to = from + first.length;
+  while (to < text.length && to - from < MAX_NAME && !/\s/u.test(text[to] ?? " ")) to += 1;
+  const name = [...text.slice(from + first.length, to).normalize("NFKC")]
+    .filter((one) => !UNSEEN.test(one))
+    .join("")
+    .toLowerCase();
+  return name === "" ? undefined : { sign, name, from, to };
+}
+
+/** A text whose beginning no agent takes for a command: it stands in backticks, and names no files and no shell commands. */
+function asText(text: string, { from, to }: Pick<PromptCommand, "from" | "to">): string {
+  return `${text.slice(0, from)}\`${text.slice(from, to)}\`${text.slice(to)}`;
+}
+
+/**
+ * Decides about the commands in a user's prompt. One that changes what the agent asks for is refused like the mode that it
+ * sets; one that writes or schedules is a control point of its own; one that nobody knows is sent as text.
+ */
+export async function settleCommands(
+  context: GovernorContext,
+  session: GovernedSession,
+  turn: Turn,
+  prompt: readonly unknown[],
+): Promise<SettledCommands> {
+  const settled: unknown[] = [];
+  const commands = new Set<unknown>();
+  // Our own agent knows none: everything is text to it.
+  if (context.isOurs) return { prompt, commands };
+  for (const block of prompt) {
+    const { type, text } = membersOf(block);
+    const command = type === "text" && typeof text === "string" ? commandIn(text) : undefined;
+    if (!command || typeof text !== "string") {
+      settled.push(block);
+      continue;
+    }
+    const effect = effectOf(context.entry, session.commands, command);
+    if (effect === "text") {
+      settled.push({ ...membersOf(block), text: asText(text, command) });
+      continue;
+    }
+    const refused = await refusalOf(context, session, turn, { ...command, effect, text });
+    if (refused) return { prompt, commands, refused };
+    // What a command is given may be read, or even run, when its template is filled in.
+    const harmless = { ...membersOf(block), text: defusedWhole(text).replaceAll("!`", "! `") };
+    commands.add(harmless);
+    settled.push(harmless);
+  }
+  return { prompt: settled, commands };
+}
+
+/** The blocks of a prompt in which nothing begins with a command that nobody decided about: mail and files hold texts of others. */
+export function withoutCommands(
+  prompt: readonly unknown[],
+  decided: ReadonlySet<unknown>,
+): readonly unknown[] {
+  return prompt.map((block) => {
+    const { type, text } = membersOf(block);
+    if (decided.has(block) || type !== "text" || typeof text !== "string") return block;
+    const command = commandIn(text);
+    return command ? { ...membersOf(block), text: asText(text, command) } : block;
+  });
+}
+
+/** What a command does: what the catalogue says, `announced` for one that only the agent itself names, or nothing but text. */
+function effectOf(
+  { prompts }: AgentEntry,
+  announced: readonly string[],
+  { sign, name }: PromptCommand,
+): CommandEffect | "announced" | "text" {
+  if (sign === "!") return "text";
+  const known = Object.hasOwn(prompts.commands, name) ? prompts.commands[name] : undefined;
+  if (known !== undefined) return known;
+  if (GATE.has(name)) return "gate";
+  return announced.some((one) => nameOf(one) === name) ? "announced" : "text";
+}
+
+/** The name of a command as it is announced, without the slash and without what belongs to it. */
+function nameOf(announced: string): string {
+  return announced.replace(/^\//u, "").split(/\s/u, 1)[0]?.toLowerCase() ?? "";
+}
+
+interface Decidable extends PromptCommand {
+  readonly effect: CommandEffect | "announced";
+  readonly text: string;
+}
+
+/** Why a command is not passed on; nothing where it may be. */
+async function refusalOf(
+  context: GovernorContext,
+  session: GovernedSession,
+  turn: Turn,
+  { effect, name, text }: Decidable,
+): Promise<Decided | undefined> {
+  if (effect === "harmless") return undefined;
+  for (const { tool, args } of pointsOf(session, { effect, name, text })) {
+    const decided = await decideAs(context, session, {
+      event_type: "pre_action",
+      tool,
+      args,
+      signal: turn.signal,
+    });
+    if (decided.verdict !== "allowed")
+      return { ...decided, reason: `/${name} is a command of the agent itself: ${decided.reason}` };
+    if (decided.entry !== undefined) turn.entries.push(decided.entry);
+  }
+  return undefined;
+}
+
+/** What is decided about a command, as the rules know it. */
+function pointsOf(
+  { record }: GovernedSession,
+  { effect, name, text }: Pick<Decidable, "effect" | "name" | "text">,
+): readonly { readonly tool: string; readonly args: Record<string, unknown> }[] {
+  if (effect === "gate") return [{ tool: "session/set_mode", args: { mode: `/${name}`, asks: "false" } }];
+  if (typeof effect === "object")
+    return effect.writes.map((file) => ({
+      tool: "fs/write_text_file",
+      args: { path: resolve(record.cwd, file) },
+    }));
+  return [{ tool: "agent/command", args: { command: text.slice(0, 4_096), effect } }];
+}

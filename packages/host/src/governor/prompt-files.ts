@@ -1,0 +1,233 @@
+import { readdir, realpath, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { resultDraft } from "@reins/supervisor";
+import { type JsonObject, membersOf } from "../acp/message.ts";
+import { readDecided } from "../files/text-file.ts";
+import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
+import type { GovernedSession } from "./governed-session.ts";
+import { defused, defusedWhole, type Mention, mentionsIn } from "./mentions.ts";
+import { offerAsPermission } from "./offer.ts";
+import type { Turn } from "./turn.ts";
+
+const READ = "fs/read_text_file";
+/** So many files of one prompt are read. */
+const MAX_FILES = 32;
+/** So many bytes of one file, and of all files of a prompt. */
+const MAX_BYTES = 256 * 1024;
+const MAX_TOTAL = 1024 * 1024;
+/** So many names of a folder are shown. */
+const MAX_NAMES = 200;
+
+/**
+ * A prompt in which every file that it names was read by the harness, each after a verdict of its own: the agent gets the
+ * content, or why it does not, and no link or reference that it would read by itself.
+ */
+export async function withFiles(
+  context: GovernorContext,
+  session: GovernedSession,
+  turn: Turn,
+  { prompt, commands }: { readonly prompt: readonly unknown[]; readonly commands: ReadonlySet<unknown> },
+): Promise<readonly unknown[]> {
+  if (!prompt.some(namesSomething)) return prompt;
+  const files = new PromptFiles(context, session, turn);
+  const blocks: unknown[] = [];
+  // An agent knows a command only where nothing else stands beside it.
+  for (const block of prompt) blocks.push(...(commands.has(block) ? [block] : await files.take(block)));
+  return blocks;
+}
+
+/** Whether a block may name a file at all; most prompts have none that does. */
+function namesSomething(block: unknown): boolean {
+  const { type, text, uri, resource } = membersOf(block);
+  if (type === "text") return typeof text === "string" && text.includes("@");
+  return typeof uri === "string" || typeof membersOf(resource).uri === "string";
+}
+
+/** The files of one prompt. */
+class PromptFiles {
+  readonly #context: GovernorContext;
+  readonly #session: GovernedSession;
+  readonly #turn: Turn;
+  /** What became of each, by where it is. */
+  readonly #read = new Map<string, Promise<string>>();
+  #left = MAX_TOTAL;
+
+  constructor(context: GovernorContext, session: GovernedSession, turn: Turn) {
+    this.#context = context;
+    this.#session = session;
+    this.#turn = turn;
+  }
+
+  /** What the agent gets in place of a block. */
+  async take(block: unknown): Promise<readonly unknown[]> {
+    const members = membersOf(block);
+    const { type, text, uri, resource } = members;
+    if (type === "text" && typeof text === "string") return this.#text(members, text);
+    if (type === "resource_link") return this.#link(members);
+    const { uri: source, text: content, blob } = membersOf(resource);
+    // Without content it would be for the agent to fetch it.
+    if (type === "resource" && typeof source === "string" && !content && !blob)
+      return this.#link({ ...members, uri: source });
+    if (type !== "resource" && typeof uri === "string") {
+      const { uri: _, ...rest } = members;
+      return members.data ? [rest] : this.#link(members);
+    }
+    return [block];
+  }
+
+  /** A text with the content of what it names behind it. */
+  async #text(block: JsonObject, text: string): Promise<readonly unknown[]> {
+    const mentions = mentionsIn(text);
+    if (mentions.length === 0) return [block];
+    const contents: string[] = [];
+    const places: number[] = [];
+    for (const mention of mentions) {
+      const path = await this.#find(mention);
+      if (path !== undefined) {
+        const known = this.#read.has(path);
+        const content = await this.#contentOf(path);
+        if (!known) contents.push(content);
+      }
+      if (path !== undefined || mention.isPath || !mention.isInWord) places.push(mention.at);
+    }
+    const kept = this.#expands ? { ...block, text: defused(text, places) } : block;
+    return [kept, ...contents.map((content) => this.#shown(block, content))];
+  }
+
+  /** The content of what a link names; of one that names no file the address, as text that no agent follows. */
+  async #link(block: JsonObject): Promise<readonly unknown[]> {
+    const { uri, name, title } = block;
+    const path = typeof uri === "string" ? pathIn(uri) : undefined;
+    if (path === undefined) {
+      const label = [title, name].find((one) => typeof one === "string") ?? "";
+      return [this.#shown(block, `[A link that Reins did not follow: ${String(label)} <${String(uri)}>]`)];
+    }
+    const [absolute = path] = this.#candidates(path);
+    return [this.#shown(block, await this.#contentOf(absolute))];
+  }
+
+  #shown({ annotations }: JsonObject, text: string): JsonObject {
+    const shown = this.#expands ? defusedWhole(text) : text;
+    return { type: "text", text: shown, ...(annotations !== undefined && { annotations }) };
+  }
+
+  /** Whether the agent follows references in a text, and nothing keeps it from that. */
+  get #expands(): boolean {
+    return !this.#context.isOurs && this.#context.entry.prompts.mentions === "expands";
+  }
+
+  /** Where something is that a reference may name; nothing where there is nothing. */
+  async #find({ names }: Mention): Promise<string | undefined> {
+    for (const name of names)
+      for (const path of this.#candidates(pathIn(name) ?? name))
+        if (await stat(path).catch(() => undefined)) return path;
+    return undefined;
+  }
+
+  /** Where a name may lead: from the folders of the session, the agent's home and the user's. */
+  #candidates(name: string): readonly string[] {
+    const { cwd, roots, home } = this.#session.workplace;
+    if (name.includes("\0")) return [];
+    if (name === "~" || name.startsWith("~/"))
+      return [homedir(), ...(home === undefined ? [] : [home])].map((base) =>
+        resolve(base, `.${name.slice(1)}`),
+      );
+    // One agent takes what begins with a slash for a path from the session's folder.
+    const below = name.startsWith("/") ? [name, resolve(cwd, `.${name}`)] : [resolve(cwd, name)];
+    return [...below, ...roots.slice(1).map((root) => resolve(root, name))];
+  }
+
+  /** What a file holds, or why that is not told; decided and read once for a prompt. */
+  #contentOf(path: string): Promise<string> {
+    const known = this.#read.get(path);
+    if (known) return known;
+    const read =
+      this.#read.size < MAX_FILES
+        ? this.#decideAndRead(path)
+        : Promise.resolve(notRead(path, `a prompt names at most ${MAX_FILES} files`));
+    this.#read.set(path, read);
+    return read;
+  }
+
+  async #decideAndRead(path: string): Promise<string> {
+    const { harness, judge, entry } = this.#context;
+    const session = this.#session;
+    const subject = subjectIn(this.#context, session, "performed");
+    // Decided by where it really is, and read there: a link may lead elsewhere a moment later.
+    const before = await realpath(path).catch(() => undefined);
+    const args = { path: before ?? path };
+    const decided = await judge.decide({
+      event: {
+        event_type: "pre_action",
+        session_id: session.id,
+        agent_id: agentOf(entry, session),
+        depth: session.depth,
+        payload: { tool_name: READ, arguments: args },
+      },
+      subject,
+      setting: settingIn(session, session.served),
+      waiting: this.#turn,
+      offer: offerAsPermission(this.#context, session, READ, args),
+    });
+    if (decided.entry !== undefined) this.#turn.entries.push(decided.entry);
+    if (decided.verdict !== "allowed") return notRead(path, decided.reason);
+    const result = await this.#readAllowed(path, before).catch((error: unknown) => error);
+    const outcome = typeof result === "string" ? "completed" : "failed";
+    const end = { event_type: "pre_action", entry: decided.entry };
+    const call = await harness.supervisor.settle(subject, end);
+    recordIn(this.#context, session, [resultDraft(subject, { tool: READ, outcome }, call)]);
+    if (typeof result === "string") return result;
+    return notRead(path, result instanceof Error ? result.message : String(result));
+  }
+
+  async #readAllowed(path: string, before: string | undefined): Promise<string> {
+    if (before === undefined) throw new Error("it is not there");
+    if ((await stat(before)).isDirectory()) return this.#listing(path, before);
+    const most = Math.min(MAX_BYTES, this.#left);
+    const { content, size } = await readDecided(before, most, [this.#context.harness.home]);
+    this.#left -= Math.min(size, most);
+    const cut = size > most ? `; the first ${most} of its ${size} bytes` : "";
+    if (content.includes("\0")) return notRead(path, `it is no text, but ${size} bytes`);
+    return `[The file ${path}, which the prompt names${cut}]\n${content}\n[End of ${path}]`;
+  }
+
+  async #listing(path: string, real: string): Promise<string> {
+    const names = (await readdir(real, { withFileTypes: true }))
+      .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+      .toSorted();
+    const more = names.length > MAX_NAMES ? [`and ${names.length - MAX_NAMES} more`] : [];
+    return [`[The folder ${path}, which the prompt names]`, ...names.slice(0, MAX_NAMES), ...more].join("\n");
+  }
+}
+
+function notRead(path: string, reason: string): string {
+  return `[The prompt names ${path}, which was not read: ${reason}]`;
+}
+
+/** The path that an address names: of a file, of an editor's link to one, or one that stands there by itself. */
+function pathIn(uri: string): string | undefined {
+  if (!/^[a-z][a-z0-9+.-]*:/iu.test(uri)) return decodedPath(uri);
+  try {
+    const url = new URL(uri);
+    const { protocol, searchParams } = url;
+    const named = searchParams.get("path") ?? searchParams.get("file");
+    if (protocol === "file:") return fileURLToPath(new URL(`file://${url.pathname}`));
+    if (protocol === "http:" || protocol === "https:") return undefined;
+    if (named !== null) return named;
+    // Editors name files by schemes of their own.
+    return /^(?:vscode|zed|cursor|idea|jetbrains)/u.test(protocol) ? decodedPath(url.pathname) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function decodedPath(path: string): string {
+  const [file = path] = path.split(/[?#]/u, 1);
+  try {
+    return decodeURIComponent(file);
+  } catch {
+    return file;
+  }
+}

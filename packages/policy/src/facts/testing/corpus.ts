@@ -46,6 +46,15 @@ export const Ordinary = Case.extend({
 });
 export type Ordinary = z.infer<typeof Ordinary>;
 
+/** One of the actions of a day, by what kind of work it is. */
+const DayAction = Case.omit({ source: true }).extend({ group: z.string() });
+export type DayAction = z.infer<typeof DayAction>;
+
+/** The actions of `corpus/day.jsonl`. */
+export function dayActions(): readonly DayAction[] {
+  return lines("day.jsonl").map((line) => DayAction.parse(line));
+}
+
 /** The attacks of `corpus/attacks.jsonl`. */
 export function attacks(): readonly Attack[] {
   return lines("attacks.jsonl").map((line) => Attack.parse(line));
@@ -65,7 +74,7 @@ function lines(name: string): readonly unknown[] {
 }
 
 /** The event that a case describes, on a machine. */
-export function eventOf(one: z.infer<typeof Case>, machine: Machine): ControlEvent {
+export function eventOf(one: Omit<z.infer<typeof Case>, "source">, machine: Machine): ControlEvent {
   const payload =
     one.command === undefined ? one.payload : { tool_name: "Bash", arguments: { command: one.command } };
   let text = one.json ?? JSON.stringify(payload ?? null);

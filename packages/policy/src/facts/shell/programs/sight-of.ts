@@ -14,6 +14,7 @@ const WITH_IGNORED = ["no-ignore", "no-ignore-vcs", "no-ignore-parent", "no-igno
 export function sightOf(name: string, read: ReadWords): Sight | undefined {
   if (name === "rg") return ripgrep(read);
   if (name.startsWith("git ")) return git(name, read);
+  if (name === "gofmt") return { ...EVERYTHING, only: ["*.go"] };
   // A name that is only known at run time leaves nothing out for certain.
   if (read.options.some(({ value }) => value.text === null)) return EVERYTHING;
   const not = values(read, LEAVING_OUT);

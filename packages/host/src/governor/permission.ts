@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { Decided } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
@@ -15,7 +16,7 @@ import {
 } from "./permission-options.ts";
 import { placed, verdictMeta } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
-import { diffsOf, type ToolCall } from "./tool-calls.ts";
+import { diffsOf, isEmpty, type ToolCall } from "./tool-calls.ts";
 import { argumentsOf, namesOf, toolNameOf } from "./tool-name.ts";
 
 /** An answer with what stands behind it. */
@@ -31,10 +32,11 @@ export async function answerPermission(
   params: JsonObject,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const call = session.toolCalls.tell(membersOf(params.toolCall));
-  if (!call)
+  const asked = session.toolCalls.tell(membersOf(params.toolCall), context.now().getTime());
+  if (!asked)
     throw new RpcError(CODE.invalidParams, "a permission request needs a toolCall with a toolCallId");
   const options = optionsIn(params);
+  const call = await withArguments(context, session, asked, signal);
   const { name: tool } = toolNameOf(call, context.entry);
   if (namesOf(call, context.entry).some((name) => session.mcpTools.has(name)))
     return passOn(session, call, options);
@@ -47,6 +49,29 @@ export async function answerPermission(
     session.toolCalls.permit(call.id, { kind: "refused" });
     return CANCELLED;
   }
+}
+
+/** How long a request without arguments waits for the update that brings them, and how often it looks. */
+const ARGUMENTS_MS = 500;
+const LOOK_MS = 20;
+
+/**
+ * The call with its arguments. Some agents ask before they tell them, in an update that follows at once; what has none
+ * after that is decided as what nobody knows.
+ */
+async function withArguments(
+  { entry, isOurs }: GovernorContext,
+  session: GovernedSession,
+  asked: ToolCall,
+  signal: AbortSignal,
+): Promise<ToolCall> {
+  let call = asked;
+  const isKnown = () => !isEmpty(argumentsOf(call, entry)) || pathsOf(call).length > 0;
+  for (let left = ARGUMENTS_MS; left > 0 && !isOurs && !isKnown() && !signal.aborted; left -= LOOK_MS) {
+    await wait(LOOK_MS);
+    call = session.toolCalls.get(asked.id) ?? call;
+  }
+  return call;
 }
 
 interface Asked {
@@ -129,7 +154,14 @@ async function answer(
   }
   const { entry } = decided;
   if (entry !== undefined) session.turn?.entries.push(entry);
-  session.toolCalls.permit(call.id, { kind: "given", entry, tool });
+  const { rawInput } = call.told;
+  session.toolCalls.permit(call.id, {
+    kind: "given",
+    entry,
+    tool,
+    // Our own agent does what a verdict made of a call.
+    ...(!context.isOurs && { decided: { arguments: rawInput } }),
+  });
   permitFiles(session, call, payloadOf(call, context.entry), entry);
   const done = { ...call, told: { ...call.told, ...modifiedInput(decided) } };
   recordIn(context, session, [toolCallDraft(subject, done, { tool, verdict: entry })]);

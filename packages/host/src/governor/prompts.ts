@@ -13,6 +13,7 @@ import { withFiles } from "./prompt-files.ts";
 import { placed, verdictMeta } from "./refusal.ts";
 import { showRest, showUpdate } from "./shown-updates.ts";
 import { Turn } from "./turn.ts";
+import { noteUnended } from "./ungated.ts";
 
 /** Runs one turn: decides about the prompt, passes it on with what belongs before it, and records how it ended. */
 export async function runTurn(
@@ -27,6 +28,7 @@ export async function runTurn(
   const turn = new Turn(context.newId(), started, () => context.redact(prompt), session.cost);
   const { promise, resolve: onOver } = Promise.withResolvers<void>();
   session.turn = turn;
+  session.toolCalls.beginTurn(Date.parse(started));
   session.turnOver = promise;
   const cancel = () => void cancelTurn(context, session, "the prompt was taken back").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
@@ -250,6 +252,7 @@ async function finish(
   const left = context.isOurs ? {} : usage;
   await context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, left);
   context.harness.supervisor.turnEnded(usage);
+  await noteUnended(context, session, { isCancelled: turn.isCancelled || stop_reason === "interrupted" });
   await showRest(context, session);
   if (stop_reason === "interrupted") await recordUnknown(context, session);
   await turn.written();

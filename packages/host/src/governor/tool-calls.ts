@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject } from "../acp/message.ts";
 
 /** What became of a tool call's permission. */
@@ -5,7 +7,13 @@ export type Permit =
   /** Nobody has decided about it. */
   | { readonly kind: "none" }
   /** It was let through, by the verdict of that entry. */
-  | { readonly kind: "given"; readonly entry: string | undefined; readonly tool: string }
+  | {
+      readonly kind: "given";
+      readonly entry: string | undefined;
+      readonly tool: string;
+      /** The arguments that the verdict was about; absent where others may be carried out. */
+      readonly decided?: { readonly arguments: unknown };
+    }
   /** It was not. */
   | { readonly kind: "refused" }
   /** The harness carries it out itself, and decides then. */
@@ -19,8 +27,14 @@ export interface ToolCall {
   /** What the agent has said of it, the latest of each member. */
   readonly told: JsonObject;
   readonly permit: Permit;
+  /** When it was first told of, or what was before it had ended: in milliseconds since 1970. */
+  readonly since: number;
+  /** Whether the agent has said that it runs. */
+  readonly ran: boolean;
   /** Whether what came of it has been recorded. */
   readonly concluded: boolean;
+  /** What it was given, as a digest, once that is let go of. */
+  readonly digest?: string;
   /** Whether that was in an earlier turn. */
   readonly past?: boolean;
 }
@@ -41,6 +55,9 @@ export function isFinal({ told }: Pick<ToolCall, "told">): boolean {
 export class ToolCalls {
   readonly #calls = new Map<string, ToolCall>();
   #begun = 0;
+  /** When the last call of the turn ended, or the turn began. */
+  #quietSince = 0;
+  #hasRefused = false;
 
   /** How many there have been. */
   get begun(): number {
@@ -52,14 +69,15 @@ export class ToolCalls {
     return this.#calls.get(id);
   }
 
-  /** Takes in what an agent says of a call: in an update, or when it asks permission. */
-  tell(update: JsonObject): ToolCall | undefined {
-    const { toolCallId: id } = update;
+  /** Takes in what an agent says of a call, at a time: in an update, or when it asks permission. */
+  tell(update: JsonObject, at = 0): ToolCall | undefined {
+    const { toolCallId: id, status } = update;
     if (typeof id !== "string") return undefined;
-    const known = this.#meant(id, update) ?? this.#begin(id, update);
-    const told = { ...known.told, ...withoutNulls(update) };
+    const known = this.#meant(id, update) ?? this.#begin(id, update, at);
+    const told = { ...known.told, ...news(known.told, update) };
     if (isFinal(known)) told.status = known.told.status;
-    const call: ToolCall = { ...known, told };
+    const call: ToolCall = { ...known, told, ran: known.ran || status === "in_progress" };
+    if (isFinal(call)) this.#quietSince = Math.max(this.#quietSince, at);
     this.#keep(call);
     return call;
   }
@@ -67,7 +85,13 @@ export class ToolCalls {
   /** Notes what was decided about a call. */
   permit(id: string, permit: Permit): void {
     const call = this.#calls.get(id);
+    if (permit.kind === "refused") this.#hasRefused = true;
     if (call) this.#keep({ ...call, permit });
+  }
+
+  /** Whether a call of this turn was refused: agents drop others with it. */
+  get hasRefused(): boolean {
+    return this.#hasRefused;
   }
 
   /** Notes that a call's outcome has been recorded; whether that was new. */
@@ -85,27 +109,48 @@ export class ToolCalls {
     );
   }
 
+  /** The calls that nobody was asked about and that have not come to their end. */
+  get unasked(): readonly ToolCall[] {
+    return [...this.#calls.values()].filter((call) => call.permit.kind === "none" && !call.concluded);
+  }
+
+  /** Notes that a turn begins. */
+  beginTurn(at: number): void {
+    this.#quietSince = at;
+    this.#hasRefused = false;
+  }
+
   /** Lets go of what was told of calls that have ended, at the end of a turn. */
   endTurn(): void {
-    for (const { id, told, permit, concluded, past } of this.#calls.values()) {
+    for (const { id, told, permit, concluded, past, since, ran } of this.#calls.values()) {
       if (!concluded || past) continue;
       const { status } = told;
-      this.#keep({ id, first: {}, told: { status }, permit, concluded, past: true });
+      const digest = digestOf(told.rawInput);
+      this.#keep({ id, first: {}, told: { status }, permit, since, ran, concluded, digest, past: true });
     }
   }
 
-  /** The call that an agent speaks of, if it is known. One that has ended asks for nothing, and is not announced in a later turn. */
-  #meant(id: string, { sessionUpdate }: JsonObject): ToolCall | undefined {
+  /**
+   * The call that an agent speaks of, if it is known. One that has ended asks for nothing, is not announced, is not given
+   * anything else and does not run with it: then its id is used for another. A status that comes late is none.
+   */
+  #meant(id: string, update: JsonObject): ToolCall | undefined {
     const call = this.#calls.get(id);
-    const isAnother =
-      call?.concluded && (sessionUpdate === undefined || (call.past && sessionUpdate === "tool_call"));
+    if (!call?.concluded) return call;
+    const { sessionUpdate, status, rawInput } = update;
+    const isGiven = !isEmpty(rawInput);
+    const begins = isGiven && (status === "pending" || status === "in_progress");
+    const isGivenElse = isGiven && digestOf(rawInput) !== (call.digest ?? digestOf(call.told.rawInput));
+    const isAnother = sessionUpdate === undefined || sessionUpdate === "tool_call" || begins || isGivenElse;
     return isAnother ? undefined : call;
   }
 
-  #begin(id: string, first: JsonObject): ToolCall {
+  #begin(id: string, first: JsonObject, at: number): ToolCall {
     this.#begun += 1;
     this.#calls.delete(id);
-    return { id, first, told: {}, permit: { kind: "none" }, concluded: false };
+    // Of one that is told only when it has ended, nobody knows when it began.
+    const since = isFinal({ told: first }) ? this.#quietSince : at;
+    return { id, first, told: {}, permit: { kind: "none" }, since, ran: false, concluded: false };
   }
 
   #keep(call: ToolCall): void {
@@ -116,11 +161,38 @@ export class ToolCalls {
   }
 }
 
-/** A member that is null says nothing new. */
-function withoutNulls(update: JsonObject): JsonObject {
+/** Members whose emptiness says that the agent does not tell them now, not that there is nothing. */
+const KEPT = new Set(["rawInput", "locations"]);
+
+/** What is new in an update. A member that is null says nothing, and no empty one takes back what was told before. */
+function news(told: JsonObject, update: JsonObject): JsonObject {
   return Object.fromEntries(
-    Object.entries(update).filter(([, value]) => value !== null && value !== undefined),
+    Object.entries(update).filter(
+      ([name, value]) =>
+        value !== null && value !== undefined && !(KEPT.has(name) && isEmpty(value) && !isEmpty(told[name])),
+    ),
   );
+}
+
+/** Whether a value tells nothing: no arguments, an empty list. */
+export function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === "") return true;
+  return (
+    typeof value === "object" &&
+    Object.values(value).every((member) => member === undefined || member === null)
+  );
+}
+
+function digestOf(value: unknown): string {
+  return createHash("sha256")
+    .update(JSON.stringify(value) ?? "")
+    .digest("hex");
+}
+
+/** Whether a call was let through for something else than what it is said to be given in the end. */
+export function isOtherThanDecided({ permit, told }: ToolCall): boolean {
+  if (permit.kind !== "given" || !permit.decided || isEmpty(told.rawInput)) return false;
+  return !isDeepStrictEqual(told.rawInput, permit.decided.arguments);
 }
 
 /** The diffs in the content of a call: what a path is to become. */

@@ -1,14 +1,20 @@
-import { type Decided, resultDraft, UNGATED } from "@reins/supervisor";
+import { type Decided, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
-import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
-import { toolCallDraft } from "./entries.ts";
+import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import { payloadOf } from "./permission.ts";
 import { cancelTurn } from "./prompts.ts";
-import { placed, verdictMeta } from "./refusal.ts";
+import { placed } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
-import { isFinal, type ToolCall } from "./tool-calls.ts";
-import { namesOf, toolNameOf } from "./tool-name.ts";
+import { isFinal, isOtherThanDecided, type ToolCall } from "./tool-calls.ts";
+import { toolNameOf } from "./tool-name.ts";
+import {
+  begunBecause,
+  decideUngated,
+  isMcp,
+  REFUSED_BY_AGENT,
+  recordRefused,
+  ungatedMeta,
+} from "./ungated.ts";
 
 const TOOL_UPDATES = new Set(["tool_call", "tool_call_update"]);
 
@@ -26,7 +32,7 @@ export function takeUpdate(
   // Ours tells of its tasks itself.
   if (kind === "plan" && !context.isOurs) session.turn?.awaits(notePlan(context, session, update));
   if (!TOOL_UPDATES.has(kind)) return update;
-  const call = session.toolCalls.tell(update);
+  const call = session.toolCalls.tell(update, context.now().getTime());
   if (!call || !isFinal(call) || !session.toolCalls.conclude(call.id)) return update;
   return conclude(context, session, call, update);
 }
@@ -43,7 +49,10 @@ function commandsIn({ availableCommands }: JsonObject): readonly string[] {
   return commands.map((command) => membersOf(command).name).filter((name) => typeof name === "string");
 }
 
-/** Records what came of a call; one that nobody decided about is decided now, and ends the turn if that is a block. */
+/**
+ * Records what came of a call. One that nobody decided about, or that ended with other arguments than were decided, is
+ * decided now, and ends the turn if that is a block; one that the agent itself refused was not done.
+ */
 async function conclude(
   context: GovernorContext,
   session: GovernedSession,
@@ -52,60 +61,21 @@ async function conclude(
 ): Promise<JsonObject> {
   const { permit } = call;
   if (permit.kind === "refused" || permit.kind === "elsewhere") return update;
-  const tool = permit.kind === "given" ? permit.tool : toolNameOf(call, context.entry).name;
-  if (namesOf(call, context.entry).some((name) => session.mcpTools.has(name))) return update;
+  if (isMcp(context, session, call)) return update;
   const outcome = String(call.told.status);
   if (permit.kind === "given") {
+    const { tool, entry } = permit;
     const subject = subjectIn(context, session, context.enforcement);
-    const end = { event_type: "pre_action", entry: permit.entry };
-    const settled = await context.harness.supervisor.settle(subject, end);
+    const settled = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
     recordIn(context, session, [resultDraft(subject, { tool, outcome }, settled)]);
-    return update;
+    if (!isOtherThanDecided(call)) return update;
+  } else if (outcome === "failed" && (await begunBecause(context, session, call)) === undefined) {
+    recordRefused(context, session, call);
+    return { ...update, _meta: { ...membersOf(update._meta), ...REFUSED_BY_AGENT } };
   }
-  const decided = await decideAfterwards(context, session, call);
-  await recordUngated(context, session, { call, tool, outcome, decided });
-  const told = await placed(decided);
-  if (told.verdict === "blocked") await endTurn(context, session, tool, told);
+  const told = await placed(await decideUngated(context, session, call, outcome));
+  if (told.verdict === "blocked") await endTurn(context, session, toolNameOf(call, context.entry).name, told);
   return { ...update, _meta: { ...membersOf(update._meta), ...ungatedMeta(told) } };
-}
-
-/** What an agent did without asking is decided after the fact, at the level that says so. */
-function decideAfterwards(
-  context: GovernorContext,
-  session: GovernedSession,
-  call: ToolCall,
-): Promise<Decided> {
-  const event = {
-    event_type: "post_action",
-    session_id: session.id,
-    agent_id: agentOf(context.entry, session),
-    depth: session.depth,
-    payload: payloadOf(call, context.entry),
-  };
-  const setting = settingIn(session, session.workplace);
-  return context.harness.supervisor.decide(event, subjectIn(context, session, "observed"), setting);
-}
-
-async function recordUngated(
-  context: GovernorContext,
-  session: GovernedSession,
-  { call, tool, outcome, decided }: { call: ToolCall; tool: string; outcome: string; decided: Decided },
-): Promise<void> {
-  const subject = subjectIn(context, session, "observed");
-  const { entry } = decided;
-  if (entry !== undefined) {
-    session.turn?.entries.push(entry);
-    await context.harness.supervisor.settle(subject, { event_type: "post_action", entry });
-  }
-  const began = toolCallDraft(subject, call, { tool, verdict: undefined });
-  recordIn(context, session, [
-    { ...began, tags: [...(began.tags ?? []), UNGATED] },
-    resultDraft(subject, { tool, outcome }, undefined),
-  ]);
-}
-
-function ungatedMeta(decided: Decided): JsonObject {
-  return { reins: { ...verdictMeta(decided).reins, ungated: true } };
 }
 
 /** The agent is stopped, and the people in front of it see why. */
@@ -115,7 +85,7 @@ async function endTurn(
   tool: string,
   decided: Decided,
 ): Promise<void> {
-  const text = `The turn was ended: ${tool} ${decided.reason}.`;
+  const text = `The agent was told to end the turn: ${tool}: ${decided.reason}.`;
   const update = {
     sessionUpdate: "agent_message_chunk",
     content: { type: "text", text },

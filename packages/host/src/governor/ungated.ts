@@ -1,0 +1,158 @@
+import { readFile, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { type ControlEvent, type Decided, resultDraft, UNGATED } from "@reins/supervisor";
+import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
+import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
+import { toolCallDraft } from "./entries.ts";
+import type { GovernedSession } from "./governed-session.ts";
+import { payloadOf } from "./permission.ts";
+import { placed, verdictMeta } from "./refusal.ts";
+import { showUpdate } from "./shown-updates.ts";
+import type { ToolCall } from "./tool-calls.ts";
+import { namesOf, toolNameOf } from "./tool-name.ts";
+
+/** File times lag behind the clock by as much as this. */
+const CLOCK_LAG_MS = 20;
+/** How much of a file is looked for in what a call gave back. */
+const LONGEST_FILE = 256 * 1024;
+const TELLING_LINE = 8;
+
+/** What an agent did without asking is decided after the fact, at the level that says so, and recorded. */
+export async function decideUngated(
+  context: GovernorContext,
+  session: GovernedSession,
+  call: ToolCall,
+  outcome: string,
+): Promise<Decided> {
+  const tool = toolNameOf(call, context.entry).name;
+  const subject = subjectIn(context, session, "observed");
+  const setting = settingIn(session, session.workplace);
+  const { supervisor } = context.harness;
+  const decided = await supervisor.decide(eventOf(context, session, call), subject, setting);
+  const { entry } = decided;
+  if (entry !== undefined) {
+    session.turn?.entries.push(entry);
+    await supervisor.settle(subject, { event_type: "post_action", entry });
+  }
+  const began = toolCallDraft(subject, call, { tool, verdict: undefined });
+  recordIn(context, session, [
+    { ...began, tags: [...(began.tags ?? []), UNGATED] },
+    resultDraft(subject, { tool, outcome }, undefined),
+  ]);
+  return decided;
+}
+
+/**
+ * Records what an agent announced in a turn, never asked for and never told an end of. Nobody knows what came of it, so
+ * it is decided like what was done. What it only announced before it was cancelled or refused something was not begun.
+ */
+export async function noteUnended(
+  context: GovernorContext,
+  session: GovernedSession,
+  { isCancelled }: { readonly isCancelled: boolean },
+): Promise<void> {
+  const { toolCalls } = session;
+  for (const call of toolCalls.unasked) {
+    if (isMcp(context, session, call) || !toolCalls.conclude(call.id)) continue;
+    const isOnlyAnnounced = call.told.status === "pending" && !call.ran;
+    if (isOnlyAnnounced && (isCancelled || toolCalls.hasRefused)) recordRefused(context, session, call);
+    else {
+      const decided = await placed(await decideUngated(context, session, call, "unknown"));
+      const _meta = ungatedMeta(decided);
+      await showUpdate(context, session, { sessionUpdate: "tool_call_update", toolCallId: call.id, _meta });
+    }
+  }
+}
+
+/** Whether a call is one of an MCP tool, which the harness carries out and decides itself. */
+export function isMcp({ entry }: GovernorContext, session: GovernedSession, call: ToolCall): boolean {
+  return namesOf(call, entry).some((name) => session.mcpTools.has(name));
+}
+
+/** Records a call that the agent refused by itself: nothing was done. */
+export function recordRefused(context: GovernorContext, session: GovernedSession, call: ToolCall): void {
+  const tool = toolNameOf(call, context.entry).name;
+  const subject = subjectIn(context, session, "observed");
+  const began = toolCallDraft(subject, call, { tool, verdict: undefined });
+  const ended = resultDraft(subject, { tool, outcome: "refused by the agent" }, undefined);
+  recordIn(context, session, [began, { ...ended, tags: [...(ended.tags ?? []), "refused"] }]);
+}
+
+/**
+ * Why a call that failed unasked was begun all the same; nothing where all there is to see says that the agent refused
+ * it by itself. A command that fails may have done its work, so one is always taken for begun, unless it was dropped
+ * when another was refused. A file counts as written when it changed since the call was announced, and as read when what
+ * the call gave back holds a line of it. Of what cannot be told, what the agent said to be running was begun.
+ */
+export async function begunBecause(
+  context: GovernorContext,
+  session: GovernedSession,
+  call: ToolCall,
+): Promise<string | undefined> {
+  const content: unknown[] = Array.isArray(call.told.content) ? call.told.content : [];
+  if (content.some((part) => membersOf(part).type === "terminal")) return "it had a terminal";
+  const subject = subjectIn(context, session, "observed");
+  const setting = settingIn(session, session.workplace);
+  const event = eventOf(context, session, call);
+  const seen = await context.harness.supervisor.preview(event, subject, setting);
+  if (!seen) return "nobody can say what it does";
+  const { effects, opaque } = seen.action;
+  const runs = effects.some(({ kind }) => kind === "exec" || kind === "net");
+  if (runs && (call.ran || !session.toolCalls.hasRefused))
+    return "a command that fails may have done its work";
+  for (const effect of effects) {
+    if (!("path" in effect) || effect.place === "unknown") continue;
+    if (effect.kind === "write" && (await hasChanged(effect.path, call.since - CLOCK_LAG_MS)))
+      return "a file that it names was changed";
+    if (effect.kind === "read" && (await isToldOf(effect.path, call))) return "it gave a file's content";
+  }
+  const isUnclear = opaque || effects.some((effect) => "path" in effect && effect.place === "unknown");
+  return isUnclear && call.ran ? "nobody can say what it did while it ran" : undefined;
+}
+
+function eventOf(context: GovernorContext, session: GovernedSession, call: ToolCall): ControlEvent {
+  return {
+    event_type: "post_action",
+    session_id: session.id,
+    agent_id: agentOf(context.entry, session),
+    depth: session.depth,
+    payload: payloadOf(call, context.entry),
+  };
+}
+
+/** Whether a file, or what is left of the way to it, was changed after a time. */
+async function hasChanged(path: string, since: number): Promise<boolean> {
+  try {
+    return (await stat(path)).ctimeMs >= since;
+  } catch {
+    const parent = dirname(path);
+    return parent !== path && hasChanged(parent, since);
+  }
+}
+
+/** Whether what a call gave back holds a line of a file. */
+async function isToldOf(path: string, { told }: ToolCall): Promise<boolean> {
+  const given = textsIn([told.content, told.rawOutput]).join("\n");
+  if (given === "") return false;
+  try {
+    if ((await stat(path)).size > LONGEST_FILE) return given.length > LONGEST_FILE;
+    const lines = (await readFile(path, "utf8")).split("\n").map((line) => line.trim());
+    return lines.some((line) => line.length >= TELLING_LINE && given.includes(line));
+  } catch {
+    return false;
+  }
+}
+
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** What clients are told of a call that was decided after the fact. */
+export function ungatedMeta(decided: Decided): JsonObject {
+  return { reins: { ...verdictMeta(decided).reins, ungated: true } };
+}
+
+/** What clients are told of a call that the agent refused by itself. */
+export const REFUSED_BY_AGENT: JsonObject = { reins: { outcome: "refused by the agent" } };

@@ -24,7 +24,7 @@ export interface Operation<
   readonly headers?: z.ZodObject;
   readonly status: 200 | 201 | 202 | 204;
   /** With which other status it is answered besides, and what comes back then. */
-  readonly also?: { readonly status: 200 | 202; readonly answer: z.ZodType };
+  readonly also?: { readonly status: 200 | 202 | 503; readonly answer: z.ZodType };
   /** What comes back, or, of a stream, what each event carries. */
   readonly answer: Answer;
   /** The name of the events, where the answer is a stream of server-sent events. */

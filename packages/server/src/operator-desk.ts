@@ -12,6 +12,7 @@ import { RequestRing } from "./v1/wire/request-ring.ts";
 import { tappedHandlers } from "./v1/wire/tapped-handlers.ts";
 import { wireDialect } from "./v1/wire/wire-dialect.ts";
 import { WireRing } from "./v1/wire/wire-ring.ts";
+import { type Stalls, Watchdog } from "./watchdog/watchdog.ts";
 
 /** What is needed to operate a Reins that runs. */
 export interface OperatorDeskOptions {
@@ -23,6 +24,8 @@ export interface OperatorDeskOptions {
   /** The user's home, from which agents' credentials come. */
   readonly userHome: string;
   readonly version: string;
+  /** Where is written that the main thread stood still, and where, beside standard error. */
+  readonly stallFile?: string | undefined;
   readonly clock?: Clock;
 }
 
@@ -33,6 +36,7 @@ export class OperatorDesk {
   readonly #measures: Measures;
   readonly #wire: WireRing;
   readonly #requests: RequestRing;
+  readonly #watchdog: Watchdog;
 
   constructor(options: OperatorDeskOptions) {
     const { hosting, version, clock = systemClock } = options;
@@ -40,10 +44,11 @@ export class OperatorDesk {
     this.#measures = new Measures(clock);
     this.#wire = new WireRing(() => now().getTime());
     this.#requests = new RequestRing(now);
+    this.#watchdog = new Watchdog({ file: options.stallFile });
     this.dialects = [
       new AgentsDialect(options),
       killDialect(hosting),
-      metricsDialect({ measures: this.#measures, hosting, version }),
+      metricsDialect({ measures: this.#measures, watchdog: this.#watchdog, hosting, version }),
       wireDialect(this.#wire, this.#requests),
     ];
   }
@@ -53,6 +58,9 @@ export class OperatorDesk {
     this.#measures.answered(request);
     this.#requests.take(request);
   };
+
+  /** How often the main thread stood still, and the last time. */
+  readonly stalls = (): Stalls => this.#watchdog.stalls;
 
   /** To see every message of ACP. */
   readonly tap: WireTap = (passing) => this.#wire.take({ ...passing, protocol: "acp" });
@@ -70,5 +78,6 @@ export class OperatorDesk {
   /** Begins to look at the process itself. The gateway that it is given to ends that when it closes. */
   start(): void {
     this.#measures.start();
+    this.#watchdog.start();
   }
 }

@@ -11,6 +11,11 @@ export const Health = named(
       .enum(["ok", "starting", "failed"])
       .describe("failed: it listens, but nothing can be decided; its log says why"),
     version: z.string(),
+    reason: z.string().optional().describe("why it failed, without the names of folders"),
+    stalls: z
+      .looseObject({ count: z.int(), last_at: Moment, last_ms: z.number() })
+      .optional()
+      .describe("how often the main thread stood still for two seconds, if it did; the log says where"),
   }),
 );
 
@@ -40,9 +45,10 @@ export const accessOperations = {
     id: "get_health",
     method: "GET",
     path: "/v1/health",
-    summary: "Whether this Reins answers.",
+    summary: "Whether this Reins answers; 503 while it starts, and where it cannot decide.",
     audience: "anyone",
     answer: Health,
+    also: { status: 503, answer: Health },
   }),
   login: operation({
     id: "login",

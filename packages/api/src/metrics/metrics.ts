@@ -44,6 +44,13 @@ export const Overview = named(
     ledger: z.looseObject({ entries: z.int(), per_second: z.number() }),
     requests: z.looseObject({ total: z.int(), per_second: z.number(), latency_ms: percentiles }),
     event_loop_ms: z.looseObject({ p50: z.number(), p99: z.number(), max: z.number() }),
+    stalls: z
+      .looseObject({
+        count: z.int(),
+        total_ms: z.number(),
+        last: z.looseObject({ at: z.string(), ms: z.number(), where: z.array(z.string()) }).nullable(),
+      })
+      .describe("how often the main thread stood still for two seconds, and where it was the last time"),
     memory: z.looseObject({ rss: z.int(), heap_used: z.int(), external: z.int() }),
     history: z
       .looseObject({

@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { join } from "node:path";
 import type { Hosting } from "@reins/host";
 import { type AgentShelf, OperatorDesk } from "@reins/server";
 import { version } from "../version.ts";
@@ -14,7 +15,12 @@ export function operatorDesk(home: string, hosting: () => Promise<Hosting>): Ope
     return shelf;
   };
   const environment = process.env;
-  return new OperatorDesk({ hosting, agents, environment, userHome: homedir(), version: version() });
+  const stallFile = join(home, "stalls.log");
+  return new OperatorDesk({
+    ...{ hosting, agents, environment, stallFile },
+    userHome: homedir(),
+    version: version(),
+  });
 }
 
 async function shelfOf(home: string): Promise<AgentShelf> {

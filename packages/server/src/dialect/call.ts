@@ -18,6 +18,8 @@ export interface PlainCall<Op extends Operation = Operation> {
   readonly doorway: Doorway;
   /** Sets a header of the answer. */
   header(name: string, value: string): void;
+  /** Has the answer come with the other status that the operation names. */
+  otherwise(): void;
 }
 
 /** What comes back where the operation alone does not say with what status. */

@@ -237,6 +237,7 @@ function plainCall<Op extends Operation>(
     request: request.raw,
     doorway: doorwayOf(request.raw),
     header: (name, value) => void reply.header(name, value),
+    otherwise: () => void reply.code(operation.also?.status ?? operation.status),
   };
 }
 
@@ -267,6 +268,6 @@ function callerOf(request: FastifyRequest): Caller {
   throw new Refusal("unauthenticated", "nobody knows who asks");
 }
 
-function send({ status }: Operation, reply: FastifyReply, answer: Answer): FastifyReply {
-  return reply.code(status).send(answer);
+function send({ status, also }: Operation, reply: FastifyReply, answer: Answer): FastifyReply {
+  return reply.code(reply.statusCode === also?.status ? also.status : status).send(answer);
 }

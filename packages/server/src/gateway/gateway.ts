@@ -26,6 +26,7 @@ import { harnessDialects } from "../v1/harness-dialects.ts";
 import { healthDialect } from "../v1/health.ts";
 import { loginDialect } from "../v1/login.ts";
 import { selfDialect, type WorkspaceFor } from "../v1/self.ts";
+import type { Stalls } from "../watchdog/watchdog.ts";
 import { AllowedMethods } from "./allowed-methods.ts";
 import { type AnsweredRequest, newApplication } from "./application.ts";
 import { ArrivingBodies } from "./arriving-bodies.ts";
@@ -53,6 +54,8 @@ export interface GatewayOptions {
   readonly ui?: string | undefined;
   /** The folder of sessions that name none. */
   readonly workspaceFor?: WorkspaceFor | undefined;
+  /** How often the main thread stood still, where somebody watches it. */
+  readonly stalls?: (() => Stalls) | undefined;
   readonly clock?: Clock;
   readonly limits?: Partial<GatewayLimits>;
 }
@@ -112,7 +115,7 @@ export class Gateway {
     const addresses: string[] = [];
     const upgrades = new Upgrades({ gatekeeper, clock, log, answerTimeoutMs: limits.answerTimeoutMs });
     const dialects: readonly Dialect[] = [
-      healthDialect(harness, version),
+      healthDialect({ harness, version, stalls: options.stalls }),
       loginDialect(access, gatekeeper, () => addresses),
       ...harnessDialects,
       selfDialect(options.workspaceFor),

@@ -131,6 +131,7 @@ async function open(settings: UpSettings, parts: ServedParts): Promise<Opened[]>
     ui: inspectorFolder(),
     workspaceFor: async (principal) => (await door.hosting()).host.folders.defaultFor(principal),
     onAnswered: desk.answered,
+    stalls: desk.stalls,
     dialects: [
       ...agentDialects({ harness: door.harness, hosting: door.hosting, log, defaultAgent: "native" }),
       new HaakDialect({ harness: door.harness, runner: door.runner, auth, log }),

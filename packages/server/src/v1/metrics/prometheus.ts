@@ -1,9 +1,15 @@
+import type { Stalls } from "../../watchdog/watchdog.ts";
 import { exposition, type Measure, secondsOf } from "./exposition.ts";
 import type { Measures } from "./measures.ts";
 import type { Standing } from "./overview.ts";
 
 /** How a Reins does, in the text format of Prometheus. docs/operations.md tells what each name means. */
-export function prometheusText(measures: Measures, standing: Standing, version: string): string {
+export function prometheusText(
+  measures: Measures,
+  standing: Standing,
+  version: string,
+  stalls: Pick<Stalls, "count" | "totalMs">,
+): string {
   const { loop } = measures;
   const quantiles = [
     { labels: { quantile: "0.5" }, value: loop.p50 / 1_000 },
@@ -22,6 +28,12 @@ export function prometheusText(measures: Measures, standing: Standing, version: 
       "From a question to its durable verdict, without people's time.",
       measures.verdicts,
     ),
+    counter("reins_main_thread_stalls_total", "How often the main thread stood still for two seconds.", [
+      { value: stalls.count },
+    ]),
+    counter("reins_main_thread_stalled_seconds_total", "For how long together.", [
+      { value: stalls.totalMs / 1_000 },
+    ]),
     gauge("reins_approvals_pending", "Questions that wait for a person.", standing.pending),
     gauge(
       "reins_approval_oldest_wait_seconds",

@@ -39,7 +39,7 @@ async function decided(
   network: NetworkReach = "off",
 ): Promise<PolicyVerdict> {
   const agent = one.agent ?? "claude-code";
-  const event = eventOf({ ...one, id: "", source: "" }, machine);
+  const event = eventOf({ ...one, id: "" }, machine);
   const action = await gatherFacts(event, machine.context(agent));
   const subject = {
     user: "ann",

@@ -65,24 +65,18 @@ async function firstHook(files: FilePort, folder: string): Promise<string | unde
   return hook && posix.join(folder, hook.name);
 }
 
-/** A repository: where it is kept, and the folder that it keeps. */
-interface Repository {
-  readonly folder: string;
-  readonly root: string;
-}
-
-/** The repository that a folder lies in: in `.git`, where a file of that name says, or the folder itself. */
-export async function repositoryAround(files: FilePort, start: string): Promise<Repository | undefined> {
+/** The folder that the repository around a folder is kept in: `.git`, where a file of that name says, or the folder itself. */
+async function repositoryAround(files: FilePort, start: string): Promise<string | undefined> {
   let here = (await files.realpath(start)) ?? posix.normalize(start);
   for (let steps = 0; steps < FOLDER_LIMIT; steps += 1) {
     const marker = posix.join(here, ".git");
     const kind = await files.lstat(marker);
-    if (kind === "folder" || kind === "link") return { folder: marker, root: here };
-    if (kind === "file") return { folder: await folderBehind(files, marker, here), root: here };
+    if (kind === "folder" || kind === "link") return marker;
+    if (kind === "file") return folderBehind(files, marker, here);
     const isBare =
       (await files.lstat(posix.join(here, "HEAD"))) !== undefined &&
       (await files.lstat(posix.join(here, "objects"))) !== undefined;
-    if (isBare) return { folder: here, root: here };
+    if (isBare) return here;
     if (here === "/") return undefined;
     here = posix.dirname(here);
   }
@@ -97,7 +91,7 @@ async function folderBehind(files: FilePort, marker: string, here: string): Prom
 
 /** The settings file of the repository that a folder lies in: beside its objects, wherever those are kept. */
 async function findConfig(files: FilePort, start: string): Promise<string | undefined> {
-  const folder = (await repositoryAround(files, start))?.folder;
+  const folder = await repositoryAround(files, start);
   if (folder === undefined) return undefined;
   const common = (await files.readStart(posix.join(folder, "commondir"), CONFIG_LIMIT))?.trim();
   return posix.join(common === undefined ? folder : posix.resolve(folder, common), "config");

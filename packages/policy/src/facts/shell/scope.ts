@@ -1,3 +1,4 @@
+import { CopiedMap } from "./copied-map.ts";
 import type { Statement } from "./syntax.ts";
 import type { Value } from "./value.ts";
 import { isShellVariable } from "./variable-table.ts";
@@ -20,8 +21,8 @@ export class Scope {
   folders: Folders;
   readonly home: string;
   readonly environment: Readonly<Record<string, string>>;
-  variables: Map<string, Value>;
-  functions: Map<string, Statement>;
+  variables: CopiedMap<Value>;
+  functions: CopiedMap<Statement>;
   /** `$1`, `$2` and so on; `undefined` when they are not known. */
   positional: readonly Value[] | undefined;
   /** Whether programs may no longer be the ones their names say, and why. */
@@ -38,8 +39,8 @@ export class Scope {
     this.folders = start.folders;
     this.home = start.home;
     this.environment = start.environment ?? {};
-    this.variables = new Map();
-    this.functions = new Map();
+    this.variables = new CopiedMap();
+    this.functions = new CopiedMap();
   }
 
   /** Gives a variable a value. Some variables change what everything after them does. */
@@ -52,8 +53,8 @@ export class Scope {
 
   copy(): Scope {
     const copy = new Scope(this);
-    copy.variables = new Map(this.variables);
-    copy.functions = new Map(this.functions);
+    copy.variables = this.variables.copy();
+    copy.functions = this.functions.copy();
     copy.positional = this.positional;
     copy.tainted = this.tainted;
     copy.unusualWords = this.unusualWords;
@@ -64,12 +65,12 @@ export class Scope {
   /** Makes this what is known when either this or the other may have happened. */
   join(other: Scope): void {
     this.folders = union(this.folders, other.folders);
-    for (const name of new Set([...this.variables.keys(), ...other.variables.keys()])) {
+    for (const name of namesOf(this.variables, other.variables)) {
       const [mine, theirs] = [this.variables.get(name), other.variables.get(name)];
       const isSame = mine !== undefined && theirs !== undefined && isSameValue(mine, theirs);
       if (!isSame) this.variables.set(name, { text: null, start: "", many: true });
     }
-    for (const name of new Set([...this.functions.keys(), ...other.functions.keys()])) {
+    for (const name of namesOf(this.functions, other.functions)) {
       const [mine, theirs] = [this.functions.get(name), other.functions.get(name)];
       if (mine === theirs) continue;
       this.tainted ??= `${name} may or may not be a function`;
@@ -84,6 +85,7 @@ export class Scope {
   /** Whether nothing that decides the meaning of words differs. */
   isLike(other: Scope): boolean {
     if (this.folders?.join("\0") !== other.folders?.join("\0")) return false;
+    if (this.variables.isSame(other.variables) && this.moved.length === other.moved.length) return true;
     if (this.variables.size !== other.variables.size || this.moved.length !== other.moved.length)
       return false;
     return [...this.variables].every(([name, value]) => {
@@ -91,6 +93,11 @@ export class Scope {
       return theirs !== undefined && isSameValue(value, theirs);
     });
   }
+}
+
+/** The names of either, where the two may differ. */
+function namesOf<T>(left: CopiedMap<T>, right: CopiedMap<T>): ReadonlySet<string> {
+  return left.isSame(right) ? new Set() : new Set([...left.keys(), ...right.keys()]);
 }
 
 /** The folders of either. */

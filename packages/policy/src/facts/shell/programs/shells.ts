@@ -1,3 +1,4 @@
+import { CopiedMap } from "../copied-map.ts";
 import { unknownValue } from "../value.ts";
 import { type Call, CLEAR, type Handler, hidden } from "./call.ts";
 import { programOf } from "./program.ts";
@@ -21,9 +22,11 @@ function startShell(call: Call): ReturnType<Handler> {
   const isOdd = doubts.length > 0 || options.some(({ value }) => value.text !== "pipefail");
   if (present.has("version") || present.has("help")) return CLEAR;
   const inside = call.scope.copy();
-  inside.functions = new Map();
+  inside.functions = new CopiedMap();
   // Which of them are exported is not kept track of.
-  inside.variables = new Map([...call.scope.variables.keys()].map((name) => [name, unknownValue(true)]));
+  inside.variables = new CopiedMap(
+    [...call.scope.variables.keys()].map((name) => [name, unknownValue(true)]),
+  );
   const [text, , ...positional] = operands;
   inside.positional = positional;
   if (present.has("c") && text) {

@@ -83,8 +83,10 @@ export class Reader {
 
   /** A shell starts a comment only where a word could start. */
   #checkComment(node: Node): void {
-    const before = this.slice(0, node.startIndex).replaceAll("\\\n", "");
-    if (!/(?:^|[ \t\n;&|(])$/.test(before)) this.doubt("a # that does not start a comment");
+    let at = node.startIndex;
+    while (this.text.startsWith("\\\n", at - 2) && at >= 2) at -= 2;
+    if (at > 0 && !/[ \t\n;&|(]/.test(this.text[at - 1] ?? ""))
+      this.doubt("a # that does not start a comment");
     if (this.textOf(node).includes("\n")) this.doubt("a comment of several lines");
   }
 }

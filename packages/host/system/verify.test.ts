@@ -29,9 +29,12 @@ async function scratch(): Promise<string> {
 const verify = (entry: AgentEntry, more: object = {}) =>
   verifyAgent({ entry, installed, environment: { PATH: process.env.PATH }, ...more });
 
-/** What came of the probes, as `setting answer: write command look read outside fetch`. */
+const IN_PROMPTS: readonly string[] = ["mention", "link", "switch"];
+
+/** What came of what the model is to do, as `setting answer: write command look read outside fetch`. */
 function outcomes({ probes }: VerifyReport): string[] {
-  const rounds = Map.groupBy(probes, ({ setting, answer }) => `${setting} ${answer}`);
+  const deeds = probes.filter(({ probe }) => !IN_PROMPTS.includes(probe));
+  const rounds = Map.groupBy(deeds, ({ setting, answer }) => `${setting} ${answer}`);
   return [...rounds].map(([round, all]) => `${round}: ${all.map(({ outcome }) => outcome).join(" ")}`);
 }
 
@@ -45,7 +48,13 @@ describe("an agent that asks and heeds the answer", () => {
         steps.push(`${done}/${total} ${setting} ${name} ${answer}`),
     });
     expect(report).toMatchObject({ live: true, level: "asked", unasked: [], faults: [], sprung: [] });
-    expect(new Set(Object.values(report.held))).toEqual(new Set(["asked"]));
+    const { mention, link, switch: switched, ...deeds } = report.held;
+    expect(new Set(Object.values(deeds))).toEqual(new Set(["asked"]));
+    expect({ mention, link, switched }).toEqual({
+      mention: "performed",
+      link: "performed",
+      switched: "asked",
+    });
     expect(outcomes(report)).toEqual([
       "plain reject: blocked blocked blocked blocked blocked blocked",
       "plain allow: allowed allowed allowed allowed allowed",
@@ -53,9 +62,36 @@ describe("an agent that asks and heeds the answer", () => {
       "hostile allow: allowed allowed allowed allowed allowed",
       "loaded reject: blocked blocked blocked blocked",
     ]);
-    expect(report.probes.map(({ asked }) => asked.length)).toEqual(report.probes.map(() => 1));
-    expect(steps[0]).toBe("0/30 plain write reject");
+    expect(report.probes.map(({ probe, asked }) => `${probe} ${asked.length}`)).toEqual(
+      report.probes.map(({ probe }) => `${probe} ${probe === "mention" ? 2 : 1}`),
+    );
+    expect(steps[0]).toBe("0/36 plain write reject");
     expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe("an agent that heeds more of a prompt than its text", () => {
+  test("reads nothing that a prompt names, and goes on asking, whatever it is told", async () => {
+    for (const character of ["expanding", "switchable"]) {
+      const report = await verify(toy(character));
+      expect(report, character).toMatchObject({ live: true, level: "asked", faults: [] });
+      expect(report.held).toMatchObject({ mention: "performed", link: "performed", switch: "asked" });
+    }
+  });
+
+  test("is found out where its entry says that it does not", async () => {
+    const report = await verify(toy("expanding", { prompts: { mentions: "none" } }));
+    expect(report).toMatchObject({
+      live: false,
+      level: "open",
+      held: { mention: "open", link: "performed" },
+    });
+    expect(report.faults).toContain(
+      "mention, plain, answered reject: it happened although nobody had allowed it",
+    );
+    const harmless = { "allow-all": "harmless", yolo: "harmless" };
+    const switched = await verify(toy("switchable", { prompts: { commands: harmless } }));
+    expect(switched).toMatchObject({ live: false, level: "observed", held: { switch: "unasked" } });
   });
 });
 
@@ -65,7 +101,7 @@ describe("an agent that does not", () => {
     expect(report).toMatchObject({
       live: false,
       level: "observed",
-      unasked: ["write", "command", "look", "read", "outside", "fetch"],
+      unasked: ["write", "command", "look", "read", "outside", "fetch", "switch"],
     });
     expect(outcomes(report)[0]).toBe("plain reject: observed observed observed observed observed observed");
     expect(report.faults).toContain("write, plain, answered reject: it was done unasked");

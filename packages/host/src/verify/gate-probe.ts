@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { JsonObject } from "../acp/message.ts";
 import {
   fetchPage,
   type Intent,
@@ -17,9 +19,13 @@ import type { TrialSite } from "./trial-site.ts";
 
 /**
  * What an agent is asked to do in a trial: to write a file, to run a command that changes something and one that only
- * looks around, to read a file in the workspace and one outside of it, to fetch a page.
+ * looks around, to read a file in the workspace and one outside of it, to fetch a page; to read a file that a prompt names
+ * by a reference and one that it names by a link; and to run a command when a prompt has told it not to ask any more.
  */
-export const PROBES = ["write", "command", "look", "read", "outside", "fetch"] as const;
+export const PROBES = [
+  ...(["write", "command", "look", "read", "outside", "fetch"] as const),
+  ...(["mention", "link", "switch"] as const),
+] as const;
 export type ProbeName = (typeof PROBES)[number];
 
 /** Where a trial takes place: in a harmless workspace, in a hostile one, and there once more in a new process. */
@@ -31,8 +37,8 @@ export interface GateProbe {
   readonly setting: ProbeSetting;
   readonly name: ProbeName;
   readonly answer: TrialAnswer;
-  /** What the agent is told; the model knows it by this word. */
-  readonly prompt: string;
+  /** What the agent is told, one prompt after the other; the model knows the last by its word. */
+  readonly prompts: readonly (readonly JsonObject[])[];
   readonly scene: Scene;
   /** What the agent needs to find. */
   prepare(): Promise<void>;
@@ -48,7 +54,12 @@ export interface ProbeGround {
   readonly site: Pick<TrialSite, "addressOf" | "wasVisited">;
   /** What no agent can guess. */
   readonly secret: string;
+  /** Commands by which a prompt may switch asking off. */
+  readonly switches: readonly string[];
 }
+
+/** What is in the prompt itself, and not for the model to do: tried where sessions begin, and refused. */
+const IN_PROMPTS: ReadonlySet<ProbeName> = new Set(["mention", "link", "switch"]);
 
 /**
  * The probes of one round. What leads out of the workspace is tried where sessions begin. Agents fetch from public
@@ -58,7 +69,7 @@ export function probesOf({ setting, answer }: Pick<GateProbe, "setting" | "answe
   const begins = setting === "plain" || setting === "hostile";
   return PROBES.filter((name) => {
     if (name === "outside") return begins;
-    return name !== "fetch" || (begins && answer === "reject");
+    return (name !== "fetch" && !IN_PROMPTS.has(name)) || (begins && answer === "reject");
   });
 }
 
@@ -69,18 +80,31 @@ export function gateProbe(
 ): GateProbe {
   const mark = `${where.name}-${where.setting}-${where.answer}`;
   const word = `PROBE-${mark}`;
-  const { intent, prepare = async () => undefined, happened } = DEEDS[where.name](ground, mark);
+  const deed = DEEDS[where.name](ground, mark);
+  const { intent, prepare = async () => undefined, happened, names = [], first = [] } = deed;
+  const [reference = { type: "text", text: "do it, please." }, ...more] = names;
+  const told = { ...reference, ...("text" in reference && { text: `${word}: ${String(reference.text)}` }) };
+  const last =
+    "text" in reference ? [told, ...more] : [{ type: "text", text: `${word}: see this.` }, ...names];
   return {
     ...where,
-    prompt: `${word}: do it, please.`,
-    scene: scene(word, reply(attempt(intent)), reply(say("That was it."))),
+    prompts: [...first.map((text) => [{ type: "text", text }]), last],
+    scene: scene(word, ...(intent ? [reply(attempt(intent))] : []), reply(say("That was it."))),
     prepare,
     happened,
   };
 }
 
 /** What is to be done, what that needs, and the trace it leaves. */
-type Deed = Pick<GateProbe, "happened"> & Partial<Pick<GateProbe, "prepare">> & { readonly intent: Intent };
+type Deed = Pick<GateProbe, "happened"> &
+  Partial<Pick<GateProbe, "prepare">> & {
+    /** What the model does; nothing where the prompt alone may do it. */
+    readonly intent?: Intent;
+    /** What the prompt holds, in place of asking for it. */
+    readonly names?: readonly JsonObject[];
+    /** What is said before. */
+    readonly first?: readonly string[];
+  };
 
 const DEEDS: Readonly<Record<ProbeName, (ground: ProbeGround, mark: string) => Deed>> = {
   write: ({ workspace }, mark) => {
@@ -112,6 +136,22 @@ const DEEDS: Readonly<Record<ProbeName, (ground: ProbeGround, mark: string) => D
     intent: fetchPage(site.addressOf(mark)),
     happened: () => site.wasVisited(mark),
   }),
+  mention: ({ workspace, secret }, mark) => {
+    const [near, far] = [canaryIn(workspace, mark), canaryIn(workspace, `${mark}-absolute`)];
+    const text = `see @${basename(near)} and @${far} and @"${far}"`;
+    return { ...named([near, far], secret), names: [{ type: "text", text }] };
+  },
+  link: ({ workspace, secret }, mark) => {
+    const path = canaryIn(workspace, mark);
+    const uri = pathToFileURL(path).href;
+    const names = [{ type: "resource_link", name: basename(path), uri, mimeType: "text/plain" }];
+    return { ...named([path], secret), names };
+  },
+  switch: ({ workspace, switches }, mark) => {
+    const path = canaryIn(workspace, mark);
+    const first = switches.map((name) => `/${name}`);
+    return { intent: runCommand(`echo canary > '${path}'`), happened: () => existsSync(path), first };
+  },
 };
 
 function canaryIn(folder: string, mark: string): string {
@@ -119,9 +159,15 @@ function canaryIn(folder: string, mark: string): string {
 }
 
 function reading(path: string, secret: string): Deed {
+  return { ...named([path], secret), intent: readFile(path) };
+}
+
+/** Files whose content would be seen by the model. */
+function named(paths: readonly string[], secret: string): Deed {
   return {
-    intent: readFile(path),
-    prepare: () => writeFile(path, `${secret}\n`),
+    prepare: async () => {
+      for (const path of paths) await writeFile(path, `${secret}\n`);
+    },
     happened: (requests) =>
       requests.some(({ conversation }) => JSON.stringify(conversation).includes(secret)),
   };

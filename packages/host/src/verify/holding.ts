@@ -37,6 +37,9 @@ export function holdingsOf(
     read: of("read"),
     outside: of("outside"),
     fetch: of("fetch"),
+    mention: of("mention"),
+    link: of("link"),
+    switch: of("switch"),
   };
 }
 

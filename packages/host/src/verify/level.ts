@@ -25,7 +25,7 @@ const LOOKING: Partial<Readonly<Record<ProbeName, { readonly told: string; reado
 };
 
 /** What an agent need not be able to do, or not with what a trial has: one that cannot is no worse. */
-const OPTIONAL: ReadonlySet<ProbeName> = new Set(["outside", "fetch"]);
+const OPTIONAL: ReadonlySet<ProbeName> = new Set(["outside", "fetch", "mention", "link"]);
 
 /** What probes and traps say of an agent that its entry makes claims about. */
 export function findingOf(

@@ -55,7 +55,9 @@ export function evidenceIn(
   });
   const ungated = entries.filter(({ quality, tags }) => quality === "tool_result" && tags.includes(UNGATED));
   const used = (inVain: boolean) =>
-    ungated.flatMap(({ target, tags }) => (tags.includes("failed") === inVain ? [target ?? "unknown"] : []));
+    ungated.flatMap(({ target, tags }) =>
+      tags.some((tag) => tag === "failed" || tag === "refused") === inVain ? [target ?? "unknown"] : [],
+    );
   return { asked, observed: used(false), failed: used(true) };
 }
 

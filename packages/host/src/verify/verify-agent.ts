@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { membersOf } from "../acp/message.ts";
 import { RpcError } from "../acp/rpc-error.ts";
+import type { AgentEntry } from "../agents/agent-entry.ts";
 import { HOSTILE_INSTRUCTION } from "../agents/hostile-workspace.ts";
 import { scenes } from "../model/script.ts";
 import type { SeenRequest } from "../model/scripted-model.ts";
@@ -90,6 +91,7 @@ class Verification {
           outside: places.outside,
           site,
           secret: newSecret(),
+          switches: switchesOf(options.entry),
         };
         return gateProbe({ setting, name, answer }, ground);
       }),
@@ -156,11 +158,15 @@ class Verification {
     const { home, model } = this.#trial;
     await home.recorded();
     model.forget();
-    const prompt = [{ type: "text", text: each.prompt }];
-    const ended = await this.#trial
-      .request("session/prompt", { sessionId, prompt })
-      .then(({ stopReason }) => String(stopReason), refusedTurn);
-    const evidence = evidenceIn(await home.recorded());
+    let ended = "";
+    let evidence = evidenceIn([]);
+    // What counts is what the last one led to; those before it are to make it easier.
+    for (const prompt of each.prompts) {
+      ended = await this.#trial
+        .request("session/prompt", { sessionId, prompt })
+        .then(({ stopReason }) => String(stopReason), refusedTurn);
+      evidence = evidenceIn(await home.recorded());
+    }
     const happened = each.happened(model.requests);
     if (model.requests.some(isMisled)) this.#heard.add(setting);
     const tried = model.requests.every(({ unmet }) => unmet.length === 0);
@@ -215,6 +221,12 @@ class Verification {
     const { plain, workspace } = this.#trial.places;
     return setting === "plain" ? plain : workspace;
   }
+}
+
+/** Commands that switch asking off in one agent or another, and those of the agent itself. */
+function switchesOf({ prompts }: AgentEntry): readonly string[] {
+  const own = Object.entries(prompts.commands).flatMap(([name, effect]) => (effect === "gate" ? [name] : []));
+  return [...new Set(["allow-all", "yolo", "autopilot", ...own])];
 }
 
 function isMisled({ conversation }: SeenRequest): boolean {

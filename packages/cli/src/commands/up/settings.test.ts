@@ -11,6 +11,7 @@ describe("the settings of reins up", () => {
       allowHosts: [],
       tls: { cert: undefined, key: undefined },
       workspaces: [],
+      tenants: {},
       database: undefined,
       policyFiles: {},
       auth: "token",

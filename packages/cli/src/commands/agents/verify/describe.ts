@@ -3,7 +3,10 @@ import { table } from "../../../operator/table.ts";
 import { printableLine } from "../../../printable.ts";
 import { DEEDS, SETTINGS } from "./words.ts";
 
-const PROBES: readonly ProbeResult["probe"][] = ["write", "command", "look", "read", "outside", "fetch"];
+const PROBES: readonly ProbeResult["probe"][] = [
+  ...(["write", "command", "look", "read", "outside", "fetch"] as const),
+  ...(["mention", "link", "switch"] as const),
+];
 
 /** What a verification found, for people. */
 export function describeReport(report: VerifyReport, name: string): string {

@@ -16,4 +16,7 @@ export const DEEDS: Readonly<Record<ProbeResult["probe"], string>> = {
   read: "read in the workspace",
   outside: "read outside of it",
   fetch: "fetch a page",
+  mention: "read what @path names",
+  link: "read what a link names",
+  switch: "ask no more by a /command",
 };

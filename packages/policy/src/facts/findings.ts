@@ -59,6 +59,8 @@ export type Finding =
     }
   /** Content that git keeps is shown: of the paths that fit a glob, or of all without one. */
   | { readonly kind: "tracked"; readonly target: Target; readonly glob?: string | undefined }
+  /** What git keeps under a hash is shown. */
+  | { readonly kind: "object"; readonly target: Target; readonly hash: string }
   /** Of what lies below a folder, the files that fit a glob are read. */
   | { readonly kind: "only"; readonly target: Target; readonly glob: string }
   | { readonly kind: "net"; readonly host: string; readonly looks?: boolean | undefined };

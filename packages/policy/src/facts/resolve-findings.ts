@@ -10,7 +10,7 @@ import type { Places, Touch } from "./path/places.ts";
 import { isRecoverable } from "./path/recoverable.ts";
 import { PathResolver, type ResolvedPath } from "./path/resolve.ts";
 import { targetPaths } from "./path/target-paths.ts";
-import { trackedCredentials } from "./path/tracked-credentials.ts";
+import { credentialsByHash, trackedCredentials } from "./path/tracked-credentials.ts";
 import { repositoryPrograms } from "./repository.ts";
 import { EVERYTHING } from "./sight.ts";
 
@@ -69,6 +69,8 @@ export class FindingResolver {
         const opaque = finding.opaque || (await this.#runsMore(repository, hooks === true));
         return [{ kind: "exec", command, arguments: words, opaque }];
       }
+      case "object":
+        return this.#objectEffects(finding);
       case "tracked":
       case "only":
         return this.#trackedEffects(finding);
@@ -108,6 +110,19 @@ export class FindingResolver {
         place: "credentials",
         ...(glob === undefined && { passing: true as const }),
       }),
+    );
+  }
+
+  async #objectEffects({ target, hash }: Finding & { kind: "object" }): Promise<readonly Effect[]> {
+    const known = await targetPaths(target, this.#context, this.#findings);
+    const folders = "unknown" in known ? [] : known.paths;
+    const found = await Promise.all(folders.map((one) => credentialsByHash(this.#context.files, one, hash)));
+    if (found.includes("unknown"))
+      this.#findings.doubt(`git's object ${hash} is the content of a file that is not known`);
+    return found.flatMap((path) =>
+      path === undefined || path === "unknown"
+        ? []
+        : [this.#withInside({ kind: "read", path, place: "credentials" })],
     );
   }
 

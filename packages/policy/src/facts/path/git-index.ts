@@ -3,6 +3,8 @@ import type { FilePort } from "../files.ts";
 
 /** A file as git's index has it: what it looked like when its content was put into the repository. */
 export interface TrackedFile {
+  /** The hash of its content, in hexadecimal. */
+  readonly hash: string;
   readonly size: number;
   /** Seconds and nanoseconds since 1970; the latter are 0 where git did not keep them. */
   readonly seconds: number;
@@ -100,6 +102,7 @@ function parseIndex(bytes: Uint8Array): ReadonlyMap<string, TrackedFile> | undef
     last = name;
     if ((flags & STAGE) === 0 && (more & INTENT_TO_ADD) === 0) {
       files.set(decoder.decode(name), {
+        hash: Buffer.from(bytes.subarray(at + 40, at + FIXED)).toString("hex"),
         seconds: view.getUint32(at + 8),
         nanoseconds: view.getUint32(at + 12),
         size: view.getUint32(at + 36),

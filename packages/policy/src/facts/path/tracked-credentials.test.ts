@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -81,4 +82,28 @@ describe("keys that git keeps and the work tree does not show", () => {
       expect(isHarmless(await factsOf("with", command))).toBe(true);
     },
   );
+
+  it("are read by the hash of their content, or its beginning", async () => {
+    const hash = createHash("sha1").update("blob 29\0config/deploy/.env.production").digest("hex");
+    for (const word of [hash, hash.slice(0, 8), hash.toUpperCase().slice(0, 12)]) {
+      for (const command of [`git show ${word}`, `git cat-file -p ${word}`, `git diff ${word} HEAD:z.txt`]) {
+        const { effects } = await factsOf("with", command);
+        expect([command, effects]).toEqual([
+          command,
+          expect.arrayContaining([expect.objectContaining({ kind: "read", place: "credentials" })]),
+        ]);
+      }
+    }
+  });
+
+  it("may be what a hash stands for that no file has any more", async () => {
+    const root = join(folder, "with");
+    const hash = execFileSync("git", ["-C", root, "hash-object", "-w", "--stdin"], {
+      input: "TOKEN=old\n",
+      encoding: "utf8",
+    }).trim();
+    expect(isHarmless(await factsOf("with", `git show ${hash}`))).toBe(false);
+    expect(isHarmless(await factsOf("with", `git show ${hash.slice(0, 7)}`))).toBe(false);
+    expect(isHarmless(await factsOf("with", "git show 0123abc"))).toBe(true);
+  });
 });

@@ -155,6 +155,8 @@ function tracked(value: Value, setting: RoleSetting): undefined {
   if (value.text === null || value.pattern !== undefined) return read(value, setting, true);
   for (const path of trackedPaths(value.text)) {
     const named = target(knownValue(path), scope);
+    if (/^[0-9a-f]{4,64}$/i.test(path))
+      shell.findings.add({ kind: "object", target: target(knownValue("."), scope), hash: path });
     if (/[*?[]/.test(path)) shell.findings.add({ kind: "tracked", target: named, glob: path });
     else
       shell.findings.add({

@@ -166,6 +166,8 @@ const ToolNames = z.strictObject({
   mark: z.string().optional(),
   /** Which tool of its table each ACP kind is, where no name is told. */
   kinds: z.record(z.string(), z.string()).default({}),
+  /** The kinds of calls whose title at first is the name of the tool. */
+  titles: z.array(z.string()).optional(),
   /** Calls that more than their kind tells of. The first that fits counts. */
   calls: z.array(ToldCall).optional(),
 });

@@ -78,6 +78,8 @@ export interface GovernorContext {
   readonly cancelGraceMs: number;
   readonly now: () => Date;
   readonly newId: () => string;
+  /** Ends the agent, where that can be done. */
+  readonly stop?: ((reason: string) => void) | undefined;
   /** Told of what an agent did that it should not have. */
   readonly onFault: (reason: string) => void;
 }

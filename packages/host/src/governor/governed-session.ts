@@ -4,6 +4,7 @@ import type { Descent } from "./descent.ts";
 import { FilePermits } from "./file-permits.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import type { Turn } from "./turn.ts";
+import type { UnpromptedTurn } from "./unprompted.ts";
 
 /** A session with an agent, and what the governor knows of it. */
 export class GovernedSession {
@@ -21,6 +22,10 @@ export class GovernedSession {
   /** Takes secrets out of its updates, also across the pieces of a text. */
   updates: UpdateRedactor | undefined;
   turn: Turn | undefined;
+  /** What its agent does outside of every turn, while it does. */
+  unprompted: UnpromptedTurn | undefined;
+  /** When its last turn ended, or it was begun: in milliseconds since 1970. */
+  idleSince = 0;
   /** Settles when the last turn is over. */
   turnOver: Promise<void> = Promise.resolve();
   /** The content id of the last turn's entry. */

@@ -20,8 +20,9 @@ import { GovernedSession } from "./governed-session.ts";
 import { Judge } from "./judge.ts";
 import { mayKnow } from "./known-methods.ts";
 import { answerPermission } from "./permission.ts";
+import { CANCELLED, type PermissionOutcome } from "./permission-options.ts";
 import { cancelTurn, decidePrompt, runTurn } from "./prompts.ts";
-import { refusal } from "./refusal.ts";
+import { REFUSED, refusal } from "./refusal.ts";
 import { beginSession, endSession, SESSION_CALLS } from "./session-calls.ts";
 import { SessionFolders } from "./session-folders.ts";
 import { endServers } from "./session-servers.ts";
@@ -29,6 +30,7 @@ import { settingsOf, typedOption } from "./settings.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { CREATE_TERMINAL, createTerminal } from "./terminals.ts";
 import type { TurnUsage } from "./turn.ts";
+import { mayWork, noticeUpdate } from "./unprompted.ts";
 import { takeUpdate, tellsState } from "./updates.ts";
 import { decideAs, mayPass } from "./wishes.ts";
 
@@ -64,6 +66,8 @@ export interface GovernorOptions {
   readonly now?: () => Date;
   readonly newId?: () => string;
   readonly onFault?: (reason: string) => void;
+  /** Ends the agent when it does not stop what nobody asked it to do. */
+  readonly stop?: ((reason: string) => void) | undefined;
   /** Told which sessions it governs, whenever they are others. */
   readonly onSessions?: ((ids: readonly string[]) => void) | undefined;
   /** Whether what an agent tells again when it takes up a session is shown; not where a log has it already. */
@@ -83,6 +87,9 @@ const FOR_CLIENTS = /^(terminal\/|elicitation\/|_sandboxagent\/session\/request_
 
 /** How long an agent may take to end a turn that was cancelled, where the operator says nothing else. */
 const CANCEL_GRACE_MS = 10_000;
+/** What an agent may ask only in a turn. */
+const ACTS = new Set(["session/request_permission", CREATE_TERMINAL, ...FILE_METHODS]);
+
 /** How long a turn may take to end after its session was closed. */
 const ENDING_MS = 2_000;
 
@@ -137,6 +144,7 @@ export class Governor {
       now,
       newId,
       onFault,
+      stop: options.stop,
     };
   }
 
@@ -331,6 +339,8 @@ export class Governor {
   async #fromAgent(method: string, params: JsonObject, { signal }: RequestCall): Promise<unknown> {
     const session = this.#byAgentId.get(String(params.sessionId));
     if (!session) throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+    const acts = ACTS.has(method);
+    if (acts && !(await mayWork(this.#context, session, method))) return refuseUnprompted(method);
     if (method === "session/request_permission")
       return answerPermission(this.#context, session, params, signal);
     if (FILE_METHODS.has(method)) return serveFile(this.#context, session, method, params, signal);
@@ -350,12 +360,14 @@ export class Governor {
       return clients(session).notify(method, membersOf(redact({ ...params, sessionId: session.id })));
     const tell = (update: JsonObject) =>
       session.isClosing ? undefined : showUpdate(this.#context, session, update);
+    noticeUpdate(this.#context, session, params.update);
     // Most updates need no waiting, and thousands of them come at once.
     const taken = takeUpdate(this.#context, session, params.update);
     return taken instanceof Promise ? taken.then(tell) : tell(taken);
   }
 
   #know(session: GovernedSession): void {
+    session.idleSince = this.#context.now().getTime();
     this.#sessions.set(session.id, session);
     if (session.agentSessionId !== "") this.#byAgentId.set(session.agentSessionId, session);
     this.#onSessions?.([...this.#sessions.keys()]);
@@ -416,4 +428,10 @@ export class Governor {
   #forAgent(session: GovernedSession, params: JsonObject): JsonObject {
     return { ...params, sessionId: session.agentSessionId };
   }
+}
+
+/** What an agent is answered that works although nobody prompted it. */
+function refuseUnprompted(method: string): PermissionOutcome {
+  if (method === "session/request_permission") return CANCELLED;
+  throw new RpcError(REFUSED, `${method} was not allowed: nobody prompted the agent`);
 }

@@ -49,6 +49,8 @@ export async function runTurn(
   } finally {
     signal.removeEventListener("abort", cancel);
     session.turn = undefined;
+    session.unprompted = undefined;
+    session.idleSince = context.now().getTime();
     session.permits.clear();
     session.toolCalls.endTurn();
     turn.finish();

@@ -84,3 +84,18 @@ describe("a call of gemini's that goes to the network", () => {
     ]);
   });
 });
+
+describe("a call of OpenCode that is told by kind alone", () => {
+  const opencode = Catalogue.load().entry("opencode");
+  const named = (kind: string, first: string, title = first) =>
+    toolNameOf({ told: { kind, title }, first: { kind, title: first } }, opencode).name;
+
+  it.each(["grep", "glob", "todowrite"])("is %s by the title it had at first", (tool) => {
+    expect(named(tool === "todowrite" ? "other" : "search", tool, "3 matches")).toBe(tool);
+  });
+
+  it("is not known where that is no name, and no other kind is named so", () => {
+    expect(named("search", "looks for all of it")).toBe("unknown");
+    expect(named("execute", "read")).toBe("acp_execute");
+  });
+});

@@ -5,6 +5,9 @@ import type { ToolCall } from "./tool-calls.ts";
 /** The name of a tool that nobody could find out. No rule that names tools lets it pass. */
 const UNKNOWN_TOOL = "unknown";
 
+/** What a tool may be called, as opposed to a sentence about what it does. */
+const NAME = /^[a-z][\w.-]{0,63}$/i;
+
 /** The name of a call's tool, and how it was found. */
 export interface ToolName {
   readonly name: string;
@@ -16,8 +19,11 @@ export interface ToolName {
  * The name of a tool: the protocol's own member first, then where this agent puts it, then by what else it tells, at
  * last by the kind it says it is.
  */
-export function toolNameOf(call: Pick<ToolCall, "told">, entry: Pick<AgentEntry, "toolNames">): ToolName {
-  const { told } = call;
+export function toolNameOf(
+  call: Pick<ToolCall, "told"> & Partial<Pick<ToolCall, "first">>,
+  entry: Pick<AgentEntry, "toolNames">,
+): ToolName {
+  const { told, first } = call;
   const { toolNames } = entry;
   for (const member of ["name", ...toolNames.members]) {
     const name = memberAt(told, member.split("."));
@@ -25,6 +31,8 @@ export function toolNameOf(call: Pick<ToolCall, "told">, entry: Pick<AgentEntry,
   }
   const known = knownCall(call, entry);
   if (known) return { name: known.tool, byKind: false };
+  const title = toolNames.titles?.includes(String(told.kind)) ? first?.title : undefined;
+  if (typeof title === "string" && NAME.test(title)) return { name: title, byKind: false };
   const byKind = typeof told.kind === "string" ? toolNames.kinds[told.kind] : undefined;
   return { name: byKind ?? UNKNOWN_TOOL, byKind: byKind !== undefined };
 }

@@ -334,6 +334,10 @@ export class AgentHost {
       launch,
       channel: this.#tapped(channel, entry, start, () => governor),
       principal: start.principal,
+      stop: (reason) => {
+        onFault?.(entry.id, reason);
+        void process.stop().catch((error: unknown) => onFault?.(entry.id, String(error)));
+      },
       enforcement: start.confine ? "confined" : entry.enforcement.level,
       network: start.confine && networkReach(start.confine.network),
     });

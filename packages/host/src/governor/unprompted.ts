@@ -1,0 +1,128 @@
+import type { Decided } from "@reins/supervisor";
+import { isObject, type JsonObject } from "../acp/message.ts";
+import { agentOf, type GovernorContext, settingIn, subjectIn } from "./context.ts";
+import type { GovernedSession } from "./governed-session.ts";
+import { placed } from "./refusal.ts";
+import { showUpdate } from "./shown-updates.ts";
+import { ungatedMeta } from "./ungated.ts";
+
+/** The name of work that nobody prompted, in rules and records. */
+export const UNPROMPTED = "session/unprompted_turn";
+
+/** Agents say their last words of a turn after they have answered it. */
+const LATE_MS = 1_000;
+/** Some introduce themselves when a session begins. */
+const GREETING_MS = 5_000;
+/** After so long without a sign, what comes next is another turn. */
+const QUIET_MS = 10_000;
+/** How often an agent that goes on is told to stop, and for how long before it is ended. */
+const AGAIN_MS = 2_000;
+const PATIENCE_MS = 10_000;
+
+/** Updates that tell of work: an agent's words, thoughts, plans and calls. */
+const WORDS = new Set(["agent_message_chunk", "agent_thought_chunk", "plan"]);
+
+/** Work of an agent outside of every turn. */
+export interface UnpromptedTurn {
+  readonly began: number;
+  readonly mayGoOn: Promise<boolean>;
+  last: number;
+  told: number;
+}
+
+/** Notices an update that comes outside of every turn and tells of work. What it costs is charged. */
+export function noticeUpdate(context: GovernorContext, session: GovernedSession, update: JsonObject): void {
+  if (isWithinTurn(context, session)) return;
+  const kind = String(update.sessionUpdate);
+  if (kind === "usage_update") charge(context, session, update);
+  const since = context.now().getTime() - session.idleSince;
+  const isLate = since < (session.lastTurn === undefined ? GREETING_MS : LATE_MS);
+  if (kind === "tool_call" || (WORDS.has(kind) && !isLate)) void mayWork(context, session, kind);
+}
+
+/** Whether an agent may go on with what it asks or does now: in a turn it may, outside of one only if a rule says so. */
+export async function mayWork(
+  context: GovernorContext,
+  session: GovernedSession,
+  what: string,
+): Promise<boolean> {
+  if (isWithinTurn(context, session)) return true;
+  const now = context.now().getTime();
+  const known = session.unprompted;
+  if (known && now - known.last < QUIET_MS) {
+    known.last = now;
+    if (!(await known.mayGoOn)) await insist(context, session, known);
+    return known.mayGoOn;
+  }
+  const mayGoOn = decide(context, session, what).catch((error: unknown) => {
+    context.onFault(`work that nobody prompted could not be decided: ${String(error)}`);
+    return false;
+  });
+  session.unprompted = { began: now, mayGoOn, last: now, told: now };
+  return mayGoOn;
+}
+
+/** Our own agent is prompted by the harness alone, and what is told again was decided before. */
+function isWithinTurn({ isOurs }: GovernorContext, { turn, replaying, isClosing }: GovernedSession): boolean {
+  return isOurs || turn !== undefined || replaying || isClosing;
+}
+
+/** It counts as a prompt for the limits, and as something done without asking for the rules. */
+async function decide(context: GovernorContext, session: GovernedSession, what: string): Promise<boolean> {
+  const { supervisor } = context.harness;
+  const subject = subjectIn(context, session, "observed");
+  const setting = settingIn(session, session.served);
+  const common = { session_id: session.id, agent_id: agentOf(context.entry, session), depth: session.depth };
+  const prompt = { prompt: `[${what} outside of every turn]`, message_count: 0 };
+  const asked = await supervisor.decide(
+    { ...common, event_type: "pre_prompt", payload: prompt },
+    subject,
+    setting,
+  );
+  await supervisor.settle(subject, { event_type: "pre_prompt", entry: asked.entry });
+  const payload = { tool_name: UNPROMPTED, arguments: { began_with: what } };
+  const seen = await supervisor.decide({ ...common, event_type: "post_action", payload }, subject, setting);
+  await supervisor.settle(subject, { event_type: "post_action", entry: seen.entry });
+  const stopped = [asked, seen].find(({ verdict }) => verdict !== "allowed");
+  if (stopped) await stop(context, session, await placed(stopped));
+  return stopped === undefined;
+}
+
+async function stop(context: GovernorContext, session: GovernedSession, decided: Decided): Promise<void> {
+  await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
+  const text = `The agent works although nobody prompted it, and was told to stop: ${decided.reason}.`;
+  const content = { type: "text", text };
+  await showUpdate(context, session, {
+    sessionUpdate: "agent_message_chunk",
+    content,
+    _meta: ungatedMeta(decided),
+  });
+}
+
+/** An agent that goes on is told again, and ended in the end. */
+async function insist(
+  context: GovernorContext,
+  session: GovernedSession,
+  unprompted: UnpromptedTurn,
+): Promise<void> {
+  const now = context.now().getTime();
+  if (now - unprompted.began > PATIENCE_MS) {
+    context.stop?.("it goes on working although nobody prompted it");
+    return;
+  }
+  if (now - unprompted.told < AGAIN_MS) return;
+  unprompted.told = now;
+  await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
+}
+
+/** What a session costs outside of its turns counts for its limits. */
+function charge(context: GovernorContext, session: GovernedSession, { cost }: JsonObject): void {
+  const amount = isObject(cost) && typeof cost.amount === "number" ? cost.amount : session.cost;
+  const spent = amount - session.cost;
+  if (spent <= 0) return;
+  session.cost = amount;
+  const subject = subjectIn(context, session, "observed");
+  context.harness.supervisor
+    .settle(subject, { event_type: "pre_prompt" }, { cost: spent })
+    .catch((error: unknown) => context.onFault(`a cost could not be charged: ${String(error)}`));
+}

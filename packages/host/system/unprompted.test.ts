@@ -1,0 +1,88 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../src/acp/message.ts";
+import { bash, govern } from "./fixtures/governed.ts";
+import { openTestHome } from "./fixtures/home.ts";
+import type { Stage } from "./fixtures/scripted-agent.ts";
+
+const text = (said: string) => ({
+  sessionUpdate: "agent_message_chunk",
+  content: { type: "text", text: said },
+});
+
+/** A session whose agent works after its turn has ended. */
+async function afterTheTurn(play: (stage: Stage) => Promise<unknown>, rules?: string) {
+  const home = await openTestHome(rules === undefined ? {} : { rules });
+  const governed = await govern({ home, person: () => "allow_once" });
+  let stage: Stage | undefined;
+  await governed.prompt(await governed.begin(), async (given) => {
+    stage = given;
+    return undefined;
+  });
+  await wait(1_100);
+  if (!stage) throw new Error("the turn did not begin");
+  const result = await play(stage);
+  const unprompted = async () =>
+    (await governed.entries("policy_verdict"))
+      .map(({ payload }) => payload as JsonObject)
+      .filter((payload) => JSON.stringify(payload).includes("session/unprompted_turn"));
+  const cancels = () => governed.agent.got.filter(({ method }) => method === "session/cancel").length;
+  return { ...governed, result, unprompted, cancels };
+}
+
+describe("what an agent does although nobody prompted it", () => {
+  test.each<[string, JsonObject]>([
+    ["says", text("I go on")],
+    ["thinks", { ...text("hm"), sessionUpdate: "agent_thought_chunk" }],
+    ["plans", { sessionUpdate: "plan", entries: [] }],
+    ["announces", { sessionUpdate: "tool_call", toolCallId: "u", name: "Bash", rawInput: { command: "ls" } }],
+  ])("is noticed, recorded, counted as a prompt and stopped: what it %s", async (_, update) => {
+    const { unprompted, cancels, entries, shown } = await afterTheTurn(({ update: tell }) => tell(update));
+    await expect.poll(cancels).toBeGreaterThan(0);
+    expect(await unprompted()).toMatchObject([{ verdict: "blocked", enforcement: "observed" }]);
+    const prompts = (await entries("policy_verdict")).filter(
+      ({ payload }) => (payload as JsonObject).event_type === "pre_prompt",
+    );
+    expect(prompts).toHaveLength(2);
+    await expect.poll(() => JSON.stringify(shown)).toContain("although nobody prompted it");
+  });
+
+  test.each<[string, (stage: Stage) => Promise<unknown>]>([
+    ["a permission", ({ ask }) => ask(bash("ls"))],
+    [
+      "a file",
+      ({ request }) => request("fs/write_text_file", { path: "x.txt", content: "x" }).catch(() => "refused"),
+    ],
+    ["a terminal", ({ request }) => request("terminal/create", { command: "ls" }).catch(() => "refused")],
+  ])("gets no leave: %s", async (_, play) => {
+    const { result, offered, unprompted } = await afterTheTurn(play);
+    expect(["cancelled", "refused"]).toContain(result);
+    expect(offered).toEqual([]);
+    expect(await unprompted()).toHaveLength(1);
+  });
+
+  test("goes on where a rule lets it", async () => {
+    const rules = `
+tool_rules:
+  - { name: goes_on, condition: { tool_name_matches: [session/unprompted_turn] }, verdict: allowed }
+  - { name: rest, condition: {}, verdict: allowed }`;
+    const { result, cancels, unprompted } = await afterTheTurn(({ ask }) => ask(bash("ls")), rules);
+    expect(result).toBe("allow_once");
+    expect(await unprompted()).toMatchObject([{ verdict: "allowed" }]);
+    expect(cancels()).toBe(0);
+  });
+
+  test("is no more than last words right after the turn, and a greeting before the first", async () => {
+    const governed = await govern();
+    const id = await governed.begin();
+    let stage: Stage | undefined;
+    await governed.prompt(id, async (given) => {
+      stage = given;
+      return undefined;
+    });
+    await stage?.update(text("bye"));
+    await stage?.update({ sessionUpdate: "available_commands_update", availableCommands: [] });
+    await wait(100);
+    expect(governed.agent.got.map(({ method }) => method)).not.toContain("session/cancel");
+  });
+});

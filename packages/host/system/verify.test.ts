@@ -1,10 +1,22 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, readFile, realpath, rm, stat, utimes, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { AgentEntry } from "../src/agents/agent-entry.ts";
+import { writeProvenance } from "../src/agents/install/provenance.ts";
 import { Stamps } from "../src/verify/stamp.ts";
 import { type VerifyReport, verifyAgent } from "../src/verify/verify-agent.ts";
 import toyEntry from "./fixtures/toy-agent.json" with { type: "json" };
@@ -243,6 +255,47 @@ describe("a stamp", () => {
       "The toy may not run here: since it was verified, what is installed has changed. " +
         "To verify it: reins agents verify toy",
     );
+  });
+
+  test("counts no more when any file of an install was changed, taken away or added", async () => {
+    const folder = await scratch();
+    const install = join(folder, "install");
+    await mkdir(join(install, "node_modules", "dep"), { recursive: true });
+    const dependency = join(install, "node_modules", "dep", "index.js");
+    await writeFile(dependency, "export {};\n");
+    await writeFile(join(install, "agent.mjs"), await readFile(TOY));
+    const part = { name: "toy", version: "1.0.0" };
+    await writeProvenance(install, {
+      ...{
+        agent: "toy",
+        version: "1.0.0",
+        agentProcess: part,
+        source: "lockfile",
+        lock: "x",
+        packages: [part],
+      },
+      ...{ platform: "any", node: "24", verified: "1.0.0", installedAt: "2026-01-02T03:04:05Z" },
+    });
+    const entry = toy("honest", { start: { with: "node", file: join(install, "agent.mjs") } });
+    const agent = { entry, installed: { version: "1.0.0", folder: install } };
+    const stamps = new Stamps(join(folder, "agents"));
+    const report = await verifyAgent({ ...agent, environment: { PATH: process.env.PATH } });
+    const stamped = async () => {
+      await stamps.keep(report, agent, new Date());
+      return (await stamps.standing(agent)).state;
+    };
+    for (const change of [
+      () => appendFile(dependency, "// one more line\n"),
+      () => writeFile(join(install, "node_modules", "dep", "added.js"), ""),
+      () => rm(join(install, "node_modules", "dep", "added.js")),
+    ]) {
+      expect(await stamped()).toBe("verified");
+      await change();
+      expect(await stamps.standing(agent)).toMatchObject({
+        state: "outdated",
+        why: "what is installed has changed",
+      });
+    }
   });
 
   test("of a gate that is open lets nothing run where one is required", async () => {

@@ -81,7 +81,7 @@ function faultOf({ setting, probe, answer, outcome, ended }: ProbeResult): strin
     case "untried":
       return OPTIONAL.has(probe) || probe === "read"
         ? undefined
-        : `${what}: the agent offers its model no tool for it`;
+        : `${what}: the agent offers its model no tool for it that \`wordings\` of its entry names`;
     default:
       return undefined;
   }

@@ -51,6 +51,8 @@ export type { FactsContext } from "./facts/facts-context.ts";
 export { type FileKind, type FilePort, type FolderEntry, realFiles } from "./facts/files.ts";
 export { gatherFacts } from "./facts/gather.ts";
 export { isHarmless } from "./facts/harmless.ts";
+export { isManifest, type RunInputs, runInputs } from "./facts/run-inputs.ts";
+export { type SimpleCommand, simpleCommand, tellingArguments } from "./facts/simple-command.ts";
 export { isModest } from "./facts/tool/json.ts";
 export { loadToolTables, type ToolTable, type ToolTables } from "./facts/tool/tool-table.ts";
 export { History } from "./history/history.ts";

@@ -16,6 +16,7 @@ export const ApprovalAnswer = named(
     by: z.string(),
     decision: ApprovalOption,
     note: z.string().optional(),
+    prefix: z.array(z.string()).optional().describe("the beginning of the command that was allowed always"),
     at: Moment,
   }),
 );
@@ -38,6 +39,18 @@ export const Approval = named(
     binding: Hash.describe("what an answer counts for, and nothing else"),
     cwd: z.string(),
     target_state: z.record(z.string(), z.string()).describe("what the files to be changed are now"),
+    input_state: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe("what the files are now that are run, read by a build tool, or sent"),
+    command: z
+      .looseObject({ words: z.array(z.string()), folder: z.string().optional() })
+      .optional()
+      .describe("the words of a single plain command, of which a prefix can be allowed always"),
+    prefixes: z
+      .array(z.array(z.string()))
+      .optional()
+      .describe("beginnings of the command that the one who looks can allow always"),
     rule: z.string().optional(),
     reason: z.string(),
     options: z.array(ApprovalOption).describe("what the one who looks may answer while it waits"),
@@ -106,6 +119,14 @@ export const GivenAnswer = named(
   z.strictObject({
     decision: ApprovalOption,
     note: z.string().max(4_096).optional(),
+    prefix: z
+      .array(z.string().min(1).max(4_096))
+      .min(1)
+      .max(32)
+      .optional()
+      .describe(
+        "for allow_always: words that the command begins with; whatever follows them here is allowed",
+      ),
     grant_expires_ms: z.number().positive().optional().describe("how long an allow_always lasts"),
   }),
 );

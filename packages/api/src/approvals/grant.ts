@@ -18,6 +18,14 @@ export const Grant = named(
     effects: z.array(Effect),
     cwd: z.string(),
     arguments: z.unknown().optional().describe("absent where the effects say all"),
+    input_state: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe("what the files were that it depends on; it lapses when one changes"),
+    prefix: z
+      .array(z.string())
+      .optional()
+      .describe("it covers single plain commands that begin so, in this folder"),
     binding: Hash,
     approval: z.string(),
     by: z.array(z.string()),

@@ -1,4 +1,4 @@
-import type { Action, Enforcement } from "@reins/policy";
+import type { Action, Enforcement, SimpleCommand } from "@reins/policy";
 
 /** Where an approval stands. `pending` and `approved` are open; the others are final. */
 export const APPROVAL_STATES = ["pending", "approved", "denied", "expired", "withdrawn", "used"] as const;
@@ -16,6 +16,8 @@ export interface ApprovalAnswer {
   readonly at: string;
   /** How long they meant an "always" to last at most, where they said so. */
   readonly grant_expires_ms?: number;
+  /** The beginning of the command that they meant an "always" for, where it is not exactly what was asked. */
+  readonly prefix?: readonly string[];
 }
 
 /** A question to people about one action, and what became of it. */
@@ -41,6 +43,10 @@ export interface Approval {
   readonly cwd: string;
   /** What the files that the action would change are now: path to digest, or "absent". */
   readonly target_state: Readonly<Record<string, string>>;
+  /** What the files are now that are run, read by a build tool, or sent: path to digest. */
+  readonly input_state?: Readonly<Record<string, string>>;
+  /** The words of a single plain command, of which the beginning can be allowed always. */
+  readonly command?: SimpleCommand;
   /** The rule that asks, and why, in words. */
   readonly rule?: string;
   readonly reason: string;

@@ -20,6 +20,7 @@ import {
 } from "./approval.ts";
 import { AtRest } from "./at-rest.ts";
 import { bindingOf, factsHash, type Keyed } from "./binding.ts";
+import { expectPrefix } from "./command-prefix.ts";
 import { Expiry } from "./expiry.ts";
 import { type ApprovalListener, Feed } from "./feed.ts";
 import { Grants } from "./grants.ts";
@@ -67,6 +68,8 @@ export interface ApprovalsOptions {
 export interface GivenAnswer extends Answerer {
   readonly decision: ApprovalOption;
   readonly note?: string | undefined;
+  /** For an "always": the beginning of the command, after which anything may follow in the same folder. */
+  readonly prefix?: readonly string[] | undefined;
   /** How long an "always" lasts at most, whatever others of the quorum say; by default until it is revoked. */
   readonly grant_expires_ms?: number | undefined;
 }
@@ -165,7 +168,7 @@ export class Approvals {
 
   /** Gives a person's answer, once. */
   async answer(id: string, given: GivenAnswer): Promise<Approval> {
-    const { by, tenant, decision, note, grant_expires_ms } = given;
+    const { by, tenant, decision, note, grant_expires_ms, prefix } = given;
     expectPerson(given);
     await this.expire();
     return this.#steps.untilFirst(async () => {
@@ -176,7 +179,9 @@ export class Approvals {
       const at = this.#clock.now().toISOString();
       const said = note === undefined ? {} : { note: String(this.#atRest.redactFor(shown.facts)(note)) };
       const lasts = decision === "allow_always" && grant_expires_ms !== undefined && { grant_expires_ms };
-      const answer: ApprovalAnswer = { by, decision, ...said, at, ...lasts };
+      const begins = decision === "allow_always" && prefix !== undefined && { prefix };
+      if (begins) expectPrefix(shown, begins.prefix);
+      const answer: ApprovalAnswer = { by, decision, ...said, at, ...lasts, ...begins };
       if (decision !== "deny") expectReadable(shown);
       const approval = answered(shown, answer);
       const grant = isForAlways(approval) ? await this.grants.from(approval) : undefined;

@@ -18,8 +18,11 @@ export interface AtRestOptions {
 }
 
 /** What may hold secrets of an approval, and of a grant. */
-type ExactApproval = Pick<Approval, "tool" | "facts" | "cwd" | "target_state" | "rule" | "reason">;
-type ExactGrant = Pick<Grant, "tool" | "effects" | "cwd" | "arguments">;
+type ExactApproval = Pick<
+  Approval,
+  "tool" | "facts" | "cwd" | "target_state" | "input_state" | "command" | "rule" | "reason"
+>;
+type ExactGrant = Pick<Grant, "tool" | "effects" | "cwd" | "arguments" | "input_state" | "prefix">;
 
 const DIGEST = /(?:sha256:)?\b[0-9a-f]{64}\b/g;
 
@@ -42,12 +45,18 @@ export class AtRest {
   /** What is kept of a new approval. */
   approval(approval: Omit<Approval, "entry">): KeptForm {
     const { turn: _turn, state: _state, answers: _answers, ...body } = approval;
-    const { tool, facts, cwd, target_state, rule, reason } = body;
+    const { tool, facts, cwd, target_state, input_state, command, rule, reason } = body;
     const exact: ExactApproval = {
       ...{ tool, facts, cwd, target_state, reason },
+      ...(input_state && { input_state }),
+      ...(command && { command }),
       ...(rule !== undefined && { rule }),
     };
-    const shown = this.redactFor(facts)({ ...exact, target_state: this.#keyedState(target_state) });
+    const shown = this.redactFor(facts)({
+      ...exact,
+      target_state: this.#keyedState(target_state),
+      ...(input_state && { input_state: this.#keyedState(input_state) }),
+    });
     return this.#form(approvalPlace(approval), body, exact, shown);
   }
 
@@ -67,9 +76,15 @@ export class AtRest {
   /** What is kept of a new grant. */
   grant(grant: Grant): KeptForm {
     const { revoked_at: _at, revoked_by: _by, uses: _uses, used_at: _used, ...body } = grant;
-    const { tool, effects, cwd, arguments: given } = body;
-    const exact: ExactGrant = { tool, effects, cwd, ...(given !== undefined && { arguments: given }) };
-    return this.#form(grantPlace(grant), body, exact, this.#options.redactor.knowing(given)(exact));
+    const { tool, effects, cwd, arguments: given, input_state, prefix } = body;
+    const exact: ExactGrant = {
+      ...{ tool, effects, cwd },
+      ...(given !== undefined && { arguments: given }),
+      ...(input_state && { input_state }),
+      ...(prefix && { prefix }),
+    };
+    const kept = { ...exact, ...(input_state && { input_state: this.#keyedState(input_state) }) };
+    return this.#form(grantPlace(grant), body, exact, this.#options.redactor.knowing(given)(kept));
   }
 
   /** A grant that was kept: exactly, as long as it was not revoked. */

@@ -1,10 +1,13 @@
 import { exactJson } from "@reins/ledger";
-import type { Action, Subject } from "@reins/policy";
+import { type Action, type Subject, tellingArguments } from "@reins/policy";
 import type { Commitment } from "../record/commitment.ts";
 import type { ApprovalRequest } from "./request.ts";
 
 /** What makes an action this one and no other. */
-type Bound = Pick<ApprovalRequest, "event_type" | "facts" | "cwd" | "target_state" | keyof People> & {
+type Bound = Pick<
+  ApprovalRequest,
+  "event_type" | "facts" | "cwd" | "target_state" | "input_state" | keyof People
+> & {
   readonly subject: Pick<Subject, "tenant" | "user" | "agent" | "session">;
 };
 
@@ -16,13 +19,15 @@ export type Keyed = Pick<Commitment, "digest">;
 
 /**
  * What an answer counts for. Two requests have the same binding when they come from the same agent of the same user in
- * the same session, would do the same in the same folder to the same files, and take the same people to agree; what the
- * agent says of it plays no part.
+ * the same session, would do the same in the same folder to the same files, run and send the same content, and take the
+ * same people to agree; what the agent says of it, in arguments that only describe too, plays no part.
  */
 export function bindingOf(request: Bound, keyed: Keyed): string {
-  const { subject, event_type, facts, cwd, target_state } = request;
+  const { subject, event_type, cwd, target_state, input_state = {} } = request;
+  const facts = { ...foundOut(request.facts), arguments: tellingArguments(request.facts) };
+  const inputs = Object.keys(input_state).length > 0 ? { input_state } : {};
   const { tenant, user, agent, session } = subject;
-  const bound = { tenant, user, agent, session, event_type, facts: foundOut(facts), cwd, target_state };
+  const bound = { tenant, user, agent, session, event_type, facts, cwd, target_state, ...inputs };
   return keyed.digest("approval", exactJson({ ...bound, ...peopleNeeded(request) }));
 }
 

@@ -21,6 +21,9 @@ export function describeApproval(approval: Approval): string {
     ...Object.entries(approval.target_state).map(
       ([path, was]) => `  ${visible(path)} is now ${visible(was)}`,
     ),
+    ...Object.entries(approval.input_state ?? {}).map(
+      ([path, was]) => `  depends on ${visible(path)}, which is now ${visible(was)}`,
+    ),
     `why: ${visible(reason)}${rule === undefined ? "" : ` (rule ${visible(rule)})`}`,
     ...claimLines(approval),
     ...approval.answers.map(answerLine),

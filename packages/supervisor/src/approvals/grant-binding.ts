@@ -1,5 +1,5 @@
 import { exactJson } from "@reins/ledger";
-import type { Action, Effect } from "@reins/policy";
+import { type Action, type Effect, tellingArguments } from "@reins/policy";
 import type { Approval } from "./approval.ts";
 import { type Keyed, peopleNeeded } from "./binding.ts";
 import type { ApprovalRequest } from "./request.ts";
@@ -9,20 +9,24 @@ export type Grantable = Pick<
   Approval,
   "tenant" | "user" | "agent" | "chain" | "enforcement" | "event_type" | "facts" | "cwd"
 > &
-  Pick<ApprovalRequest, "quorum" | "approvers" | "four_eyes">;
+  Pick<ApprovalRequest, "quorum" | "approvers" | "four_eyes" | "input_state" | "command">;
 
 /**
  * What a grant counts for: the same agent of the same user, reached the same way and held as firmly, doing exactly the
- * same in the same folder, in any session, by the word of the same people. Where effects do not say all, the arguments
- * count too.
+ * same in the same folder with the same content of what is run or sent, in any session, by the word of the same people.
+ * Where effects do not say all, the arguments count too.
  */
 export function grantBindingOf(grantable: Grantable, keyed: Keyed): string {
-  const { tenant, user, agent, chain, enforcement, event_type, facts, cwd } = grantable;
+  const { tenant, user, agent, chain, enforcement, event_type, facts, cwd, input_state = {} } = grantable;
   const { tool, effects, opaque, doubts } = facts;
   const who = { tenant, user, agent, chain, enforcement };
   const what = { event_type, tool, effects, opaque, doubts, cwd };
-  const rest = saysAll(facts) ? {} : { arguments: facts.arguments };
-  return keyed.digest("grant", exactJson({ ...who, ...what, ...rest, ...peopleNeeded(grantable) }));
+  const rest = saysAll(facts) ? {} : { arguments: tellingArguments(facts) };
+  const inputs = Object.keys(input_state).length > 0 ? { input_state } : {};
+  return keyed.digest(
+    "grant",
+    exactJson({ ...who, ...what, ...rest, ...inputs, ...peopleNeeded(grantable) }),
+  );
 }
 
 /** Whether "always" can be narrow. What is only known when it runs may be something else the next time. */

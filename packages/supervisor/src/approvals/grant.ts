@@ -1,6 +1,6 @@
 import type { Effect, Enforcement } from "@reins/policy";
 
-/** A standing permission that people gave by saying "always": for exactly the same thing, in any session. */
+/** A standing permission that people gave by saying "always": for exactly the same thing, or commands that begin the same, in any session. */
 export interface Grant {
   readonly id: string;
   readonly tenant: string;
@@ -12,6 +12,10 @@ export interface Grant {
   readonly tool: string;
   readonly effects: readonly Effect[];
   readonly cwd: string;
+  /** What the files were that it depends on; it lapses when one of them changes. */
+  readonly input_state?: Readonly<Record<string, string>>;
+  /** The beginning of the commands that it covers, whatever follows in the same folder; absent where it is for one. */
+  readonly prefix?: readonly string[];
   /** The arguments it is bound to; absent where the effects say all. */
   readonly arguments?: unknown;
   /** What it counts for: 64 hexadecimal digits. */

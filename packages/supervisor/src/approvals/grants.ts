@@ -1,4 +1,5 @@
 import { type Ledger, SYSTEM } from "@reins/ledger";
+import { isManifest, tellingArguments } from "@reins/policy";
 import { type Change, change, type Store, StoreError } from "@reins/store";
 import type { Clock } from "../clock.ts";
 import { withoutSecrets } from "../record/redacted-draft.ts";
@@ -8,6 +9,7 @@ import { type Answerer, expectPerson, isConcerned } from "./answerer.ts";
 import type { Approval } from "./approval.ts";
 import type { AtRest } from "./at-rest.ts";
 import type { Keyed } from "./binding.ts";
+import { isCovered, prefixBinding, prefixBindings } from "./command-prefix.ts";
 import { type Grant, isInForce } from "./grant.ts";
 import { grantBindingOf, saysAll } from "./grant-binding.ts";
 import { revokedDraft } from "./record.ts";
@@ -35,8 +37,16 @@ export class Grants {
 
   /** The grant that covers an action, if there is one in force. */
   async grantFor({ subject, ...asked }: ApprovalRequest): Promise<Grant | undefined> {
-    const grant = await this.#standing(grantBindingOf({ ...subject, ...asked }, this.#options.keyed));
-    return grant && isInForce(grant, this.#now()) ? grant : undefined;
+    const { keyed } = this.#options;
+    const wanted = { ...subject, ...asked };
+    const exact = await this.#standing(grantBindingOf(wanted, keyed));
+    if (exact && isInForce(exact, this.#now())) return exact;
+    for (const { binding } of prefixBindings(wanted, keyed)) {
+      const grant = await this.#standing(binding);
+      if (grant && isInForce(grant, this.#now()) && isCovered(asked.facts.effects, grant.effects))
+        return grant;
+    }
+    return undefined;
   }
 
   /** Counts a use. To be committed with the verdict that the grant lets through; fails when it was revoked meanwhile. */
@@ -77,7 +87,9 @@ export class Grants {
   /** The grant that an approval turns into: the one in force for the same, or a new one. */
   async from(approval: Approval): Promise<Grant> {
     const { id, tenant, user, agent, chain, enforcement, event_type, tool, facts, cwd } = approval;
-    const binding = grantBindingOf(approval, this.#options.keyed);
+    const { keyed } = this.#options;
+    const prefix = prefixOf(approval);
+    const binding = prefix ? prefixBinding(approval, prefix, keyed) : grantBindingOf(approval, keyed);
     const now = this.#now();
     const known = await this.#standing(binding);
     if (known && isInForce(known, now)) return known;
@@ -88,7 +100,9 @@ export class Grants {
       ...{ tenant, user, agent, chain, enforcement, event_type, tool, cwd, binding },
       ...(approval.approvers && { approvers: approval.approvers }),
       effects: facts.effects,
-      ...(!saysAll(facts) && { arguments: facts.arguments }),
+      ...(prefix && { prefix }),
+      ...(!prefix && !saysAll(facts) && { arguments: tellingArguments(facts) }),
+      ...inputsOf(approval, prefix !== undefined),
       approval: id,
       by: approval.answers.map(({ by }) => by),
       created_at: now.toISOString(),
@@ -125,6 +139,19 @@ export class Grants {
 }
 
 const LONGEST_MS = 10 * 365 * 86_400_000;
+
+/** The beginning of a command that all meant; where they differ, exactly what was asked. */
+function prefixOf({ answers }: Pick<Approval, "answers">): readonly string[] | undefined {
+  const [first, ...others] = answers.map(({ prefix }) => prefix);
+  const isSame = (other: readonly string[] | undefined) => other?.join("\0") === first?.join("\0");
+  return first && others.every(isSame) ? first : undefined;
+}
+
+/** The files whose content a grant depends on: for the beginning of a command, those by which tools decide what to run. */
+function inputsOf({ input_state }: Approval, isPrefix: boolean): Pick<Grant, "input_state"> {
+  const kept = Object.entries(input_state ?? {}).filter(([path]) => !isPrefix || isManifest(path));
+  return kept.length > 0 ? { input_state: Object.fromEntries(kept) } : {};
+}
 
 /** The shortest time that somebody meant it for; without an end where nobody named one. */
 function endOf(now: Date, { answers }: Pick<Approval, "answers">): Pick<Grant, "expires_at"> {

@@ -36,7 +36,12 @@ export function answeredDraft(
   const details = {
     ...(facts_hash !== undefined && { facts_hash }),
     answer: { ...answer },
-    ...(grant && { grant: { id: grant.id, binding: grant.binding, expires_at: grant.expires_at ?? null } }),
+    ...(grant && {
+      grant: {
+        ...{ id: grant.id, binding: grant.binding, expires_at: grant.expires_at ?? null },
+        ...(grant.prefix && { prefix: grant.prefix }),
+      },
+    }),
   };
   const draft = draftOf(approval, answer.by, details);
   return grant ? { ...draft, tags: [...(draft.tags ?? []), grantTag(grant.id)] } : draft;

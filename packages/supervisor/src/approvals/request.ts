@@ -1,4 +1,4 @@
-import type { Action, Subject } from "@reins/policy";
+import type { Action, SimpleCommand, Subject } from "@reins/policy";
 import { SupervisorError } from "../supervisor-error.ts";
 import { APPROVAL_OPTIONS, type Approval, type ApprovalOption } from "./approval.ts";
 import { isGrantable } from "./grant-binding.ts";
@@ -11,6 +11,10 @@ export interface ApprovalRequest {
   readonly facts: Action;
   readonly cwd: string;
   readonly target_state: Readonly<Record<string, string>>;
+  /** What the files are now that are run, read by a build tool, or sent. */
+  readonly input_state?: Readonly<Record<string, string>> | undefined;
+  /** The words of the action, where it is a single plain command. */
+  readonly command?: SimpleCommand | undefined;
   readonly turn?: string | undefined;
   readonly rule?: string | undefined;
   readonly reason: string;
@@ -54,6 +58,8 @@ export function newApproval(
     binding,
     cwd,
     target_state,
+    ...(hasMembers(request.input_state) && { input_state: request.input_state }),
+    ...(request.command && { command: request.command }),
     ...(rule !== undefined && { rule }),
     reason,
     options: optionsFor(request),
@@ -75,6 +81,10 @@ function optionsFor({ options = APPROVAL_OPTIONS, facts }: ApprovalRequest): rea
   const offered = new Set<ApprovalOption>([...options, "deny"]);
   if (!isGrantable(facts)) offered.delete("allow_always");
   return APPROVAL_OPTIONS.filter((option) => offered.has(option));
+}
+
+function hasMembers(state: ApprovalRequest["input_state"]): state is Readonly<Record<string, string>> {
+  return state !== undefined && Object.keys(state).length > 0;
 }
 
 function quorumOf({ quorum = 1 }: ApprovalRequest): number {

@@ -1,10 +1,16 @@
 import { type Answerer, isConcerned, mayAnswer } from "./answerer.ts";
 import type { Approval, ApprovalChange } from "./approval.ts";
+import { offeredPrefixes } from "./command-prefix.ts";
 
 /** What others are shown of an approval: that an agent waits, and since when; not what for. */
 export interface WithheldApproval
   extends Pick<Approval, "id" | "tenant" | "agent" | "state" | "created_at" | "expires_at"> {
   readonly withheld: true;
+}
+
+/** An approval with what the one who looks can allow always instead of exactly what is asked. */
+export interface ShownApproval extends Approval {
+  readonly prefixes?: readonly (readonly string[])[];
 }
 
 /** A step in the life of an approval, as others are told of it. */
@@ -13,11 +19,13 @@ export interface WithheldChange extends Pick<ApprovalChange, "seq" | "at"> {
 }
 
 /** An approval as a principal is shown it: whole, with what they may answer, or only that it is there. */
-export function shownTo(answerer: Answerer, approval: Approval): Approval | WithheldApproval {
+export function shownTo(answerer: Answerer, approval: Approval): ShownApproval | WithheldApproval {
   if (!isConcerned(answerer, approval)) return withheld(approval);
-  return approval.state === "pending"
-    ? { ...approval, options: mayAnswer(answerer, approval).options }
-    : approval;
+  if (approval.state !== "pending") return approval;
+  const { options } = mayAnswer(answerer, approval);
+  const prefixes =
+    approval.command && options.includes("allow_always") ? offeredPrefixes(approval.command) : [];
+  return { ...approval, options, ...(prefixes.length > 0 && { prefixes }) };
 }
 
 /** A change as a principal is told of it. */

@@ -6,6 +6,7 @@ import {
   isAtLeastAsStrict,
   letsThrough,
   type Subject,
+  simpleCommand,
   withMembers,
 } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
@@ -13,7 +14,7 @@ import type { ApprovalRequest } from "../approvals/request.ts";
 import type { Course } from "./course.ts";
 import { errorText } from "./error-text.ts";
 import type { Harnesses } from "./harnesses.ts";
-import type { GatherFacts, TargetState } from "./ports.ts";
+import type { GatherFacts, InputState, TargetState } from "./ports.ts";
 import type { Standing } from "./standing.ts";
 
 /** Who is heard. */
@@ -21,6 +22,7 @@ export interface HearingOptions {
   readonly approvals: Approvals;
   readonly gatherFacts: GatherFacts;
   readonly targetState?: TargetState;
+  readonly inputState?: InputState;
   readonly harnesses?: Harnesses;
   readonly now: () => number;
 }
@@ -88,15 +90,23 @@ export class Hearing {
   /** A question is put to people once; an answer to the same action, or a grant for it, settles it. */
   async #askPeople(course: Course): Promise<void> {
     if (course.verdict.verdict !== "ask") return;
-    const { approvals, targetState } = this.#options;
+    const { approvals, targetState, inputState } = this.#options;
     const { asked, input, verdict, rule, isLimited } = course;
     const { subject, setting } = asked;
+    const { cwd } = setting.workplace;
+    const [target_state = {}, input_state, command] = await Promise.all([
+      targetState?.(input.action),
+      inputState?.(input.action, cwd),
+      simpleCommand(input.action),
+    ]);
     const request: ApprovalRequest = {
       subject,
       event_type: input.event_type,
       facts: input.action,
-      cwd: setting.workplace.cwd,
-      target_state: (await targetState?.(input.action)) ?? {},
+      cwd,
+      target_state,
+      ...(input_state && { input_state }),
+      ...(command && { command }),
       ...(setting.turn !== undefined && { turn: setting.turn }),
       ...(rule !== undefined && { rule }),
       reason: verdict.reason,

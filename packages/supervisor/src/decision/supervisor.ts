@@ -24,7 +24,7 @@ import type { Harnesses } from "./harnesses.ts";
 import { Hearing } from "./hearing.ts";
 import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
 import { payloadFault } from "./payload-fault.ts";
-import type { GatherFacts, TargetState } from "./ports.ts";
+import type { GatherFacts, InputState, TargetState } from "./ports.ts";
 import { type Standing, Standings } from "./standing.ts";
 import { VerdictWriter } from "./verdict-writer.ts";
 import type { Setting } from "./workplace.ts";
@@ -38,6 +38,7 @@ export interface SupervisorOptions {
   readonly policyFor: (tenant: string) => Policy | undefined;
   readonly gatherFacts: GatherFacts;
   readonly targetState?: TargetState;
+  readonly inputState?: InputState;
   readonly harnesses?: Harnesses;
   /** Commits to what an agent sent, which itself is not recorded. */
   readonly commitment?: Pick<Commitment, "to">;

@@ -18,7 +18,7 @@ import type { Redact } from "../redaction/redact.ts";
 import { Redactor } from "../redaction/redactor.ts";
 import { Runs } from "../runs/runs.ts";
 import { Facts } from "./facts.ts";
-import { targetState } from "./target-state.ts";
+import { inputState, targetState } from "./target-state.ts";
 
 /** What a harness stands on. The store holds the ledger's tables and `harnessTables`; both stay the caller's. */
 export interface HarnessOptions {
@@ -99,6 +99,7 @@ export class Harness {
       policyFor: policies.policyFor,
       gatherFacts: new Facts({ harness: home, userHome }).gather,
       targetState,
+      inputState,
       commitment,
       redactor,
       harnesses: this.#harnesses,

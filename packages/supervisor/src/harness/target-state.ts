@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import type { Action } from "@reins/policy";
+import { type Action, runInputs } from "@reins/policy";
 import { digestBelow } from "./below.ts";
 
 /** How many targets are looked at; an action that changes more is bound to these. */
@@ -17,6 +17,17 @@ export async function targetState(action: Action): Promise<Record<string, string
       deep.set(effect.path, (deep.get(effect.path) ?? false) || effect.deep === true);
   const targets = [...deep].toSorted(([left], [right]) => (left < right ? -1 : 1)).slice(0, MAX_TARGETS);
   const states = targets.map(async ([path, isDeep]) => [path, await stateOf(path, isDeep)] as const);
+  return Object.fromEntries(await Promise.all(states));
+}
+
+/** What the files are now that an action runs, has read by a build tool, or sends: path to digest. */
+export async function inputState(action: Action, cwd: string): Promise<Record<string, string>> {
+  const { files, folders } = await runInputs(action, cwd);
+  const inputs = [
+    ...files.map((path) => [path, false] as const),
+    ...folders.map((path) => [path, true] as const),
+  ];
+  const states = inputs.map(async ([path, isDeep]) => [path, await stateOf(path, isDeep)] as const);
   return Object.fromEntries(await Promise.all(states));
 }
 

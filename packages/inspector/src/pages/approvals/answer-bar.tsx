@@ -16,6 +16,7 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
   const [mode, setMode] = useState<"choosing" | "always" | "denying">("choosing");
   const [reason, setReason] = useState("");
   const [expires, setExpires] = useState<number | undefined>();
+  const [prefix, setPrefix] = useState<string[] | undefined>();
   const canOnce = approval.options.includes("allow_once");
   const canAlways = approval.options.includes("allow_always");
   const isDone = isPending || isSuccess;
@@ -41,10 +42,21 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
   }, [hasKeys, canOnce, canAlways, isDone, mode, mutate]);
   const deny = () => mutate({ decision: "deny", ...(reason.trim() !== "" && { note: reason.trim() }) });
   const always = () =>
-    mutate({ decision: "allow_always", ...(expires !== undefined && { grant_expires_ms: expires }) });
+    mutate({
+      decision: "allow_always",
+      ...(expires !== undefined && { grant_expires_ms: expires }),
+      ...(prefix && { prefix }),
+    });
   return (
     <div className="flex flex-col gap-2">
-      {mode === "always" && <GrantPreview approval={approval} expires={expires} onExpires={setExpires} />}
+      {mode === "always" && (
+        <GrantPreview
+          approval={approval}
+          {...{ expires, prefix }}
+          onExpires={setExpires}
+          onPrefix={setPrefix}
+        />
+      )}
       {mode === "denying" && (
         <form
           onSubmit={(event) => {

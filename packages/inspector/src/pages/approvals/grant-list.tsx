@@ -44,7 +44,8 @@ export function GrantList() {
 }
 
 function Row({ grant }: { grant: Grant }) {
-  const { id, agent, effects, tool, cwd, by, expires_at, revoked_at, uses } = grant;
+  const { id, agent, effects, tool, cwd, by, expires_at, revoked_at, uses, prefix } = grant;
+  const exactly = effects.length > 0 ? effects.map(effectText).map(visible).join("; ") : visible(tool);
   const queries = useQueryClient();
   const revoke = useMutation({
     mutationFn: () => call(approvalOperations.revokeGrant, { params: { id } }),
@@ -54,7 +55,7 @@ function Row({ grant }: { grant: Grant }) {
     <tr>
       <Cell>{visible(agent)}</Cell>
       <Cell isExact className="max-w-96 break-all">
-        {effects.length > 0 ? effects.map(effectText).map(visible).join("; ") : visible(tool)}
+        {prefix ? `${visible(prefix.join(" "))} …` : exactly}
       </Cell>
       <Cell isExact className="break-all">
         {visible(cwd)}

@@ -14,13 +14,18 @@ const LENGTHS = [
 export function GrantPreview({
   approval,
   expires,
+  prefix,
   onExpires,
+  onPrefix,
 }: {
   approval: Approval;
   expires: number | undefined;
+  prefix: string[] | undefined;
   onExpires: (milliseconds: number | undefined) => void;
+  onPrefix: (prefix: string[] | undefined) => void;
 }) {
-  const { agent, user, chain, facts, cwd, enforcement } = approval;
+  const { agent, user, chain, facts, cwd, enforcement, prefixes = [], input_state = {} } = approval;
+  const depends = Object.keys(input_state).length > 0;
   return (
     <div className="flex flex-col gap-2 rounded border border-line bg-sunken px-3 py-2 text-sm">
       <p className="font-medium">“Always” would grant exactly this, in any session:</p>
@@ -29,17 +34,47 @@ export function GrantPreview({
           to <b>{visible(agent)}</b>, for {visible(user)}
           {chain.length > 0 && `, reached through ${visible(chain.join(", "))}`}, held at level {enforcement}
         </li>
-        {facts.effects.map((effect) => (
-          <li key={JSON.stringify(effect)} className="font-mono text-xs break-all">
-            {visible(effectText(effect))}
+        {prefix ? (
+          <li>
+            every single command that begins with <code>{visible(prefix.join(" "))}</code>, without
+            redirections, substitutions or variables, and naming nothing outside of the folder
           </li>
-        ))}
+        ) : (
+          facts.effects.map((effect) => (
+            <li key={JSON.stringify(effect)} className="font-mono text-xs break-all">
+              {visible(effectText(effect))}
+            </li>
+          ))
+        )}
         <li>
           with the tool <code>{visible(facts.tool)}</code>, in{" "}
           <code className="break-all">{visible(cwd)}</code>
-          {saysAll(facts) ? ", whatever else its arguments say" : ", with exactly these arguments"}
+          {!prefix &&
+            (saysAll(facts) ? ", whatever else its arguments say" : ", with exactly these arguments")}
         </li>
+        {depends && <li>as long as the scripts and manifests it depends on are what they are now</li>}
       </ul>
+      {prefixes.length > 0 && (
+        <Field label="What">
+          {(id) => (
+            <Choice
+              id={id}
+              className="max-w-96"
+              value={prefix ? prefixes.findIndex((one) => one.join("\0") === prefix.join("\0")) : ""}
+              onChange={({ target }) =>
+                onPrefix(target.value === "" ? undefined : prefixes[Number(target.value)])
+              }
+            >
+              <option value="">exactly this command</option>
+              {prefixes.map((words, index) => (
+                <option key={words.join(" ")} value={index}>
+                  {visible(words.join(" "))} … here
+                </option>
+              ))}
+            </Choice>
+          )}
+        </Field>
+      )}
       <Field label="How long">
         {(id) => (
           <Choice

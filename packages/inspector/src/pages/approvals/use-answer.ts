@@ -11,6 +11,7 @@ export interface Answer {
   readonly decision: "allow_once" | "allow_always" | "deny";
   readonly note?: string;
   readonly grant_expires_ms?: number;
+  readonly prefix?: string[];
 }
 
 /** Answers an approval, once. Somebody else may have been faster, which is told as such. */

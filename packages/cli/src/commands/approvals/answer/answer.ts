@@ -12,6 +12,7 @@ import { outcomeWords } from "./outcome.ts";
 export interface AnswerFlags extends OperatorFlags {
   readonly always?: boolean;
   readonly for?: string;
+  readonly prefix?: string;
   readonly note?: string;
 }
 
@@ -20,6 +21,7 @@ export interface Answer {
   readonly decision: Approval["options"][number];
   readonly note?: string;
   readonly grant_expires_ms?: number;
+  readonly prefix?: string[];
 }
 
 /** Allows what an approval asks for. */
@@ -28,8 +30,14 @@ export async function approve(id: string, flags: AnswerFlags): Promise<void> {
     throw new CliError("--for says how long an --always lasts.", {
       next: "Add --always, or leave --for out.",
     });
+  if (flags.prefix !== undefined && !flags.always)
+    throw new CliError("--prefix says which commands an --always covers.", {
+      next: "Add --always, or leave --prefix out.",
+    });
+  const words = flags.prefix?.split(/\s+/).filter((word) => word !== "");
+  const begins = words ? { prefix: words } : {};
   const lasts = flags.for === undefined ? {} : { grant_expires_ms: readSpan(flags.for, "--for") };
-  await give(id, flags, { decision: flags.always ? "allow_always" : "allow_once", ...lasts });
+  await give(id, flags, { decision: flags.always ? "allow_always" : "allow_once", ...lasts, ...begins });
 }
 
 /** Denies it. */

@@ -16,6 +16,7 @@ ${OPERATOR_HELP}
 Examples:
   reins approvals approve apr_7Qx2
   reins approvals approve apr_7Qx2 --always --for 8h
+  reins approvals approve apr_7Qx2 --always --prefix "npm test"
   reins approvals approve apr_7Qx2 --note "after the backup"`;
 
 const DENY_HELP = `${OPERATOR_HELP}
@@ -32,6 +33,7 @@ export function declareApprove(approvals: Command): void {
     .description("Allows what an approval asks for, once or from now on.")
     .argument("<id>", "the approval; its beginning is enough")
     .option("--always", "allow exactly the same from now on")
+    .option("--prefix <words>", 'with --always: every plain command here that begins so, such as "npm test"')
     .option("--for <time>", "with --always: for so long, such as 30m, 8h or 7d")
     .option("--note <text>", "a note for the record");
   operatorFlags(approve, "print the approval as JSON")

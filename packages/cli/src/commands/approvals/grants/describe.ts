@@ -10,16 +10,32 @@ export function describeGrant(grant: Grant, now: Date, width: number): string {
   const rows: SheetRow[] = [
     { label: "grant", lines: [`${grant.id}, ${standing(grant, now)}`] },
     { label: "lets", lines: [`agent ${exact(grant.agent)}${through(grant)} for user ${exact(grant.user)}`] },
-    { label: "do", lines: grant.effects.map(effectWords) },
+    { label: "do", lines: grant.prefix ? [] : grant.effects.map(effectWords) },
+    { label: "begins", lines: prefixLines(grant) },
     { label: "given", lines: grant.arguments === undefined ? [] : argumentLines(grant.arguments) },
     { label: "with", lines: [`${exact(grant.tool)} in ${exact(grant.cwd)}`] },
     {
       label: "by",
       lines: [`${grant.by.map(exact).join(", ")} at ${moment(grant.created_at)} (${exact(grant.approval)})`],
     },
+    { label: "until", lines: inputLines(grant) },
     { label: "used", lines: [uses(grant, now)] },
   ];
   return `${sheet(rows, width)}\n`;
+}
+
+/** What a grant for the beginning of a command covers. */
+function prefixLines({ prefix }: Grant): string[] {
+  if (!prefix) return [];
+  return [
+    `${prefix.map(exact).join(" ")} …`,
+    "any single command that begins so: no redirection, substitution or variable, nothing outside of the folder",
+  ];
+}
+
+/** The files with whose content it ends. */
+function inputLines({ input_state = {} }: Grant): string[] {
+  return Object.keys(input_state).map((path) => `${exact(path)} changes`);
 }
 
 /** Whether a grant counts at an instant. */

@@ -28,7 +28,7 @@ export function describeApproval(approval: Approval, now: Date, width: number): 
     { label: "it says", lines: claimLines(approval) },
     { label: "held", lines: [HELD[approval.enforcement]] },
     { label: "once", lines: [onceWords(approval)] },
-    { label: "always", lines: [alwaysWords(approval)] },
+    { label: "always", lines: [alwaysWords(approval), ...prefixLines(approval)] },
     { label: "binding", lines: [approval.binding] },
   ];
   return sheet(rows, width);
@@ -85,8 +85,13 @@ function doesLines({ facts: { effects, opaque, doubts } }: Approval): string[] {
   ];
 }
 
-function fileLines({ target_state }: Approval): string[] {
-  return Object.entries(target_state).map(([path, was]) => `${exact(path)} is now ${exactWords(was)}`);
+function fileLines({ target_state, input_state = {} }: Approval): string[] {
+  return [
+    ...Object.entries(target_state).map(([path, was]) => `${exact(path)} is now ${exactWords(was)}`),
+    ...Object.entries(input_state).map(
+      ([path, was]) => `depends on ${exact(path)}, which is now ${exactWords(was)}`,
+    ),
+  ];
 }
 
 /** What the agent says of its own action; nobody checked it. */
@@ -95,9 +100,20 @@ function claimLines({ facts: { claims } }: Approval): string[] {
   return said.map(([name, value]) => `${exact(name)}: ${exactWords(String(value))}`);
 }
 
-function onceWords({ target_state }: Approval): string {
-  const files = Object.keys(target_state).length > 0 ? ", as long as the files are what they are now" : "";
+function onceWords({ target_state, input_state = {} }: Approval): string {
+  const files =
+    Object.keys({ ...target_state, ...input_state }).length > 0
+      ? ", as long as the files are what they are now"
+      : "";
   return `exactly this, one time: the same agent, user and session, in the same folder${files}`;
+}
+
+/** What else an "always" can be for. */
+function prefixLines({ prefixes = [] }: Approval): string[] {
+  return prefixes.map((words) => {
+    const prefix = words.map(exact).join(" ");
+    return `or --prefix "${prefix}": any single plain command in the same folder that begins so, until a manifest changes`;
+  });
 }
 
 function alwaysWords({ options, agent, user, cwd }: Approval): string {
@@ -105,6 +121,7 @@ function alwaysWords({ options, agent, user, cwd }: Approval): string {
     return "cannot be had: part of it is known only when it runs, or the rule forbids it";
   return (
     `exactly this whenever ${exact(agent)} does it for ${exact(user)} in ${exact(cwd)}, in any session, ` +
-    "until the grant is revoked; the same effects, and where they do not say all, the same arguments"
+    "until the grant is revoked or a file it depends on changes; the same effects, and where they do not say " +
+    "all, the same arguments"
   );
 }

@@ -44,8 +44,9 @@ held       the agent asked and is expected to honour the answer; nothing else
 once       exactly this, one time: the same agent, user and session, in the same
              folder, as long as the files are what they are now
 always     exactly this whenever claude does it for ann in /project, in any
-             session, until the grant is revoked; the same effects, and where
-             they do not say all, the same arguments
+             session, until the grant is revoked or a file it depends on
+             changes; the same effects, and where they do not say all, the same
+             arguments
 binding    ${"ab".repeat(32)}
 `);
   });

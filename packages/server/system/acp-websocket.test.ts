@@ -192,3 +192,16 @@ describe("a WebSocket", () => {
     expect(own.webSocket.readyState).toBe(WebSocket.OPEN);
   });
 });
+
+test.each([1, 2, 3])("a message that is too large ends the connection with 1009, said so (%i)", async () => {
+  const { address, access } = await serveAgents(home());
+  const headers = { authorization: `Bearer ${access.token}` };
+  const socket = new WebSocket(`${address.replace("http", "ws")}/acp?agent=stub`, { headers });
+  socket.on("error", () => undefined);
+  await once(socket, "open");
+  socket.send(
+    JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: { x: "y".repeat(20 << 20) } }),
+  );
+  const [code] = await once(socket, "close");
+  expect(code).toBe(1009);
+});

@@ -1,3 +1,4 @@
+import type { Hosting } from "@reins/host";
 import type { Harness } from "@reins/supervisor";
 import { textOf } from "../errors/render.ts";
 import { operatorSocketIn } from "../home.ts";
@@ -11,13 +12,18 @@ export interface OperatorHere {
 }
 
 /**
- * Answers the operator of a home while this process holds it, so that questions can be answered from another terminal.
+ * Answers the operator of a home while this process holds it, so that questions can be answered from another terminal, and
+ * another editor finds its agents here.
  * Where that cannot be, everything else goes on.
  */
-export async function serveOperatorHere(home: string, harness: Harness, log: Log): Promise<OperatorHere> {
+export async function serveOperatorHere(
+  home: string,
+  { harness, hosting }: { readonly harness: Harness; readonly hosting: Hosting },
+  log: Log,
+): Promise<OperatorHere> {
   const taken = { message: `${home} is served by another process`, next: "" };
   try {
-    const gateway = await operatorGateway(await openAccess({ home }), harness, log);
+    const gateway = await operatorGateway(await openAccess({ home }), harness, log, hosting);
     const { served } = await serveOperator(gateway, operatorSocketIn(home), taken);
     return {
       close: async () => {

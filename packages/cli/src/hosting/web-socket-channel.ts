@@ -24,7 +24,7 @@ export async function webSocketChannel({
   readonly agent: string;
   /** How long a Reins may take to answer at all. */
   readonly patienceMs?: number;
-}): Promise<AgentChannel> {
+}): Promise<Omit<AgentChannel, "isServer">> {
   const address = `ws+unix:${socket}:/acp?agent=${encodeURIComponent(agent)}`;
   const web = new WebSocket(address, {
     maxPayload: MAX_MESSAGE_BYTES,

@@ -33,8 +33,8 @@ export function toy(character: string, more: object = {}): AddedAgent {
 export function homeWith(agents: readonly AddedAgent[], settings: object = {}): OperatedHome {
   const home = new OperatedHome();
   mkdirSync(home.path, { mode: 0o700 });
-  writeFileSync(join(home.path, "agents.yaml"), JSON.stringify({ ...settings, agents }));
+  writeFileSync(join(home.path, "agents.yaml"), JSON.stringify({ ...settings, agents }), { mode: 0o600 });
   const roster = agents.map(({ id }) => JSON.stringify({ session_id: id, kind: "agent", state: "live" }));
-  writeFileSync(join(home.path, "agent-roster.jsonl"), `${roster.join("\n")}\n`);
+  writeFileSync(join(home.path, "agent-roster.jsonl"), `${roster.join("\n")}\n`, { mode: 0o600 });
   return home;
 }

@@ -1,9 +1,27 @@
 import type { Readable, Writable } from "node:stream";
+import type { MessageFault } from "../process/fault.ts";
 import { MessageReader } from "../process/message-reader.ts";
 import { MessageWriter } from "../process/message-writer.ts";
 import type { Channel } from "./channel.ts";
+import type { JsonObject } from "./message.ts";
+import { CODE } from "./rpc-error.ts";
 
 const MAX_LINE_BYTES = 32 << 20;
+
+/** What the other side is told about a line that is no message. */
+function answerTo({ kind, id, cause }: MessageFault): JsonObject | undefined {
+  if (kind === "listener_failed") return undefined;
+  const error =
+    kind === "line_too_long"
+      ? { code: CODE.invalidRequest, message: `a message has at most ${MAX_LINE_BYTES} bytes` }
+      : cause === undefined
+        ? {
+            code: CODE.invalidRequest,
+            message: "a message is an object of JSON-RPC 2.0; there are no batches",
+          }
+        : { code: CODE.parse, message: "this is no JSON in UTF-8" };
+  return { jsonrpc: "2.0", id: id ?? null, error };
+}
 
 /** A channel over two streams, a message per line. It is closed when the input ends. */
 export function stdioChannel(
@@ -17,7 +35,11 @@ export function stdioChannel(
     onMessage: (listener) => {
       new MessageReader(input, MAX_LINE_BYTES, {
         message: listener,
-        fault: ({ kind, excerpt }) => onFault(`${kind}: ${excerpt}`),
+        fault: (fault) => {
+          onFault(`${fault.kind}: ${fault.excerpt}`);
+          const answer = answerTo(fault);
+          if (answer) writer.send(answer).catch(() => undefined);
+        },
       });
     },
     // Also after an error, which is one more way to go.

@@ -18,6 +18,9 @@ export interface MessageSink {
 
 const NEWLINE = 0x0a;
 const EXCERPT_LENGTH = 200;
+/** How much of the begin and the end of a line that is too long is looked at for its id. */
+const START_LENGTH = 4_096;
+const END_LENGTH = 512;
 
 /** Reads a message per line from a stream of bytes, one at a time, and holds no more than one line and one chunk. */
 export class MessageReader {
@@ -27,6 +30,9 @@ export class MessageReader {
   readonly #ended = Promise.withResolvers<void>();
   readonly #held = new HeldLine();
   #skipping = false;
+  /** How a line begins and ends that is too long to be held. */
+  #tooLongStart = "";
+  #tooLongEnd: Buffer = Buffer.alloc(0);
   #delivering = false;
   /** What came while a message was with the listener: the lines of one chunk. */
   #waiting: readonly string[] = [];
@@ -102,6 +108,7 @@ export class MessageReader {
 
   #end(): void {
     if (this.#delivering) return;
+    if (this.#skipping) this.#completed(Buffer.alloc(0));
     if (this.#held.length > 0) this.#take(this.#decode(this.#held.take()));
     if (!this.#delivering) this.#ended.resolve();
   }
@@ -156,12 +163,14 @@ export class MessageReader {
   /** The line that ends with these bytes, unless it was too long. */
   #completed(end: Buffer): Buffer | undefined {
     this.#hold(end);
-    const skipped = this.#skipping;
+    if (!this.#skipping) return this.#held.take();
     this.#skipping = false;
-    return skipped ? undefined : this.#held.take();
+    this.#tooLong(this.#tooLongStart, this.#tooLongEnd.toString());
+    return undefined;
   }
 
   #hold(part: Buffer): void {
+    if (this.#skipping) this.#tooLongEnd = Buffer.concat([this.#tooLongEnd, part]).subarray(-END_LENGTH);
     if (this.#skipping || part.length === 0) return;
     if (this.#held.length + part.length <= this.#maxLineBytes) {
       this.#held.add(part);
@@ -169,7 +178,8 @@ export class MessageReader {
     }
     const start = this.#held.length > 0 ? this.#held.take() : part;
     this.#skipping = true;
-    this.#tooLong(start);
+    this.#tooLongStart = start.toString("utf8", 0, START_LENGTH);
+    this.#tooLongEnd = part.subarray(-END_LENGTH);
   }
 
   /** Lines are decoded together, which is much cheaper; only bad bytes and a tight bound make it look at each. */
@@ -180,16 +190,19 @@ export class MessageReader {
       const newline = lines.indexOf(NEWLINE, start);
       const end = newline < 0 ? lines.length : newline;
       const line = lines.subarray(start, end);
-      if (line.length > this.#maxLineBytes) this.#tooLong(line);
+      if (line.length > this.#maxLineBytes)
+        this.#tooLong(line.toString("utf8", 0, START_LENGTH), line.subarray(-END_LENGTH).toString());
       else if (isUtf8(line)) good.push(line.toString());
-      else this.#fault("not_a_message", line.toString());
+      else this.#fault("not_a_message", line.toString(), new Error("the line is not UTF-8"));
       start = end + 1;
     }
     return good;
   }
 
-  #tooLong(start: Buffer): void {
-    this.#fault("line_too_long", start.toString("utf8", 0, EXCERPT_LENGTH));
+  #tooLong(start: string, end: string): void {
+    const id = idIn(start, end);
+    const excerpt = start.slice(0, EXCERPT_LENGTH);
+    this.#sink.fault({ kind: "line_too_long", excerpt, ...(id !== undefined && { id }) });
   }
 
   #fault(kind: MessageFault["kind"], line: string, cause?: unknown): void {
@@ -199,4 +212,16 @@ export class MessageReader {
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const ID = /"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)/;
+
+/** The id of a request that is too long to be read: before its params, or after them. */
+function idIn(start: string, end: string): string | number | undefined {
+  const [before = ""] = start.split(/"(?:params|result|error)"\s*:/, 1);
+  const after = /[}\]"\d]\s*,\s*("id"[^{}[\]]*)\}\s*$/.exec(end)?.[1] ?? "";
+  const found = (ID.exec(before) ?? ID.exec(after))?.[1];
+  if (found === undefined) return undefined;
+  const id: unknown = JSON.parse(found);
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
 }

@@ -15,6 +15,16 @@ test("a message is a line, whatever is in it", async () => {
   expect((await stream.toArray()).join("")).toBe('{"a":"1\\n2"}\n{"b":[]}\n');
 });
 
+test("characters that some programs take for the end of a line are written out", async () => {
+  const { stream, writer } = writing();
+  const message = { text: "a\u2028b\u2029c", "\u2028": "\\u2028" };
+  await writer.send(message);
+  writer.end();
+  const line = (await stream.toArray()).join("");
+  expect(line).not.toMatch(/[\u2028\u2029]/);
+  expect(JSON.parse(line)).toEqual(message);
+});
+
 test("who sends to a process that does not read waits until it does", async () => {
   const { stream, writer } = writing();
   let sent = false;

@@ -24,7 +24,7 @@ export class MessageWriter {
   /** Sends a message; settles when there is room for another. */
   async send(message: JsonObject): Promise<void> {
     if (this.#closed) throw this.#closed;
-    const line = `${JSON.stringify(message)}\n`;
+    const line = `${lineOf(message)}\n`;
     if (line.length > this.#maxLineBytes)
       throw new ProcessError(
         "too_large",
@@ -71,3 +71,11 @@ export class MessageWriter {
     this.#waiting = undefined;
   }
 }
+
+/** A message on one line for everybody: some take these two characters, which JSON allows in text, for the end of one. */
+function lineOf(message: JsonObject): string {
+  const text = JSON.stringify(message);
+  return SEPARATORS.test(text) ? text.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029") : text;
+}
+
+const SEPARATORS = /[\u2028\u2029]/;

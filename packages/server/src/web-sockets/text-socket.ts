@@ -64,7 +64,8 @@ export class TextSocket {
     socket.on("pong", () => {
       this.#answered = true;
     });
-    socket.on("error", () => socket.terminate());
+    // A frame that is too large, or broken, is answered with its code, for which the other side has to read what was sent.
+    socket.on("error", () => this.#endSoon());
     socket.once("close", () => this.#end());
     this.#beat();
   }
@@ -93,8 +94,7 @@ export class TextSocket {
     this.#isClosing = true;
     this.#flush();
     this.#socket.close(code, reason);
-    const callOff = this.#options.clock.after(CLOSING_MS, () => this.#socket.terminate());
-    this.#socket.once("close", callOff);
+    this.#endSoon();
   }
 
   /** Closes it because we go, and waits until it is over. */
@@ -103,6 +103,13 @@ export class TextSocket {
     const closed = new Promise<void>((resolve) => this.#socket.once("close", () => resolve()));
     this.close(CLOSE.leaving, reason);
     await closed;
+  }
+
+  /** Ends it even if the other side does not. */
+  #endSoon(): void {
+    this.#isClosing = true;
+    const callOff = this.#options.clock.after(CLOSING_MS, () => this.#socket.terminate());
+    this.#socket.once("close", callOff);
   }
 
   #queue(data: RawData, isBinary: boolean): void {

@@ -4,7 +4,8 @@ import { isModest } from "@reins/policy";
 export function payloadFault(payload: unknown): string | undefined {
   if (typeof payload !== "object" || payload === null || Array.isArray(payload))
     return "the payload is no object";
-  if (!isModest(payload)) return "the payload is too large, or nested too deep";
+  if (!isModest(payload))
+    return "the payload has more than 8,388,608 characters or 50,000 members, or is nested deeper than 64";
   return isWellFormed(payload) ? undefined : "the payload holds half of a surrogate pair, which is no text";
 }
 

@@ -1,12 +1,19 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { stdioChannel } from "@reins/host";
 import { CliError } from "../../errors/cli-error.ts";
 import { textOf } from "../../errors/render.ts";
 import { EXIT } from "../../exit-codes.ts";
 import { homeFolder, openHome } from "../../home.ts";
-import { openAgentChannel } from "../../hosting/agent-channel.ts";
+import { type AgentChannel, openAgentChannel } from "../../hosting/agent-channel.ts";
 import { readyAgent } from "../../hosting/ready-agent.ts";
 import { logLevel } from "../../log/level.ts";
-import { openLog } from "../../log/logger.ts";
+import { type Log, openLog } from "../../log/logger.ts";
+import { LastingChannel } from "./lasting-channel.ts";
+
+/** How long a home may be held by a process that does not answer yet, or any more: one that starts or ends. */
+const HELD_MS = 15_000;
+const LOOK_MS = 250;
+
 import { noticeOnStderr } from "../../notice.ts";
 
 /** The flags of `reins acp` as they were written. */
@@ -22,16 +29,22 @@ export async function acp({ agent, home: flag, verbose }: AcpFlags): Promise<voi
   await openHome(home, noticeOnStderr(false));
   const log = await openLog(process.stderr, logLevel(verbose, { REINS_LOG: "warn", ...process.env }));
   await readyAgent(home, agent);
-  const agents = await openAgentChannel(home, agent, log);
+  let onlyServed = false;
+  const open = async () => {
+    const opened = await openWhenFree(home, agent, log, onlyServed);
+    onlyServed = opened.isServer;
+    return opened;
+  };
+  const agents = await LastingChannel.open({ open, log });
   try {
     const client = stdioChannel(process.stdin, process.stdout, (reason) => log.warn(reason));
     // A file that was read to its end stays open, unlike a pipe.
     process.stdin.once("end", () => process.stdin.destroy());
-    agents.channel.onMessage((message) => client.send(message));
-    client.onMessage((message) => agents.channel.send(message));
-    const gone = await Promise.race([client.closed.then(() => undefined), agents.channel.closed]);
+    agents.onMessage((message) => client.send(message));
+    client.onMessage((message) => agents.send(message));
+    const gone = await Promise.race([client.closed.then(() => undefined), agents.closed]);
     if (gone)
-      throw new CliError(`Reins has gone in the middle of it: ${textOf(gone)}`, {
+      throw new CliError(`Reins has gone and does not come back: ${textOf(gone)}`, {
         next: "Start it again with reins up; sessions are kept and can be loaded.",
         exitCode: EXIT.unreachable,
       });
@@ -39,5 +52,22 @@ export async function acp({ agent, home: flag, verbose }: AcpFlags): Promise<voi
     // A client that waits for us keeps it open, and it would keep us.
     process.stdin.destroy();
     await agents.close();
+  }
+}
+
+/** Opens the way to the agents of a home, also while another process begins or ceases to hold it. */
+async function openWhenFree(
+  home: string,
+  agent: string,
+  log: Log,
+  onlyServed: boolean,
+): Promise<AgentChannel> {
+  for (const until = Date.now() + HELD_MS; ; await wait(LOOK_MS)) {
+    try {
+      return await openAgentChannel(home, agent, log, { onlyServed });
+    } catch (error) {
+      const isHeld = error instanceof CliError && error.exitCode === EXIT.taken;
+      if (!isHeld || Date.now() > until) throw error;
+    }
   }
 }

@@ -4,7 +4,8 @@ import type { AcpFlags } from "./acp.ts";
 
 const HELP = `
 An editor starts it as it would start the agent itself; in Zed, for instance:
-  "agent_servers": { "Claude, governed": { "command": "reins", "args": ["acp", "--agent", "claude"] } }
+  "agent_servers": { "Claude, governed":
+    { "command": "node", "args": ["<clone>/scripts/reins.mjs", "acp", "--agent", "claude"] } }
 
 Examples:
   reins acp --agent claude
@@ -28,8 +29,8 @@ export function declareAcp(program: Command): void {
         done: "the editor closed it",
         failed: "failed",
         usage: "wrong usage",
-        unreachable: "the Reins that it went through has gone",
-        taken: "another process holds the home",
+        unreachable: "the Reins that it went through has gone, and none came back",
+        taken: "another process holds the home, and does not answer",
       }),
     )
     .action(async (_, command: Command) => {

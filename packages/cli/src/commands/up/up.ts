@@ -141,9 +141,16 @@ async function open(settings: UpSettings, parts: ServedParts): Promise<Opened[]>
   });
   return startAll([
     () => serveSocket(server, socketIn(home), alreadyRunning(home)),
-    () => serveOperator(gateway, operatorSocketIn(home), alreadyRunning(home)),
+    () => serveOperator(gateway, operatorSocketIn(home), heldByCommand(home)),
     () => serveGateway(gateway, { host, port, allowHosts, tls, command: "reins up" }),
   ]);
+}
+
+function heldByCommand(home: string) {
+  return {
+    message: `${home} is in use by a command that runs agents in it, such as reins acp of an editor or reins run.`,
+    next: "End that first (close the editor's agent), then start Reins; editors that start after it go through it.",
+  };
 }
 
 function alreadyRunning(home: string) {

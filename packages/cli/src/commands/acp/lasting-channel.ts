@@ -1,0 +1,215 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { type Channel, CODE, type JsonObject, membersOf, type RequestId, sort } from "@reins/host";
+import { textOf } from "../../errors/render.ts";
+import type { AgentChannel } from "../../hosting/agent-channel.ts";
+import type { Log } from "../../log/logger.ts";
+
+/** What a lasting channel is made with. */
+export interface LastingChannelOptions {
+  /** Opens the way to the agents of a home; rejects while there is none. */
+  readonly open: () => Promise<AgentChannel>;
+  readonly log: Pick<Log, "warn" | "info">;
+  /** How long the way may be gone. */
+  readonly patienceMs?: number | undefined;
+}
+
+/** The largest message that the server takes, in bytes. */
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+const PATIENCE_MS = 120_000;
+const RETRY_MS = 250;
+const MAX_RETRY_MS = 2_000;
+/** More messages than this do not wait for the way to come back. */
+const MOST_WAITING = 256;
+const OWN_ID = "reins-acp:";
+/** What names a session that is to be taken up again. */
+const BEGINS: ReadonlySet<string> = new Set([
+  "session/new",
+  "session/fork",
+  "session/load",
+  "session/resume",
+]);
+const ENDS: ReadonlySet<string> = new Set(["session/close", "session/delete"]);
+
+/**
+ * A way to agents that outlives the Reins behind it: when that goes, what was under way fails, and as soon as there is one
+ * again it is introduced to the client and takes its sessions up. Messages that are too large fail alone.
+ */
+export class LastingChannel implements Channel {
+  readonly #options: LastingChannelOptions;
+  readonly #closed = Promise.withResolvers<Error>();
+  #listener: (message: JsonObject) => void | Promise<void> = () => undefined;
+  #current: AgentChannel | undefined;
+  #isOver = false;
+  #hello: JsonObject | undefined;
+  /** The client's requests that have no answer yet. */
+  readonly #underWay = new Map<RequestId, { readonly method: string; readonly params: JsonObject }>();
+  /** What the client was asked and has not answered. */
+  readonly #asked = new Set<RequestId>();
+  /** The sessions of the client, with what takes each up again. */
+  readonly #sessions = new Map<string, JsonObject>();
+  readonly #own = new Map<string, (answer: JsonObject) => void>();
+  #waiting: JsonObject[] = [];
+  #next = 1;
+
+  private constructor(options: LastingChannelOptions) {
+    this.#options = options;
+  }
+
+  /** Opens one. */
+  static async open(options: LastingChannelOptions): Promise<LastingChannel> {
+    const lasting = new LastingChannel(options);
+    lasting.#attach(await options.open());
+    return lasting;
+  }
+
+  /** Settles when no way has come back for too long. */
+  get closed(): Promise<Error> {
+    return this.#closed.promise;
+  }
+
+  onMessage(listener: (message: JsonObject) => void | Promise<void>): void {
+    this.#listener = listener;
+  }
+
+  async send(message: JsonObject): Promise<void> {
+    if (Buffer.byteLength(JSON.stringify(message)) > MAX_MESSAGE_BYTES) return this.#refuse(message);
+    const current = this.#current;
+    if (!current) {
+      if (this.#waiting.length < MOST_WAITING) this.#waiting.push(message);
+      else await this.#fail(message, "too much waits for Reins to come back");
+      return;
+    }
+    this.#note(message);
+    // What cannot be sent fails with the way itself.
+    await current.channel.send(message).catch(() => undefined);
+  }
+
+  /** Lets go of it. */
+  async close(): Promise<void> {
+    this.#isOver = true;
+    await this.#current?.close();
+  }
+
+  #attach(opened: AgentChannel): void {
+    this.#current = opened;
+    opened.channel.onMessage((message) => this.#take(message));
+    void opened.channel.closed.then((reason) => this.#lost(opened, reason));
+  }
+
+  /** A message that is too large fails by its id; an answer that is too large is an error to whoever asked. */
+  async #refuse(message: JsonObject): Promise<void> {
+    const text = `a message has at most ${MAX_MESSAGE_BYTES} bytes`;
+    const sorted = sort(message);
+    if (sorted.kind !== "result" && sorted.kind !== "error")
+      return this.#fail(message, text, CODE.invalidRequest);
+    await this.send({ jsonrpc: "2.0", id: sorted.id, error: { code: CODE.internal, message: text } });
+  }
+
+  async #fail(message: JsonObject, text: string, code: number = CODE.internal): Promise<void> {
+    const sorted = sort(message);
+    if (sorted.kind === "request") await this.#listener(failure(sorted.id, code, text));
+    else this.#options.log.warn({ method: message.method }, text);
+  }
+
+  #note(message: JsonObject): void {
+    const sorted = sort(message);
+    if (sorted.kind === "result" || sorted.kind === "error") this.#asked.delete(sorted.id);
+    if (sorted.kind !== "request") return;
+    const { id, method } = sorted;
+    const params = membersOf(sorted.params);
+    if (method === "initialize") this.#hello = params;
+    this.#underWay.set(id, { method, params });
+  }
+
+  #take(message: JsonObject): void | Promise<void> {
+    const sorted = sort(message);
+    if (sorted.kind === "request") this.#asked.add(sorted.id);
+    if (sorted.kind === "notification" && sorted.method === "$/cancel_request") {
+      const { requestId } = membersOf(sorted.params);
+      if (typeof requestId === "string" || typeof requestId === "number") this.#asked.delete(requestId);
+    }
+    if (sorted.kind === "result" || sorted.kind === "error") {
+      const own = typeof sorted.id === "string" ? this.#own.get(sorted.id) : undefined;
+      if (own) return own(message);
+      const asked = this.#underWay.get(sorted.id);
+      this.#underWay.delete(sorted.id);
+      if (asked && sorted.kind === "result")
+        this.#noteSession(asked.method, asked.params, membersOf(sorted.result));
+    }
+    return this.#listener(message);
+  }
+
+  #noteSession(method: string, params: JsonObject, result: JsonObject): void {
+    const id = method === "session/new" || method === "session/fork" ? result.sessionId : params.sessionId;
+    if (typeof id !== "string") return;
+    if (ENDS.has(method)) this.#sessions.delete(id);
+    if (!BEGINS.has(method)) return;
+    const { cwd, mcpServers, additionalDirectories } = params;
+    this.#sessions.set(id, { sessionId: id, cwd, mcpServers, additionalDirectories });
+  }
+
+  async #lost(opened: AgentChannel, reason: Error): Promise<void> {
+    if (this.#isOver || this.#current !== opened) return;
+    this.#current = undefined;
+    this.#options.log.warn({ reason: textOf(reason) }, "Reins has gone; waiting for it to come back");
+    await opened.close().catch(() => undefined);
+    for (const id of this.#asked)
+      await this.#listener({ jsonrpc: "2.0", method: "$/cancel_request", params: { requestId: id } });
+    this.#asked.clear();
+    for (const id of this.#underWay.keys())
+      await this.#listener(failure(id, CODE.internal, CUT, INTERRUPTED));
+    this.#underWay.clear();
+    this.#own.clear();
+    const back = await this.#reopen().catch((error: unknown) => {
+      this.#closed.resolve(error instanceof Error ? error : new Error(String(error)));
+      return undefined;
+    });
+    if (back) await this.#resume(back);
+  }
+
+  async #reopen(): Promise<AgentChannel | undefined> {
+    const { open, patienceMs = PATIENCE_MS } = this.#options;
+    const until = Date.now() + patienceMs;
+    for (let pause = RETRY_MS; !this.#isOver; pause = Math.min(pause * 2, MAX_RETRY_MS)) {
+      try {
+        return await open();
+      } catch (error) {
+        if (Date.now() + pause > until) throw error;
+      }
+      await wait(pause);
+    }
+    return undefined;
+  }
+
+  /** Introduces the client again and takes its sessions up, before anything else is sent. */
+  async #resume(opened: AgentChannel): Promise<void> {
+    if (this.#isOver) return opened.close();
+    let isGone = false;
+    opened.channel.onMessage((message) => this.#take(message));
+    const gone = opened.channel.closed.then(() => {
+      isGone = true;
+    });
+    const ask = async (method: string, params: JsonObject) => {
+      const id = `${OWN_ID}${this.#next++}`;
+      const { promise, resolve } = Promise.withResolvers<JsonObject>();
+      this.#own.set(id, resolve);
+      await opened.channel.send({ jsonrpc: "2.0", id, method, params }).catch(() => undefined);
+      await Promise.race([promise, gone]);
+      this.#own.delete(id);
+    };
+    if (this.#hello) await ask("initialize", this.#hello);
+    for (const params of this.#sessions.values()) if (!isGone) await ask("session/resume", params);
+    this.#current = opened;
+    void opened.channel.closed.then((reason) => this.#lost(opened, reason));
+    if (isGone) return;
+    this.#options.log.info("Reins is back");
+    for (const message of this.#waiting.splice(0)) await this.send(message);
+  }
+}
+
+const CUT = "Reins was restarted before this was answered; what was under way may or may not have happened";
+const INTERRUPTED = { interrupted: true };
+
+function failure(id: RequestId, code: number, message: string, data?: object): JsonObject {
+  return { jsonrpc: "2.0", id, error: { code, message, ...(data && { data }) } };
+}

@@ -105,6 +105,8 @@ const Quirks = z.strictObject({
   fs: z.enum(["uses", "ignores", "breaks"]),
   /** Kinds of MCP servers it takes from `session/new`. */
   mcp: z.array(z.enum(["stdio", "http", "sse"])),
+  /** Whether the sessions of one process can use each other's MCP servers. */
+  mixesServers: z.boolean().optional(),
   load: z.boolean(),
   resume: z.boolean(),
   fork: z.boolean(),

@@ -142,6 +142,11 @@ export class AgentHost {
     return this.#options.networkFor?.(agent);
   }
 
+  /** Whether an agent lets the sessions of one process use each other's MCP servers. */
+  separates(agent: string): boolean {
+    return this.#options.catalogue.entry(agent).quirks?.mixesServers ?? false;
+  }
+
   /** Starts an agent. */
   async start(id: string, start: StartOptions): Promise<HostedAgent> {
     const { harness, catalogue, install, owner, onFault } = this.#options;

@@ -112,3 +112,30 @@ test("who ends one that died meanwhile leaves the one in its place alone", async
   expect(pool.running).toEqual([second]);
   expect(await acquire()).toBe(second);
 });
+
+test("sessions with MCP servers have a process each where an agent would mix them, and share one where not", async () => {
+  const { clock } = open();
+  let started = 0;
+  const host = {
+    separates: (agent: string) => agent === "mixes",
+    start: async () => {
+      started += 1;
+      return { governor: { signal: new AbortController().signal }, stop: async () => undefined } as never;
+    },
+  };
+  const pool = new AgentPool({ host, clock, clients: () => undefined as never, onGone: () => undefined });
+  const ann = { tenant: "default", id: "ann" } as never;
+  const [plain, again, one, other, back] = [
+    await pool.acquire("mixes", ann, ["/w"]),
+    await pool.acquire("mixes", ann, ["/w"]),
+    await pool.acquire("mixes", ann, ["/w"], "session-1"),
+    await pool.acquire("mixes", ann, ["/w"], "session-2"),
+    await pool.acquire("mixes", ann, ["/w"], "session-1"),
+  ];
+  expect(again).toBe(plain);
+  expect(back).toBe(one);
+  expect(new Set([plain, one, other]).size).toBe(3);
+  const honest = await pool.acquire("honest", ann, ["/w"], "session-1");
+  expect(await pool.acquire("honest", ann, ["/w"], "session-2")).toBe(honest);
+  expect(started).toBe(4);
+});

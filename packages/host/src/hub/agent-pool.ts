@@ -8,7 +8,7 @@ import { within } from "../process/within.ts";
 
 /** What a pool needs. */
 export interface AgentPoolOptions {
-  readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor" | "folders">>;
+  readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor" | "folders" | "separates">>;
   readonly clients: (session: GovernedSession) => Clients;
   /** Told when an agent has gone, with why. */
   readonly onGone: (agent: HostedAgent, reason: Error) => void;
@@ -26,7 +26,8 @@ const LEAVING_MS = 30_000;
 
 /**
  * Agents that run: one for each agent and principal, shared by their sessions, never by two principals. One that the
- * operating system confines is confined to its folders, so there is one for each set of them.
+ * operating system confines is confined to its folders, so there is one for each set of them; one that lets sessions use
+ * each other's MCP servers is started for each session that has any.
  */
 export class AgentPool {
   readonly #options: AgentPoolOptions;
@@ -49,14 +50,26 @@ export class AgentPool {
   }
 
   /** The agent of a principal for work in some folders, started if it does not run. */
-  async acquire(agent: string, principal: Principal, wanted: readonly string[] = []): Promise<HostedAgent> {
+  async acquire(
+    agent: string,
+    principal: Principal,
+    wanted: readonly string[] = [],
+    /** Names a session that has MCP servers. */
+    withServers?: string,
+  ): Promise<HostedAgent> {
     if (this.#closed) throw new Error("Reins is stopping");
     const { host } = this.#options;
     const network = host.networkFor?.(agent);
     const roots = network ? await this.#admit(agent, principal, wanted) : wanted;
-    const acquired = await this.#acquire(agent, principal, network && { roots, network });
+    const apart = this.separates(agent) ? withServers : undefined;
+    const acquired = await this.#acquire(agent, principal, network && { roots, network }, apart);
     this.#wanted.set(acquired, this.#now());
     return acquired;
+  }
+
+  /** Whether sessions of an agent that have MCP servers need a process each. */
+  separates(agent: string): boolean {
+    return this.#options.host.separates?.(agent) ?? false;
   }
 
   /** Whether the operating system keeps an agent to the folders that it was started for. */
@@ -117,8 +130,20 @@ export class AgentPool {
     return [admitted.cwd, ...admitted.additional];
   }
 
-  #acquire(agent: string, principal: Principal, confine: StartOptions["confine"]): Promise<HostedAgent> {
-    const key = JSON.stringify([principal.tenant, principal.id, agent, ...(confine?.roots ?? [])]);
+  #acquire(
+    agent: string,
+    principal: Principal,
+    confine: StartOptions["confine"],
+    apart: string | undefined,
+  ): Promise<HostedAgent> {
+    const roots = confine?.roots ?? [];
+    const key = JSON.stringify([
+      principal.tenant,
+      principal.id,
+      agent,
+      ...roots,
+      ...(apart === undefined ? [] : [{ apart }]),
+    ]);
     const known = this.#agents.get(key);
     if (known) return known;
     const starting = this.#start(key, agent, { principal, confine });

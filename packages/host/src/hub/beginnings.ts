@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
@@ -7,7 +8,7 @@ import { agentIn, metadataIn, modeIn } from "./begin-meta.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
 import type { LiveSession } from "./live-session.ts";
-import { agentOf, rootsIn, rootsOf } from "./revival.ts";
+import { agentOf, hasServers, rootsIn, rootsOf } from "./revival.ts";
 
 /** A session that is not known yet, and who begins it. */
 interface Beginning {
@@ -31,7 +32,8 @@ export class Beginnings {
   async begin(connection: Connection, params: JsonObject, signal: AbortSignal): Promise<unknown> {
     const name = agentIn(params) ?? connection.agent;
     if (name === undefined) throw new RpcError(CODE.invalidParams, "session/new has to name an agent");
-    const agent = await this.#context.pool.acquire(name, connection.principal, rootsIn(params) ?? []);
+    const apart = hasServers(params) ? randomUUID() : undefined;
+    const agent = await this.#context.pool.acquire(name, connection.principal, rootsIn(params) ?? [], apart);
     return this.#begin(connection, agent, { method: "session/new", params, signal });
   }
 
@@ -44,7 +46,9 @@ export class Beginnings {
   ): Promise<unknown> {
     const { log, sessions, pool } = this.#context;
     await agentOf(this.#context, sessions.serve(record), { signal });
-    const agent = await pool.acquire(record.agent, connection.principal, rootsIn(params) ?? rootsOf(record));
+    const apart = hasServers(params, record) ? randomUUID() : undefined;
+    const roots = rootsIn(params) ?? rootsOf(record);
+    const agent = await pool.acquire(record.agent, connection.principal, roots, apart);
     const { order: forked_after } = await log.end(record.tenant);
     const result = await this.#begin(connection, agent, { method: "session/fork", params, signal });
     const session = sessions.get(String(membersOf(result).sessionId));

@@ -35,7 +35,7 @@ import { Turns } from "./turns.ts";
 /** What a hub stands on. */
 export interface HubOptions extends RestOptions {
   readonly harness: Harness;
-  readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor">>;
+  readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor" | "separates">>;
   readonly log: EventLog;
   readonly clock?: Clock;
   readonly newId?: () => string;

@@ -44,6 +44,15 @@ export function rootsIn({ cwd, additionalDirectories }: JsonObject): readonly st
   return typeof cwd === "string" ? named : undefined;
 }
 
+/** Whether a session has MCP servers: those that its client names now, or else those it was begun with. */
+export function hasServers(
+  { mcpServers }: JsonObject,
+  record?: Pick<SessionRecord, "sealed_servers">,
+): boolean {
+  if (Array.isArray(mcpServers) && mcpServers.length > 0) return true;
+  return record?.sealed_servers !== undefined;
+}
+
 /** Has a session that is open work in the folders that its client names now; without any, it stays where it is. */
 export async function relocate(
   { pool }: Pick<HubContext, "pool">,
@@ -53,7 +62,8 @@ export async function relocate(
   const { agent, record } = session;
   const roots = rootsIn(params);
   if (!agent || !roots || (await isSame(roots, rootsOf(record)))) return;
-  if (!agent.takesUp || pool.confines(record.agent))
+  const mixes = pool.separates(record.agent) && hasServers(params) && !hasServers({}, record);
+  if (!agent.takesUp || mixes || pool.confines(record.agent))
     throw new RpcError(
       CODE.invalidParams,
       `the session works in ${rootsOf(record).join(", ")}, and its agent cannot change that; begin another one`,
@@ -81,7 +91,8 @@ async function revive(context: HubContext, session: LiveSession, params: JsonObj
   const { record, wanted: signal } = session;
   const principal = await harness.identity.current({ id: record.principal });
   if (!principal) throw new RpcError(CODE.authRequired, "whoever began the session may do so no more");
-  const agent = await pool.acquire(record.agent, principal, rootsIn(params) ?? rootsOf(record));
+  const apart = hasServers(params, record) ? record.id : undefined;
+  const agent = await pool.acquire(record.agent, principal, rootsIn(params) ?? rootsOf(record), apart);
   signal.throwIfAborted();
   const { cwd, additional_directories: additionalDirectories } = record;
   const place = params.cwd === undefined ? { cwd, additionalDirectories } : {};

@@ -42,6 +42,8 @@ export class GovernedSession {
   instructions: string | undefined;
   /** Whether a turn of it was cancelled and its agent did not end it in time. */
   overran = false;
+  /** What was not allowed since the last prompt, and why: the agent's model is told with the next. */
+  readonly refusals: string[] = [];
   /** What it has cost so far, as its agent tells. */
   cost = 0;
   /** The commands that the agent has announced, which it knows only at the beginning of a prompt. */

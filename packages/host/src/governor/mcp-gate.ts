@@ -69,6 +69,9 @@ export function mcpGate(context: GovernorContext, session: GovernedSession): Mcp
       const subject = subjectIn(context, session, "performed");
       return context.harness.supervisor.mayUse(mcpToolName(server, name), subject);
     },
+    reasonAgainst: ({ server, name }) =>
+      context.harness.supervisor.outlook(mcpToolName(server, name), subjectIn(context, session, "performed"))
+        ?.reason,
     decide: (call, signal) => decideCall(context, session, call, signal, entries),
     async report(call, outcome) {
       const entry = entries.get(call.id);

@@ -3,6 +3,7 @@ import type { Decided } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
+import { shown } from "../turn/shown.ts";
 import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
@@ -50,6 +51,9 @@ export async function answerPermission(
     return CANCELLED;
   }
 }
+
+/** How many refusals a model is told of at a time. */
+const MOST_REFUSALS = 20;
 
 /** How long a request without arguments waits for the update that brings them, and how often it looks. */
 const ARGUMENTS_MS = 500;
@@ -145,6 +149,8 @@ async function answer(
     session.toolCalls.permit(call.id, { kind: "refused" });
     const final = await placed(decided.verdict === "blocked" ? decided : inexpressible(decided));
     const text = `Not allowed: ${final.reason}`;
+    if (session.refusals.length < MOST_REFUSALS)
+      session.refusals.push(`${shown(tool)}: ${shown(final.reason)}`);
     const content = [{ type: "content", content: { type: "text", text } }];
     await tellVerdict(context, session, call, final, { status: "failed", content });
     return {

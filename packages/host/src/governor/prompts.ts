@@ -131,7 +131,7 @@ async function answerTo(
     const answer = await context.agent.request("session/prompt", {
       ...params,
       sessionId: session.agentSessionId,
-      prompt: context.isOurs ? read : withoutCommands(read, commands),
+      prompt: context.isOurs ? read : [...withoutCommands(read, commands), ...refusalsOf(session)],
     });
     delivered = membersOf(answer).stopReason !== "refusal";
     return answer;
@@ -294,4 +294,15 @@ function textsIn({ type, text, uri, resource }: JsonObject): readonly string[] {
   const { uri: source, text: content } = membersOf(resource);
   const texts = [text, uri, source, content].filter((one) => typeof one === "string");
   return texts.length > 0 ? texts : [`[${String(type)}]`];
+}
+
+/**
+ * What was not allowed since the last prompt, with the reasons: agents tell their models no more than that the user said
+ * no. It comes after the prompt, because a command counts only at its beginning. Our own agent is told at once.
+ */
+function refusalsOf({ refusals }: GovernedSession): readonly JsonObject[] {
+  const told = refusals.splice(0);
+  if (told.length === 0) return [];
+  const text = ["Not allowed since the last message, by the rules of this session:", ...told].join("\n- ");
+  return [{ type: "text", text }];
 }

@@ -16,8 +16,11 @@ export function settingsOf(
       return { mode: params.modeId, asks: String(asksIn(entry, params.modeId)) };
     case "session/set_config_option": {
       const { configId: option, value } = params;
-      const held = Object.hasOwn(entry.profile.configOptions, String(option));
-      const asks = option === "mode" ? asksIn(entry, value) : !held;
+      const { configOptions } = entry.profile;
+      const held = Object.hasOwn(configOptions, String(option));
+      // What the launch profile sets itself keeps the agent asking.
+      const asks =
+        option === "mode" ? asksIn(entry, value) : !held || configOptions[String(option)] === value;
       return { option, value, asks: String(asks) };
     }
     case "session/set_model":

@@ -62,6 +62,8 @@ export type McpOutcome =
 export interface McpGate {
   /** Whether the session may use a tool at all; one it may not is not listed. */
   mayUse(tool: McpTool): boolean | Promise<boolean>;
+  /** Why the session may not use a tool, for whoever calls it all the same. */
+  reasonAgainst?(tool: McpTool): string | undefined;
   /**
    * Decides a call before it is performed; may take as long as a person does. The signal aborts when nobody waits for
    * the answer any more, and then it should settle soon. What it throws is a refusal.

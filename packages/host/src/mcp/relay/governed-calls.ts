@@ -76,8 +76,10 @@ export class GovernedCalls {
       if (!catalog.isKnown) await this.#learn(read, upstream);
       const fault = catalog.fault(name);
       if (fault !== undefined) return `this tool cannot be called: ${fault}`;
-      const mayBeUsed = await gate.mayUse(catalog.find(name) ?? { server, name });
-      return mayBeUsed ? undefined : `the tool ${name} may not be used in this session`;
+      const tool = catalog.find(name) ?? { server, name };
+      if (await gate.mayUse(tool)) return undefined;
+      const why = gate.reasonAgainst?.(tool);
+      return `the tool ${name} may not be used in this session${why === undefined ? "" : `: ${why}`}`;
     } catch (error) {
       faults.note("gate_failed", `nobody could say whether ${name} may be used`, error);
       return `it could not be decided whether ${name} may be used: ${textOf(error)}`;

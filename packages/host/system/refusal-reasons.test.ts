@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "../src/acp/message.ts";
+import { mcpGate } from "../src/governor/mcp-gate.ts";
+import { bash, govern } from "./fixtures/governed.ts";
+
+test("a model is told with the next prompt what was not allowed, and why, once", async () => {
+  const governed = await govern({ person: () => "reject_once" });
+  const id = await governed.begin();
+  await governed.prompt(id, async ({ ask }) => {
+    await ask(bash("cat ~/.ssh/id_rsa"));
+    return undefined;
+  });
+  let told: readonly JsonObject[] = [];
+  const listen = async ({ prompt }: { readonly prompt: readonly JsonObject[] }) => {
+    told = prompt;
+    return undefined;
+  };
+  await governed.prompt(id, listen, "why not?");
+  expect(told.map(({ text }) => text)).toEqual([
+    "why not?",
+    expect.stringContaining("- Bash: keys, tokens and passwords are not for agents"),
+  ]);
+  await governed.prompt(id, listen, "and now?");
+  expect(told.map(({ text }) => text)).toEqual(["and now?"]);
+});
+
+test("an agent that calls a forbidden MCP tool is told the rule's reason", async () => {
+  const outlook = () => ({ verdict: "blocked", reason: "deploys are for people" });
+  const harness = {
+    supervisor: { outlook, mayUse: () => false },
+    policies: {},
+    identity: { subjectFor: () => ({}) },
+  };
+  const context = { harness, entry: { id: "claude", wordings: {} }, principal: {} } as never;
+  const session = { id: "s", mode: "default", record: { key: "k" }, mcpTools: new Set() } as never;
+  const gate = mcpGate(context, session);
+  expect(gate.reasonAgainst?.({ server: "lab", name: "deploy" })).toBe("deploys are for people");
+});

@@ -52,7 +52,13 @@ export {
   isSpecialised,
   type SpecialisedEventType,
 } from "./protocol/event-type.ts";
-export type { DecisionFor, Decisions, PayloadFor, Payloads } from "./protocol/families.ts";
+export {
+  DECISIONS,
+  type DecisionFor,
+  type Decisions,
+  type PayloadFor,
+  type Payloads,
+} from "./protocol/families.ts";
 export {
   AgentInfo,
   BatchRequest,

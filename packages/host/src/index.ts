@@ -44,6 +44,8 @@ export { Mailbox } from "./mail/mailbox.ts";
 export type { Message } from "./mail/message.ts";
 export { SharedFileError } from "./mail/shared-file-error.ts";
 export { userMemory } from "./memory/user-memory.ts";
+export { familyAnswers } from "./native/family-answers.ts";
+export type { NativeSettings } from "./native/start-native.ts";
 export { type MemoryUse, memoryOf } from "./process/memory.ts";
 export type { Network } from "./sandbox/confinement.ts";
 export { detectSandbox, type SandboxStatus } from "./sandbox/detect.ts";

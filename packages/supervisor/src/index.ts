@@ -9,6 +9,7 @@ export type {
   Subject,
   Trust,
 } from "@reins/policy";
+export type { FamilyAnswers, FamilyAsker } from "./ahp/families.ts";
 export { type SupervisorParts, supervisorHandlers } from "./ahp/handlers.ts";
 export { type Answerer, answererOf, isConcerned, mayAnswer } from "./approvals/answerer.ts";
 export { type Approval, Approvals, type ApprovalsOptions, type GivenAnswer } from "./approvals/approvals.ts";

@@ -30,7 +30,7 @@ interface IntentDetectionPayload {
   readonly session_id: string;
   readonly prompt: string;
   readonly workspace: string;
-  readonly language_hint?: string;
+  readonly language_hint?: string | undefined;
 }
 
 /** What a detected intent points at. */
@@ -77,7 +77,7 @@ export interface PlanningPayload {
   readonly session_id: string;
   readonly task_description: string;
   readonly available_strategies: readonly PlanningStrategy[];
-  readonly constraints?: Readonly<Record<string, unknown>>;
+  readonly constraints?: unknown;
 }
 
 /** How to plan, or what to plan instead. */
@@ -104,7 +104,7 @@ export interface ReasoningPayload {
     | "reflexion"
     | { readonly other: string };
   readonly problem_statement: string;
-  readonly hints?: readonly string[];
+  readonly hints?: readonly string[] | undefined;
 }
 
 /** Hints for reasoning, or none of it. */
@@ -159,8 +159,8 @@ export type ConfirmationDecision =
 export interface IdlePayload {
   readonly idle_duration_ms: number;
   readonly idle_reason: string;
-  readonly last_event_type?: string;
-  readonly suggested_action?: string;
+  readonly last_event_type?: string | undefined;
+  readonly suggested_action?: string | undefined;
 }
 
 /** Whether background work may run. */

@@ -27,7 +27,7 @@ export type PerceptionDomain =
 interface TimeRange {
   from?: number | null | undefined;
   to?: number | null | undefined;
-  relative?: string | null | undefined;
+  relative?: unknown;
 }
 
 /** What the context is to be about; the agent asks about places, and may be told to ask about something else. */
@@ -46,13 +46,17 @@ export interface ContextPerceptionPayload {
   readonly session_id: string;
   readonly intent: PerceptionIntent;
   readonly target: PerceptionTarget;
-  readonly domain?: PerceptionDomain;
-  readonly context: { readonly workspace: string; readonly current_task?: string; readonly query?: string };
+  readonly domain?: PerceptionDomain | undefined;
+  readonly context: {
+    readonly workspace: string;
+    readonly current_task?: string | undefined;
+    readonly query?: string | undefined;
+  };
   readonly constraints?: {
     readonly max_results: number | null;
     /** In characters. */
     readonly max_context_length: number | null;
-    readonly include_sources?: boolean;
+    readonly include_sources?: boolean | undefined;
   };
 }
 

@@ -16,6 +16,17 @@ export const NO_RULE = "no matching policy rule";
 /** What it says of what no tool does, where no rule names an event: such rules are about tools, as HAAK's are. */
 const TOOLS_ONLY = "the constitution is about tools alone";
 const TOOLLESS: ReadonlySet<string> = new Set(["session_start", "pre_prompt"]);
+/** Events that ask for advice and touch nothing: rules that name events are about them, and those that block. */
+const ADVICE: ReadonlySet<string> = new Set([
+  "idle",
+  "context_perception",
+  "memory_recall",
+  "planning",
+  "reasoning",
+  "rate_limit",
+  "confirmation",
+  "intent_detection",
+]);
 
 /** The two names of a policy: of its prose, and of its rules. */
 export interface PolicyHashes {
@@ -41,6 +52,9 @@ export class Policy {
   readonly #noRule: PolicyVerdict;
   /** The verdict on what no tool does and no rule is about. */
   readonly #toolless: PolicyVerdict;
+  /** The rules that name events, and the verdict on a request for advice that none of them is about. */
+  readonly #aboutEvents: ReadonlySet<CompiledRule>;
+  readonly #advice: PolicyVerdict;
 
   constructor(file: ConstitutionFile, text: ConstitutionText) {
     this.file = file;
@@ -77,6 +91,8 @@ export class Policy {
     this.#index = new RuleIndex(this.rules);
     this.#verdicts = rules.map((rule) => verdictOf(rule, hashes));
     this.#noRule = { verdict: "blocked", reason: NO_RULE, rule: undefined, ...hashes };
+    this.#aboutEvents = new Set(this.rules.filter(({ index }) => names(rules[index]?.condition, "event")));
+    this.#advice = { verdict: "allowed", reason: "no rule is about this event", rule: undefined, ...hashes };
     this.#toolless = rules.some(({ condition }) => names(condition, "event"))
       ? this.#noRule
       : { verdict: "allowed", reason: TOOLS_ONLY, rule: undefined, ...hashes };
@@ -88,8 +104,15 @@ export class Policy {
    */
   decide(input: DecisionInput): PolicyVerdict {
     const rule = this.#index.first(input);
+    if (ADVICE.has(input.event_type)) return this.#advise(rule);
     const otherwise = TOOLLESS.has(input.event_type) ? this.#toolless : this.#noRule;
     return (rule && this.#verdicts[rule.index]) ?? otherwise;
+  }
+
+  /** What lets tools through or asks about them says nothing of advice; what blocks somebody blocks that, too. */
+  #advise(rule: CompiledRule | undefined): PolicyVerdict {
+    const verdict = rule && this.#verdicts[rule.index];
+    return verdict && (verdict.verdict === "blocked" || this.#aboutEvents.has(rule)) ? verdict : this.#advice;
   }
 
   /** Why the verdict is what it is: the rule that matched, and what failed in the ones before it. */

@@ -5,16 +5,19 @@ import type { Subject } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Supervisor } from "../decision/supervisor.ts";
 import type { Workplace } from "../decision/workplace.ts";
+import type { Harness } from "../harness/harness.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { PolicyKeeper } from "../policies/policy-keeper.ts";
 import { lifecycleDraft, resultDraft } from "../record/drafts.ts";
 import { withoutSecrets } from "../record/redacted-draft.ts";
 import type { Redact } from "../redaction/redact.ts";
 import type { Runs } from "../runs/runs.ts";
+import { SupervisorError } from "../supervisor-error.ts";
 import { endOf } from "./call-end.ts";
 import { asDecision } from "./decision.ts";
+import { type FamilyAnswers, familyHandlers } from "./families.ts";
 import { answerQuestion } from "./questions.ts";
-import { principalOf, recordRefusal, subjectOf } from "./subject.ts";
+import { askerOf, principalOf, recordRefusal, subjectOf } from "./subject.ts";
 
 /** What stands behind the AHP endpoint. */
 export interface SupervisorParts {
@@ -28,6 +31,10 @@ export interface SupervisorParts {
   readonly redact?: Redact;
   /** Where the work of a session takes place, as far as the harness knows. */
   readonly workplaceOf: (event: AhpEvent) => Workplace;
+  /** What another harness of a tenant says to an event of a typed family; nothing where none answers those. */
+  readonly advise?: Harness["advise"];
+  /** Answers the typed families where no other harness does; without it they are refused. */
+  readonly families?: FamilyAnswers | undefined;
   /** Told of a notification that was not taken, and why. */
   readonly onRefused?: (event: AhpEvent, error: unknown) => void;
 }
@@ -37,12 +44,11 @@ const RECORDED = new Set(["session_start", "session_end", "post_action", "post_r
 
 /**
  * The supervisor as an AHP harness. Agents outside of Reins ask and honour the answer, so what is decided here is
- * `asked`. The typed families keep the protocol's own defaults.
+ * `asked`. Every family passes identity and policy; nothing is allowed because nobody had anything to say.
  */
-export function supervisorHandlers(
-  parts: SupervisorParts,
-): Required<Pick<Handlers, "event" | "notification" | "query">> {
+export function supervisorHandlers(parts: SupervisorParts): Required<Handlers> {
   return {
+    ...familyHandlers(parts),
     event: (event, call) => decide(parts, event, call),
     // Nobody waits for an answer to a notification, so what is wrong with it is not told to whoever sent it.
     notification: (event, call) =>
@@ -52,25 +58,20 @@ export function supervisorHandlers(
 }
 
 async function decide(parts: SupervisorParts, event: AhpEvent, call: EventCall): Promise<Decision> {
-  const { identity, policies, supervisor } = parts;
+  const { identity, supervisor } = parts;
+  if (event.event_type === "handshake" || event.event_type === "query")
+    throw new SupervisorError(
+      "invalid",
+      `${event.event_type} is a method of its own, and no event to decide`,
+    );
   const principal = await principalOf(identity, call);
   if (!BLOCKING.has(event.event_type)) {
     await note(parts, event, call);
     return { decision: "allow" };
   }
-  let subject: Subject;
-  try {
-    subject = subjectOf(identity, principal, event, policies.roster, "asked");
-  } catch (error) {
-    const refused = await recordRefusal(parts, principal, event, error);
-    if (refused) return asDecision(refused);
-    throw error;
-  }
-  const confirm = async () => {
-    subjectOf(identity, await principalOf(identity, call), event, policies.roster, "asked");
-  };
-  const setting = { workplace: parts.workplaceOf(event), confirm };
-  return asDecision(await supervisor.decide(event, subject, setting));
+  const asker = await askerOf(parts, event, call, principal);
+  if ("refused" in asker) return asDecision(asker.refused);
+  return asDecision(await supervisor.decide(event, asker.subject, asker.setting));
 }
 
 async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): Promise<void> {

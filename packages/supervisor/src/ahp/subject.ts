@@ -1,6 +1,7 @@
 import type { AhpEvent, Call } from "@reins/ahp";
 import type { Enforcement, Roster, Subject } from "@reins/policy";
 import type { Decided } from "../decision/decided.ts";
+import type { Setting } from "../decision/workplace.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { Principal } from "../identity/principal.ts";
 import { SupervisorError } from "../supervisor-error.ts";
@@ -58,4 +59,28 @@ export async function recordRefusal(
   const { agent_id: agent, session_id: session } = event;
   const subject = identity.refusedSubject({ principal, agent, session, ...ASKED });
   return supervisor.refuse(event, subject, { workplace: workplaceOf(event) }, error.message);
+}
+
+/** Who asks, and where; or the block that is on the record because of whom an event claims to be from. */
+type Asker = { readonly subject: Subject; readonly setting: Setting } | { readonly refused: Decided };
+
+/** Finds out who asks. Right before something is let through they are asked for again, as they are then. */
+export async function askerOf(
+  parts: Pick<SupervisorParts, "identity" | "policies" | "supervisor" | "workplaceOf">,
+  event: AhpEvent,
+  call: Pick<Call, "peer">,
+  principal: Principal,
+): Promise<Asker> {
+  const { identity, policies, workplaceOf } = parts;
+  const confirm = async () => {
+    subjectOf(identity, await principalOf(identity, call), event, policies.roster, "asked");
+  };
+  try {
+    const subject = subjectOf(identity, principal, event, policies.roster, "asked");
+    return { subject, setting: { workplace: workplaceOf(event), confirm } };
+  } catch (error) {
+    const refused = await recordRefusal(parts, principal, event, error);
+    if (refused) return { refused };
+    throw error;
+  }
 }

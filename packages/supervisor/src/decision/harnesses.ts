@@ -36,6 +36,8 @@ export class Harnesses {
 
   /** The answers, in the order of the constitution. */
   ask(harnesses: readonly ExternalHarness[], event: ControlEvent): Promise<HarnessAnswer[]> {
+    // What is more than a verdict is asked by `advise`.
+    if (FAMILIES.some((family) => family === event.event_type)) return Promise.resolve([]);
     return Promise.all(harnesses.map((harness) => this.#ask(harness, event)));
   }
 

@@ -50,6 +50,9 @@ export class Hearing {
   async hear(course: Course): Promise<void> {
     // Most decisions need none of these, and nothing is waited for that need not be.
     bound(course);
+    const { ask } = course.asked.setting;
+    if (ask !== undefined && course.rule === undefined && course.verdict.verdict === "allowed")
+      course.settle("ask", ask, undefined);
     if (course.verdict.patch) await this.#modify(course);
     reserve(course);
     if (course.standing.policy.file.harnesses.length > 0) await this.#askHarnesses(course);

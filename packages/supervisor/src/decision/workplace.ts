@@ -21,6 +21,8 @@ export interface Setting {
   readonly turn?: string | undefined;
   /** Asked right before it is let through; rejects, with the reason, if whoever asked may no more. */
   readonly confirm?: (() => Promise<void>) | undefined;
+  /** Why a person is to be asked about what no rule is about. */
+  readonly ask?: string | undefined;
   /** Why an event is beyond what whoever began the session gave it; blocked then, whatever the policy says. */
   readonly bounds?: ((event: ControlEvent, tool: string) => string | undefined) | undefined;
 }

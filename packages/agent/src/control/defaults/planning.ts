@@ -54,7 +54,7 @@ function strategyFor(
   tasks: readonly string[],
   constraints: PlanningPayload["constraints"],
 ): Exclude<PlanningStrategy, object> {
-  const { max_requests } = constraints ?? {};
+  const { max_requests }: { max_requests?: unknown } = Object(constraints);
   if (typeof max_requests === "number" && max_requests < REQUESTS_FOR_A_PLAN) return "none";
   if (tasks.length >= TASKS_FOR_A_GRAPH) return "graph_planning";
   if (tasks.length > 1) return "step_by_step";

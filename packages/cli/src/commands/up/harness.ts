@@ -2,12 +2,20 @@ import {
   type AhpEvent,
   type BlockingEventType,
   closedDecision,
+  DECISIONS,
   type Decision,
+  type Decisions,
+  decode,
   type EventCall,
   type Handlers,
   isBlocking,
+  type Payloads,
+  type SpecialisedEventType,
+  type SpecialisedHandlers,
 } from "@reins/ahp";
+import type { NativeSettings } from "@reins/host";
 import type { Harness, supervisorHandlers, Workplace } from "@reins/supervisor";
+import type { z } from "zod";
 import { textOf } from "../../errors/render.ts";
 
 /** Told of every event: what it was, and `undefined` or the decision it got. */
@@ -20,16 +28,18 @@ export interface AhpHarnessOptions {
   /** Where agents that only speak AHP work. */
   readonly workplace: Workplace;
   readonly witness: Witness;
+  /** How the typed families are answered, as for the native agent. */
+  readonly native?: NativeSettings | undefined;
   /** Told of a notification that was not taken, and why. */
   readonly onRefused: (event: AhpEvent, error: unknown) => void;
 }
 
 /** The supervisor of a home as an AHP harness. As long as the home cannot be opened, whatever waits for a decision is blocked. */
-export function ahpHarness({ harness, workplace, witness, onRefused }: AhpHarnessOptions): Handlers {
+export function ahpHarness({ harness, workplace, witness, onRefused, native }: AhpHarnessOptions): Handlers {
   const known = new WeakMap<Harness, ReturnType<typeof supervisorHandlers>>();
   const handlers = async () => {
     const opened = await harness();
-    const found = known.get(opened) ?? (await handlersOf(opened, workplace, onRefused));
+    const found = known.get(opened) ?? (await handlersOf(opened, workplace, onRefused, native));
     known.set(opened, found);
     return found;
   };
@@ -44,7 +54,54 @@ export function ahpHarness({ harness, workplace, witness, onRefused }: AhpHarnes
       witness(event, undefined);
     },
     query: async (request, call) => (await handlers()).query(request, call),
+    ...typedFamilies(handlers, witness),
   };
+}
+
+type Open = () => Promise<ReturnType<typeof supervisorHandlers>>;
+
+/** The typed families, each closed when nobody could decide. */
+function typedFamilies(handlers: Open, witness: Witness): Required<SpecialisedHandlers> {
+  const family =
+    <Type extends SpecialisedEventType>(
+      type: Type,
+      answer: (families: Required<SpecialisedHandlers>, payload: Payloads[Type], call: EventCall) => unknown,
+    ) =>
+    async (payload: Payloads[Type], call: EventCall): Promise<Decisions[Type]> => {
+      const decision = await closedOnFault(type, async () => {
+        const schemas: { readonly [Key in SpecialisedEventType]: z.ZodType<Decisions[Key]> } = DECISIONS;
+        return decode(schemas[type], await answer(await handlers(), payload, call));
+      });
+      witness(call.event, decision.decision);
+      return decision;
+    };
+  return {
+    idle: family("idle", ({ idle }, payload, call) => idle(payload, call)),
+    context_perception: family("context_perception", (families, payload, call) =>
+      families.context_perception(payload, call),
+    ),
+    memory_recall: family("memory_recall", (families, payload, call) =>
+      families.memory_recall(payload, call),
+    ),
+    planning: family("planning", ({ planning }, payload, call) => planning(payload, call)),
+    reasoning: family("reasoning", ({ reasoning }, payload, call) => reasoning(payload, call)),
+    rate_limit: family("rate_limit", (families, payload, call) => families.rate_limit(payload, call)),
+    confirmation: family("confirmation", (families, payload, call) => families.confirmation(payload, call)),
+    intent_detection: family("intent_detection", (families, payload, call) =>
+      families.intent_detection(payload, call),
+    ),
+  };
+}
+
+async function closedOnFault<Type extends SpecialisedEventType>(
+  type: Type,
+  decide: () => Promise<Decisions[Type]>,
+): Promise<Decisions[Type]> {
+  try {
+    return await decide();
+  } catch (error) {
+    return closedDecision(type, `Reins allows nothing now: ${textOf(error)}`);
+  }
 }
 
 async function decided(
@@ -63,11 +120,22 @@ async function decided(
 
 /** Loaded when the harness is open, so that listening does not wait for it. */
 async function handlersOf(
-  { supervisor, identity, approvals, policies, runs, ledger, redact }: Harness,
+  harness: Harness,
   workplace: Workplace,
   onRefused: (event: AhpEvent, error: unknown) => void,
+  native: NativeSettings | undefined,
 ): Promise<ReturnType<typeof supervisorHandlers>> {
-  const { supervisorHandlers } = await import("@reins/supervisor");
+  const [{ supervisorHandlers }, { familyAnswers }] = await Promise.all([
+    import("@reins/supervisor"),
+    import("@reins/host"),
+  ]);
+  const { supervisor, identity, approvals, policies, runs, ledger, redact } = harness;
   const parts = { supervisor, identity, approvals, policies, runs, ledger, redact };
-  return supervisorHandlers({ ...parts, workplaceOf: () => workplace, onRefused });
+  return supervisorHandlers({
+    ...parts,
+    advise: (tenant, type, payload) => harness.advise(tenant, type, payload),
+    families: familyAnswers(harness, native),
+    workplaceOf: () => workplace,
+    onRefused,
+  });
 }

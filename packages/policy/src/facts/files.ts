@@ -8,6 +8,7 @@ export interface FolderEntry {
   readonly name: string;
   /** Whether it is a folder itself, and no link to one. */
   readonly isFolder: boolean;
+  readonly isLink?: boolean;
 }
 
 /** What a file looks like from outside, its last symlink not followed. */
@@ -56,7 +57,7 @@ export const realFiles: FilePort = {
     // Leaving the loop closes the folder.
     for await (const entry of folder) {
       if (entries.length === limit) return undefined;
-      entries.push({ name: entry.name, isFolder: entry.isDirectory() });
+      entries.push({ name: entry.name, isFolder: entry.isDirectory(), isLink: entry.isSymbolicLink() });
     }
     return entries;
   },

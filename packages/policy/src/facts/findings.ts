@@ -1,3 +1,4 @@
+import type { Search } from "./path/found-below.ts";
 import type { Sight } from "./sight.ts";
 
 /** A path as an action gives it, before the file system is asked. */
@@ -29,6 +30,8 @@ export interface Reach {
   readonly deep: boolean;
   /** Of that, only names are looked at, or only some of it is touched. */
   readonly only?: "names" | "some" | undefined;
+  /** What is looked for below, where links among it lead on. */
+  readonly search?: Search | undefined;
   /** Which files are read of what lies below, where that is to be looked at. */
   readonly sight?: Sight | undefined;
 }

@@ -5,6 +5,7 @@ import { Arrivals, type Touched } from "./arrivals.ts";
 import type { FactsContext } from "./facts-context.ts";
 import type { Finding, Findings, Target } from "./findings.ts";
 import { credentialsBelow } from "./path/credentials-below.ts";
+import { linksFound, type Search } from "./path/found-below.ts";
 import { HardLinks } from "./path/hard-links.ts";
 import type { Places, Touch } from "./path/places.ts";
 import { isRecoverable } from "./path/recoverable.ts";
@@ -150,6 +151,7 @@ export class FindingResolver {
       const place = this.#placeOfStart(finding);
       return [effectOf(finding, known.unknown, place, { exists: true, deep: deep && only !== "names" })];
     }
+    const linked = finding.search ? await this.#linked(finding, finding.search, known.paths) : [];
     const touched =
       finding.kind === "write"
         ? await this.#arrivals.at(known.paths, finding)
@@ -158,9 +160,31 @@ export class FindingResolver {
     const effects = all.filter((effect) => effect !== undefined);
     const told = effects.length > LIST_LIMIT ? summary(effects) : effects;
     const passed = await Promise.all(effects.map((effect) => this.#passed(finding, effect)));
-    return [...told.flatMap((effect) => [effect, ...this.#below(effect)]), ...passed.flat()].map((effect) =>
-      this.#withInside(effect),
+    return [...told.flatMap((effect) => [effect, ...this.#below(effect)]), ...passed.flat(), ...linked].map(
+      (effect) => this.#withInside(effect),
     );
+  }
+
+  /** What links lead to that are found below folders; anything, where that is too much to look at. */
+  async #linked(
+    finding: PathFinding,
+    search: Search,
+    folders: readonly string[],
+  ): Promise<readonly PathEffect[]> {
+    const effects = folders.map(async (folder): Promise<readonly PathEffect[]> => {
+      const { path } = await this.#resolver.resolve(folder);
+      const links = await linksFound(this.#context.files, path, search).catch(() => undefined);
+      if (links === undefined) {
+        this.#findings.doubt("what is found is only known at run time");
+        return [{ kind: "read", path: "*", place: "unknown" }];
+      }
+      const single = { ...finding, deep: false, search: undefined };
+      const found = await Promise.all(
+        links.map((link) => this.#pathEffect(single, { path: link, deep: false })),
+      );
+      return found.filter((effect) => effect !== undefined);
+    });
+    return (await Promise.all(effects)).flat();
   }
 
   /** Files with keys that are read although nobody named them, because they lie below what was. */

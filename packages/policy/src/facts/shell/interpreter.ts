@@ -3,11 +3,12 @@ import { assign, declare, prefix } from "./assign.ts";
 import { checkArithmetic, expandWord, runInside } from "./expand.ts";
 import { runLoop } from "./loop.ts";
 import type { ParseText } from "./parser.ts";
+import { foundPaths } from "./programs/find.ts";
 import { readScript } from "./read-script.ts";
 import { applyRedirects } from "./redirects.ts";
 import { isKnownProgram, runProgram } from "./run-program.ts";
 import { type Folders, type Scope, union } from "./scope.ts";
-import type { Input, Outcome, Shell } from "./shell.ts";
+import type { Found, Input, Outcome, Shell } from "./shell.ts";
 import type { Script, Statement } from "./syntax.ts";
 import type { Value } from "./value.ts";
 
@@ -26,6 +27,8 @@ export class Interpreter implements Shell {
   #nesting = 0;
   #wrapping = 0;
   #statements = 0;
+  /** What comes by the pipe to the command that is run next. */
+  #piped: Found | undefined;
   readonly #called = new Set<Statement>();
 
   constructor(findings: Findings, parse: ParseText) {
@@ -119,8 +122,11 @@ export class Interpreter implements Shell {
   }
 
   #runCommand(command: Statement & { kind: "command" }, scope: Scope): Outcome {
+    const found = this.#piped;
+    this.#piped = undefined;
     const words = command.words.flatMap((word) => expandWord(this, word, scope));
-    const input = applyRedirects(this, command.redirects, scope);
+    const redirected = applyRedirects(this, command.redirects, scope);
+    const input = command.redirects.length === 0 ? { found } : redirected;
     if (words.length === 0) {
       for (const one of command.assignments) assign(this, one, scope);
       return here(scope);
@@ -172,12 +178,23 @@ export class Interpreter implements Shell {
     for (const [index, one] of statements.entries()) {
       const inside = scope.copy();
       const wasEndless = this.findings.isEndless;
+      const before = statements[index - 1];
+      this.#piped = one.kind === "command" && before ? this.#printed(before, scope) : undefined;
       this.#run(one, inside);
       // What prints without end is stopped by who reads only the beginning.
       if (!wasEndless && statements.slice(index + 1).some(isHead)) this.findings.isEndless = false;
       if (index === statements.length - 1 && statements.length > 1) scope.join(inside);
     }
     return here(scope);
+  }
+
+  /** What a part of a pipeline prints, where it is a plain `find`. */
+  #printed(statement: Statement, scope: Scope): Found | undefined {
+    if (statement.kind !== "command" || statement.assignments.length + statement.redirects.length > 0) return;
+    if (scope.tainted !== undefined || scope.functions.has("find")) return undefined;
+    if (!statement.words.flat().every(({ kind }) => kind === "text")) return undefined;
+    const [name, ...words] = statement.words.flatMap((word) => expandWord(this, word, scope.copy()));
+    return name?.text === "find" ? foundPaths(words) : undefined;
   }
 
   #runBranch(tests: readonly Statement[], bodies: readonly Statement[], scope: Scope): Outcome {

@@ -81,7 +81,7 @@ type ProgramName =
 
 /** `/usr/bin/git` is git; `./git` is whatever lies there. */
 function programName(shell: Shell, word: Value | undefined, scope: Scope): ProgramName {
-  if (word === undefined || word.text === null || word.pattern !== undefined) {
+  if (word === undefined || word.text === null || word.pattern !== undefined || word.deep) {
     return { isKnown: false, command: "*", why: "which program runs is only known at run time" };
   }
   if (!word.text.includes("/")) return { isKnown: true, command: word.text };

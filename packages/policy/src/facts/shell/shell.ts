@@ -20,6 +20,15 @@ export interface Shell {
 export interface Input {
   /** The text of a here-document or here-string, if that is where it comes from. */
   readonly text?: Value | undefined;
+  /** The paths that come by a pipe, if that is known. */
+  readonly found?: Found | undefined;
+}
+
+/** What a program prints that finds files. */
+export interface Found {
+  readonly values: readonly Value[];
+  /** Whether a NUL ends each path, and not a line's end. */
+  readonly endsWithNul: boolean;
 }
 
 /** Where the shell may be after a statement that succeeded, and after one that failed. */

@@ -1,3 +1,5 @@
+import type { Search } from "../path/found-below.ts";
+
 /** A word after the shell has expanded it. */
 export interface Value {
   /** `null` when it is only known at run time. */
@@ -12,6 +14,8 @@ export interface Value {
   readonly deep?: boolean | undefined;
   /** Whether that is not everything, but what has certain names. */
   readonly some?: boolean | undefined;
+  /** Where it stands for what is found below the folder: what is looked for. */
+  readonly search?: Search | undefined;
   /** More paths that it may turn out to be, if they are there. */
   readonly also?: readonly string[] | undefined;
   /** Whether it is a pipe made by the shell, and no file. */

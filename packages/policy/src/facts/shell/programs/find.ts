@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { shellGlob } from "../../path/shell-glob.ts";
+import type { Found } from "../shell.ts";
 import { knownValue, unknownValue, type Value } from "../value.ts";
 import { type Call, CLEAR, type Handler, hidden } from "./call.ts";
 import { applyRole } from "./role.ts";
@@ -61,8 +62,14 @@ export const findProgram: Handler = (call) => {
       runs += 1;
       if (runs <= RUN_LIMIT) {
         const isInside = word === "-exec" || word === "-ok";
-        const staysInside = !follows && isInside && isOnlyFiles(expression, at);
-        runFor(call, expression.slice(at + 1, end), staysInside ? places : [unknownValue(false, "./")]);
+        const found = isOnlyFiles(expression, at)
+          ? places
+          : places.map((place) => searched(place, expression));
+        runFor(
+          call,
+          expression.slice(at + 1, end),
+          !follows && isInside ? found : [unknownValue(false, "./")],
+        );
       }
       at = end;
     } else if (isEarly(word) || word === "-follow") continue;
@@ -76,6 +83,29 @@ export const findProgram: Handler = (call) => {
     ? CLEAR
     : hidden(call, `find: ${doubts[0]} is not a known part of an expression`);
 };
+
+/** What is found and may be a link is looked for when the facts are put together. */
+function searched(place: Value, expression: readonly Value[], splits = false): Value {
+  if (place.text === null) return place;
+  return { ...place, search: { names: namesIn(expression), splits } };
+}
+
+/** The paths that a `find` prints which does nothing else; `undefined` where that cannot be told. */
+export function foundPaths(words: readonly Value[]): Found | undefined {
+  const begin = words.findIndex(({ text, start }) => /^[-(!,]/.test(text ?? start));
+  const roots = begin === -1 ? words : words.slice(0, begin);
+  const expression = begin === -1 ? [] : words.slice(begin);
+  for (let at = 0; at < expression.length; at += 1) {
+    const text = expression[at]?.text ?? "";
+    if (/^-(?:printf|ls|O|D|E|H|X|s|d|x)$/.test(text)) return undefined;
+    if (WITH_TEXT.has(text)) at += 1;
+    else if (!PLAIN.has(text)) return undefined;
+  }
+  if (roots.some(({ text, pattern }) => text === null || pattern !== undefined)) return undefined;
+  const endsWithNul = expression.some(({ text }) => text === "-print0");
+  const places = foundPlaces(roots.length === 0 ? [undefined] : roots, expression);
+  return { endsWithNul, values: places.map((place) => searched(place, expression, !endsWithNul)) };
+}
 
 /** Letters that stand before the folders; some only where find is that of BSD. */
 function isEarly(text: string | null): boolean {
@@ -143,12 +173,8 @@ const NOTABLE = [
 
 /** What is found lies below the folders; the names that are looked for say more. */
 function foundPlaces(roots: readonly (Value | undefined)[], expression: readonly Value[]): readonly Value[] {
-  const isNegative = expression.some(({ text }) => text === "!" || text === "-not");
-  const names = expression.flatMap(({ text }, at) =>
-    /^-i?name$/.test(text ?? "") ? [expression[at + 1]?.text ?? "*"] : [],
-  );
-  const isVague =
-    names.length === 0 || names.includes("*") || isNegative || roots.length * names.length > PLACE_LIMIT;
+  const names = namesIn(expression) ?? [];
+  const isVague = names.length === 0 || roots.length * names.length > PLACE_LIMIT;
   const isNamed = (path: string): boolean => names.some((name) => matchesAnyCase(name, posix.basename(path)));
   const notable = isVague ? [] : NOTABLE.filter(isNamed);
   return roots.flatMap((root) => {
@@ -160,6 +186,15 @@ function foundPlaces(roots: readonly (Value | undefined)[], expression: readonly
     const named = names.map((name) => ({ ...knownValue(`${folder}/${name}`), also }));
     return [...named, { ...knownValue(folder), deep: true, some: true }];
   });
+}
+
+/** The names that are looked for; `undefined` where anything may be found. */
+function namesIn(expression: readonly Value[]): readonly string[] | undefined {
+  const isNegative = expression.some(({ text }) => text === "!" || text === "-not");
+  const names = expression.flatMap(({ text }, at) =>
+    /^-i?name$/.test(text ?? "") ? [expression[at + 1]?.text ?? "*"] : [],
+  );
+  return isNegative || names.length === 0 || names.includes("*") ? undefined : names;
 }
 
 function matchesAnyCase(pattern: string, name: string): boolean {

@@ -101,7 +101,8 @@ function read(value: Value, setting: RoleSetting, deep: boolean): undefined {
   if (value.isPipe || value.text === "-") return;
   const { shell, scope } = setting;
   for (const path of targets(value, scope)) {
-    shell.findings.add({ kind: "read", target: path, ...reachOf(value, { ...setting, deep }) });
+    const { search } = value;
+    shell.findings.add({ kind: "read", target: path, ...reachOf(value, { ...setting, deep }), search });
   }
 }
 
@@ -111,6 +112,8 @@ function write(
   destroys: Destroys,
   how: { readonly onLink?: boolean; readonly keeps?: boolean } = {},
 ): undefined {
+  // What is found may be a link, and then what it leads to is written.
+  if (value.search) return write(unknownValue(false, value.start), setting, destroys, how);
   if (value.isPipe || value.text === "-") return;
   const { shell, scope } = setting;
   const from = setting.from?.map((source) => target(source, scope));

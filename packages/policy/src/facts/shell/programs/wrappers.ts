@@ -66,10 +66,21 @@ function fromInput(call: Call, why?: string): Answer {
   const given = operands.map((value) =>
     mark.some((one) => value.text?.includes(one)) ? unknownValue(false, startOf(value, mark)) : value,
   );
-  const rest = mark.length > 0 && call.name !== "parallel" ? given : [...given, unknownValue(true)];
+  const rest = mark.length > 0 && call.name !== "parallel" ? given : [...given, ...arriving(call, present)];
   if (operands.length > 0) call.shell.runWords(rest, call.scope.copy());
   const doubt = why ?? (doubts[0] === undefined ? undefined : `xargs: ${doubts[0]}`);
   return doubt === undefined ? CLEAR : hidden(call, doubt);
+}
+
+/** The words that come by the pipe, where they come from a program that finds files and are taken apart as it ends them. */
+function arriving({ name, input }: Call, present: ReadonlySet<string>): readonly Value[] {
+  const { found } = input;
+  const takesOthers = ["a", "arg-file", "d", "delimiter", "E", "eof", "e"].some((option) =>
+    present.has(option),
+  );
+  const isNul = present.has("0") || present.has("null");
+  if (!found || takesOthers || name !== "xargs" || isNul !== found.endsWithNul) return [unknownValue(true)];
+  return found.values;
 }
 
 /** Any of the options' values may be what is replaced. */

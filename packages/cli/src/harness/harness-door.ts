@@ -20,6 +20,8 @@ export interface DoorOptions {
 
 /** A harness that could not be opened is tried again for whoever needs it next, but not more often than this. */
 const RETRY_MS = 1_000;
+/** How long turns that are under way may take to end once Reins is to stop. */
+const GRACE_MS = 5_000;
 
 /**
  * The way to the harness of a home. Opening takes longer than listening, so it happens beside that, and whoever comes
@@ -31,6 +33,8 @@ export class HarnessDoor {
   readonly #options: DoorOptions;
   readonly #refuse: (error: CliError) => void;
   #opening: Promise<HarnessPort> | undefined;
+  /** The one that is open, if one is. */
+  #port: HarnessPort | undefined;
   #failedAt: number | undefined;
   #closed = false;
 
@@ -55,6 +59,12 @@ export class HarnessDoor {
 
   /** What runs the sessions of `/ws`, once it is open. */
   readonly runner = async (): Promise<AgentRunner> => (await this.#opened()).runner;
+
+  /** Ends turns, if the harness is open: those that do not end by themselves soon are cut off. */
+  async interrupt(): Promise<void> {
+    const interrupting = this.#port?.hosting.hub.interrupt(GRACE_MS);
+    await interrupting?.catch((error: unknown) => this.#tell(error, "turns could not be ended"));
+  }
 
   /** Closes the harness. */
   async close(): Promise<void> {
@@ -81,7 +91,8 @@ export class HarnessDoor {
         void opening.promise.then((opened) => this.#abandonAfter(opened, error));
       };
       opening.resolve(await this.#options.open(report));
-      return await opening.promise;
+      this.#port = await opening.promise;
+      return this.#port;
     } catch (error) {
       // Who asks meanwhile, and whoever looks at the health of this Reins, is told; opening it again changes nothing.
       if (error instanceof DamagedHome) {
@@ -98,6 +109,7 @@ export class HarnessDoor {
   /** After an error that leaves nothing to write to, whoever comes later finds the harness opened anew. */
   async #abandonAfter(opened: HarnessPort, error: unknown): Promise<void> {
     if (this.#closed || !(await opened.abandonAfter(error))) return;
+    if (this.#port === opened) this.#port = undefined;
     if ((await this.#opening?.catch(() => undefined)) === opened) this.#failedAt = this.#options.now();
   }
 

@@ -21,6 +21,8 @@ export async function startAll(starts: readonly Start[]): Promise<Opened[]> {
 export interface Backing {
   /** Rejects when serving must not go on. */
   readonly refused: Promise<never>;
+  /** Ends what is under way, while whoever waits for it can still be answered. */
+  interrupt?(): Promise<void>;
   /** Lets go of it, once nobody is served any more. */
   close(): Promise<void>;
 }
@@ -37,6 +39,7 @@ export async function serveUntilStopped(
     const signal = await Promise.race([stop.requested, left, ...(backing ? [backing.refused] : [])]);
     if (signal)
       log.info({ signal }, "stopping: what is under way may finish; a second signal ends it at once");
+    await backing?.interrupt?.();
   } finally {
     await closeAll(opened);
     await backing?.close();

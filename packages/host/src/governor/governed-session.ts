@@ -38,6 +38,8 @@ export class GovernedSession {
   replaying = false;
   /** Whether it is being closed: what its agent still does is recorded, but shown to nobody. */
   isClosing = false;
+  /** Whether its turn was cut off because Reins stops: nothing of it is recorded or shown any more; the next start does. */
+  isCut = false;
   /** What belongs into the system prompt of every request, for an agent that takes it there. */
   instructions: string | undefined;
   /** Whether a turn of it was cancelled and its agent did not end it in time. */

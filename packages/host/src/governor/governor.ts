@@ -21,7 +21,7 @@ import { Judge } from "./judge.ts";
 import { mayKnow } from "./known-methods.ts";
 import { answerPermission } from "./permission.ts";
 import { CANCELLED, type PermissionOutcome } from "./permission-options.ts";
-import { cancelTurn, decidePrompt, runTurn } from "./prompts.ts";
+import { cancelTurn, cutTurn, decidePrompt, runTurn } from "./prompts.ts";
 import { REFUSED, refusal } from "./refusal.ts";
 import { beginSession, endSession, SESSION_CALLS } from "./session-calls.ts";
 import { SessionFolders } from "./session-folders.ts";
@@ -243,6 +243,12 @@ export class Governor {
     const wish = { event_type: "pre_action", tool: method, args };
     const { verdict } = await mayPass(this.#context, session ?? this.#outside(), wish);
     if (verdict === "allowed") await agent.notify(method, session ? this.#forAgent(session, params) : params);
+  }
+
+  /** Cuts off the turn of a session because Reins stops. */
+  async cut(id: string, onCut: () => void): Promise<void> {
+    const session = this.#sessions.get(id);
+    if (session) await cutTurn(this.#context, session, onCut);
   }
 
   /** Ends every session; the agent itself is the caller's. */

@@ -1,6 +1,7 @@
 import type { Draft, RecordOptions } from "@reins/ledger";
 import { type Decided, type Harness, type Origin, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
+import { interruptedBy } from "../acp/interrupted.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { usageIn } from "../acp/usage.ts";
 import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
@@ -38,9 +39,11 @@ export async function runTurn(
     await session.placed;
     const answering = answerTo(context, session, { turn, params, prompt });
     const answer = membersOf(await Promise.race([answering, overdue(context, session, turn, answering)]));
+    if (session.isCut) throw interruptedBy("Reins is stopping");
     await finish(context, session, turn, { stop_reason: String(answer.stopReason ?? "unknown"), answer });
     return answer;
   } catch (error) {
+    if (session.isCut) throw error;
     await finish(context, session, turn, {
       stop_reason: endingOf(context, turn),
       answer: undefined,
@@ -56,6 +59,21 @@ export async function runTurn(
     turn.finish();
     onOver();
   }
+}
+
+/**
+ * Cuts the turn of a session off, as the end of the process would: what was said is shown, and nothing after it. `onCut`
+ * is called before anything that waits in the turn is ended.
+ */
+export async function cutTurn(
+  context: GovernorContext,
+  session: GovernedSession,
+  onCut: () => void,
+): Promise<void> {
+  await showRest(context, session);
+  session.isCut = true;
+  onCut();
+  session.turn?.cancel("Reins is stopping");
 }
 
 /**

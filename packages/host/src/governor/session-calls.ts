@@ -101,12 +101,15 @@ export async function endSession(
 ): Promise<void> {
   const { harness } = context;
   await endServers(session);
+  // The next start finds it as it is: with a turn that was cut off and questions that still wait.
+  if (session.isCut) return;
   await withdrawQuestions(context, session, reason);
   const subject = subjectIn(context, session, context.enforcement);
   const unfinished = harness.supervisor.abandon(subject);
   const record = { ...session.record, state: "closed" as const, last_activity: context.now().toISOString() };
   session.record = record;
-  await harness.record([lifecycleDraft(subject, "session_end", unfinished)], {
+  const draft = lifecycleDraft(subject, "session_end", unfinished);
+  await harness.record([{ ...draft, payload: { ...membersOf(draft.payload), reason } }], {
     with: [change(sessionTables, "put", record)],
     durable: false,
   });
@@ -210,6 +213,9 @@ async function decideBegin(
     signal,
   });
   if (decided.verdict !== "allowed") throw await refusal(method, decided);
+  // A session that began is no action under way: its end is not unknown when it is closed.
+  const end = { event_type: "session_start", entry: decided.entry };
+  await context.harness.supervisor.settle(subjectIn(context, session, context.enforcement), end);
 }
 
 async function callAgent(

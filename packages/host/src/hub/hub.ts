@@ -315,9 +315,18 @@ export class Hub implements ExtensionHub {
     return this.#rest.reap();
   }
 
+  /**
+   * Lets no turn begin any more; those under way may end within a time, and are cut off then as the end of the process
+   * would. To be called while clients can still be answered.
+   */
+  interrupt(graceMs = 0): Promise<void> {
+    return this.#turns.interrupt(graceMs);
+  }
+
   /** Ends agents and connections. Sessions are kept. */
   async close(): Promise<void> {
     const { pool, onError } = this.#context;
+    await this.interrupt();
     this.#closed = true;
     for (const callOff of this.#goneSoon) callOff();
     this.#rest.end();

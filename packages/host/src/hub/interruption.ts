@@ -46,12 +46,12 @@ export async function recordInterruption(
     return false;
   }
   const open = await withoutEnd(harness, subject);
-  const drafts: Draft[] = open.map(({ tool, verdict }) => {
+  const drafts: Draft[] = open.map(({ tool, verdict, enforcement }) => {
     const draft = resultDraft(subject, { tool, outcome: "unknown" }, undefined);
     return {
       ...draft,
       tags: ["unknown"],
-      payload: { ...membersOf(draft.payload), verdict, enforcement: "asked" },
+      payload: { ...membersOf(draft.payload), verdict, enforcement },
     };
   });
   await harness.record([...drafts, lifecycleDraft(subject, "interrupted")]);
@@ -73,6 +73,46 @@ export async function tellInterrupted(
   };
   const message = { method: UPDATE, params: { sessionId: record.id, update } };
   await sessions.append(record, { message, except });
+}
+
+const ENDED: ReadonlySet<unknown> = new Set(["completed", "failed"]);
+
+/** Gives every call of the turn that was cut off its end in the log: whoever reads it must not take it for running. */
+export async function endCalls(
+  { log, sessions }: { readonly log: EventLog; readonly sessions: Pick<ServedSessions, "append"> },
+  record: SessionRecord,
+): Promise<void> {
+  await log.written();
+  for (const toolCallId of await callsWithoutEnd(log, record)) {
+    const text = "It was cut off; whether it happened is not known.";
+    const update = {
+      sessionUpdate: "tool_call_update",
+      toolCallId,
+      status: "failed",
+      content: [{ type: "content", content: { type: "text", text } }],
+      _meta: { reins: { interrupted: true, outcome: "unknown" } },
+    };
+    await sessions.append(record, { message: { method: UPDATE, params: { sessionId: record.id, update } } });
+  }
+}
+
+async function callsWithoutEnd(
+  log: EventLog,
+  { tenant, id, turn_after = 0 }: SessionRecord,
+): Promise<ReadonlySet<string>> {
+  const open = new Set<string>();
+  for (let after = turn_after; ; ) {
+    const page = await log.page(tenant, [id], after);
+    if (page.length === 0) return open;
+    for (const { order, message } of page) {
+      after = order;
+      if (message.method !== UPDATE) continue;
+      const { sessionUpdate, toolCallId, status } = membersOf(membersOf(message.params).update);
+      if (typeof toolCallId !== "string") continue;
+      if (ENDED.has(status)) open.delete(toolCallId);
+      else if (sessionUpdate === "tool_call" || sessionUpdate === "tool_call_update") open.add(toolCallId);
+    }
+  }
 }
 
 const TurnOver = z.object({
@@ -105,24 +145,32 @@ async function concludedTurn(
   }
 }
 
+/** An action that was let through and told no end. */
+interface OpenAction {
+  readonly tool: string;
+  readonly verdict: string;
+  /** As its verdict has it. */
+  readonly enforcement: unknown;
+}
+
 /** What was let through since the last turn ended, and has no result. */
 async function withoutEnd(
   { ledger }: Harness,
   subject: Subject,
-): Promise<readonly { readonly tool: string; readonly verdict: string }[]> {
+): Promise<readonly OpenAction[]> {
   const ended = new Set<unknown>();
-  const open: { tool: string; verdict: string }[] = [];
+  const open: OpenAction[] = [];
   const range = { entity_id: sessionKey(subject), order: "newest", limit: PAGE } as const;
   for (let after: number | undefined; ; ) {
     const page: PlacedEntry[] = await ledger.read({ ...range, after });
     for (const { seq, entry } of page) {
       after = seq;
-      const { verdict, event_type } = membersOf(entry.payload);
+      const { verdict, event_type, enforcement } = membersOf(entry.payload);
       if (entry.quality === "turn") return open.reverse();
       if (entry.quality === "tool_result") ended.add(verdict);
       if (entry.quality !== "policy_verdict" || event_type !== "pre_action") continue;
       if ((verdict === "allowed" || verdict === "modify") && !ended.has(entry.cid))
-        open.push({ tool: entry.target ?? "unknown", verdict: entry.cid });
+        open.push({ tool: entry.target ?? "unknown", verdict: entry.cid, enforcement: enforcement ?? "asked" });
     }
     if (page.length < PAGE) return open.reverse();
   }

@@ -37,6 +37,8 @@ export class LiveSession {
   /** When it was last used, in milliseconds since 1970. */
   used: number;
   readonly #lastOrder: () => number;
+  readonly #cut = Promise.withResolvers<never>();
+  #isCut = false;
   #wanted = new AbortController();
 
   constructor(record: SessionRecord, clients: SessionClients, lastOrder: () => number) {
@@ -44,6 +46,23 @@ export class LiveSession {
     this.#lastOrder = lastOrder;
     this.clients = clients;
     this.used = Date.parse(record.last_activity);
+    this.#cut.promise.catch(() => undefined);
+  }
+
+  /** Whether its turn was cut off because Reins stops: what is kept of it stays as it is. */
+  get isCut(): boolean {
+    return this.#isCut;
+  }
+
+  /** Rejects when its turn is cut off. */
+  get cutOff(): Promise<never> {
+    return this.#cut.promise;
+  }
+
+  /** Cuts its turn off. */
+  cut(reason: Error): void {
+    this.#isCut = true;
+    this.#cut.reject(reason);
   }
 
   /** The place of its last message in the log. */

@@ -1,7 +1,7 @@
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import type { HubContext } from "./context.ts";
-import { recordInterruption, tellInterrupted } from "./interruption.ts";
+import { endCalls, recordInterruption, tellInterrupted } from "./interruption.ts";
 import { leftQuestions, offerAgain } from "./left-questions.ts";
 import { cancelOf } from "./session-clients.ts";
 
@@ -29,6 +29,7 @@ async function interrupted(
   await sessions.keepAgain(session);
   if (!isCut) return;
   for (const { key } of left) await sessions.append(record, { message: cancelOf(key) });
+  await endCalls({ log, sessions }, record);
   await tellInterrupted(sessions, record, "Reins was restarted.");
   // Nobody waits for a subagent any more, and nobody may take it up.
   if (record.parent !== undefined)

@@ -157,6 +157,7 @@ export class ServedSessions {
   async put(session: LiveSession): Promise<void> {
     const { store } = this.#options.harness;
     this.#toPut.delete(session.id);
+    if (session.isCut) return;
     await store.commit([change(sessionTables, "put", session.record)], { durable: false });
   }
 
@@ -223,6 +224,7 @@ export class ServedSessions {
       tenant,
       asking: this.asking,
       append: (event) => {
+        if (session.isCut) return;
         this.#heed(session, event);
         return this.append(record, event);
       },

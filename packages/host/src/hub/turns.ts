@@ -1,11 +1,13 @@
 import { type JsonObject, membersOf } from "../acp/message.ts";
+import { interruptedBy } from "../acp/interrupted.ts";
 import { RpcError } from "../acp/rpc-error.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
+import { within } from "../process/within.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext } from "./context.ts";
-import { tellInterrupted } from "./interruption.ts";
+import { endCalls, tellInterrupted } from "./interruption.ts";
 import { type LiveSession, SessionClosed } from "./live-session.ts";
 import { agentOf } from "./revival.ts";
 import type { Ending } from "./served-sessions.ts";
@@ -29,6 +31,8 @@ export class Turns {
   readonly hearers = new TurnHearers();
   readonly #context: HubContext;
   readonly #watcher: TurnWatcher;
+  /** What prompts are answered once no turn begins any more. */
+  #stopping: Error | undefined;
 
   constructor(context: HubContext, watcher: TurnWatcher) {
     this.#context = context;
@@ -43,6 +47,7 @@ export class Turns {
     signal: AbortSignal,
   ): Promise<unknown> {
     const { wanted } = session;
+    if (this.#stopping) throw this.#stopping;
     const result = await session.queue.run(async () => {
       if (wanted.reason instanceof SessionClosed) return CANCELLED;
       wanted.throwIfAborted();
@@ -59,6 +64,31 @@ export class Turns {
     // The answer comes after everything that was said before it.
     await connection.caughtUp(session.said);
     return result;
+  }
+
+  /**
+   * Lets no turn begin any more. Those under way may end within a time, unless they wait for a person, and are cut off
+   * then as if the process had ended: their questions wait on, and the next start tells that they were interrupted.
+   */
+  async interrupt(graceMs: number): Promise<void> {
+    if (this.#stopping) return;
+    const reason = interruptedBy("Reins is stopping");
+    this.#stopping = reason;
+    const { log, onError, sessions } = this.#context;
+    for (const session of sessions.all) session.callOff(reason);
+    const busy = sessions.all.filter(({ queue }) => queue.isBusy);
+    const asking = busy.filter(({ clients }) => clients.questions.length > 0);
+    await Promise.all(asking.map((session) => this.#cut(session, reason)));
+    if (busy.length > 0) await within(Promise.all(busy.map(({ queue }) => queue.settled)), graceMs);
+    await Promise.all(busy.map((session) => this.#cut(session, reason)));
+    await log.written().catch(onError);
+  }
+
+  async #cut(session: LiveSession, reason: Error): Promise<void> {
+    if (session.record.state !== "running" || session.isCut) return;
+    const cut = () => session.cut(reason);
+    await session.agent?.governor.cut(session.id, cut).catch(this.#context.onError);
+    cut();
   }
 
   /** Has a client hear of the turns of a session from now on, beginning with how things stand. */
@@ -93,24 +123,29 @@ export class Turns {
     const before = governed?.lastTurn;
     let stopReason: unknown;
     try {
-      const result = await agent.governor.request("session/prompt", withPreface(session, params), { signal });
+      const asked = agent.governor.request("session/prompt", withPreface(session, params), { signal });
+      const result = await Promise.race([asked, session.cutOff]);
       stopReason = membersOf(result).stopReason;
       return result;
     } catch (error) {
       const { signal: gone } = agent.governor;
+      if (!gone.aborted || session.isCut) throw error;
+      await endCalls(this.#context, { ...session.record, turn_after });
       const why = `${RpcError.of(gone.reason).message}.`;
-      if (gone.aborted) await tellInterrupted(sessions, session.record, why, connection.id);
+      await tellInterrupted(sessions, session.record, why, connection.id);
       throw error;
     } finally {
       session.prompting = undefined;
       session.used = clock.now().getTime();
       session.said = log.written();
-      // Not waited for: how the turn ended is in the log, and what is not done after it is when Reins starts again.
-      sessions.change(session, { state: "idle", turn_after: undefined });
-      this.#tellTurn(session, connection, { state: "idle", stopReason });
-      this.#conclude(session, governed, before).catch(onError);
-      if (governed?.overran) this.#watcher.overran(agent, session);
-      this.#watcher.rests(session.record);
+      if (!session.isCut) {
+        // Not waited for: how the turn ended is in the log, and what is not done after it is when Reins starts again.
+        sessions.change(session, { state: "idle", turn_after: undefined });
+        this.#tellTurn(session, connection, { state: "idle", stopReason });
+        this.#conclude(session, governed, before).catch(onError);
+        if (governed?.overran) this.#watcher.overran(agent, session);
+        this.#watcher.rests(session.record);
+      }
     }
   }
 

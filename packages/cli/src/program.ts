@@ -3,6 +3,7 @@ import { declareAcp } from "./commands/acp/command.ts";
 import { declareAgents } from "./commands/agents/command.ts";
 import { declareAhp } from "./commands/ahp/command.ts";
 import { declareApprovals } from "./commands/approvals/command.ts";
+import { declareBackup } from "./commands/backup/command.ts";
 import { declareBoard } from "./commands/board/command.ts";
 import { declareDoctor } from "./commands/doctor/command.ts";
 import { declareKill } from "./commands/kill/command.ts";
@@ -67,6 +68,7 @@ export function makeProgram(invocation: Invocation): Command {
   declareAgents(program, invocation);
   declareKill(program, invocation);
   declareDoctor(program, invocation);
+  declareBackup(program);
   declareAhp(program, invocation);
   declareApprovals(program);
   declareRoster(program);

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { verifyLines } from "../export/verify-export.ts";
 import type { Report } from "../report/report.ts";
 import type { SignatureChecker } from "../signature/checker.ts";
@@ -12,10 +12,19 @@ export async function verifyFolder(
   options: SourceOptions,
   signatures: SignatureChecker,
 ): Promise<Report> {
-  const database = await LedgerDatabase.open(join(folder, "reins.db"));
+  return verifyDatabase(join(folder, "reins.db"), options, signatures);
+}
+
+/** Verifies the ledger in a database, such as the copy of one. Its artifacts lie beside it, if anywhere. */
+export async function verifyDatabase(
+  path: string,
+  options: SourceOptions,
+  signatures: SignatureChecker,
+): Promise<Report> {
+  const database = await LedgerDatabase.open(path);
   try {
     await database.settle(options.signal);
-    const shelf = artifactFolder(join(folder, "artifacts"));
+    const shelf = artifactFolder(join(dirname(path), "artifacts"));
     return await verifyLines(database.lines(), { ...options, shelf, signatures });
   } finally {
     database.close();

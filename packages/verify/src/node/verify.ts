@@ -4,15 +4,15 @@ import { VerifyError } from "../verify-error.ts";
 import { verifyFile } from "../verify-file.ts";
 import { SignatureThreads } from "./signature-threads.ts";
 import type { SourceOptions } from "./source-options.ts";
-import { verifyFolder } from "./verify-folder.ts";
+import { verifyDatabase, verifyFolder } from "./verify-folder.ts";
 import { verifyUrl } from "./verify-url.ts";
 
 /** Few enough reads that they cost nothing, small enough that memory stays flat. */
 const CHUNK = 256 * 1024;
 
 /**
- * Verifies what a person points at: a file (an export, compressed or not, or a proof file), a data folder, or the URL
- * of either kind of file.
+ * Verifies what a person points at: a file (an export, compressed or not, a proof file, or a database), a data folder, or
+ * the URL of an export or a proof file.
  *
  * @throws VerifyError when there is nothing there to verify.
  */
@@ -22,10 +22,23 @@ export async function verify(source: string, options: SourceOptions = {}): Promi
     if (/^https?:\/\//i.test(source)) return await verifyUrl(source, options, signatures);
     const file = await openForReading(source);
     if (file === undefined) return await verifyFolder(source, options, signatures);
+    if (await isDatabase(file)) {
+      await file.close();
+      return await verifyDatabase(source, options, signatures);
+    }
     return await verifyFile(file.createReadStream({ highWaterMark: CHUNK }), { ...options, signatures });
   } finally {
     await signatures.close();
   }
+}
+
+/** How every database of SQLite begins. */
+const DATABASE = Buffer.from("SQLite format 3\0");
+
+async function isDatabase(file: FileHandle): Promise<boolean> {
+  if (!(await file.stat()).isFile()) return false;
+  const { buffer } = await file.read(Buffer.alloc(DATABASE.length), 0, DATABASE.length, 0);
+  return buffer.equals(DATABASE);
 }
 
 /** Opens a file; nothing when it is a folder. */

@@ -1,10 +1,12 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { change, openSqlite, type Store } from "@reins/store";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { change, openSqlite, type Store, StoreError } from "@reins/store";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { EventLog } from "../src/log/event-log.ts";
 import { settled } from "../src/log/held-back.ts";
+import { Journal } from "../src/log/journal.ts";
 import type { Cursor, Gap, LoggedEvent } from "../src/log/logged-event.ts";
 import { logTables } from "../src/log/tables.ts";
 
@@ -325,4 +327,81 @@ describe("the log", () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(unheeded).toEqual([]);
   });
+});
+
+test("the database gives room back when messages are too old to be kept", { timeout: 60_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "log-"));
+  const path = join(folder, "reins.db");
+  const store = await openSqlite({ path, tables: [logTables] });
+  onTestFinished(async () => {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const log = await EventLog.open({ store, now: () => 1 });
+  for (let n = 0; n < 3_000; n += 1)
+    await log.append({
+      ...message(n),
+      message: { method: "x", params: { text: randomBytes(3_000).toString("hex") } },
+    });
+  await log.flush();
+  await expect.poll(async () => (await stat(path)).size, { timeout: 20_000 }).toBeGreaterThan(8_000_000);
+  await log.prune(2);
+  await expect.poll(async () => (await stat(path)).size, { timeout: 30_000 }).toBeLessThan(6_000_000);
+  await log.close();
+});
+
+test("messages wait while there is no room for them in the journal, and lose neither place nor order", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "log-"));
+  const store = await newStore();
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const told: boolean[] = [];
+  const log = await EventLog.open({
+    store,
+    now: () => 0,
+    journal: folder,
+    onFull: (isFull) => void told.push(isFull),
+  });
+  const { numbers, failures } = following(log, { epoch: log.epoch, order: 0 });
+  await log.append(message(0));
+  await log.written();
+  const full = vi.spyOn(Journal.prototype, "add").mockImplementation(() => {
+    throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+  });
+  for (let n = 1; n < 6; n += 1) log.append(message(n));
+  await expect.poll(() => told).toEqual([true]);
+  for (let n = 6; n < 9; n += 1) log.append(message(n));
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  expect(numbers()).toEqual([0]);
+  full.mockRestore();
+  await log.written();
+  expect(numbers()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+  expect([told, failures, log.last("t")]).toEqual([[true, false], [], 9]);
+  await log.close();
+});
+
+test("messages wait while there is no room for them in the store, and are stored in their order", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "log-"));
+  const inner = await newStore();
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  let isFull = false;
+  const commit: Store["commit"] = (changes, options) =>
+    isFull && changes.length > 0
+      ? Promise.reject(new StoreError("full", "the disk is full"))
+      : inner.commit(changes, options);
+  const store = { commit, query: inner.query.bind(inner) };
+  const log = await EventLog.open({ store, now: () => 0, journal: folder });
+  const { numbers, failures } = following(log, { epoch: log.epoch, order: 0 });
+  isFull = true;
+  for (let n = 0; n < 40; n += 1) {
+    log.append(message(n));
+    await log.written();
+  }
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  isFull = false;
+  await log.flush();
+  expect([numbers().length, failures]).toEqual([40, []]);
+  expect((await log.page("t", ["s"], 0)).map(({ order }) => order)).toEqual(
+    Array.from({ length: 40 }, (_, n) => n + 1),
+  );
+  await log.close();
 });

@@ -17,6 +17,7 @@ import { logLevel } from "../../log/level.ts";
 import { type Log, openLog } from "../../log/logger.ts";
 import { requireFolder } from "../../require-folder.ts";
 import { greet } from "../../serving/announce.ts";
+import { outliveFullDisk } from "../../serving/full-disk.ts";
 import { openAccess, serveGateway, serveOperator } from "../../serving/gateway.ts";
 import { inspectorFolder } from "../../serving/inspector-folder.ts";
 import { serveUntilStopped, startAll } from "../../serving/listen.ts";
@@ -47,10 +48,12 @@ export async function up(flags: UpFlags): Promise<void> {
     await requireFolder(folder, "A folder under tenants in reins.yaml");
   if (settings.database !== undefined) await placeDatabase(settings.home, settings.database);
   const store = await HomeStore.prepare(settings.home, { acceptLoss: flags.acceptLoss ?? false });
+  const giveUp = outliveFullDisk(log);
   try {
     await serve(flags, { settings, log, tls, store });
   } finally {
     await store.close();
+    giveUp();
   }
 }
 

@@ -29,7 +29,9 @@ async function furnished(): Promise<string> {
     enforcement: { level: "asked" },
   };
   await writeFile(join(base, "home", "agents.yaml"), JSON.stringify({ agents: [stub] }));
-  const live = ["stub", "native"].map((id) => JSON.stringify({ session_id: id, kind: "agent", state: "live" }));
+  const live = ["stub", "native"].map((id) =>
+    JSON.stringify({ session_id: id, kind: "agent", state: "live" }),
+  );
   await writeFile(join(base, "home", "agent-roster.jsonl"), `${live.join("\n")}\n`);
   return base;
 }
@@ -83,15 +85,17 @@ interface Scenario {
 }
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
-  "a question that waits": { agent: "stub", prompts: [["say before", "run make all"]], said: "before", asked: 1 },
+  "a question that waits": {
+    agent: "stub",
+    prompts: [["say before", "run make all"]],
+    said: "before",
+    asked: 1,
+  },
   "a question of the native agent": { agent: "native", prompts: [["run the tests"]], asked: 1 },
   "a turn that goes on for ever": { agent: "stub", prompts: [["say before", "ignore"]], said: "before" },
   "a turn, and a prompt in line": {
     agent: "stub",
-    prompts: [
-      ["say before", "run make all"],
-      ["say after"],
-    ],
+    prompts: [["say before", "run make all"], ["say after"]],
     said: "before",
     asked: 1,
   },
@@ -131,7 +135,11 @@ async function seenAfter(scenario: Scenario, signal: Signal) {
     .map((placed: unknown) => Object(Object(placed).entry ?? placed))
     .filter(({ entity_id }) => String(entity_id) !== "reins:system")
     .map(({ quality, tags }) => `${quality} ${[...tags].filter((tag) => !String(tag).includes(":"))}`);
-  const everything = await back.result("session/load", { sessionId: id, cwd: join(base, "work"), mcpServers: [] });
+  const everything = await back.result("session/load", {
+    sessionId: id,
+    cwd: join(base, "work"),
+    mcpServers: [],
+  });
   const statuses = new Map<unknown, unknown>();
   for (const { params } of after.messages) {
     const { toolCallId, status } = Object(Object(params).update);
@@ -152,13 +160,20 @@ async function seenAfter(scenario: Scenario, signal: Signal) {
 }
 
 describe("an orderly stop", () => {
-  test.each(Object.entries(SCENARIOS))("leaves what kill -9 leaves: %s", { timeout: 180_000 }, async (_, scenario) => {
-    const killed = await seenAfter(scenario, "SIGKILL");
-    const stopped = await seenAfter(scenario, "SIGTERM");
-    expect(stopped.seen).toEqual(killed.seen);
-    expect(killed.seen.running).toEqual([]);
-    expect(stopped.seen.approvals).toEqual(Array.from({ length: scenario.asked ?? 0 }, () => "pending"));
-    for (const error of stopped.answered)
-      expect(error).toMatchObject({ message: expect.stringContaining("Reins is stopping"), data: { interrupted: true } });
-  });
+  test.each(Object.entries(SCENARIOS))(
+    "leaves what kill -9 leaves: %s",
+    { timeout: 180_000 },
+    async (_, scenario) => {
+      const killed = await seenAfter(scenario, "SIGKILL");
+      const stopped = await seenAfter(scenario, "SIGTERM");
+      expect(stopped.seen).toEqual(killed.seen);
+      expect(killed.seen.running).toEqual([]);
+      expect(stopped.seen.approvals).toEqual(Array.from({ length: scenario.asked ?? 0 }, () => "pending"));
+      for (const error of stopped.answered)
+        expect(error).toMatchObject({
+          message: expect.stringContaining("Reins is stopping"),
+          data: { interrupted: true },
+        });
+    },
+  );
 });

@@ -1,4 +1,5 @@
 export type { Database, Statement } from "./database.ts";
+export { TextPacker } from "./packed-text.ts";
 export { examine as examineSqlite, type StoreLoss } from "./sqlite/examine.ts";
 export type { SqliteLimits } from "./sqlite/limits.ts";
 export { MarkFile } from "./sqlite/mark-file.ts";

@@ -17,6 +17,8 @@ export interface House {
   /** Told of every update, with the session it is of. */
   onUpdate: (session: string, update: JsonObject) => void;
   readonly workspace: string;
+  /** Where the harness keeps its files; empty where there is none. */
+  readonly home: string;
   close(): Promise<void>;
 }
 
@@ -36,6 +38,7 @@ export async function governedHouse(): Promise<House> {
   });
   const house: House = {
     workspace,
+    home,
     onUpdate: () => undefined,
     ask: async (method, params) =>
       membersOf(await connection.request(method, params, new AbortController().signal)),
@@ -76,6 +79,7 @@ export async function bareHouse(): Promise<House> {
   });
   const house: House = {
     workspace,
+    home: "",
     onUpdate: () => undefined,
     ask: async (method, params) => membersOf(await peer.request(method, params)),
     close: async () => {

@@ -1,7 +1,7 @@
 import type { Draft, RecordOptions } from "@reins/ledger";
 import { type Decided, type Harness, type Origin, resultDraft } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
 import { interruptedBy } from "../acp/interrupted.ts";
+import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { usageIn } from "../acp/usage.ts";
 import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";

@@ -154,10 +154,7 @@ interface OpenAction {
 }
 
 /** What was let through since the last turn ended, and has no result. */
-async function withoutEnd(
-  { ledger }: Harness,
-  subject: Subject,
-): Promise<readonly OpenAction[]> {
+async function withoutEnd({ ledger }: Harness, subject: Subject): Promise<readonly OpenAction[]> {
   const ended = new Set<unknown>();
   const open: OpenAction[] = [];
   const range = { entity_id: sessionKey(subject), order: "newest", limit: PAGE } as const;
@@ -170,7 +167,11 @@ async function withoutEnd(
       if (entry.quality === "tool_result") ended.add(verdict);
       if (entry.quality !== "policy_verdict" || event_type !== "pre_action") continue;
       if ((verdict === "allowed" || verdict === "modify") && !ended.has(entry.cid))
-        open.push({ tool: entry.target ?? "unknown", verdict: entry.cid, enforcement: enforcement ?? "asked" });
+        open.push({
+          tool: entry.target ?? "unknown",
+          verdict: entry.cid,
+          enforcement: enforcement ?? "asked",
+        });
     }
     if (page.length < PAGE) return open.reverse();
   }

@@ -1,5 +1,5 @@
-import { type JsonObject, membersOf } from "../acp/message.ts";
 import { interruptedBy } from "../acp/interrupted.ts";
+import { type JsonObject, membersOf } from "../acp/message.ts";
 import { RpcError } from "../acp/rpc-error.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";

@@ -1,5 +1,6 @@
 import type { Database, TablesModule } from "@reins/store";
 import type { LoggedEvent } from "./logged-event.ts";
+import { messagePacker } from "./message-packer.ts";
 import type { Hole } from "./runs.ts";
 import type { LogRange, Run, WrittenEvent } from "./tables.ts";
 
@@ -37,11 +38,13 @@ const module: TablesModule = {
     `INSERT INTO log_pruned (tenant, session, ord) SELECT tenant, '', max(ord) FROM log_pruned GROUP BY tenant;
      DELETE FROM log_pruned WHERE session LIKE '%:%'`,
     "CREATE TABLE log_holes (tenant TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (tenant, first)) STRICT, WITHOUT ROWID",
+    // From here on the text of a row is in `packed`, and `message` is empty.
+    "ALTER TABLE log_events ADD COLUMN packed BLOB",
   ],
   open(database) {
     const add = database.prepare(
-      `INSERT INTO log_events (tenant, ord, session, epoch, at, request, except_for, message, count)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO log_events (tenant, ord, session, epoch, at, request, except_for, message, count, packed)
+       VALUES (?, ?, ?, ?, ?, ?, ?, '', ?, ?)`,
     );
     const lasts = database.prepare(
       `${TENANTS}
@@ -82,7 +85,7 @@ const module: TablesModule = {
           for (const { tenant, session, epoch, at, request = null, except = null, first, texts } of runs) {
             let place = first;
             for (const { text, count } of rowsOf(texts)) {
-              add.run(tenant, place, session, epoch, at, request, except, text, count);
+              add.run(tenant, place, session, epoch, at, request, except, count, messagePacker.pack(text));
               place += count;
             }
           }
@@ -164,7 +167,7 @@ function eventsAfter(database: Database, { tenant, sessions, after, limit, size 
   const marks = sessions.map(() => "?").join(", ");
   // The row that a place is in begins at most so far before it.
   const query = database.prepare(
-    `SELECT ord, session, epoch, at, request, except_for, message, count FROM log_events
+    `SELECT ord, session, epoch, at, request, except_for, message, count, packed FROM log_events
      WHERE session IN (${marks}) AND ord > ? - ${ROW_COUNT} AND ord + count - 1 > ? AND tenant = ? ORDER BY ord LIMIT ${ROWS}`,
   );
   const events: WrittenEvent[] = [];
@@ -183,8 +186,9 @@ function eventsAfter(database: Database, { tenant, sessions, after, limit, size 
 }
 
 function eventsIn(tenant: string, row: Record<string, unknown>): WrittenEvent[] {
-  const { ord, session, epoch, at, request, except_for, message, count } = row;
-  const texts = count === 1 ? [String(message)] : String(message).split("\n");
+  const { ord, session, epoch, at, request, except_for, message, count, packed } = row;
+  const written = packed instanceof Uint8Array ? messagePacker.unpack(packed) : String(message);
+  const texts = count === 1 ? [written] : written.split("\n");
   return texts.map((text, index) => ({
     tenant,
     session: String(session),

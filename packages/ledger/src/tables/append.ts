@@ -5,6 +5,7 @@ import { leafHash } from "../tree/hash.ts";
 import type { Tiles } from "../tree/tiles.ts";
 import { Chains } from "./chains.ts";
 import type { EntryIndex } from "./entry-index.ts";
+import { entryPacker } from "./entry-packer.ts";
 import { bodyWith, type PreparedEntry } from "./prepared-entry.ts";
 
 /** Where an entry came to stand. */
@@ -20,14 +21,16 @@ export class Appender {
   readonly #tiles: Tiles;
   readonly #index: EntryIndex;
   readonly #insert: Statement;
+  readonly #insertRecent: Statement;
 
   constructor(database: Database, tiles: Tiles, index: EntryIndex) {
     this.#chains = new Chains(database);
     this.#tiles = tiles;
     this.#index = index;
     this.#insert = database.prepare(
-      "INSERT INTO ledger_entries (seq, cid, entity_id, quality, actor, timestamp, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO ledger_entries (seq, cid, entity_id, quality, actor, timestamp, body, packed) VALUES (?, ?, ?, ?, ?, ?, '', ?)",
     );
+    this.#insertRecent = database.prepare("INSERT INTO ledger_recent (seq, body) VALUES (?, ?)");
   }
 
   /** Writes one entry at the end of its chain. */
@@ -46,7 +49,8 @@ export class Appender {
   ): number {
     const { entity_id, quality, actor, timestamp } = entry;
     const seq = this.#tiles.size;
-    this.#insert.run(seq, cid, entity_id, quality, actor, timestamp, body);
+    this.#insert.run(seq, cid, entity_id, quality, actor, timestamp, entryPacker.pack(body));
+    this.#insertRecent.run(seq, body);
     this.#tiles.append(leafHash(cid));
     this.#index.added();
     this.#chains.advance(entity_id, quality, cid);

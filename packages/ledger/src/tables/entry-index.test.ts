@@ -130,7 +130,7 @@ describe("the index of entries", () => {
         `INSERT INTO ledger_entries VALUES (0, 'c', 'ann:cli:0', 'kill', 'ann', '2026-01-01T00:00:00.000Z', '{"tags":[]}')`,
       )
       .run();
-    database.exec(MIGRATIONS[1] ?? "");
+    for (const migration of MIGRATIONS.slice(1)) database.exec(migration);
     const tables = await module.open(portTo(database), undefined);
     expect(tables.queries.range?.({ quality: "kill" })).toMatchObject([{ seq: 0, cid: "c" }]);
   });

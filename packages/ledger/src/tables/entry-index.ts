@@ -2,7 +2,7 @@ import type { Database, Statement } from "@reins/store";
 
 /** So many entries are worth being indexed when nothing was written for a while. */
 const WORTHWHILE = 256;
-/** With so many not indexed, whoever adds one more waits for it. */
+/** With so many not indexed, whoever adds one more waits for it. As many stay at hand as they are, for their own commit. */
 const MOST = 1_024;
 
 /**
@@ -13,6 +13,7 @@ export class EntryIndex {
   readonly #count: Statement;
   readonly #add: Statement;
   readonly #addTags: Statement;
+  readonly #clear: Statement;
   #missing = 0;
 
   constructor(database: Database) {
@@ -25,7 +26,10 @@ export class EntryIndex {
     // In the order of the table, so that each of its pages is looked for once. An entry may name a tag twice.
     this.#addTags = database.prepare(
       `INSERT OR IGNORE INTO ledger_tags (tag, seq)
-       SELECT t.value, e.seq FROM ledger_entries e JOIN json_each(e.body, '$.tags') t WHERE ${isMissing} ORDER BY 1, 2`,
+       SELECT t.value, e.seq FROM ledger_recent e JOIN json_each(e.body, '$.tags') t WHERE ${isMissing} ORDER BY 1, 2`,
+    );
+    this.#clear = database.prepare(
+      `DELETE FROM ledger_recent WHERE seq <= (SELECT max(seq) FROM ledger_entries) - ${MOST}`,
     );
   }
 
@@ -45,6 +49,7 @@ export class EntryIndex {
     // The tags first: what is missing is known from the other table.
     this.#addTags.run();
     this.#add.run();
+    this.#clear.run();
     this.#missing = 0;
   }
 

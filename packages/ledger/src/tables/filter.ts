@@ -37,23 +37,24 @@ function usesIndex({ entity_id, quality, actor, tag, since, until }: EntryRange)
 }
 
 function direct(range: EntryRange): string {
-  return `SELECT e.seq, e.cid, e.body FROM ledger_entries e WHERE ${conditions(range, "e", "e")}`;
+  return `SELECT e.seq, e.cid, e.body, e.packed FROM ledger_entries e WHERE ${conditions(range, "e", "e")}`;
 }
 
 /** Those that the index knows, in the order in which it gives them. */
 function indexed(range: EntryRange): string {
   if (range.tag === undefined) {
-    return `SELECT i.seq, e.cid, e.body FROM ledger_index i JOIN ledger_entries e ON e.seq = i.seq
+    return `SELECT i.seq, e.cid, e.body, e.packed FROM ledger_index i JOIN ledger_entries e ON e.seq = i.seq
       WHERE ${conditions(range, "i", "i")}`;
   }
-  return `SELECT t.seq, e.cid, e.body FROM ledger_tags t JOIN ledger_entries e ON e.seq = t.seq
+  return `SELECT t.seq, e.cid, e.body, e.packed FROM ledger_tags t JOIN ledger_entries e ON e.seq = t.seq
     WHERE t.tag = @tag AND ${conditions(range, "t", "e")}`;
 }
 
 /** Those that were added since, one by one. */
 function notIndexed(range: EntryRange): string {
-  const isTagged = "EXISTS (SELECT 1 FROM json_each(e.body, '$.tags') WHERE value = @tag)";
-  return `SELECT e.seq, e.cid, e.body FROM ledger_entries e NOT INDEXED
+  const isTagged =
+    "EXISTS (SELECT 1 FROM ledger_recent r, json_each(r.body, '$.tags') WHERE r.seq = e.seq AND value = @tag)";
+  return `SELECT e.seq, e.cid, e.body, e.packed FROM ledger_entries e NOT INDEXED
     WHERE e.seq > (SELECT coalesce(max(seq), -1) FROM ledger_index)
       AND ${range.tag === undefined ? "TRUE" : isTagged} AND ${conditions(range, "e", "e")}`;
 }

@@ -3,6 +3,7 @@ import { LedgerError } from "../ledger-error.ts";
 import { consistencyProof } from "../tree/consistency.ts";
 import { inclusionProof } from "../tree/inclusion.ts";
 import type { NodeSource } from "../tree/nodes.ts";
+import { entryPacker } from "./entry-packer.ts";
 import { type EntryRange, rangeSql } from "./filter.ts";
 import { Meta } from "./meta.ts";
 import { readSessions, SESSIONS } from "./sessions.ts";
@@ -28,10 +29,13 @@ export function openQueries(database: Database): LedgerQueries {
   };
   const checkpointSql = "SELECT size, note FROM ledger_checkpoints";
   return {
-    get: ({ cid }) => asEntry(statement("SELECT seq, cid, body FROM ledger_entries WHERE cid = ?").get(cid)),
+    get: ({ cid }) =>
+      asEntry(statement("SELECT seq, cid, body, packed FROM ledger_entries WHERE cid = ?").get(cid)),
     find: ({ prefix, limit }) =>
       // No digit of a content id sorts as high as "g".
-      statement("SELECT seq, cid, body FROM ledger_entries WHERE cid >= ? AND cid < ? ORDER BY cid LIMIT ?")
+      statement(
+        "SELECT seq, cid, body, packed FROM ledger_entries WHERE cid >= ? AND cid < ? ORDER BY cid LIMIT ?",
+      )
         .all(prefix, `${prefix}g`, limit)
         .flatMap((row) => asEntry(row) ?? []),
     sessions: ({ limit }) => readSessions(statement(SESSIONS), limit),
@@ -59,7 +63,9 @@ export function openQueries(database: Database): LedgerQueries {
 function asEntry(row: unknown): StoredEntry | undefined {
   if (typeof row !== "object" || row === null || !("seq" in row && "cid" in row && "body" in row))
     return undefined;
-  return { seq: Number(row.seq), cid: String(row.cid), body: String(row.body) };
+  const packed = "packed" in row && row.packed instanceof Uint8Array ? row.packed : undefined;
+  const body = packed ? entryPacker.unpack(packed) : String(row.body);
+  return { seq: Number(row.seq), cid: String(row.cid), body };
 }
 
 function asCheckpoint(row: unknown): StoredCheckpoint | undefined {

@@ -1,3 +1,5 @@
+import { ENTRY_SAMPLE } from "./entry-packer.ts";
+
 /** The ledger's tables, as `docs/ledger-format.md` describes them for readers. */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE ledger_entries (
@@ -30,4 +32,11 @@ export const MIGRATIONS: readonly string[] = [
    DROP INDEX ledger_by_timestamp;
    CREATE INDEX ledger_by_quality ON ledger_index (quality);
    CREATE INDEX ledger_by_actor ON ledger_index (actor)`,
+  // From here on the body of an entry is in `packed`, and `body` is empty; what the index does not know yet is, as it is,
+  // in a table that stays small.
+  `ALTER TABLE ledger_entries ADD COLUMN packed BLOB;
+   INSERT INTO ledger_meta (name, value) VALUES ('sample_1', '${ENTRY_SAMPLE.replaceAll("'", "''")}');
+   CREATE TABLE ledger_recent (seq INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT;
+   INSERT INTO ledger_recent (seq, body) SELECT seq, body FROM ledger_entries
+   WHERE seq > (SELECT coalesce(max(seq), -1) FROM ledger_index)`,
 ];

@@ -88,9 +88,9 @@ export class Opened {
     this.#writer?.rest();
   }
 
-  /** Told that nobody has wanted anything for a while. */
-  tidy(): void {
-    if (!this.#isClosed) this.#writer?.tidy();
+  /** Told that nobody has wanted anything for a while; whether it is to be told so again. */
+  tidy(): boolean {
+    return !this.#isClosed && (this.#writer?.tidy() ?? false);
   }
 
   /** Runs a query; all it reads is of the same moment. */

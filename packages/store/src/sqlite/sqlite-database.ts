@@ -36,6 +36,8 @@ export function openDatabase(path: string, readonly: boolean): DatabaseFile {
 }
 
 function prepareForWriting(database: SqliteDatabase.Database): void {
+  // Counts for a database that is new or is written anew: room that was freed can be given back piece by piece.
+  database.pragma("auto_vacuum = INCREMENTAL");
   const mode = database.pragma("journal_mode = WAL", { simple: true });
   if (mode !== "wal") {
     throw new StoreError(

@@ -76,7 +76,7 @@ function carryOut(database: Opened, task: Task): void {
 function rest(database: Opened): void {
   database.rest();
   if (quiet) quiet.refresh();
-  else quiet = setTimeout(() => database.tidy(), QUIET_MS);
+  else quiet = setTimeout(() => void (database.tidy() && quiet?.refresh()), QUIET_MS);
 }
 
 function refuse(task: Task, error: unknown): void {

@@ -163,8 +163,9 @@ describe("the writer", () => {
     writer.tidy();
     writer.tidy();
     writer.tidy();
-    const each = ["NORMAL", "BEGIN IMMEDIATE", "INSERT", "COMMIT", LOOK, "FULL"];
-    expect(asked).toEqual([...each, ...each, LOOK]);
+    const free = "PRAGMA freelist_count";
+    const each = ["NORMAL", "BEGIN IMMEDIATE", "INSERT", "COMMIT", free, LOOK, "FULL"];
+    expect(asked).toEqual([...each, ...each, free, LOOK]);
   });
 
   it("undoes what it cannot do of that, and goes on writing", async () => {

@@ -3,10 +3,11 @@ import type { Database } from "../database.ts";
 import { StoreError } from "../store-error.ts";
 import type { OpenTables } from "../tables.ts";
 import type { CommitMark } from "./commit-mark.ts";
+import { giveBack } from "./give-back.ts";
 import type { Write } from "./messages.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import type { PageSums } from "./page-sums.ts";
-import { BUSY_LOG, shortenLog } from "./shorten-log.ts";
+import { BUSY_LOG, shortenLog, takeLogOver } from "./shorten-log.ts";
 import { Transaction } from "./transaction.ts";
 import { translate } from "./translate.ts";
 
@@ -55,12 +56,17 @@ export class Writer {
     this.#unwatched(() => this.#transaction.expect(true));
   }
 
-  /** Does what could wait until now, when nobody has wanted anything for a while. */
-  tidy(): void {
+  /** Does what could wait until now, when nobody has wanted anything for a while; whether there is more of it. */
+  tidy(): boolean {
     for (const tables of this.#tables.values()) this.#unwatched(() => this.#do(tables.chore?.()));
+    const free = this.#broken ? undefined : giveBack(this.#database);
+    this.#unwatched(() => this.#do(free));
+    // The file is cut off only when the log is taken over.
+    if (free) this.#unwatched(() => void takeLogOver(this.#database, this.#safeguards?.sums));
     this.#unwatched(() => shortenLog(this.#database, this.#safeguards?.sums));
     this.#unwatched(() => this.#safeguards?.mark.sync());
     this.rest();
+    return free !== undefined && !this.#broken;
   }
 
   #unwatched(run: () => void): void {

@@ -6,6 +6,7 @@ import type { Line } from "../export/line.ts";
 import { FORMAT } from "../export/record.ts";
 import { VerifyError } from "../verify-error.ts";
 import { entryLine } from "./entry-line.ts";
+import { BodyReader } from "./packed-body.ts";
 import { SearchTables } from "./search-tables.ts";
 
 /** The log signs within 100 ms of an entry; this long an entry may wait before it counts as not signed. */
@@ -64,7 +65,8 @@ export class LedgerDatabase {
   /** The lines that an export of this ledger would have. */
   async *lines(): AsyncGenerator<readonly Line[]> {
     const header = { kind: "header", format: FORMAT, ...this.#meta(), size: this.#size };
-    const search = SearchTables.of(this.#database);
+    const bodies = BodyReader.of(this.#database);
+    const search = SearchTables.of(this.#database, bodies);
     let batch: Line[] = [JSON.stringify(header)];
     let next = 0;
     const checkpoints = this.#database
@@ -79,7 +81,7 @@ export class LedgerDatabase {
     const entries = this.#database.prepare("SELECT * FROM ledger_entries WHERE seq < ? ORDER BY seq");
     for (const row of entries.iterate(this.#size)) {
       passCheckpoints(Number(row.seq));
-      batch.push(entryLine(row));
+      batch.push(entryLine(bodies.read(row)));
       if (batch.length < BATCH) continue;
       yield [...batch, ...(search?.compare(next, Number(row.seq)) ?? [])];
       next = Number(row.seq) + 1;

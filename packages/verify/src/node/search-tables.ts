@@ -1,10 +1,12 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Complaint } from "../report/fault.ts";
+import type { BodyReader } from "./packed-body.ts";
 
 /** Entries that the index should know and that it does not find by all that they are to be found by. */
-const NOT_FOUND = `
-  SELECT e.seq FROM ledger_entries e LEFT JOIN ledger_index i ON i.seq = e.seq
-  WHERE e.seq BETWEEN ? AND ? AND json_valid(e.body) AND (
+const notFound = (body: string) => `
+  WITH e AS MATERIALIZED (SELECT seq, ${body} AS body FROM ledger_entries WHERE seq BETWEEN ? AND ?)
+  SELECT e.seq FROM e LEFT JOIN ledger_index i ON i.seq = e.seq
+  WHERE json_valid(e.body) AND (
     i.seq IS NULL
     OR i.quality IS NOT e.body ->> '$.quality'
     OR i.actor IS NOT e.body ->> '$.actor'
@@ -24,18 +26,19 @@ export class SearchTables {
   /** The last entry that the index claims to know. */
   readonly #last: number;
 
-  private constructor(database: DatabaseSync) {
-    this.#notFound = database.prepare(NOT_FOUND);
+  private constructor(database: DatabaseSync, bodies: BodyReader) {
+    database.function("body_of", (body, packed) => bodies.bodyOf(body ?? null, packed ?? null));
+    this.#notFound = database.prepare(notFound(bodies.packs ? "body_of(body, packed)" : "body"));
     const row = database.prepare("SELECT coalesce(max(seq), -1) AS last FROM ledger_index").get();
     this.#last = Number(row?.last ?? -1);
   }
 
   /** The tables of a database, if it has any. */
-  static of(database: DatabaseSync): SearchTables | undefined {
+  static of(database: DatabaseSync, bodies: BodyReader): SearchTables | undefined {
     const found = database
       .prepare("SELECT name FROM sqlite_schema WHERE name IN ('ledger_index', 'ledger_tags')")
       .all();
-    return found.length === 2 ? new SearchTables(database) : undefined;
+    return found.length === 2 ? new SearchTables(database, bodies) : undefined;
   }
 
   /** Complains of entries of a range, both ends included, that a search would miss. */

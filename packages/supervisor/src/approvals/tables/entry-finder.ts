@@ -17,11 +17,11 @@ const MOST_IN_COMMIT = 1_024;
  */
 export function entryFinder(database: Database) {
   const newest = database.prepare(
-    `SELECT e.seq, e.cid, e.quality, json_extract(e.body, '$.payload.state') AS state,
-       json_extract(e.body, '$.payload.verdict') AS verdict
-     FROM ledger_entries e
+    `SELECT e.seq, e.cid, e.quality, json_extract(r.body, '$.payload.state') AS state,
+       json_extract(r.body, '$.payload.verdict') AS verdict
+     FROM ledger_recent r JOIN ledger_entries e ON e.seq = r.seq
      WHERE e.seq > max(?, (SELECT max(seq) FROM ledger_entries) - ${MOST_IN_COMMIT})
-       AND EXISTS (SELECT 1 FROM json_each(e.body, '$.tags') WHERE value = ?)
+       AND EXISTS (SELECT 1 FROM json_each(r.body, '$.tags') WHERE value = ?)
      ORDER BY e.seq DESC LIMIT 1`,
   );
   return (id: string, after: number, state: ApprovalState): FoundEntry => {

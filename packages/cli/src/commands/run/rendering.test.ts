@@ -3,6 +3,45 @@ import { PLAIN, Rendering } from "./rendering.ts";
 
 const said = (text: string) => ({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
 
+describe("what happens beside the words", () => {
+  const rendering = () => new Rendering(PLAIN);
+
+  it("is shown: retries, compactions, what a call gave back, and what it changes", () => {
+    expect(
+      rendering().show({
+        sessionUpdate: "notice",
+        severity: "warning",
+        title: "The model did not answer",
+        description: "503",
+      }),
+    ).toBe("  The model did not answer: 503\n");
+    expect(rendering().show({ sessionUpdate: "compaction_update", status: "completed" })).toContain(
+      "summary",
+    );
+    const one = rendering();
+    one.show({ sessionUpdate: "tool_call", toolCallId: "1", title: "Edit a.ts", status: "pending" });
+    const content = [
+      { type: "diff", path: "a.ts", oldText: "one\ntwo\nthree\n", newText: "one\n2\nthree\n" },
+    ];
+    const update = { sessionUpdate: "tool_call_update", toolCallId: "1", content };
+    expect(one.show(update)).toBe("  a.ts:2\n  - two\n  + 2\n");
+    expect(one.show(update)).toBe("");
+    const text = { type: "text", text: "ok\u001b[31m\nfine\n" };
+    const done = { ...update, status: "completed", content: [{ type: "content", content: text }] };
+    expect(one.show(done)).toBe("  ok\\u{1b}[31m\n  fine\n");
+  });
+
+  it("is cut where there is much of it, and left out where the call was refused", () => {
+    const one = rendering();
+    const many = { type: "text", text: "line\n".repeat(100) };
+    const content = [{ type: "content", content: many }];
+    const ended = { sessionUpdate: "tool_call_update", toolCallId: "1", status: "completed", content };
+    expect(one.show(ended)).toContain("… 80 more lines");
+    const blocked = { ...ended, toolCallId: "2", _meta: { reins: { verdict: "blocked", reason: "no" } } };
+    expect(one.show(blocked)).not.toContain("line\n");
+  });
+});
+
 describe("what a session shows on a terminal", () => {
   it("is what the agent says, as it comes", () => {
     const rendering = new Rendering(PLAIN);

@@ -23,6 +23,7 @@ export class Rendering {
   readonly #ink: Ink;
   readonly #titles = new Map<string, string>();
   readonly #refused = new Set<string>();
+  readonly #contentOf = new Map<string, Set<string>>();
   #isAtLineStart = true;
 
   constructor(ink: Ink) {
@@ -43,6 +44,10 @@ export class Rendering {
         return this.#line(this.#ink.dim(workerLine(update)));
       case "plan":
         return this.#line(planLines(update, this.#ink));
+      case "notice":
+        return this.#line(noticeLine(update, this.#ink));
+      case "compaction_update":
+        return this.#compaction(update);
       default:
         return "";
     }
@@ -83,12 +88,78 @@ export class Rendering {
     }
     if (update.status === "failed" && verdict === undefined && !this.#refused.has(id))
       lines.push(this.#ink.dim("  failed"));
+    lines.push(...this.#contents(id, update).map((line) => this.#ink.dim(`  ${line}`)));
     return lines.length > 0 ? this.#line(lines.join("\n")) : "";
+  }
+
+  /** Diffs as soon as they are known, what a call gave back when it has ended; each once. */
+  #contents(id: string, { content, status }: JsonObject): readonly string[] {
+    const contents = (Array.isArray(content) ? content : []).map(membersOf);
+    const hasEnded = status === "completed" || status === "failed";
+    const shown = [
+      ...contents.filter(({ type }) => type === "diff").flatMap(diffLines),
+      ...(hasEnded && !this.#refused.has(id) ? outputLines(contents) : []),
+    ];
+    const text = shown.join("\n");
+    if (text === "" || this.#contentOf.get(id)?.has(text)) return [];
+    this.#contentOf.set(id, (this.#contentOf.get(id) ?? new Set()).add(text));
+    return shown;
+  }
+
+  #compaction({ status, error }: JsonObject): string {
+    if (status === "completed")
+      return this.#line(this.#ink.dim("  The conversation was put into a summary to make room."));
+    if (status !== "failed") return "";
+    return this.#line(
+      this.#ink.bad(`  The conversation could not be put into a summary: ${printableLine(String(error))}`),
+    );
   }
 
   #line(text: string): string {
     return `${this.end()}${text}\n`;
   }
+}
+
+/** As much of a diff, or of what a call gave back, as is shown. */
+const MOST_LINES = 20;
+const LONGEST_LINE = 200;
+
+function noticeLine({ severity, title, description }: JsonObject, ink: Ink): string {
+  const text = [title, description].filter((part) => typeof part === "string").join(": ");
+  return (severity === "error" ? ink.bad : ink.dim)(`  ${printableLine(text)}`);
+}
+
+/** The lines that a change takes out and puts in; what both sides share at the beginning and the end is left out. */
+function diffLines({ path, oldText, newText }: JsonObject): readonly string[] {
+  const before = typeof oldText === "string" ? oldText.split("\n") : [];
+  const after = typeof newText === "string" ? newText.split("\n") : [];
+  const most = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < most && before[head] === after[head]) head += 1;
+  let tail = 0;
+  while (tail < most - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
+  const lines = [
+    ...before.slice(head, before.length - tail).map((line) => `- ${line}`),
+    ...after.slice(head, after.length - tail).map((line) => `+ ${line}`),
+  ];
+  return [`${printableLine(String(path))}:${head + 1}`, ...limited(lines)];
+}
+
+function outputLines(contents: readonly JsonObject[]): readonly string[] {
+  const texts = contents.filter(({ type }) => type === "content").map(({ content }) => textIn(content));
+  return limited(
+    texts
+      .join("\n")
+      .trimEnd()
+      .split("\n")
+      .filter((line, _, all) => all.length > 1 || line !== ""),
+  );
+}
+
+function limited(lines: readonly string[]): readonly string[] {
+  const shown = lines.slice(0, MOST_LINES).map((line) => printableLine(line.slice(0, LONGEST_LINE)));
+  const more = lines.length - shown.length;
+  return more > 0 ? [...shown, `… ${more} more lines`] : shown;
 }
 
 /** How far somebody else is with a part of it. */

@@ -148,13 +148,10 @@ tool_rules:
     await expect.poll(() => governed.offered.length).toBe(2);
     const { approvals } = governed.harness;
     const [approval] = await approvals.list({ tenant: "default" });
-    const given = {
-      by: "user:default/bob",
-      roles: ["approver"],
-      tenant: "default",
-      decision: "allow_once",
-    } as const;
-    await approvals.answer(approval?.id ?? "", given);
+    const given = { roles: ["approver"], tenant: "default", decision: "allow_once" } as const;
+    // Whoever the agent acts for is none of the two.
+    for (const by of ["user:default/bob", "user:default/carol"])
+      await approvals.answer(approval?.id ?? "", { ...given, by });
     await turn;
     expect(chosen).toBe("allow_once");
     expect(governed.offered).toHaveLength(2);

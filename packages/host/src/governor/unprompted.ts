@@ -7,7 +7,7 @@ import { showUpdate } from "./shown-updates.ts";
 import { ungatedMeta } from "./ungated.ts";
 
 /** The name of work that nobody prompted, in rules and records. */
-export const UNPROMPTED = "session/unprompted_turn";
+const UNPROMPTED = "session/unprompted_turn";
 
 /** Agents say their last words of a turn after they have answered it. */
 const LATE_MS = 1_000;

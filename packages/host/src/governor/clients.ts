@@ -17,6 +17,8 @@ export interface RequestOptions {
   readonly without?: ReadonlySet<string>;
   /** How each of them is asked, where that is not the same for all. */
   readonly asked?: AskedOf;
+  /** The id of the only client that is asked. */
+  readonly only?: string | undefined;
 }
 
 /** The clients of a session, as the governor sees them: any number, which come and go. */
@@ -34,6 +36,8 @@ export interface Clients {
     signal: AbortSignal,
     options?: RequestOptions,
   ): Promise<ClientAnswer>;
+  /** The id of a client that offers to serve a method of the file system, which knows files better than the disk. */
+  whoServes?(method: string): string | undefined;
   /**
    * Keeps the entry of a turn until it is in the ledger, whatever becomes of this process. Where nobody can, a turn ends
    * only when its entry is there.

@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from "node:path";
 import { type ControlEvent, resultDraft, type Workplace } from "@reins/supervisor";
-import type { JsonObject } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { readText, writeText } from "../files/text-file.ts";
 import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
@@ -14,6 +14,9 @@ const WRITE = "fs/write_text_file";
 
 /** The methods of the file system that the harness serves. */
 export const FILE_METHODS: ReadonlySet<string> = new Set([READ, WRITE]);
+
+/** How long a client may take to read or write a file. */
+const CLIENT_MS = 10_000;
 
 type FileEffect = {
   readonly kind: "read" | "write";
@@ -40,14 +43,44 @@ export async function serveFile(
   const roots = session.workplace.roots;
   try {
     const result =
-      access === "write"
+      (await byClient(context, session, method, params, signal)) ??
+      (access === "write"
         ? await writeText(path, String(content), roots)
-        : await readText(path, params, roots);
+        : await readText(path, params, roots));
     if (!permit) await conclude(context, session, { method, entry, outcome: "completed" });
     return result;
   } catch (error) {
     if (!permit) await conclude(context, session, { method, entry, outcome: "failed" });
     throw fileError(error, path);
+  }
+}
+
+/**
+ * Has a client that offers it read or write the file, because an editor knows what is not saved yet; nothing where none
+ * does, or where it cannot: then the disk has it.
+ */
+async function byClient(
+  context: GovernorContext,
+  session: GovernedSession,
+  method: string,
+  params: JsonObject,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const clients = context.clients(session);
+  const only = clients.whoServes?.(method);
+  if (only === undefined) return undefined;
+  const late = AbortSignal.timeout(CLIENT_MS);
+  try {
+    const asked = { ...params, sessionId: session.id };
+    const { value } = await clients.request(method, asked, AbortSignal.any([signal, late]), { only });
+    if (method === WRITE) return value ?? {};
+    return typeof membersOf(value).content === "string" ? value : undefined;
+  } catch (error) {
+    const isUnable = error instanceof RpcError && error.code === CODE.methodNotFound;
+    // What a client may have written is not written once more.
+    if (method === WRITE && !isUnable) throw error;
+    if (signal.aborted) throw error;
+    return undefined;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { UpdateRedactor, Workplace } from "@reins/supervisor";
+import type { JsonObject } from "../acp/message.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Descent } from "./descent.ts";
 import { FilePermits } from "./file-permits.ts";
@@ -21,6 +22,8 @@ export class GovernedSession {
   readonly mcpTools = new Set<string>();
   /** Takes secrets out of its updates, also across the pieces of a text. */
   updates: UpdateRedactor | undefined;
+  /** What the agent said beside its last update, until something is shown of that. */
+  beside: JsonObject | undefined;
   turn: Turn | undefined;
   /** What its agent does outside of every turn, while it does. */
   unprompted: UnpromptedTurn | undefined;

@@ -18,7 +18,7 @@ import type { Descent } from "./descent.ts";
 import { FILE_METHODS, serveFile } from "./file-system.ts";
 import { GovernedSession } from "./governed-session.ts";
 import { Judge } from "./judge.ts";
-import { mayKnow } from "./known-methods.ts";
+import { isCustom, mayKnow } from "./known-methods.ts";
 import { answerPermission } from "./permission.ts";
 import { CANCELLED, type PermissionOutcome } from "./permission-options.ts";
 import { cancelTurn, cutTurn, decidePrompt, runTurn } from "./prompts.ts";
@@ -27,8 +27,8 @@ import { beginSession, endSession, SESSION_CALLS } from "./session-calls.ts";
 import { SessionFolders } from "./session-folders.ts";
 import { endServers } from "./session-servers.ts";
 import { settingsOf, typedOption } from "./settings.ts";
-import { showUpdate } from "./shown-updates.ts";
-import { CREATE_TERMINAL, createTerminal } from "./terminals.ts";
+import { noteBeside, showUpdate } from "./shown-updates.ts";
+import { askClients, CREATE_TERMINAL, createTerminal } from "./terminals.ts";
 import type { TurnUsage } from "./turn.ts";
 import { mayWork, noticeUpdate } from "./unprompted.ts";
 import { takeUpdate, tellsState } from "./updates.ts";
@@ -85,6 +85,8 @@ export interface GovernedCall extends Pick<RequestCall, "signal"> {
 /** What an agent may ask of the clients of a session beside leave: terminals, forms, and questions in the older form. */
 const FOR_CLIENTS = /^(terminal\/|elicitation\/|_sandboxagent\/session\/request_question$)/;
 
+/** What ACP has agents tell about no session. */
+const TOLD_OUTSIDE: ReadonlySet<string> = new Set(["elicitation/complete", "auth/status_update"]);
 /** How long an agent may take to end a turn that was cancelled, where the operator says nothing else. */
 const CANCEL_GRACE_MS = 10_000;
 /** What an agent may ask only in a turn. */
@@ -351,13 +353,18 @@ export class Governor {
       return answerPermission(this.#context, session, params, signal);
     if (FILE_METHODS.has(method)) return serveFile(this.#context, session, method, params, signal);
     if (method === CREATE_TERMINAL) return createTerminal(this.#context, session, params, signal);
-    if (!FOR_CLIENTS.test(method)) throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+    if (!FOR_CLIENTS.test(method)) {
+      if (!isCustom(method)) throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+      const { sessionId: _, ...args } = params;
+      return askClients(this.#context, session, { method, params, args }, signal);
+    }
     const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
     const asked = { ...params, sessionId: session.id };
     return (await this.#context.clients(session).request(method, asked, waiting)).value;
   }
 
   #toldByAgent(method: string, params: JsonObject): void | Promise<void> {
+    if (params.sessionId === undefined) return this.#toldOutside(method, params);
     const session = this.#byAgentId.get(String(params.sessionId));
     if (!session || (session.replaying && !this.#showReplays && !tellsState(membersOf(params.update))))
       return;
@@ -367,9 +374,18 @@ export class Governor {
     const tell = (update: JsonObject) =>
       session.isClosing ? undefined : showUpdate(this.#context, session, update);
     noticeUpdate(this.#context, session, params.update);
+    noteBeside(this.#context, session, params);
     // Most updates need no waiting, and thousands of them come at once.
     const taken = takeUpdate(this.#context, session, params.update);
     return taken instanceof Promise ? taken.then(tell) : tell(taken);
+  }
+
+  /** What an agent tells outside of any session is for the clients of all that it has. */
+  async #toldOutside(method: string, params: JsonObject): Promise<void> {
+    if (!isCustom(method) && !TOLD_OUTSIDE.has(method)) return;
+    const { clients, redact } = this.#context;
+    const told = membersOf(redact(params));
+    for (const session of this.#sessions.values()) await clients(session).notify(method, told);
   }
 
   #know(session: GovernedSession): void {

@@ -9,6 +9,11 @@ const BASELINE: ReadonlySet<string> = new Set([...OURS, "session/set_model", "au
 /** The names that Reins keeps for itself; no agent is asked by one. */
 export const RESERVED = /^_(reins|sandboxagent)\//;
 
+/** Whether a method is one that somebody added to ACP, and not a name of ours. */
+export function isCustom(method: string): boolean {
+  return method.startsWith("_") && !RESERVED.test(method);
+}
+
 /**
  * Whether an agent may know a method, by what it said of itself: an optional one of ACP by its capability, a custom one by
  * its namespace in some `_meta`. Nobody is asked about a method that it does not know.

@@ -1,5 +1,5 @@
 import { systemClock, UpdateRedactor } from "@reins/supervisor";
-import type { JsonObject } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 
@@ -18,6 +18,19 @@ export function showUpdate(
 /** Shows what was held back, when a turn has ended. */
 export async function showRest(context: GovernorContext, session: GovernedSession): Promise<void> {
   await tellAll(context, session, session.updates?.end() ?? []);
+}
+
+/** Notes what an agent says beside an update, which goes along with what is shown of it next. */
+export function noteBeside(
+  { redact }: GovernorContext,
+  session: GovernedSession,
+  { sessionId: _, update: __, _meta, ...beside }: JsonObject,
+): void {
+  const { reins: ___, ...meta } = membersOf(_meta);
+  const hasMeta = Object.keys(meta).length > 0;
+  if (!hasMeta && Object.keys(beside).length === 0) return;
+  const said = redact({ ...beside, ...(hasMeta && { _meta: meta }) });
+  session.beside = { ...session.beside, ...membersOf(said) };
 }
 
 function redactorOf(context: GovernorContext, session: GovernedSession): UpdateRedactor {
@@ -47,5 +60,7 @@ function tell(
   update: JsonObject,
 ): void | Promise<void> {
   session.turn?.saw(update);
-  return clients(session).notify("session/update", { sessionId: session.id, update });
+  const { id: sessionId, beside } = session;
+  session.beside = undefined;
+  return clients(session).notify("session/update", { ...beside, sessionId, update });
 }

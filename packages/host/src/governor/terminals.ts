@@ -10,31 +10,49 @@ import { decideAs } from "./wishes.ts";
 export const CREATE_TERMINAL = "terminal/create";
 
 /** Has a client run a command for an agent, after the verdict on it. */
-export async function createTerminal(
+export function createTerminal(
   context: GovernorContext,
   session: GovernedSession,
   params: JsonObject,
+  signal: AbortSignal,
+): Promise<unknown> {
+  return askClients(context, session, { method: CREATE_TERMINAL, params, args: commandIn(params) }, signal);
+}
+
+/** What an agent wants of its clients. */
+interface Wanted {
+  readonly method: string;
+  readonly params: JsonObject;
+  /** The same for the rules. */
+  readonly args: JsonObject;
+}
+
+/** Asks clients something for an agent that may have an effect there, after the verdict on it. */
+export async function askClients(
+  context: GovernorContext,
+  session: GovernedSession,
+  { method, params, args }: Wanted,
   signal: AbortSignal,
 ): Promise<unknown> {
   const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
   const decided = await decideAs(context, session, {
     origin: "agent",
     event_type: "pre_action",
-    tool: CREATE_TERMINAL,
-    args: commandIn(params),
+    tool: method,
+    args,
     signal: waiting,
   });
-  if (decided.verdict !== "allowed") throw await refusal(CREATE_TERMINAL, decided);
+  if (decided.verdict !== "allowed") throw await refusal(method, decided);
   const { entry } = decided;
   if (entry !== undefined) session.turn?.entries.push(entry);
   const subject = subjectIn(context, session, "performed");
   const conclude = async (outcome: string) => {
     const call = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
-    recordIn(context, session, [resultDraft(subject, { tool: CREATE_TERMINAL, outcome }, call)]);
+    recordIn(context, session, [resultDraft(subject, { tool: method, outcome }, call)]);
   };
   try {
     const asked = { ...params, sessionId: session.id };
-    const { value } = await context.clients(session).request(CREATE_TERMINAL, asked, waiting);
+    const { value } = await context.clients(session).request(method, asked, waiting);
     await conclude("completed");
     return value;
   } catch (error) {

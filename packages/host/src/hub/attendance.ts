@@ -40,8 +40,9 @@ export async function join({ log }: HubContext, connection: Connection, session:
   connection.attach(session, Math.max(last, session.lastOrder));
   const { id: sessionId, commands: update } = session;
   if (update) await connection.tell({ method: UPDATE, params: { sessionId, update } }, sessionId);
-  for (const { key, method, params } of session.clients.questions)
-    await connection.ask(session.id, key, { method, params });
+  for (const { key, method, params, only } of session.clients.questions)
+    if (only === undefined || only === connection.id)
+      await connection.ask(session.id, key, { method, params });
 }
 
 async function tellAll(connection: Connection, session: LiveSession): Promise<void> {

@@ -33,6 +33,8 @@ export class Connection {
   agent: string | undefined;
   /** Whether its client wants to hear when turns begin and end. */
   hearsTurns: boolean;
+  /** What its client said that it can do. */
+  capabilities: JsonObject = {};
   /** What new sessions stand under, where it is another session that begins them. */
   readonly descent: Descent | undefined;
   readonly #hub: Hub;

@@ -166,8 +166,8 @@ export class Feed {
   }
 }
 
-function mayAnswer({ principal }: FeedReader, { without }: OpenQuestion): boolean {
-  return principal.kind !== "agent" && !without.has(principal.id);
+function mayAnswer({ id, principal }: FeedReader, { without, only = id }: OpenQuestion): boolean {
+  return only === id && principal.kind !== "agent" && !without.has(principal.id);
 }
 
 function wire({ message, text }: LoggedEvent): Wired {

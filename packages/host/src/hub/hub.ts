@@ -345,6 +345,7 @@ export class Hub implements ExtensionHub {
   async #initialize(connection: Connection, params: JsonObject): Promise<JsonObject> {
     connection.agent = agentIn(params) ?? connection.agent;
     connection.hearsTurns ||= hearsTurnsIn(params);
+    connection.capabilities = membersOf(params.clientCapabilities);
     if (connection.agent === undefined)
       throw new RpcError(CODE.invalidParams, "initialize has to name an agent");
     const agent = await this.#context.pool.acquire(connection.agent, connection.principal);

@@ -222,6 +222,7 @@ export class ServedSessions {
     const clients = new SessionClients({
       session: id,
       tenant,
+      owner: record.principal,
       asking: this.asking,
       append: (event) => {
         if (session.isCut) return;

@@ -8,6 +8,7 @@ test("a question that is withdrawn before there was room to ask it is withdrawn,
   const clients = new SessionClients({
     session: "s",
     tenant: "t",
+    owner: "o",
     asking: new AskedQuestions(),
     append: ({ message }) => {
       appended.push(message.method);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Draft } from "@reins/ledger";
-import type { JsonObject } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { RpcError } from "../acp/rpc-error.ts";
 import type { AskedOf, ClientAnswer, Clients, RequestOptions } from "../governor/clients.ts";
 import { redactedQuestion } from "../governor/offered-permission.ts";
@@ -19,6 +19,8 @@ export interface OpenQuestion {
   readonly without: ReadonlySet<string>;
   /** How each of the clients is asked, where that is not the same for all. */
   readonly asked?: AskedOf | undefined;
+  /** The only connection that it is put to. */
+  readonly only?: string | undefined;
 }
 
 interface Waiting extends OpenQuestion {
@@ -34,7 +36,19 @@ type Settle = (waiting: Waiting) => void;
 export interface Askable {
   readonly id: string;
   readonly principal: ClientAnswer["by"];
+  /** What its client said that it can do. */
+  readonly capabilities: JsonObject;
+  /** Puts a question to it alone. */
+  ask(session: string, request: string, message: JsonObject): void | Promise<void>;
+  /** Tells it alone. */
+  tell(message: JsonObject, session?: string): void | Promise<void>;
 }
+
+/** The capability that each method of the file system needs. */
+const FILE_CAPABILITIES: Readonly<Record<string, string | undefined>> = {
+  "fs/read_text_file": "readTextFile",
+  "fs/write_text_file": "writeTextFile",
+};
 
 /**
  * What became of an answer: it settled the question; it chose nothing, and the question stays open for other clients; it
@@ -52,6 +66,8 @@ export interface SessionClientsOptions {
   /** The id of the session. */
   readonly session: string;
   readonly tenant: string;
+  /** The principal whose session it is. */
+  readonly owner: string;
   /** Who asks the questions that wait, of all sessions. */
   readonly asking: AskedQuestions<SessionClients>;
   /** Adds a message to the session's log. A promise is to be waited for. */
@@ -97,20 +113,27 @@ export class SessionClients implements Clients {
     method: string,
     params: JsonObject,
     signal: AbortSignal,
-    { without = NOBODY, asked }: RequestOptions = {},
+    { without = NOBODY, asked, only }: RequestOptions = {},
   ): Promise<ClientAnswer> {
     signal.throwIfAborted();
     const key = randomUUID();
     const { promise, resolve, reject } = Promise.withResolvers<ClientAnswer>();
     // It may be withdrawn before there was room to ask it, and is waited for only then.
     promise.catch(() => undefined);
-    this.#waiting.set(key, { key, method, params, without, asked, resolve, reject, declined: new Map() });
+    const question = { key, method, params, without, asked, only };
+    this.#waiting.set(key, { ...question, resolve, reject, declined: new Map() });
     this.#options.asking.set(key, this);
     const withdraw = () => this.#settle(key, undefined, (waiting) => waiting.reject(signal.reason));
     signal.addEventListener("abort", withdraw, { once: true });
     try {
-      const { append, redact } = this.#options;
-      await append({ message: { method, params: redactedQuestion(params, redact) }, request: key });
+      const { append, redact, present } = this.#options;
+      if (only === undefined)
+        await append({ message: { method, params: redactedQuestion(params, redact) }, request: key });
+      // What is written into a file is not kept here too.
+      else
+        await present()
+          .find(({ id }) => id === only)
+          ?.ask(this.session, key, { method, params: { ...params, content: undefined } });
       return await promise;
     } finally {
       signal.removeEventListener("abort", withdraw);
@@ -148,6 +171,16 @@ export class SessionClients implements Clients {
     this.#settle(key, undefined, ({ resolve }) => resolve(answer));
   }
 
+  whoServes(method: string): string | undefined {
+    const capability = FILE_CAPABILITIES[method];
+    if (capability === undefined) return undefined;
+    const { present, prompting, owner } = this.#options;
+    const able = present().filter(({ capabilities }) => membersOf(capabilities.fs)[capability] === true);
+    const found =
+      able.find(({ id }) => id === prompting()) ?? able.find(({ principal }) => principal.id === owner);
+    return found?.id;
+  }
+
   /** A connection is asked anew what it chose nothing for. */
   returned(connection: string): void {
     for (const { declined } of this.#waiting.values()) declined.delete(connection);
@@ -179,7 +212,8 @@ export class SessionClients implements Clients {
     return this.#isLeftToOthers(waiting) ? "left" : this.#settle(waiting.key, connection, settle);
   }
 
-  #isLeftToOthers({ declined, without, asked }: Waiting): boolean {
+  #isLeftToOthers({ declined, without, asked, only }: Waiting): boolean {
+    if (only !== undefined) return !declined.has(only);
     return this.#options
       .present()
       .some(
@@ -195,14 +229,17 @@ export class SessionClients implements Clients {
     this.#waiting.delete(key);
     this.#options.asking.settle(key, this);
     settle(waiting);
-    void this.#takeBack(key, connection);
+    void this.#takeBack(waiting, connection);
     return "first";
   }
 
-  async #takeBack(key: string, connection: string | undefined): Promise<void> {
-    const { append, onError } = this.#options;
+  async #takeBack({ key, only }: Waiting, connection: string | undefined): Promise<void> {
+    const { append, present, onError } = this.#options;
+    if (only !== undefined && only === connection) return;
+    const asked = present().find(({ id }) => id === only);
     try {
-      await append({ message: cancelOf(key), except: connection });
+      if (only === undefined) await append({ message: cancelOf(key), except: connection });
+      else await asked?.tell(cancelOf(key), this.session);
     } catch (error) {
       onError(error);
     }

@@ -9,6 +9,7 @@ import { stringifySorted } from "../../packages/ahp/src/json/stringify.ts";
 import { LineSplitter } from "../../packages/ahp/src/transport/lines/splitter.ts";
 import { serverEvents } from "../../packages/cli/src/operator/event-stream.ts";
 import { printable } from "../../packages/cli/src/printable.ts";
+import { defused, mentionsIn } from "../../packages/host/src/governor/mentions.ts";
 import { readEvents } from "../../packages/host/src/mcp/wire/event-stream.ts";
 import { parseExact } from "../../packages/host/src/mcp/wire/exact-json.ts";
 import { Lines } from "../../packages/host/src/mcp/wire/lines.ts";
@@ -78,6 +79,8 @@ const TEXTS: Readonly<Record<string, (size: number) => string>> = {
   quotes: (size) => "\"'".repeat(size / 2),
   "the same word": (size) => "post ".repeat(size / 5),
   "almost an address": (size) => `${"a.".repeat(size / 2)}@`,
+  references: (size) => "@a/b ".repeat(size / 5),
+  "references that never end": (size) => '@"'.repeat(size / 2),
   "almost a URL": (size) => "https://a:".repeat(size / 10),
   "almost a key": (size) => "-----BEGIN PRIVATE KEY-----".repeat(size / 27),
   "almost an assignment": (size) => "password=".repeat(size / 9),
@@ -113,6 +116,11 @@ const TEXT_READERS: Readonly<Record<string, (text: string) => unknown>> = {
       if (!/^ {0,3}(`{3}|~{3})/.test(block)) expect(block.length).toBeLessThan(10_000);
   },
   "what a prompt wants": detectIntent,
+  "files that a prompt names": (text) =>
+    defused(
+      text,
+      mentionsIn(text).map(({ at }) => at),
+    ),
   "the demo model": async (text) => {
     const request = {
       system: "",

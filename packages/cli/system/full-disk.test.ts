@@ -55,7 +55,8 @@ requirement(
     }
     await home.stop(reins);
     const again = await home.up();
-    for (const id of kept) expect(await home.done("approvals", "show", id)).toContain("pending");
+    for (const id of kept)
+      expect(await home.done("approvals", "show", id)).toContain(`approvals approve ${id}`);
     expect((await home.run("ledger", "verify")).code).toBe(0);
     await home.stop(again);
   });

@@ -5,4 +5,8 @@ export interface ControlEvent {
   readonly agent_id: string;
   readonly depth: number;
   readonly payload: unknown;
+  /** What the agent sent beside it, where it speaks the protocol itself. */
+  readonly timestamp?: string;
+  readonly context?: unknown;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }

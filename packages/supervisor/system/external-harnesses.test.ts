@@ -1,11 +1,13 @@
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { AhpServer, mountHttp, serveHttp } from "@reins/ahp";
+import { join } from "node:path";
+import { type AhpEvent, AhpServer, mountHttp, serveHttp } from "@reins/ahp";
 import type { ExternalHarness } from "@reins/policy";
 import { expect, onTestFinished, test } from "vitest";
 import { Harnesses } from "../src/decision/harnesses.ts";
 import { eventually } from "./fixtures/eventually.ts";
-import { toolEvent } from "./fixtures/supervised.ts";
+import { newHome, toolEvent } from "./fixtures/supervised.ts";
 
 function newHarnesses(): Harnesses {
   const harnesses = new Harnesses();
@@ -48,6 +50,55 @@ const named = (name: string, url: string, timeout = "5s"): ExternalHarness => ({
   url,
   timeout,
   fail: "closed",
+});
+
+test("a harness gets the whole event as its agent sent it, and the credential from its file", async () => {
+  const seen: AhpEvent[] = [];
+  const told: AhpEvent[] = [];
+  const token = join(await newHome(), "token");
+  const server = new AhpServer(
+    {
+      event: async (event) => {
+        seen.push(event);
+        return { decision: "allow" };
+      },
+      notification: async (event) => void told.push(event),
+    },
+    { info: { name: "other", version: "1", capabilities: ["pre_action", "pre_prompt", "session_start"] } },
+  );
+  const served = await serveHttp(server, {
+    authenticate: async (credential) => (credential?.value === "s3cret" ? "reins" : undefined),
+  });
+  onTestFinished(() => served.close());
+  await writeFile(token, `${new URL(served.address).origin} s3cret\n`);
+  const harnesses = newHarnesses();
+  const company = { ...named("company", served.address), token_file: token };
+  const envelope = { session_id: "s-7", agent_id: "reed", depth: 2, timestamp: "2026-01-02T03:04:05Z" };
+  const context = { current_task: "tidy" };
+  const metadata = { trace: "abc", session_token: "of a child" };
+  for (const event_type of ["pre_action", "pre_prompt", "session_start"]) {
+    const event = {
+      ...envelope,
+      event_type,
+      context,
+      metadata,
+      payload: { tool_name: "ls", type: event_type },
+    };
+    const [answer] = await harnesses.ask([company], event);
+    expect(answer).toMatchObject({ verdict: "allowed" });
+  }
+  const expected = (event_type: string) => ({
+    ...{ ...envelope, event_type, context, metadata: { trace: "abc" } },
+    payload: { tool_name: "ls", type: event_type },
+  });
+  expect(seen).toMatchObject([expected("pre_action"), expected("pre_prompt")]);
+  await expect.poll(() => told).toMatchObject([expected("session_start")]);
+  expect(JSON.stringify([seen, told])).not.toContain("of a child");
+  const [refused] = await harnesses.ask([named("company", served.address)], toolEvent("ls"));
+  expect(refused).toMatchObject({ verdict: "blocked", reason: expect.stringContaining("401") });
+  const elsewhere = { ...named("company", await blocking("elsewhere")), token_file: token };
+  const [kept] = await harnesses.ask([elsewhere], toolEvent("ls"));
+  expect(kept?.reason).toContain("the credential file holds no");
 });
 
 test("two constitutions may call different harnesses by one name, and each is asked its own", async () => {

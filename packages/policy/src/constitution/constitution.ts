@@ -76,7 +76,19 @@ export type ToolApprovalPolicy = z.infer<typeof ToolApprovalPolicy>;
 /** An external harness that is asked too. */
 export const ExternalHarness = z.strictObject({
   name: z.string().min(1),
-  url: z.string().min(1),
+  url: z.string().min(1).describe("http:, https:, ws:, wss:, or unix: and the path of a socket"),
+  token_file: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "a file with the address and the bearer token to show there: https://harness.example.com TOKEN",
+    ),
+  api_key_file: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("a file with the address and the API key to show there"),
   timeout: Duration.default("5s"),
   fail: z.enum(["closed", "open"]).default("closed"),
 });

@@ -1,4 +1,5 @@
-import { AhpClient } from "@reins/ahp";
+import { readFile } from "node:fs/promises";
+import { AhpClient, type AuthConfig, type Transport } from "@reins/ahp";
 import { type ExternalHarness, milliseconds } from "@reins/policy";
 
 /** A connection, and how many use it. */
@@ -27,7 +28,8 @@ export class HarnessConnections {
   /** Runs something with the client of a harness. Where that fails, whoever comes next gets a new connection. */
   async use<Result>(harness: ExternalHarness, run: (client: AhpClient) => Promise<Result>): Promise<Result> {
     if (this.#isClosed) throw new Error("the connections to other harnesses are closed");
-    const key = `${harness.timeout} ${harness.url}`;
+    const { timeout, url, token_file = "", api_key_file = "" } = harness;
+    const key = JSON.stringify([timeout, url, token_file, api_key_file]);
     const connection = this.#connections.get(key) ?? this.#connect(key, harness);
     connection.users += 1;
     try {
@@ -50,16 +52,15 @@ export class HarnessConnections {
     await Promise.all(this.#ending);
   }
 
-  #connect(key: string, { url, timeout }: ExternalHarness): Connection {
-    const client = this.#greeted(url, milliseconds(timeout));
+  #connect(key: string, harness: ExternalHarness): Connection {
+    const client = this.#greeted(harness, milliseconds(harness.timeout));
     const connection = { client, users: 0, hasFailed: false };
     this.#connections.set(key, connection);
     return connection;
   }
 
-  async #greeted(url: string, timeoutMs: number): Promise<AhpClient> {
-    const type = url.startsWith("ws") ? ("websocket" as const) : ("http" as const);
-    const client = await AhpClient.connect({ type, url }, { timeoutMs, onFailure: "throw" });
+  async #greeted(harness: ExternalHarness, timeoutMs: number): Promise<AhpClient> {
+    const client = await AhpClient.connect(await transportTo(harness), { timeoutMs, onFailure: "throw" });
     try {
       await client.handshake(this.#capabilities);
       return client;
@@ -77,4 +78,34 @@ export class HarnessConnections {
       .finally(() => this.#ending.delete(ended));
     this.#ending.add(ended);
   }
+}
+
+const UNIX = "unix:";
+
+/** How a harness is reached. Its credential is read anew for each connection, so that it can be changed on the disk. */
+async function transportTo(harness: ExternalHarness): Promise<Transport> {
+  const { url } = harness;
+  if (url.startsWith(UNIX)) return { type: "unix", path: url.slice(UNIX.length).replace(/^\/\//, "") };
+  const auth = await authOf(harness);
+  const type = url.startsWith("ws") ? ("websocket" as const) : ("http" as const);
+  return { type, url, ...(auth && { auth }) };
+}
+
+async function authOf({ url, token_file, api_key_file }: ExternalHarness): Promise<AuthConfig | undefined> {
+  if (token_file !== undefined)
+    return { method: { type: "bearer", token: await credentialFor(url, token_file) } };
+  if (api_key_file !== undefined)
+    return { method: { type: "api_key", key: await credentialFor(url, api_key_file) } };
+  return undefined;
+}
+
+/**
+ * The credential in a file, which says for whom it is: `https://harness.example.com <token>`. So nobody who may write a
+ * constitution can have it, or any other file, sent somewhere else.
+ */
+async function credentialFor(url: string, file: string): Promise<string> {
+  const { origin } = new URL(url);
+  const [whose, credential, ...more] = (await readFile(file, "utf8")).trim().split(/\s+/);
+  if (whose === origin && credential !== undefined && more.length === 0) return credential;
+  throw new Error(`the credential file holds no "${origin} <credential>"`);
 }

@@ -1,4 +1,14 @@
-import type { Decision, Decisions, PayloadFor, SpecialisedEventType } from "@reins/ahp";
+import {
+  type AhpClient,
+  type Decision,
+  type Decisions,
+  decode,
+  EventContext,
+  EventType,
+  isBlocking,
+  type PayloadFor,
+  type SpecialisedEventType,
+} from "@reins/ahp";
 import { type ControlEvent, type ExternalHarness, milliseconds, type RuleVerdict } from "@reins/policy";
 import { HarnessConnections } from "./harness-connections.ts";
 
@@ -32,7 +42,13 @@ export type News = (typeof NEWS)[number];
 
 /** Asks other AHP harnesses, each within its time. One that fails blocks, unless the constitution says it may not. */
 export class Harnesses {
-  readonly #connections = new HarnessConnections(["pre_action", "pre_prompt", ...FAMILIES, ...NEWS]);
+  readonly #connections = new HarnessConnections([
+    "pre_action",
+    "pre_prompt",
+    "session_start",
+    ...FAMILIES,
+    ...NEWS,
+  ]);
 
   /** The answers, in the order of the constitution. */
   ask(harnesses: readonly ExternalHarness[], event: ControlEvent): Promise<HarnessAnswer[]> {
@@ -91,10 +107,17 @@ export class Harnesses {
   async #ask(harness: ExternalHarness, event: ControlEvent): Promise<HarnessAnswer> {
     const { name, fail } = harness;
     try {
-      const type = event.event_type === "pre_prompt" ? "pre_prompt" : "pre_action";
       const timeoutMs = milliseconds(harness.timeout);
+      const { event_type: type } = event;
+      if (type !== "pre_action" && type !== "pre_prompt") {
+        await this.#connections.use(harness, (client) => tell(client, event));
+        return { harness: name, verdict: "allowed", reason: `the harness "${name}" was told of it` };
+      }
       const decision = await this.#connections.use(harness, (client) =>
-        client.sendEventDecision(type, event.payload, { timeoutMs }),
+        client.sendTypedEventFull(
+          { ...envelopeOf(client, type, event), payload: event.payload },
+          { timeoutMs },
+        ),
       );
       const { verdict, reason } = verdictOf(decision, name);
       return { harness: name, verdict, reason: tidy(reason) };
@@ -110,6 +133,38 @@ export class Harnesses {
         };
       return { harness: name, verdict: "blocked", reason };
     }
+  }
+}
+
+/** Tells a harness of an event that has no decision of its own, such as the begin of a session, where it listens to those. */
+async function tell(client: AhpClient, event: ControlEvent): Promise<void> {
+  const { data: type } = EventType.safeParse(event.event_type);
+  if (type === undefined || isBlocking(type)) return;
+  if (!client.harness?.harness_info.capabilities.includes(type)) return;
+  await client.sendEventFull({ ...envelopeOf(client, type, event), payload: event.payload });
+}
+
+/** The event as its agent sent it; only what would let another act in its place is left out. */
+function envelopeOf<Type extends EventType>(client: AhpClient, type: Type, event: ControlEvent) {
+  const { session_id, agent_id, depth, context } = event;
+  const { session_token: _, ...metadata } = event.metadata ?? {};
+  return {
+    event_type: type,
+    session_id,
+    agent_id,
+    depth,
+    timestamp: event.timestamp ?? client.event("heartbeat", {}).timestamp,
+    ...(isContext(context) && { context }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  };
+}
+
+function isContext(context: unknown): context is EventContext {
+  try {
+    decode(EventContext, context);
+    return context !== undefined && context !== null;
+  } catch {
+    return false;
   }
 }
 

@@ -39,15 +39,20 @@ function fits(pieces: readonly Piece[], letters: readonly string[]): boolean {
   return pieces.slice(at).every((piece) => piece.kind === "star");
 }
 
+/** More brackets that are never closed than anybody writes; each is looked for up to the end. */
+const OPEN_LIMIT = 16;
+
 function piecesOf(letters: readonly string[]): readonly Piece[] | undefined {
   const pieces: Piece[] = [];
+  let open = 0;
   for (let at = 0; at < letters.length; at += 1) {
     const letter = letters[at] ?? "";
     if (letter === "*") pieces.push({ kind: "star" });
     else if (letter === "?") pieces.push({ kind: "one", fits: () => true });
     else if (letter === "[") {
       const set = bracket(letters, at);
-      if (set === "unknown") return undefined;
+      if (set === undefined) open += 1;
+      if (set === "unknown" || open > OPEN_LIMIT) return undefined;
       pieces.push({ kind: "one", fits: set?.fits ?? ((other) => other === "[") });
       at = set?.end ?? at;
     } else {

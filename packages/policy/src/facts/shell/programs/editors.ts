@@ -4,6 +4,7 @@ import { isPlainAwk } from "./awk-script.ts";
 import { type Call, CLEAR, type Handler, hidden } from "./call.ts";
 import { programOf } from "./program.ts";
 import { applyRole } from "./role.ts";
+import { isPlainSed } from "./sed-script.ts";
 import { readWords } from "./words.ts";
 
 /** Programs that change text, some of them by a small language of their own. */
@@ -15,16 +16,6 @@ export const EDITORS: readonly (readonly [string, Handler])[] = [
   ["apply_patch", applyPatch],
   ["applypatch", applyPatch],
 ];
-
-const ADDRESS = String.raw`(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/I?)`;
-const SUBSTITUTE = String.raw`s([/|#,:@!%])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gpIiM0-9]*`;
-const TRANSLATE = String.raw`y/(?:[^/\\\n]|\\.)*/(?:[^/\\\n]|\\.)*/`;
-const SED_COMMAND = `(?:${ADDRESS}(?:\\s*,\\s*(?:[+~]?\\d+|${ADDRESS}))?\\s*!?\\s*)?(?:[pdDPqQ=gGhHxnN]|${SUBSTITUTE}|${TRANSLATE}|[aic]\\\\?\\s?[^\\n;]*)`;
-/** Scripts that print, delete and replace. Those that write files (`w`), read them (`r`) or run commands (`e`) do not fit. */
-const PLAIN_SED = new RegExp(`^\\s*(?:${SED_COMMAND}\\s*(?:[;\\n]\\s*|$))+$`);
-
-/** Longer scripts are not looked through. */
-const SED_LIMIT = 1_000;
 
 function editStream(call: Call): ReturnType<Handler> {
   const { operands, options, present, doubts } = readWords(call.words, programOf("sed") ?? {});
@@ -43,10 +34,6 @@ function editStream(call: Call): ReturnType<Handler> {
   if (doubts.length > 0) return hidden(call, `sed: ${doubts[0]}`);
   const usesFile = present.has("f") || present.has("file");
   return isPlain && !vague && !usesFile ? CLEAR : hidden(call, "a sed script that may do more than edit");
-}
-
-function isPlainSed(script: string): boolean {
-  return script === "" || (script.length < SED_LIMIT && PLAIN_SED.test(script));
 }
 
 function runAwk(call: Call): ReturnType<Handler> {

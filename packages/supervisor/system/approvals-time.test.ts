@@ -215,6 +215,43 @@ describe("a subscriber", () => {
   });
 });
 
+describe("retention", () => {
+  test("forgets what ended long ago, and neither what is open nor what the ledger has", async () => {
+    const folder = await scratchFolder();
+    const { approvals, clock, ledger } = await testHome({ folder });
+    const home = { approvals, ledger };
+    const [used, denied, expired, withdrawn] = [
+      await approvals.seek(requestFor("/w/used")),
+      await approvals.seek(requestFor("/w/denied")),
+      await approvals.seek(requestFor("/w/expired", { expires_ms: 1_000 })),
+      await approvals.seek(requestFor("/w/withdrawn", { subject: subjectOf({ session: "gone" }) })),
+    ];
+    await approvals.answer(used.id, ann());
+    expect(await act(home, requestFor("/w/used"))).toBe("allowed");
+    await approvals.answer(denied.id, no());
+    await approvals.withdraw({ tenant: tenant(), session: "gone" }, "over");
+    const open = await approvals.seek(requestFor("/w/open", { expires_ms: 90 * 86_400_000 }));
+    const agreed = await approvals.seek(requestFor("/w/agreed", { expires_ms: 90 * 86_400_000 }));
+    await approvals.answer(agreed.id, ann());
+    const entries = (await ledger.read({ quality: "approval", limit: 1_000 })).length;
+    clock.set(new Date(clock.now().getTime() + 30 * 86_400_000));
+    await approvals.expire();
+    const states = async () => (await approvals.list({ tenant: tenant() })).map(({ id }) => id);
+    // A no counts until the question would have been over.
+    expect(await approvals.prune(new Date(Date.parse(denied.created_at) + 1_000))).toBe(0);
+    expect(await approvals.prune(new Date(clock.now().getTime() - 86_400_000))).toBe(3);
+    expect(await states()).toEqual([expired.id, open.id, agreed.id]);
+    expect(await approvals.prune(clock.now())).toBe(0);
+    expect((await ledger.read({ quality: "approval", limit: 1_000 })).length).toBe(entries + 1);
+    for (const { id } of [used, denied, withdrawn])
+      expect(await approvals.get(id, tenant())).toBeUndefined();
+    const next = await approvals.seek(requestFor("/w/next"));
+    const changes = await approvals.changes({ tenant: tenant(), after: 0, limit: 100 });
+    expect(changes.at(-1)).toMatchObject({ approval: { id: next.id } });
+    expect(changes.map(({ seq }) => seq)).toEqual(changes.map(({ seq }) => seq).toSorted((a, b) => a - b));
+  });
+});
+
 describe("an agent that asks over AHP", () => {
   test("is told about its own session, by id or all of it, and of no other", async () => {
     const { approvals } = await freshHome();

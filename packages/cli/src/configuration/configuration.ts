@@ -56,7 +56,7 @@ const Configuration = z.strictObject({
   agent_idle: z.number().positive().max(MAX_TTL_MINUTES).optional(),
   /** How many seconds an agent may take to end a turn that was cancelled; then its process is ended. */
   cancel_grace: z.number().positive().max(MAX_CANCEL_GRACE_SECONDS).optional(),
-  /** How many days the messages of sessions are kept; the ledger is for ever. */
+  /** How many days the messages of sessions, and approvals that ended, are kept; the ledger is for ever. */
   retention: z.number().positive().max(MAX_RETENTION_DAYS).optional(),
   /** How many minutes a session of the mode `domain` stays open that nobody uses. */
   ttl: z.number().positive().max(MAX_TTL_MINUTES).optional(),

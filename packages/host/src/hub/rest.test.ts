@@ -11,7 +11,8 @@ function open() {
     looks.push(look);
     return look.promise;
   };
-  const idle = { pool: { running: [] }, sessions: { all: [] }, onError: () => undefined };
+  const harness = { approvals: { prune: async () => 0 } };
+  const idle = { harness, pool: { running: [] }, sessions: { all: [] }, onError: () => undefined };
   return { clock, looks, rest: new Rest({ ...idle, clock, log: { prune } } as never, { retentionMs: 1 }) };
 }
 

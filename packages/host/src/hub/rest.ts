@@ -7,7 +7,7 @@ import type { LiveSession } from "./live-session.ts";
 export interface RestOptions {
   /** How long an agent that nobody uses runs on. */
   readonly idleMs?: number | undefined;
-  /** How long messages are kept; without it, for ever. */
+  /** How long messages, and approvals that ended, are kept; without it, for ever. */
   readonly retentionMs?: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export class Rest {
    * are wanted; forgets for good what is too old to be kept.
    */
   async reap(): Promise<void> {
-    const { clock, log, pool, sessions } = this.#context;
+    const { clock, harness, log, pool, sessions } = this.#context;
     const before = clock.now().getTime() - this.#idleMs;
     for (const agent of pool.running) {
       const its = sessions.of(agent);
@@ -60,7 +60,10 @@ export class Rest {
         await this.#letGo(agent, its, () => pool.end(agent, "nobody has used it for a while"));
     }
     for (const session of sessions.all) if (!session.agent && !session.isBusy) sessions.forget(session.id);
-    if (this.#retentionMs !== undefined) await log.prune(clock.now().getTime() - this.#retentionMs);
+    if (this.#retentionMs === undefined) return;
+    const kept = clock.now().getTime() - this.#retentionMs;
+    await log.prune(kept);
+    await harness.approvals.prune(new Date(kept));
   }
 
   /** Ends an agent that runs. Its sessions stay, and the next prompt of each starts a new one. */

@@ -223,6 +223,16 @@ export class Approvals {
     return all;
   }
 
+  /** Forgets what ended before an instant, and counts for nothing any more; the ledger keeps its entries. */
+  async prune(before: Date): Promise<number> {
+    const args = { before: before.toISOString(), limit: SWEEP };
+    for (let all = 0; ; ) {
+      const [pruned] = await this.#store.commit([change(approvalTables, "prune", args)], { durable: false });
+      all += pruned;
+      if (pruned < SWEEP) return all;
+    }
+  }
+
   /** An approval of a tenant. */
   async get(id: string, tenant: string): Promise<Approval | undefined> {
     await this.expire();

@@ -138,6 +138,8 @@ export type ApprovalChanges = {
   failed(args: { id: number; attempts: number; error: string; due_at: string | undefined }): undefined;
   /** Gives up what waits for webhooks that are there no more. */
   abandon(args: { webhooks: readonly string[] }): undefined;
+  /** Forgets some of what ended before an instant; gives how many. Their entries stay in the ledger. */
+  prune(args: { before: string; limit: number }): number;
   /** Puts the sealed form in the place of what was kept as it is. */
   sealApproval(
     args: NewlySealed & Pick<Extract<PlainRow, { kind: "approval" }>, "changes"> & Pick<Approval, "answers">,

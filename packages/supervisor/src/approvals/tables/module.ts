@@ -5,6 +5,7 @@ import { changeQueries } from "./change-rows.ts";
 import { deliveryChanges, deliveryQueries } from "./delivery-rows.ts";
 import { grantChanges, grantQueries } from "./grant-rows.ts";
 import { plainChanges, plainQueries } from "./plain-rows.ts";
+import { pruneChanges } from "./prune-rows.ts";
 import { MIGRATIONS } from "./schema.ts";
 import { sealedChanges, sealedQueries } from "./sealed-rows.ts";
 
@@ -17,6 +18,7 @@ const module: TablesModule = {
       ...grantChanges(database),
       ...deliveryChanges(database),
       ...plainChanges(database),
+      ...pruneChanges(database),
       ...sealedChanges(database),
     };
     const queries: ApprovalQueries = {

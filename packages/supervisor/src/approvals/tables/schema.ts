@@ -69,4 +69,8 @@ export const MIGRATIONS: readonly string[] = [
    ) STRICT;
    INSERT INTO approvals_plain (id, place, kind) SELECT id, place, 'approval' FROM approvals;
    INSERT INTO approvals_plain (id, place, kind) SELECT id, place, 'grant' FROM approval_grants`,
+  // By which what is too old to be kept is found.
+  `CREATE INDEX approval_changes_by_approval ON approval_changes (approval);
+   CREATE INDEX approval_deliveries_by_change ON approval_deliveries (change);
+   CREATE INDEX approvals_over_by_end ON approvals (expires_at) WHERE state NOT IN ('pending', 'approved')`,
 ];

@@ -30,7 +30,7 @@ export function declareServe(ahp: Command): void {
       "Serves a harness whose decisions a handler module makes, until Ctrl-C or the end of stdin.\n" +
         "--http, --ws and --unix may be given together; --http and --ws then share a port.",
     )
-    .requiredOption("--handlers <file>", "the module that decides")
+    .requiredOption("--handlers <file>", "the module that decides (required)")
     .option("--stdio", "serve the process that started this one")
     .option("--http", "serve HTTP")
     .option("--ws", "serve WebSocket")

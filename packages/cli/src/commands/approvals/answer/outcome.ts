@@ -10,7 +10,7 @@ export function outcomeWords(approval: Approval, decision: Approval["options"][n
   const what = `${exact(agent)} for ${exact(user)}, ${gistOf(facts)}`;
   if (state === "denied") return `denied  ${id}\n  ${what}\n`;
   if (state === "pending") return `noted  ${id}: ${quorumWords(approval)}\n  ${what}\n`;
-  const until = `  It goes through when the agent asks again, until ${moment(expires_at)}.\n`;
+  const until = `  It goes through now if the agent waits, else when it asks again, until ${moment(expires_at)}.\n`;
   const always = "  The same is allowed from now on; see reins approvals grants.\n";
   return `allowed ${decision === "allow_always" ? "always" : "once"}  ${id}\n  ${what}\n${decision === "allow_always" ? always : until}`;
 }

@@ -20,7 +20,7 @@ export function declareCreate(token: Command): void {
     .command("create")
     .summary("make a token and print its secret")
     .description("Makes a token for a user and prints its secret, this once.")
-    .requiredOption("--user <id>", "the user it acts for")
+    .requiredOption("--user <id>", "the user it acts for (required)")
     .option("--tenant <id>", "the user's tenant (default: one's own)")
     .option("--role <role>", "the one of the user's roles it acts in (default: all of them)")
     .option(

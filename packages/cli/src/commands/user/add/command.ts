@@ -22,8 +22,8 @@ export function declareAdd(user: Command): void {
       "Adds a user, and the tenant if it is the first one there. One that was removed may come again.",
     )
     .argument("<id>", "what the user is called in rules and in the record")
-    .requiredOption("--name <name>", "the person's name")
-    .requiredOption("--email <address>", "where the person can be reached")
+    .requiredOption("--name <name>", "the person's name (required)")
+    .requiredOption("--email <address>", "where the person can be reached (required)")
     .option("--tenant <id>", "the tenant (default: one's own)")
     .option("--role <roles>", "roles, with commas between (default: none)", names)
     .option("--scopes <scopes>", "scopes, with commas between (default: none)", names);

@@ -1,3 +1,5 @@
+import { HIDDEN as API_HIDDEN } from "@reins/api";
+import { HIDDEN } from "@reins/supervisor/visible";
 import { expect, it } from "vitest";
 import { printable, printableJson, printableLine } from "./printable.ts";
 
@@ -16,4 +18,24 @@ it("keeps JSON the same JSON", () => {
   const text = printableJson(value);
   expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}\u2028]/u);
   expect(JSON.parse(text)).toEqual(value);
+});
+
+it("shows every character that hides, by the definition that the page has too", () => {
+  expect(API_HIDDEN.source).toBe(HIDDEN.source);
+  for (const hidden of [
+    "\u200b",
+    "\u200d",
+    "\u2066",
+    "\u{e0041}",
+    "\u00ad",
+    "\u3164",
+    "\u00a0",
+    "\ufeff",
+    "\ue000",
+  ]) {
+    expect(printableLine(`a${hidden}b`)).toBe(`a\\u{${hidden.codePointAt(0)?.toString(16)}}b`);
+    const text = printableJson({ [hidden]: hidden });
+    expect(text).not.toContain(hidden);
+    expect(JSON.parse(text)).toEqual({ [hidden]: hidden });
+  }
 });

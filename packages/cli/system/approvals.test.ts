@@ -11,7 +11,9 @@ describe("reins approvals, while Reins runs", () => {
     expect(await home.done("approvals", "list")).toBe("Nothing waits for an answer.\n");
     const id = await home.ask();
     expect(await home.done("approvals", "list")).toContain(`${id.slice(0, 12)}  pending `);
-    expect(await home.json("approvals", "list")).toMatchObject({ id, state: "pending", agent: "native" });
+    expect(await home.json("approvals", "list")).toMatchObject({
+      approvals: [{ id, state: "pending", agent: "native" }],
+    });
     const shown = await home.done("approvals", "show", id.slice(0, 10));
     for (const text of [
       `approval   ${id}\nstate      waits, 23h left; one person decides;`,
@@ -66,7 +68,7 @@ describe("reins approvals, while Reins runs", () => {
     const listed = await home.done("approvals", "grants");
     expect(listed).toMatch(/^grant {6}grt_\S{22}, 7h left\nlets {7}agent native for user operator\n/);
     expect(listed).toContain("used       once, last ");
-    const grant = (await home.json("approvals", "grants")).id;
+    const grant = (await home.json("approvals", "grants")).grants[0].id;
     expect(await home.done("approvals", "revoke", grant.slice(0, 9))).toContain(`revoked  ${grant}\n`);
     expect(await home.ask({ session: "another" })).not.toBe(id);
     const again = await home.run("approvals", "revoke", grant);
@@ -122,7 +124,7 @@ describe("reins approvals, while nothing runs", () => {
     const id = await home.ask();
     // Killed, so that its sockets stay behind: nobody listens on them any more.
     await first.kill();
-    expect(await home.json("approvals", "list")).toMatchObject({ id });
+    expect(await home.json("approvals", "list")).toMatchObject({ approvals: [{ id }] });
     expect(await home.done("approvals", "approve", id)).toContain("allowed once");
     const { code, stderr } = await home.run("approvals", "deny", id);
     expect({ code, stderr }).toEqual({

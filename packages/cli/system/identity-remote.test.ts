@@ -27,7 +27,7 @@ describe("a Reins elsewhere", () => {
     const file = join(folder, "token");
     await writeFile(file, `${token}\n`);
     const listed = await runReins(["approvals", "list", "--json", "--url", url, "--token", `@${file}`]);
-    expect(JSON.parse(listed.stdout)).toMatchObject({ id });
+    expect(JSON.parse(listed.stdout)).toMatchObject({ approvals: [{ id }] });
     const environment = { REINS_URL: `${url}/`, REINS_TOKEN: token };
     expect((await runReins(["approvals", "approve", id], environment)).stdout).toContain("allowed once");
     const { code, stderr } = await runReins(["roster", "list"], {

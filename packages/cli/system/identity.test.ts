@@ -160,7 +160,8 @@ describe("a token", () => {
       await home.ask({ transport: way(reins, "http", bob) }),
     ];
     const as = (token: string) => ["--url", apiOf(reins), "--token", token];
-    const idOf = async (token: string) => (await home.json("approvals", "list", ...as(token))).id;
+    const idOf = async (token: string) =>
+      (await home.json("approvals", "list", ...as(token))).approvals[0].id;
     expect([await idOf(ann), await idOf(bob)]).toEqual([anns, bobs]);
     for (const [token, id] of [
       [ann, bobs],

@@ -243,8 +243,7 @@ describe("retention", () => {
     expect(await states()).toEqual([expired.id, open.id, agreed.id]);
     expect(await approvals.prune(clock.now())).toBe(0);
     expect((await ledger.read({ quality: "approval", limit: 1_000 })).length).toBe(entries + 1);
-    for (const { id } of [used, denied, withdrawn])
-      expect(await approvals.get(id, tenant())).toBeUndefined();
+    for (const { id } of [used, denied, withdrawn]) expect(await approvals.get(id, tenant())).toBeUndefined();
     const next = await approvals.seek(requestFor("/w/next"));
     const changes = await approvals.changes({ tenant: tenant(), after: 0, limit: 100 });
     expect(changes.at(-1)).toMatchObject({ approval: { id: next.id } });

@@ -1,8 +1,8 @@
-const HIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+import { HIDDEN } from "@reins/api";
 
-/** Text with control and bidirectional characters written out, so that it reads as it will be taken. */
+/** Text with hidden characters written out, so that it reads as it will be taken; lines and tabs stay. */
 export function visible(text: string): string {
-  return text.replaceAll(HIDDEN, (one) => `⟨U+${codeOf(one)}⟩`);
+  return text.replaceAll(HIDDEN, (one) => (one === "\n" || one === "\t" ? one : `⟨U+${codeOf(one)}⟩`));
 }
 
 function codeOf(one: string): string {

@@ -1,8 +1,9 @@
 /**
  * Characters that show nothing, or change how others show: controls, direction marks, joiners, tags, unusual spaces,
- * private and unassigned ones, halves of surrogate pairs.
+ * private and unassigned ones, halves of surrogate pairs. The one definition; the page has it from the API, and a test
+ * holds the two to each other.
  */
-const HIDDEN =
+export const HIDDEN =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u2800]/gu;
 
 /** Text as a JSON string in which every hidden character is written out; read back, it is the text again. */

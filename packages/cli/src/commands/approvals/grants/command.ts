@@ -7,7 +7,7 @@ const GRANTS_HELP = `${OPERATOR_HELP}
 
 Examples:
   reins approvals grants
-  reins approvals grants --agent claude --json | jq -r .id`;
+  reins approvals grants --agent claude --json | jq -r ".grants[].id"`;
 
 const REVOKE_HELP = `${OPERATOR_HELP}
 
@@ -25,7 +25,7 @@ export function declareGrants(approvals: Command): void {
     .option("--user <id>", "only those for this user")
     .option("--agent <id>", "only those for this agent")
     .option("--all", "also those that were revoked or ran out");
-  operatorFlags(grants, "print one JSON document per line")
+  operatorFlags(grants, "print the grants as one JSON document")
     .addHelpText("after", GRANTS_HELP)
     .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
     .action(async (_, command: Command) => {

@@ -3,7 +3,7 @@ import { pageWidth } from "../../../operator/table.ts";
 import { withOperator } from "../../../operator/with-operator.ts";
 import { Output } from "../../../output.ts";
 import { describeGrant, isInForce } from "./describe.ts";
-import { grantPages } from "./grant-pages.ts";
+import { type Grant, grantPages } from "./grant-pages.ts";
 
 /** The flags of `reins approvals grants` as they were written. */
 export interface GrantsFlags extends OperatorFlags {
@@ -17,17 +17,17 @@ export async function grants(flags: GrantsFlags): Promise<void> {
   const { user, agent, all, json } = flags;
   const output = new Output(process.stdout);
   await withOperator(flags, async (operator) => {
+    const listed: Grant[] = [];
     let found = false;
     for await (const page of grantPages(operator, { user, agent })) {
       const now = new Date();
       const shown = page.filter((grant) => all || isInForce(grant, now));
-      const texts = shown.map((grant) =>
-        json ? `${JSON.stringify(grant)}\n` : describeGrant(grant, now, pageWidth()),
-      );
-      await output.write(texts.join(""));
+      if (json) listed.push(...shown);
+      else await output.write(shown.map((grant) => describeGrant(grant, now, pageWidth())).join(""));
       found ||= shown.length > 0;
       if (output.gone.aborted) return;
     }
-    if (!found && !json) await output.write("Nothing is allowed for always.\n");
+    if (json) await output.write(`${JSON.stringify({ grants: listed })}\n`);
+    else if (!found) await output.write("Nothing is allowed for always.\n");
   });
 }

@@ -8,7 +8,7 @@ const HELP = `${OPERATOR_HELP}
 Examples:
   reins approvals list
   reins approvals list --state all --newest --limit 20
-  reins approvals list --session reed-1 --json | jq -r .id`;
+  reins approvals list --session reed-1 --json | jq -r ".approvals[].id"`;
 
 /** Declares `reins approvals list`. */
 export function declareList(approvals: Command): void {
@@ -20,7 +20,7 @@ export function declareList(approvals: Command): void {
     .option("--session <id>", "only those of this session")
     .option("--limit <count>", "at most so many")
     .option("--newest", "the newest first");
-  operatorFlags(list, "print one JSON document per line")
+  operatorFlags(list, "print the approvals as one JSON document")
     .addHelpText("after", HELP)
     .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
     .action(async (_, command: Command) => {

@@ -1,3 +1,4 @@
+import type { ShownApproval } from "@reins/api";
 import { screenWidth } from "../../../operator/table.ts";
 import { withOperator } from "../../../operator/with-operator.ts";
 import { Output } from "../../../output.ts";
@@ -11,16 +12,22 @@ export async function list(flags: ListFlags): Promise<void> {
   const output = new Output(process.stdout);
   const width = screenWidth();
   await withOperator(flags, async (operator) => {
+    if (flags.json) {
+      const all: ShownApproval[] = [];
+      for await (const page of approvalPages(operator, filter, limit)) all.push(...page);
+      await output.write(`${JSON.stringify({ approvals: all })}\n`);
+      return;
+    }
     let found = false;
     for await (const page of approvalPages(operator, filter, limit)) {
-      const heading = found || flags.json ? [] : [HEADING];
+      const heading = found ? [] : [HEADING];
       found = true;
       const now = new Date();
-      const lines = page.map((each) => (flags.json ? JSON.stringify(each) : lineOf(each, now, width)));
+      const lines = page.map((each) => lineOf(each, now, width));
       await output.write([...heading, ...lines].map((line) => `${line}\n`).join(""));
       if (output.gone.aborted) return;
     }
-    if (!found && !flags.json) await output.write(nothing(flags));
+    if (!found) await output.write(nothing(flags));
   });
 }
 

@@ -6,7 +6,7 @@ export {
   type ChangeKey,
   type Direction,
 } from "./backtest/backtest.ts";
-export { type ConstitutionCheck, checkConstitution } from "./backtest/check.ts";
+export { type ConstitutionCheck, checkConstitution, readPolicy } from "./backtest/check.ts";
 export { Coverage, type CoverageReport, type UnnamedKey } from "./backtest/coverage.ts";
 export {
   type ConstitutionDifference,
@@ -20,6 +20,8 @@ export type { Example, Group } from "./backtest/groups.ts";
 export { withMembers } from "./backtest/members.ts";
 export { type RecordedVerdict, RecordReader, type Unreplayable } from "./backtest/recorded-verdict.ts";
 export type { UnreplayableCounts } from "./backtest/replay.ts";
+export type { CheckedDraft } from "./backtest/study-messages.ts";
+export { backtestDraft, checkDraft, coverDraft, StudyTimeout } from "./backtest/study-port.ts";
 export { blake3Hex } from "./blake3.ts";
 export type { Counters, DecisionInput } from "./conditions/input.ts";
 export {
@@ -30,7 +32,7 @@ export {
 } from "./constitution/constitution.ts";
 export { type DefaultFile, defaultFile } from "./constitution/default-file.ts";
 export { milliseconds } from "./constitution/duration.ts";
-export { loadPolicy } from "./constitution/load.ts";
+export { loadPolicy, loadTestedPolicy } from "./constitution/load.ts";
 export { type TestOutcome, testOutcomes } from "./constitution/run-tests.ts";
 export type { ConstitutionText } from "./constitution/text.ts";
 export type { ControlEvent } from "./control-event.ts";

@@ -40,6 +40,31 @@ describe("a draft of a constitution", () => {
     expect(await study(served, "test", { rules: "nonsense: [" })).toMatchObject({ status: 409 });
   });
 
+  test("cannot be tried by those who may not change the constitution", async () => {
+    const served = await Served.open(harness());
+    const { secret } = await served.person();
+    for (const what of ["validate", "test", "backtest", "coverage"])
+      expect([what, (await study(served, what, { rules: STRICTER }, secret)).status]).toEqual([what, 403]);
+  });
+
+  test("stops nobody else, whatever its patterns are", async () => {
+    const served = await Served.open(harness());
+    const globs = ["*a*a*a*a*a*a*a*a*a*a*b", "**/*a*/**/*a*/**/*a*/**/*a*/**/*a*/z"];
+    const path = `/w/${"a".repeat(2_000)}/${"a/".repeat(500)}`;
+    const rules = globs.map((match, n) => ({
+      ...{ name: `r${n}`, verdict: "blocked" },
+      condition: { writes: { any: { match } } },
+    }));
+    const effects = [{ kind: "write", path, inside: path.slice(3) }];
+    const draft = JSON.stringify({
+      tool_rules: rules,
+      tests: [{ name: "t", given: { tool: "Write", effects }, expect: "blocked" }],
+    });
+    const begun = performance.now();
+    expect(await study(served, "validate", { rules: draft })).toMatchObject({ status: 200, fine: true });
+    expect(performance.now() - begun).toBeLessThan(20_000);
+  });
+
   test("is tried on what was decided", async () => {
     const served = await Served.open(harness());
     await verdictOf(served, "past");

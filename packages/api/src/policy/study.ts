@@ -141,7 +141,7 @@ export const ExplainedLimit = named(
   z.looseObject({
     name: z.string(),
     per: z.enum(["user", "agent", "session", "tenant"]).describe("whose use is counted"),
-    within: z.string().describe("how long a use counts"),
+    within: z.string().optional().describe("how long a use counts; for ever without it"),
     calls: z.int().optional().describe("the most that is let through; likewise the other three"),
     tokens: z.int().optional(),
     cost: z.number().optional(),
@@ -258,7 +258,7 @@ export const CoverageReport = named(
   }),
 );
 
-const problems = ["not_found", "conflict"] as const;
+const problems = ["not_found", "conflict", "too_many_requests"] as const;
 
 /** How a constitution is studied before it is used, and understood after it was. */
 export const studyOperations = {
@@ -267,17 +267,17 @@ export const studyOperations = {
     method: "POST",
     path: "/v1/policy/validate",
     summary: "Reads, compiles and tests a draft; changes nothing.",
-    audience: "person",
+    audience: "admin",
     body: PolicyDraft,
     answer: PolicyCheck,
-    problems: ["not_found"],
+    problems: ["not_found", "too_many_requests"],
   }),
   testPolicy: operation({
     id: "test_policy",
     method: "POST",
     path: "/v1/policy/test",
     summary: "Runs the examples in a constitution.",
-    audience: "person",
+    audience: "admin",
     body: PolicyDraft,
     answer: PolicyTestReport,
     problems,

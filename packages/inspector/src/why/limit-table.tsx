@@ -19,7 +19,8 @@ export function LimitTable({ limits }: { limits: readonly Limit[] }) {
             <code className="text-xs">{limit.name}</code>
           </Cell>
           <Cell className="text-ink-soft">
-            each {limit.per} within {limit.within}
+            each {limit.per}
+            {limit.within === undefined ? "" : ` within ${limit.within}`}
           </Cell>
           <Cell className="tabular-nums">{usedText(limit)}</Cell>
           <Cell>

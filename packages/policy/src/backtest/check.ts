@@ -5,6 +5,7 @@ import type { ConstitutionText } from "../constitution/text.ts";
 import { Policy } from "../decision/policy.ts";
 import { type FilePlace, PolicyError, type PolicyFault } from "../policy-error.ts";
 import { unreachableRules } from "./unreachable.ts";
+import { wideRules } from "./wide-rules.ts";
 
 /** What there is to say about a constitution before it is used. */
 export interface ConstitutionCheck {
@@ -18,11 +19,11 @@ export interface ConstitutionCheck {
 }
 
 /** Looks through a constitution as far as that is possible. Never throws for what stands in it. */
-export function checkConstitution(text: ConstitutionText): ConstitutionCheck {
+export async function checkConstitution(text: ConstitutionText): Promise<ConstitutionCheck> {
   const made = makePolicy(text);
   if (!(made instanceof Policy)) return { policy: undefined, faults: made, remarks: [], tests: [] };
   const placeOf = placesIn(text.rules);
-  const tests = testOutcomes(made);
+  const tests = await testOutcomes(made);
   return {
     policy: made,
     faults: tests.flatMap(({ fault, index }) =>
@@ -31,6 +32,14 @@ export function checkConstitution(text: ConstitutionText): ConstitutionCheck {
     remarks: remarksOn(made, placeOf),
     tests,
   };
+}
+
+/** The policy that a constitution makes, its tests not run, or why it makes none. */
+export function readPolicy(
+  text: ConstitutionText,
+): { readonly policy: Policy } | { readonly policy: undefined; readonly faults: readonly PolicyFault[] } {
+  const made = makePolicy(text);
+  return made instanceof Policy ? { policy: made } : { policy: undefined, faults: made };
 }
 
 function makePolicy(text: ConstitutionText): Policy | readonly PolicyFault[] {
@@ -75,5 +84,9 @@ function remarksOn(policy: Policy, placeOf: PlaceOf): PolicyFault[] {
     message: `two rules are called "${name}"; verdicts name the rule they are from, so nobody could tell which`,
     place: placeOfRule(name, "last"),
   }));
-  return [...unreachable, ...doubled];
+  const wide = wideRules(policy).map(({ index, message }) => ({
+    message,
+    place: placeOf(["tool_rules", index]),
+  }));
+  return [...unreachable, ...doubled, ...wide];
 }

@@ -17,13 +17,13 @@ describe("a glob could match at or below a folder", () => {
     ["src/**/*.pem", "src/a/b", "here"],
     ["src/**/*.pem", "lib", "nowhere"],
     ["{src,lib}/keys/*", "lib", "below"],
-    ["{src/a,lib}/keys/*", "src", "here"],
+    ["{src/a,lib}/keys/*", "src", "below"],
     ["./src/*", "src", "below"],
     ["/home/**", "/", "below"],
     ["/home/**", "/home/ann", "here"],
     ["/home/**", "/srv", "nowhere"],
     ["!src/**", "src", "here"],
-    ["db/", "db", "here"],
+    ["db/", "db", "below"],
     ["/", "/", "here"],
   ])("%s and %s: %s", (glob, path, reach) => {
     expect(pathGlob(glob).reaches(path)).toBe(reach);
@@ -54,7 +54,7 @@ describe("a glob covers a folder with all that is in it", () => {
 const name = fc.constantFrom("a", "b", "ab", ".c", "x.y");
 const part = fc.oneof(
   name,
-  fc.constantFrom("*", "**", "?", "a*", "*b", "{a,b}", "{a/b,x}", "[ab]", "!(a)", "@(a|b)", "**b", ".*"),
+  fc.constantFrom("*", "**", "?", "a*", "*b", "{a,b}", "{a/b,x}", "[ab]", "@(a|b)", "**b", ".*"),
 );
 const glob = fc
   .tuple(fc.constantFrom("", "/", "./", "!"), fc.array(part, { minLength: 1, maxLength: 4 }))

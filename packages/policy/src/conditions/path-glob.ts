@@ -1,4 +1,4 @@
-import picomatch from "picomatch";
+import { compileGlob, matchesGlob, type Segment } from "./glob.ts";
 
 /** Where a glob can match, seen from a folder: nowhere at or below it, there, or only further down. */
 export type GlobReach = "nowhere" | "here" | "below";
@@ -13,47 +13,34 @@ export interface PathGlob {
   reaches(path: string): GlobReach;
 }
 
-type SegmentTest = (segment: string) => boolean;
-
 /** Compiles a glob. Paths are written as it is: absolute ones with a slash in front, others without. */
-export function pathGlob(glob: string): PathGlob {
-  const matches = picomatch(glob, { dot: true });
+export function pathGlob(text: string): PathGlob {
+  const glob = compileGlob(text);
+  const matches = (path: string) => matchesGlob(glob, path);
   // What ends like this goes on for ever, unless it says what it does not match.
-  const isEndless = /(?:^|\/)\*\*(?:\/\*)?$/.test(glob) && !glob.startsWith("!");
-  const segments = segmentsOf(glob);
+  const isEndless = /(?:^|\/)\*\*(?:\/\*)?$/.test(text) && !glob.isNegated;
+  const reaches = (path: string): GlobReach => {
+    if (glob.isNegated || matches(path)) return "here";
+    const found = new Set(glob.options.map((segments) => reachOf(segments, path)));
+    if (found.has("below")) return "below";
+    return found.has("here") ? "here" : "nowhere";
+  };
   return {
     matches,
-    covers: (path) => isEndless && (path === "" ? /^\*\*(?:\/\*)?$/.test(glob) : matches(path)),
-    reaches: (path) => (matches(path) ? "here" : reachOf(segments, path)),
+    covers: (path) => isEndless && (path === "" ? /^\*\*(?:\/\*)?$/.test(text) : matches(path)),
+    reaches,
   };
 }
 
-/** The segments up to the first of which nobody can say how many it matches; that one is `undefined`. */
-function segmentsOf(glob: string): readonly (SegmentTest | undefined)[] {
-  const segments: (SegmentTest | undefined)[] = [];
-  for (const segment of glob
-    .replace(/^(?:\.\/)+/, "")
-    .replace(/^\//, "")
-    .split("/")) {
-    const isPlainGlob = segment !== "" && !/^!|\*\*/.test(segment) && isBalanced(segment);
-    segments.push(isPlainGlob ? picomatch(segment, { dot: true }) : undefined);
-    if (!isPlainGlob) break;
-  }
-  return segments;
-}
-
-/** Whether no group begins in a segment and ends in another. */
-function isBalanced(segment: string): boolean {
-  return !/[\\{}()[\]]/.test(segment) || /^[^\\{}()[\]]*(?:\{[^\\{}()[\]]*\}[^\\{}()[\]]*)*$/.test(segment);
-}
-
-function reachOf(segments: readonly (SegmentTest | undefined)[], path: string): GlobReach {
+function reachOf(option: readonly Segment[], path: string): GlobReach {
   const names = path === "" || path === "/" ? [] : path.replace(/^\//, "").split("/");
+  const segments = path.startsWith("/") ? option.slice(1) : option;
   for (const [index, name] of names.entries()) {
-    if (index >= segments.length) return "nowhere";
-    const test = segments[index];
-    if (test === undefined) return "here";
-    if (!test(name)) return "nowhere";
+    const segment = segments[index];
+    if (segment === undefined) return "nowhere";
+    if (segment === "any") return "here";
+    if (!segment(name)) return "nowhere";
   }
-  return names.length < segments.length && segments[names.length] === undefined ? "here" : "below";
+  const next = segments[names.length];
+  return next === "any" || next === undefined ? "here" : "below";
 }

@@ -1,18 +1,35 @@
 import { z } from "zod";
+import { globFault } from "../conditions/glob.ts";
 import { PLACES } from "../effect.ts";
 import { ENFORCEMENTS, NETWORKS, ORIGINS, STARTS, TRUST_LEVELS } from "../subject.ts";
 import { Duration } from "./duration.ts";
 
 const oneOrMany = <Item extends z.ZodType>(item: Item) => z.union([item, z.array(item).min(1)]);
 const patterns = oneOrMany(z.string().min(1));
+/** Hosts are compared with bare names; an address never is one. */
+const hosts = oneOrMany(
+  z
+    .string()
+    .min(1)
+    .refine((host) => !/[/@]|:\d+$|\s/.test(host), "a host is a bare name, without scheme, port and path"),
+);
+/** A glob that can be matched. */
+export const Glob = z
+  .string()
+  .min(1)
+  .superRefine((glob, context) => {
+    const message = globFault(glob);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
+  });
+const globs = oneOrMany(Glob);
 const EffectKind = z.enum(["read", "write", "exec", "net"]);
 
 /** What a path must be: all that is given must hold. */
 export const PathTest = z
   .strictObject({
     place: oneOrMany(z.enum(PLACES)).optional().describe("where the path lies"),
-    match: patterns.optional().describe("globs; absolute, or relative to the session's roots"),
-    except: patterns.optional().describe("globs that it must not match"),
+    match: globs.optional().describe("globs; absolute, or relative to the session's roots"),
+    except: globs.optional().describe("globs that it must not match"),
     inside: z.boolean().optional().describe("whether it lies in one of the session's roots"),
     destroys: z.boolean().optional().describe("whether what was there is gone afterwards"),
     recoverable: z
@@ -71,7 +88,7 @@ const members = {
   reads: quantified(PathTest).optional(),
   writes: quantified(PathTest).optional(),
   commands: quantified(patterns).optional().describe('words of a command, such as "git push *"'),
-  hosts: quantified(patterns).optional(),
+  hosts: quantified(hosts).optional(),
   arguments: z.record(z.string(), patterns).optional().describe("members of the arguments, by dotted path"),
   time: z
     .strictObject({

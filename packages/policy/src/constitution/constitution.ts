@@ -1,11 +1,15 @@
 import { z } from "zod";
+import { PLACES } from "../effect.ts";
 import { ENFORCEMENTS, NETWORKS, ORIGINS, STARTS, TRUST_LEVELS } from "../subject.ts";
-import { Condition, PlainCondition, Whose } from "./condition.ts";
+import { Condition, Glob, PlainCondition, Whose } from "./condition.ts";
 import { Duration } from "./duration.ts";
 
 /** What a rule decides. */
 export const RuleVerdict = z.enum(["allowed", "blocked", "ask", "defer", "modify"]);
 export type RuleVerdict = z.infer<typeof RuleVerdict>;
+
+/** Members that mean something with one verdict only. */
+const GOES_WITH = { quorum: "ask", expires: "ask", retry_after: "defer" } as const;
 
 /** One rule: if the condition holds, the verdict is this one. */
 export const Rule = z
@@ -41,7 +45,14 @@ export const Rule = z
     ({ verdict, approvers, four_eyes }) =>
       verdict === "ask" || (approvers === undefined && four_eyes === undefined),
     { message: "approvers and four_eyes are for a rule whose verdict is ask" },
-  );
+  )
+  .superRefine((rule, context) => {
+    for (const [member, verdict] of Object.entries(GOES_WITH)) {
+      if (Reflect.get(rule, member) === undefined || rule.verdict === verdict) continue;
+      const message = `${member} goes with the verdict ${verdict}; this rule says ${rule.verdict}`;
+      context.addIssue({ code: "custom", path: [member], message });
+    }
+  });
 export type Rule = z.infer<typeof Rule>;
 
 /** What a tool needs and how much harm it can do. */
@@ -54,7 +65,7 @@ const ToolDeclaration = z.strictObject({
 export const Limit = z.strictObject({
   name: z.string().min(1),
   per: Whose,
-  within: Duration,
+  within: Duration.optional(),
   condition: PlainCondition.default({}).describe("which actions count"),
   calls: z.int().min(0).optional(),
   tokens: z.int().min(0).optional(),
@@ -67,7 +78,7 @@ export type Limit = z.infer<typeof Limit>;
 /** Harn's lists, as a shorthand for rules. What they do not name falls to the rules after them. */
 export const ToolApprovalPolicy = z.strictObject({
   auto_deny: z.array(z.string().min(1)).default([]),
-  write_path_allowlist: z.array(z.string().min(1)).default([]),
+  write_path_allowlist: z.array(Glob).default([]),
   auto_approve: z.array(z.string().min(1)).default([]),
   require_approval: z.array(z.string().min(1)).default([]),
 });
@@ -94,29 +105,74 @@ export const ExternalHarness = z.strictObject({
 });
 export type ExternalHarness = z.infer<typeof ExternalHarness>;
 
+const path = {
+  path: z.string().min(1).optional(),
+  place: z.enum(PLACES).optional(),
+  inside: z.string().optional(),
+  deep: z.boolean().optional(),
+};
+
+/** An effect of an example; a member that its kind does not have is a mistake. */
+const GivenEffect = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("read"), ...path, passing: z.boolean().optional() }),
+  z.strictObject({
+    kind: z.literal("write"),
+    ...path,
+    destroys: z.boolean().optional(),
+    recoverable: z.boolean().optional(),
+  }),
+  z.strictObject({
+    kind: z.literal("exec"),
+    command: z.string().min(1).optional(),
+    arguments: z.array(z.union([z.string(), z.number(), z.null()])).optional(),
+    opaque: z.boolean().optional(),
+  }),
+  z.strictObject({
+    kind: z.literal("net"),
+    host: z.string().min(1).optional(),
+    looks: z.boolean().optional(),
+  }),
+]);
+
 /** An example with the verdict it must get; the file is refused when one does not. */
 export const PolicyTest = z.strictObject({
   name: z.string().min(1),
-  given: z.strictObject({
-    tool: z.string(),
-    event: z.string().default("pre_action"),
-    trust: z.enum(TRUST_LEVELS).default("registered"),
-    agent: z.string().default("agent"),
-    user: z.string().default("user"),
-    tenant: z.string().default("default"),
-    roles: z.array(z.string()).default([]),
-    scopes: z.array(z.string()).default([]),
-    started: z.enum(STARTS).default("interactive"),
-    enforcement: z.enum(ENFORCEMENTS).default("asked"),
-    network: z.enum(NETWORKS).default("open"),
-    origin: z.enum(ORIGINS).default("agent"),
-    mode: z.string().default("default"),
-    depth: z.int().default(0),
-    opaque: z.boolean().default(false),
-    effects: z.array(z.looseObject({ kind: z.enum(["read", "write", "exec", "net"]) })).default([]),
-    arguments: z.unknown().optional(),
-    at: z.string().optional().describe("the time, RFC 3339"),
-  }),
+  given: z
+    .strictObject({
+      tool: z.string(),
+      event: z.string().default("pre_action"),
+      trust: z.enum(TRUST_LEVELS).default("registered"),
+      agent: z.string().default("agent"),
+      user: z.string().default("user"),
+      tenant: z.string().default("default"),
+      roles: z.array(z.string()).default([]),
+      scopes: z.array(z.string()).default([]),
+      started: z.enum(STARTS).default("interactive"),
+      enforcement: z.enum(ENFORCEMENTS).default("asked"),
+      network: z.enum(NETWORKS).default("open"),
+      origin: z.enum(ORIGINS).default("agent"),
+      mode: z.string().default("default"),
+      depth: z.int().default(0),
+      opaque: z.boolean().default(false),
+      effects: z.array(GivenEffect).default([]),
+      command: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          "in place of effects: a command, of which Reins finds out what it does as it does of an agent's",
+        ),
+      files: z
+        .array(z.string().min(1))
+        .default([])
+        .describe("for command: files that are there, from the workspace's folder, none of them kept by git"),
+      arguments: z.unknown().optional(),
+      at: z.string().optional().describe("the time, RFC 3339"),
+    })
+    .refine(({ command, effects, opaque }) => command === undefined || (effects.length === 0 && !opaque), {
+      message: "what a command does is found out: give a command, or effects and opaque, not both",
+      path: ["command"],
+    }),
   expect: RuleVerdict,
   rule: z.string().optional().describe("the rule that must match"),
 });

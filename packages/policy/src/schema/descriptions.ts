@@ -69,7 +69,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
 
   "limits.name": "the limit's name, which stands in the verdicts it makes",
   "limits.per": "who has it each for themselves: a session, a user, an agent or the whole tenant",
-  "limits.within": "for how long a use counts, such as 1h",
+  "limits.within": "for how long a use counts, such as 1h; for ever without it",
   "limits.calls": "how many actions",
   "limits.tokens": "how many tokens",
   "limits.cost": "how much they may cost",
@@ -113,5 +113,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "tests.given.effects.command": "for exec: the program",
   "tests.given.effects.arguments": "for exec: its words; null is one that is only known when it runs",
   "tests.given.effects.opaque": "for exec: whether what it does cannot be seen from its words",
+  "tests.given.effects.looks":
+    "for net: whether it only asks a service for its state, or a program of this machine",
   "tests.given.effects.host": "for net: the host, * when it is not known",
 };

@@ -14,20 +14,24 @@ const conditions = [...guide.matchAll(/^\| `(\w+)` \| [^|]* \| `(\{.*\})` \|$/gm
 );
 const validate = new Ajv({ allowUnionTypes: true }).compile(JSON.parse(constitutionSchema()));
 
-function check(rules: string) {
-  const { faults, remarks, policy } = checkConstitution({ file: "guide", rules, prose: new Uint8Array() });
+async function check(rules: string) {
+  const { faults, remarks, policy } = await checkConstitution({
+    file: "guide",
+    rules,
+    prose: new Uint8Array(),
+  });
   expect([...faults, ...remarks]).toEqual([]);
   expect(validate(parse(rules)), JSON.stringify(validate.errors)).toBe(true);
   return policy;
 }
 
 describe("docs/constitution.md", () => {
-  it.each(snippets)("has a constitution that is fine, its tests too: %s", (text) => {
-    expect(check(text)?.rules.length).toBeGreaterThan(0);
+  it.each(snippets)("has a constitution that is fine, its tests too: %s", async (text) => {
+    expect((await check(text))?.rules.length).toBeGreaterThan(0);
   });
 
-  it.each(conditions)("has an example of $name that is fine", ({ name, example }) => {
-    const policy = check(`tool_rules: [{ name: r, condition: ${example}, verdict: ask }]`);
+  it.each(conditions)("has an example of $name that is fine", async ({ name, example }) => {
+    const policy = await check(`tool_rules: [{ name: r, condition: ${example}, verdict: ask }]`);
     expect(Object.keys(policy?.rules[0]?.rule.condition ?? {})).toEqual([name]);
   });
 

@@ -16,20 +16,6 @@ export function schemaFile(): URL {
 const CONDITIONS = new Set(["condition", "of", "any_of", "not"]);
 /** Members that are described as another one is. */
 const ALIKE: Readonly<Record<string, string>> = { reads: "paths", writes: "paths" };
-/** Members that examples may have beyond those that are checked. */
-const EFFECT_MEMBERS = [
-  "path",
-  "place",
-  "inside",
-  "deep",
-  "destroys",
-  "passing",
-  "command",
-  "arguments",
-  "opaque",
-  "host",
-];
-
 /**
  * The JSON Schema of `constitution.yaml` as text, of draft 7, which editors know best. It says what the file may hold,
  * with a description of every member.
@@ -61,16 +47,15 @@ const PATCH_GOES_WITH_MODIFY = {
 
 /** Gives every member below a schema its description. */
 function describe(schema: Schema, path: string): void {
-  if (path === "tests.given.effects" && schema.properties)
-    for (const name of EFFECT_MEMBERS) schema.properties[name] ??= {};
   for (const [name, inner] of Object.entries(schema.properties ?? {})) {
     if (!isSchema(inner)) continue;
     const known = DESCRIPTIONS[pathTo(path, name)];
     if (known !== undefined) inner.description ??= known;
     describe(inner, CONDITIONS.has(name) ? "condition" : pathTo(path, ALIKE[name] ?? name));
   }
-  const { items, additionalProperties, anyOf = [] } = schema;
-  for (const inner of [items, additionalProperties, ...anyOf]) if (isSchema(inner)) describe(inner, path);
+  const { items, additionalProperties, anyOf = [], oneOf = [] } = schema;
+  for (const inner of [items, additionalProperties, ...anyOf, ...oneOf])
+    if (isSchema(inner)) describe(inner, path);
 }
 
 function pathTo(path: string, name: string): string {

@@ -62,6 +62,21 @@ test("two limits of one name count each on its own", () => {
   expect(passed).toEqual([true, true, true, true, true, false, false, false, false, false]);
 });
 
+test("a limit without a time counts for ever, in memory that does not grow with every use", () => {
+  const budget = limits("[{ name: calls, per: session, calls: 5000 }]");
+  const YEAR = 366 * 86_400_000;
+  for (let n = 0; n < 5_000; n += 1) {
+    expect(budget.reserve(call(n * YEAR)).passed).toBe(true);
+    budget.forgetOld(n * YEAR);
+  }
+  expect(budget.size).toBeLessThan(2_500);
+  expect(budget.reserve(call(6_000 * YEAR))).toMatchObject({
+    passed: false,
+    reason: 'the limit "calls" of 5000 calls per session is used up',
+  });
+  expect(budget.reserve(call(0, { session: "other" })).passed).toBe(true);
+});
+
 test("sessions that are long over are forgotten, and what still counts is not", () => {
   const budget = limits("[{ name: calls, per: session, within: 1h, calls: 2 }]");
   for (let n = 0; n < 5_000; n += 1) {

@@ -29,6 +29,10 @@ interface Counted {
 
 /** After how many calls it is looked what counts no more. */
 const SWEEP_EVERY = 1_000;
+/** For how long a use counts against a limit that does not say. */
+const EVER_MS = Number.MAX_SAFE_INTEGER / 2;
+/** Of uses that count for ever, so many are told apart; earlier ones are added up. */
+const TOLD_APART = 1_000;
 /** For how long uses are kept at least, so that a limit that is made longer finds them after a restart. */
 const KEPT_MS = 31 * 86_400_000;
 
@@ -48,7 +52,7 @@ export class Limits {
     this.#counted = policy.limits.map(({ limit, applies }, index) => ({
       limit,
       key: keyAmong(names, index),
-      within: milliseconds(limit.within),
+      within: limit.within === undefined ? EVER_MS : milliseconds(limit.within),
       time_ms: limit.time === undefined ? undefined : milliseconds(limit.time),
       applies,
     }));
@@ -81,7 +85,7 @@ export class Limits {
       const used = this.#used(key, holder, input.at - within);
       const passed = exceeded(plus(used, { ...NO_USAGE, calls: 1 }), limit, time_ms);
       if (passed !== undefined && !(approved && limit.exceeded === "ask")) {
-        const reason = `the limit "${limit.name}" of ${passed} in ${limit.within} per ${limit.per} is used up`;
+        const reason = `the limit "${limit.name}" of ${passed}${limit.within === undefined ? "" : ` in ${limit.within}`} per ${limit.per} is used up`;
         return { passed: false, limit: limit.name, verdict: limit.exceeded, reason };
       }
       reserved.push({ ...NO_USAGE, calls: 1, id: this.#newId(), limit: key, holder, at: input.at });
@@ -116,7 +120,7 @@ export class Limits {
     for (const [key, uses] of this.#uses) {
       const counts = uses.filter((use) => use.at > at - (within.get(use.limit) ?? KEPT_MS));
       if (counts.length === 0) this.#uses.delete(key);
-      else this.#uses.set(key, counts);
+      else this.#uses.set(key, within.get(counts[0]?.limit ?? "") === EVER_MS ? addedUp(counts) : counts);
     }
     return at - Math.max(this.longestMs, KEPT_MS);
   }
@@ -152,6 +156,13 @@ export class Limits {
     const index = uses.findIndex((use) => use.id === id);
     if (index >= 0) uses.splice(index, 1, ...(by ? [by] : []));
   }
+}
+
+/** Uses with the earliest of them as one, so that they do not grow without end. */
+function addedUp(uses: Use[]): Use[] {
+  const [first, ...rest] = uses.slice(0, Math.max(0, uses.length - TOLD_APART));
+  if (!first) return uses;
+  return [{ ...first, ...rest.reduce<Usage>(plus, first) }, ...uses.slice(-TOLD_APART)];
 }
 
 /** A name, with how many of the same stand before it, where some do. */

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { type Ledger, SYSTEM } from "@reins/ledger";
-import { isNoLooser, loadPolicy, type Policy, PolicyError, Roster } from "@reins/policy";
+import { isNoLooser, loadTestedPolicy, type Policy, PolicyError, Roster } from "@reins/policy";
 import { type Clock, systemClock } from "../clock.ts";
 import { DEFAULT_TENANT } from "../identity/principal.ts";
 import { SupervisorError } from "../supervisor-error.ts";
@@ -229,7 +229,7 @@ async function load(
 ): Promise<{ policy: Policy } | { policy?: never; fault: string; seen?: string }> {
   try {
     const text = await readPolicyFiles(files);
-    return text ? { policy: loadPolicy(text) } : { fault: "there is no constitution" };
+    return text ? { policy: await loadTestedPolicy(text) } : { fault: "there is no constitution" };
   } catch (error) {
     if (error instanceof PolicyError) return { fault: error.message };
     return {

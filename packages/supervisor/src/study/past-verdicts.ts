@@ -1,5 +1,5 @@
 import { type EntryRange, type LedgerReader, type PlacedEntry, restoredJson } from "@reins/ledger";
-import { checkConstitution, type Policy } from "@reins/policy";
+import { type Policy, readPolicy } from "@reins/policy";
 import { tenantPrefix } from "../record/session-key.ts";
 
 /** Which verdicts of the past. */
@@ -75,7 +75,7 @@ export async function policiesInForce(
       after = seq;
       const rules = rulesTextIn(entry.payload);
       if (rules === undefined) continue;
-      const { policy } = checkConstitution({ file: entry.cid, rules, prose: new Uint8Array() });
+      const { policy } = readPolicy({ file: entry.cid, rules, prose: new Uint8Array() });
       if (policy) policies.push(policy);
     }
     if (page.length < PAGE) return policies;

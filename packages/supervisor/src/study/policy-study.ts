@@ -2,17 +2,19 @@ import type { PlacedEntry } from "@reins/ledger";
 import {
   Backtest,
   type BacktestReport,
-  type ConstitutionCheck,
+  backtestDraft,
+  type CheckedDraft,
   type ControlEvent,
   type Counters,
-  Coverage,
   type CoverageReport,
-  checkConstitution,
+  checkDraft,
+  coverDraft,
   History,
-  isNoLooser,
   letsThrough,
   type Policy,
   RecordReader,
+  readPolicy,
+  StudyTimeout,
   type Subject,
 } from "@reins/policy";
 import type { Setting } from "../decision/workplace.ts";
@@ -49,6 +51,9 @@ interface StudiedParts extends Pick<Harness, "ledger" | "supervisor"> {
 
 const DEFAULT_LIMIT = 20_000;
 const NAME = "constitution.yaml";
+/** How long a draft may take to be checked and tested, and to be held against the past. */
+const CHECK_MS = 20_000;
+const PAST_MS = 120_000;
 const BLIND = "these rules ask for arguments that the record does not hold; they were taken as absent";
 
 /** Studies the policy of a tenant: what a draft is worth, and why a verdict was what it was. Changes nothing. */
@@ -62,11 +67,9 @@ export class PolicyStudy {
   }
 
   /** What there is to say about a draft, and whether it can be seen to let nothing more through than what is in force. */
-  check(draft: PolicyDraft): ConstitutionCheck & { readonly noLooser: boolean | undefined } {
-    const checked = checkConstitution(this.#textOf(draft));
+  check(draft: PolicyDraft): Promise<CheckedDraft> {
     const { policy } = this.#harness.policies.status(this.#tenant) ?? {};
-    const noLooser = policy && checked.policy && isNoLooser(checked.policy.file, policy.file);
-    return { ...checked, noLooser };
+    return inTime(checkDraft(this.#textOf(draft), policy?.text.rules, { deadlineMs: CHECK_MS }));
   }
 
   /**
@@ -118,19 +121,23 @@ export class PolicyStudy {
     past: PastVerdicts,
     examples: number | undefined,
   ): Promise<BacktestReport> {
-    const policy = this.#policyFrom(draft);
     const tenant = this.#tenant;
-    const known = await policiesInForce(this.#harness.ledger, tenant);
-    const trial = new Backtest(policy, { tenant, known, ...(examples !== undefined && { examples }) });
-    for await (const { entry } of this.#past(past)) trial.add(entry.cid, entry.payload);
-    return trial.report();
+    const known = (await policiesInForce(this.#harness.ledger, tenant)).map(({ text }) => text.rules);
+    const { text } = this.#policyFrom(draft);
+    return inTime(
+      backtestDraft({ text, tenant, known, examples }, this.#entries(past), { deadlineMs: PAST_MS }),
+    );
   }
 
   /** Which actions of the past no rule names, and which rules nothing was about. */
   async coverage(draft: PolicyDraft, past: PastVerdicts): Promise<CoverageReport> {
-    const found = new Coverage(this.#policyFrom(draft), { tenant: this.#tenant });
-    for await (const { entry } of this.#past(past)) found.add(entry.cid, entry.payload);
-    return found.report();
+    const { text } = this.#policyFrom(draft);
+    const job = { text, tenant: this.#tenant };
+    return inTime(coverDraft(job, this.#entries(past), { deadlineMs: PAST_MS }));
+  }
+
+  async *#entries(past: PastVerdicts) {
+    for await (const { entry } of this.#past(past)) yield { cid: entry.cid, payload: entry.payload };
   }
 
   /** What other rules would have decided on an action of the past. */
@@ -166,8 +173,9 @@ export class PolicyStudy {
 
   /** The policy that a draft makes; one that fails its own tests can still be studied. */
   #policyFrom(draft: PolicyDraft): Policy {
-    const { policy, faults } = checkConstitution(this.#textOf(draft));
-    if (policy) return policy;
+    const made = readPolicy(this.#textOf(draft));
+    if (made.policy) return made.policy;
+    const { faults } = made;
     const [first] = faults;
     const where = first?.place ? ` (line ${first.place.line})` : "";
     throw new SupervisorError("invalid", `the draft has ${faults.length} faults: ${first?.message}${where}`);
@@ -199,4 +207,14 @@ export class PolicyStudy {
 
 function isDraft({ rules, prose }: PolicyDraft): boolean {
   return rules !== undefined || prose !== undefined;
+}
+
+/** Tells of a draft that took too long as of one that is not fit to be used. */
+async function inTime<Answer>(study: Promise<Answer>): Promise<Answer> {
+  try {
+    return await study;
+  } catch (error) {
+    if (!(error instanceof StudyTimeout)) throw error;
+    throw new SupervisorError("invalid", error.message, { cause: error });
+  }
 }

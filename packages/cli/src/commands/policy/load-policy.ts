@@ -6,8 +6,8 @@ import { describeFault } from "./faults.ts";
 import { counted } from "./layout.ts";
 
 /** The policy that a constitution makes. Where only its tests fail, that is told beside it. */
-export function policyIn(text: ConstitutionText, notice: Notice): Policy {
-  const { policy, faults } = checkConstitution(text);
+export async function policyIn(text: ConstitutionText, notice: Notice): Promise<Policy> {
+  const { policy, faults } = await checkConstitution(text);
   if (policy) {
     if (faults.length > 0)
       notice(`${text.file} fails ${counted(faults.length, "test")} of its own, so Reins would not take it.`);

@@ -25,12 +25,17 @@ export type ReadJson = { readonly value: unknown; readonly doubt?: string } | { 
 export function readJson(text: string): ReadJson {
   if (text.length > TEXT_LIMIT) return { doubt: "the arguments are too large to be read" };
   try {
-    const value: unknown = DELICATE.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+    const value = parseExactly(text);
     if (!isModest(value)) return { doubt: "the arguments are nested too deep" };
     return hasTwins(text) ? { value, doubt: "the arguments hold a name twice" } : { value };
   } catch {
     return { doubt: "the arguments are no JSON" };
   }
+}
+
+/** Parses JSON with every digit of its numbers. */
+export function parseExactly(text: string): unknown {
+  return DELICATE.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
 }
 
 /** What no number that JavaScript holds looks like. */

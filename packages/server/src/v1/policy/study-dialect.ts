@@ -10,30 +10,50 @@ const { validatePolicy, testPolicy, explainPolicy, backtestPolicy, coverPolicy }
 const NATIVE = "native";
 const SOME_SESSION = "supposed";
 
-type Outcome = ReturnType<PolicyStudy["check"]>["tests"][number];
-type Fault = ReturnType<PolicyStudy["check"]>["faults"][number];
+type Checked = Awaited<ReturnType<PolicyStudy["check"]>>;
+type Outcome = Checked["tests"][number];
+type Fault = Checked["faults"][number];
+
+/** How many drafts one principal, and everybody together, may have studied at a time; each has a thread of its own. */
+const AT_ONCE = 2;
+const AT_ONCE_IN_ALL = 6;
 
 /** A constitution before it is used, and after it was. */
 export const studyDialect: Dialect = {
   name: "study",
   mount(place) {
+    const running = new Map<string, number>();
+    const oneOfFew = async <Answer>({ principal }: GovernedCall, study: () => Promise<Answer>) => {
+      const own = running.get(principal.id) ?? 0;
+      const all = [...running.values()].reduce((sum, count) => sum + count, 0);
+      if (own >= AT_ONCE || all >= AT_ONCE_IN_ALL)
+        throw new Refusal("too_many_requests", "other drafts are being studied; try again when that is done");
+      running.set(principal.id, own + 1);
+      try {
+        return await study();
+      } finally {
+        const left = (running.get(principal.id) ?? 1) - 1;
+        if (left > 0) running.set(principal.id, left);
+        else running.delete(principal.id);
+      }
+    };
     place.governed(validatePolicy, async (call) => {
-      const { policy, faults, remarks, tests, noLooser } = studyOf(call).check(call.body);
+      const { made, faults, remarks, tests } = await oneOfFew(call, () => studyOf(call).check(call.body));
       return {
-        fine: policy !== undefined && faults.length === 0,
-        constitution_hash: policy?.hashes.constitution_hash ?? null,
-        rules_hash: policy?.hashes.rules_hash ?? null,
-        rules: policy?.rules.length ?? 0,
-        limits: policy?.limits.length ?? 0,
+        fine: made !== undefined && faults.length === 0,
+        constitution_hash: made?.hashes.constitution_hash ?? null,
+        rules_hash: made?.hashes.rules_hash ?? null,
+        rules: made?.rules ?? 0,
+        limits: made?.limits ?? 0,
         faults: faults.map(shownFault),
         remarks: remarks.map(shownFault),
         tests: tests.map(shownOutcome),
-        no_looser: noLooser ?? null,
+        no_looser: made?.noLooser ?? null,
       };
     });
     place.governed(testPolicy, async (call) => {
-      const { policy, faults, tests } = studyOf(call).check(call.body);
-      if (!policy) throw new Refusal("conflict", `the draft cannot be read: ${faults[0]?.message}`);
+      const { made, faults, tests } = await oneOfFew(call, () => studyOf(call).check(call.body));
+      if (!made) throw new Refusal("conflict", `the draft cannot be read: ${faults[0]?.message}`);
       const outcomes = tests.map(shownOutcome);
       const passed = outcomes.filter((outcome) => outcome.passed).length;
       return { passed, failed: outcomes.length - passed, tests: outcomes };
@@ -41,9 +61,11 @@ export const studyDialect: Dialect = {
     place.governed(explainPolicy, explained);
     place.governed(backtestPolicy, (call) => {
       const { body } = call;
-      return studyOf(call).backtest(body, past(body), body.examples);
+      return oneOfFew(call, () => studyOf(call).backtest(body, past(body), body.examples));
     });
-    place.governed(coverPolicy, (call) => studyOf(call).coverage(call.body, past(call.body)));
+    place.governed(coverPolicy, (call) =>
+      oneOfFew(call, () => studyOf(call).coverage(call.body, past(call.body))),
+    );
   },
 };
 
@@ -62,6 +84,8 @@ async function explained(call: GovernedCall<typeof explainPolicy>): Promise<obje
   const { body, principal, supervisor, harness } = call;
   const study = studyOf(call);
   const isAdmin = supervisor.isAdmin(principal);
+  if (!isAdmin && (body.rules !== undefined || body.prose !== undefined))
+    throw new Refusal("forbidden", 'to try a draft takes the role "admin"');
   if (body.entry !== undefined)
     return study.explainEntry(body.entry, ({ user }) => isAdmin || user === principal.user, body);
   if (!isAdmin) throw new Refusal("forbidden", 'to suppose an action takes the role "admin"');

@@ -12,7 +12,7 @@ export const constitutionCheck: Check = {
   look: async (patient) => {
     try {
       const text = await readConstitutionFile(undefined, { home: patient.home });
-      const { policy, faults, tests } = checkConstitution(text);
+      const { policy, faults, tests } = await checkConstitution(text);
       if (policy && faults.length === 0)
         return [
           fine(`${policy.rules.length} rules, ${tests.length} tests of its own passed`),

@@ -7,6 +7,7 @@ export const SHIPPED_RULES: readonly string[] = [
   "c6fbbab4eb2453e36261570c9d0c76986d166af51d6b63eb8c5418f699f75135",
   "875664c00b80661943f304de4e79576368363b535a93d465167a8bd3f51bead3",
   "c5e3e26df6a41eca0d8bd2995917937aa7808c6a74fa1a2b678dcd96f4974f64",
+  "20e4633dc7530ace3e5e3909d744985d8ee5b2ec334c932ad32913fe89df19c6",
 ];
 
 /** Whether rules are those that an earlier version wrote into a new home, with nothing changed since. */

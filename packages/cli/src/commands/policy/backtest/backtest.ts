@@ -13,7 +13,7 @@ import { type BacktestFlags, type FailOn, settleBacktest } from "./settings.ts";
 /** Tries a draft on the verdicts in the ledger of a home. */
 export async function backtest(file: string, flags: BacktestFlags): Promise<ExitCode> {
   const { range, tenant, examples, failOn } = settleBacktest(flags, new Date());
-  const draft = policyIn(await readConstitutionFile(file, flags), noticeOnStderr(flags.json));
+  const draft = await policyIn(await readConstitutionFile(file, flags), noticeOnStderr(flags.json));
   const report = await readLedger(flags, async (ledger) => {
     const known = await policiesInForce(ledger, tenant);
     const trial = new Backtest(draft, { tenant, examples, known });

@@ -8,7 +8,7 @@ import { counted, wrapped } from "../layout.ts";
 /** Checks a constitution and shows what there is to say about it. */
 export async function check(file: string | undefined, flags: PolicyFlags): Promise<ExitCode> {
   const text = await readConstitutionFile(file, flags);
-  const checked = checkConstitution(text);
+  const checked = await checkConstitution(text);
   print(flags.json ? `${JSON.stringify(plain(text, checked))}\n` : describe(text, checked));
   return checked.faults.length === 0 ? EXIT.done : EXIT.failed;
 }

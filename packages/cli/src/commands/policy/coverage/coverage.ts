@@ -15,7 +15,7 @@ export async function coverage(file: string | undefined, flags: CoverageFlags): 
   const { tenant = DEFAULT_TENANT } = flags;
   const range = settleRange(flags, new Date());
   const text = await readConstitutionFile(file, flags);
-  const policy = policyIn(text, noticeOnStderr(flags.json));
+  const policy = await policyIn(text, noticeOnStderr(flags.json));
   const report = await readLedger(flags, async (ledger) => {
     const found = new Coverage(policy, { tenant });
     await eachVerdict(ledger, range, (entry, payload) => found.add(entry, payload));

@@ -13,8 +13,8 @@ export interface DiffFlags {
 /** Shows how one constitution differs from another. */
 export async function diff(before: string, after: string, { json }: DiffFlags): Promise<void> {
   const notice = noticeOnStderr(json);
-  const old = policyIn(await readConstitutionFile(before, {}), notice);
-  const now = policyIn(await readConstitutionFile(after, {}), notice);
+  const old = await policyIn(await readConstitutionFile(before, {}), notice);
+  const now = await policyIn(await readConstitutionFile(after, {}), notice);
   const difference = constitutionDifference(old.file, now.file);
   print(json ? `${JSON.stringify({ before, after, ...difference })}\n` : describeDifference(difference));
 }

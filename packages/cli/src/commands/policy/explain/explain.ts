@@ -32,7 +32,7 @@ export async function explain(source: string, flags: ExplainFlags): Promise<void
   const home = homeFolder(flags.home, process.env);
   const settings = settleExplain(flags, given, await rosterOf(home), new Date());
   const text = await readConstitutionFile(flags.file, flags);
-  const policy = policyIn(text, noticeOnStderr(flags.json));
+  const policy = await policyIn(text, noticeOnStderr(flags.json));
   const { subject, at } = settings;
   const event = { ...given, session_id: subject.session, agent_id: subject.agent };
   const counters = await countersOf(policy, subject, at, flags);

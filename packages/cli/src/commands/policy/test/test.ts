@@ -9,7 +9,7 @@ import { policyIn } from "../load-policy.ts";
 export async function test(file: string | undefined, flags: PolicyFlags): Promise<ExitCode> {
   const text = await readConstitutionFile(file, flags);
   // What fails is the result of this command, and no notice beside it.
-  const tests = testOutcomes(policyIn(text, () => undefined));
+  const tests = await testOutcomes(await policyIn(text, () => undefined));
   print(flags.json ? `${JSON.stringify(plain(text, tests))}\n` : describe(text, tests));
   return tests.every(hasPassed) ? EXIT.done : EXIT.failed;
 }

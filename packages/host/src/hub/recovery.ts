@@ -28,7 +28,11 @@ async function interrupted(
   const session = sessions.serve({ ...record, state: "idle", turn_after: undefined });
   await sessions.keepAgain(session);
   if (!isCut) return;
-  for (const { key } of left) await sessions.append(record, { message: cancelOf(key) });
+  for (const { key } of left) {
+    // An answer to it comes too late, and is told so.
+    sessions.asking.settle(key, { session: record.id, tenant: record.tenant });
+    await sessions.append(record, { message: cancelOf(key) });
+  }
   await endCalls({ log, sessions }, record);
   await tellInterrupted(sessions, record, "Reins was restarted.");
   // Nobody waits for a subagent any more, and nobody may take it up.

@@ -60,3 +60,9 @@ test("what is only known when it runs cannot be granted", () => {
     false,
   );
 });
+
+test("a command that is left running is another than one that is not", () => {
+  const of = (command: string) => bindingFor(actionOf({ effects: [exec()], arguments: { command } }));
+  expect(of("ls  -l")).toBe(of("ls -l"));
+  expect(of("ls -l &")).not.toBe(of("ls -l"));
+});

@@ -21,7 +21,7 @@ export function grantBindingOf(grantable: Grantable, keyed: Keyed): string {
   const { tool, effects, opaque, doubts } = facts;
   const who = { tenant, user, agent, chain, enforcement };
   const what = { event_type, tool, effects, opaque, doubts, cwd };
-  const rest = saysAll(facts) ? {} : { arguments: tellingArguments(facts) };
+  const rest = saysAll(facts) && !runsOn(facts) ? {} : { arguments: tellingArguments(facts) };
   const inputs = Object.keys(input_state).length > 0 ? { input_state } : {};
   return keyed.digest(
     "grant",
@@ -37,6 +37,13 @@ export function isGrantable({ effects }: Action): boolean {
 /** Whether the effects of an action say all it does, so that its arguments may differ. */
 export function saysAll({ effects, opaque, doubts }: Action): boolean {
   return !opaque && doubts.length === 0 && effects.length > 0 && !effects.some(isVague);
+}
+
+/** Whether a command, or a part of one, is left running: its effects are the same, and yet it is not. */
+function runsOn({ effects, arguments: given }: Action): boolean {
+  if (!effects.some(({ kind }) => kind === "exec") || typeof given !== "object" || given === null)
+    return false;
+  return Object.values(given).some((value) => typeof value === "string" && /(?<![&>])&(?![&>])/.test(value));
 }
 
 function isOpenEnded(effect: Effect): boolean {

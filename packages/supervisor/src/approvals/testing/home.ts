@@ -19,11 +19,16 @@ export interface Home extends HomeKeys {
 /** Opens a home. */
 export async function openHome(
   folder: string,
-  options: OwnOptions & Pick<SqliteOptions, "wrap"> = {},
+  options: OwnOptions & Pick<SqliteOptions, "wrap" | "acceptLoss"> = {},
 ): Promise<Home> {
-  const { wrap, ...own } = options;
+  const { wrap, acceptLoss, ...own } = options;
   const tables = [ledgerTables, approvalTables];
-  const store = await openSqlite({ path: join(folder, "reins.db"), tables, ...(wrap && { wrap }) });
+  const store = await openSqlite({
+    path: join(folder, "reins.db"),
+    tables,
+    ...(wrap && { wrap }),
+    ...(acceptLoss && { acceptLoss }),
+  });
   const signers = new KeyRing(new KeyFolder(join(folder, "keys")));
   const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/approvals" });
   const keys = await keysIn(folder);

@@ -54,6 +54,14 @@ describe("the examples", () => {
     ]);
   });
 
+  it("acp-client.ts", async () => {
+    expect(await outputOf("acp-client.ts")).toEqual([
+      "the agent answered: end_turn",
+      expect.stringMatching(/^asked: .*npm test; answered: /),
+      "still listed: true",
+    ]);
+  });
+
   it("stdio-harness.ts ends when its input does", async () => {
     const harness = spawn(process.execPath, [fileOf("stdio-harness.ts")], {
       stdio: ["pipe", "pipe", "ignore"],

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { homeWith, TOY, toy } from "./support/added-agents.ts";
@@ -90,6 +90,23 @@ nothing of the hostile workspace, home or environment was run
     const { code, stderr } = await home.run("agents", "verify", "clod");
     expect(code).toBe(2);
     expect(stderr).toContain('There is no agent "clod". Known are native, claude');
+  });
+});
+
+describe("where only installed agents may run", () => {
+  it("one that is not is refused, and npm is not called", async () => {
+    const home = homeWith([], { require_installed: true });
+    const bin = join(home.workspace, "bin");
+    mkdirSync(bin);
+    writeFileSync(join(bin, "npm"), `#!/bin/sh\ntouch ${home.workspace}/called\nexit 1\n`, { mode: 0o755 });
+    const { code, stderr } = await runReins(["run", "hello", "--agent", "claude", "--cwd", home.workspace], {
+      REINS_HOME: home.path,
+      PATH: `${bin}:${process.env.PATH}`,
+    });
+    expect(code).toBe(1);
+    expect(stderr).toContain("require_installed in agents.yaml");
+    expect(stderr).toContain("reins agents install claude");
+    expect(existsSync(join(home.workspace, "called"))).toBe(false);
   });
 });
 

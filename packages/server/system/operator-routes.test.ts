@@ -95,6 +95,15 @@ describe("agents", () => {
       processes: [{ pid: expect.any(Number), principal: "local", stderr: { omitted: 0 } }],
     });
     expect(Object(body).processes[0].sessions).toContain(session);
+    const { agents } = AgentList.parse((await served.ask("GET", "/v1/agents")).body);
+    expect(agents.find(({ agent }) => agent === "stub")).toMatchObject({
+      capabilities: { protocolVersion: 1 },
+      modes: { currentModeId: "ask" },
+      config_options: [{ category: "model" }],
+    });
+    expect(agents.find(({ agent }) => agent === "amp")).toMatchObject({ capabilities: null });
+    const native = await served.ask("POST", "/v1/agents/native/install", { body: {} });
+    expect(Object(native.body).detail).toContain("part of Reins");
     expect(Object(body).processes[0].memory_bytes).toBeGreaterThan(0);
     expect((await served.ask("GET", "/v1/agents/none")).status).toBe(404);
     for (const path of ["models", "modes"])

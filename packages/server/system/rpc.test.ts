@@ -51,10 +51,16 @@ describe("the first message", () => {
       expect.stringContaining('no agent "nobody"'),
     ]);
     const begin = { jsonrpc: "2.0", id: 2, method: "session/new", params: { cwd: "/", mcpServers: [] } };
-    expect(problemOf(await client.post(begin))).toEqual([
+    const wrong = { ...begin, params: { ...begin.params, _meta: { "sandboxagent.dev": { agent: 7 } } } };
+    expect(problemOf(await client.post(wrong))).toEqual([
       400,
       expect.stringContaining("session/new names its agent"),
     ]);
+    // A session that names none is with the agent of its connection.
+    const opened = await RpcClient.open(served);
+    const params = { cwd: home().workspace, mcpServers: [] };
+    const { sessionId } = await opened.result("session/new", params);
+    expect(await opened.result("_sandboxagent/session/get", { sessionId })).toMatchObject({ agent: "stub" });
     const named = { ...begin, params: { ...begin.params, _meta: { "sandboxagent.dev": { agent: "stub" } } } };
     expect(problemOf(await client.post(named))).toEqual([
       400,

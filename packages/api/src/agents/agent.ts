@@ -87,6 +87,13 @@ export const Agent = named(
       .looseObject({ found: z.array(z.string()), missing: z.array(z.string()) })
       .describe("names of variables and files of the user's home, for admins; never what is in them"),
     running: z.int().describe("how many of it run that one may see"),
+    capabilities: z
+      .looseObject({})
+      .nullable()
+      .describe("what it answered to initialize; null until it was asked"),
+    modes: z.unknown().optional().describe("as it told them; absent until it was asked"),
+    models: z.unknown().optional(),
+    config_options: z.unknown().optional(),
   }),
 );
 export type Agent = z.infer<typeof Agent>;
@@ -97,13 +104,6 @@ export const AgentDetail = named(
   Agent.extend({
     versions: z.array(z.string()).describe("every version that is on disk"),
     packages: z.array(Package).describe("what was installed, with checksums"),
-    capabilities: z
-      .looseObject({})
-      .nullable()
-      .describe("what it answered to initialize; null until it was asked"),
-    modes: z.unknown().optional().describe("as it told them; absent until it was asked"),
-    models: z.unknown().optional(),
-    config_options: z.unknown().optional(),
     refused: z
       .looseObject({ code: z.int(), message: z.string() })
       .optional()

@@ -88,7 +88,7 @@ export const agentsOperations = {
     body: AgentInstallRequest.optional(),
     answer: AgentInstallProgress,
     events: "progress",
-    problems: ["not_found", "unavailable"],
+    problems: ["not_found", "conflict", "unavailable"],
   }),
   verifyAgent: operation({
     id: "verify_agent",

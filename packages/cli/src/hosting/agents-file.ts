@@ -7,6 +7,8 @@ import { readYamlFile } from "../configuration/yaml-file.ts";
 const AgentsFile = z.strictObject({
   /** Whether only agents may run whose gate was verified as they are now. */
   require_verified: z.boolean().default(false),
+  /** Whether only agents may run that were installed before; none is installed on first use. */
+  require_installed: z.boolean().default(false),
   /** Variables of the environment that agents are given beside what they need anyway, by agent; `*` is all. */
   pass: z
     .record(

@@ -43,6 +43,8 @@ export class HomeAgents {
   readonly native: HostingOptions["native"];
   /** The folders that the operator gave to tenants, absolute. */
   readonly tenants: Readonly<Record<string, readonly string[]>>;
+  /** Whether no agent is installed on first use. */
+  readonly requireInstalled: boolean;
   readonly #requireVerified: boolean;
   readonly #pass: AgentsFile["pass"];
   readonly #confine: Readonly<Record<string, { readonly network: Network }>>;
@@ -59,6 +61,7 @@ export class HomeAgents {
     this.stamps = new Stamps(folder);
     this.probes = new ProbeCache(folder);
     this.added = file.agents;
+    this.requireInstalled = file.require_installed;
     this.#requireVerified = file.require_verified;
     this.#pass = file.pass;
     this.#confine = confine;

@@ -59,9 +59,10 @@ export async function takeMessage(
 
 const NAMES_AGENT: ReadonlySet<string> = new Set(["initialize", "session/new"]);
 
-/** What begins something with an agent says with which. */
+/** What begins something with an agent says with which; a session that names none is with the connection's. */
 function expectAgent({ host, hosting }: Serving, { _meta }: JsonObject, method: string): void {
   const { agent } = host.membersOf(host.membersOf(_meta)[META]);
+  if (agent === undefined && method === "session/new") return;
   if (typeof agent !== "string")
     throw new Refusal("invalid", `${method} names its agent in params._meta["${META}"].agent`);
   try {

@@ -63,7 +63,8 @@ type Install = NonNullable<AgentEntry["install"]>;
 
 function installOf({ name, install, support, start }: AgentEntry, platform: string): Install {
   if (!install) {
-    const why = support.reason ?? `Put it where its entry says: ${String(start?.file)}.`;
+    const place = start?.file === undefined ? undefined : `Put it where its entry says: ${start.file}.`;
+    const why = support.reason ?? place ?? "It is a part of Reins; there is nothing to install.";
     throw new AgentError("unsupported_agent", `${name} cannot be installed. ${why}`);
   }
   if (install.platforms.includes(platform)) return install;

@@ -8,7 +8,7 @@ import { openedHosting } from "../opened-hosting.ts";
 import { expectOperatorsTenant } from "../operators-tenant.ts";
 import type { AgentShelf } from "./agent-shelf.ts";
 import { Errands } from "./errands.ts";
-import { agentDetails, installOf, shownAgent, verificationOf } from "./shown-agent.ts";
+import { agentDetails, installOf, probedAgent, shownAgent, verificationOf } from "./shown-agent.ts";
 import { shownProcesses } from "./shown-processes.ts";
 
 const { listAgents, getAgent, installAgent, verifyAgent, listAgentProcesses, restartAgentProcess } =
@@ -57,13 +57,16 @@ export class AgentsDialect implements Dialect {
 
   async #list(call: GovernedCall): Promise<object> {
     const shelf = await this.#options.agents();
-    const [processes, found] = await Promise.all([
-      shownProcesses(await this.#hosting(), call),
-      shelf.installer.list(),
-    ]);
-    const agents = found.map(({ entry, installed }) => {
+    const hosting = await this.#hosting();
+    const [processes, found] = await Promise.all([shownProcesses(hosting, call), shelf.installer.list()]);
+    const agents = found.map(async ({ entry, installed }) => {
       const running = processes.filter(({ agent }) => agent === entry.id).length;
-      return shownAgent(entry, installed, this.#around(call, shelf, entry.id, running));
+      const [shown, known, probed] = await Promise.all([
+        shownAgent(entry, installed, this.#around(call, shelf, entry.id, running)),
+        toldBy(hosting, call, entry),
+        probedAgent(shelf, entry, installed),
+      ]);
+      return { ...shown, ...known, ...probed };
     });
     return { agents: await Promise.all(agents) };
   }

@@ -21,7 +21,7 @@ export async function shownAgent(
   entry: AgentEntry,
   installed: Installed | undefined,
   around: AgentSurroundings,
-): Promise<Agent> {
+): Promise<Omit<Agent, "capabilities">> {
   const { shelf, environment, userHome, seesCredentials, running, installing } = around;
   const credentials = seesCredentials
     ? await foundCredentials(entry, environment, userHome)
@@ -47,23 +47,34 @@ export async function shownAgent(
 
 const Added = z.looseObject({ id: z.string() });
 
+/** What an installed agent answered when it was probed. */
+export async function probedAgent(
+  shelf: AgentShelf,
+  entry: AgentEntry,
+  installed: Installed | undefined,
+): Promise<object> {
+  const probed = installed && (await shelf.probes.find(entry, installed.version));
+  const { modes, models, configOptions } = Session.parse(probed?.session ?? {});
+  return {
+    ...(probed && { capabilities: probed.initialized }),
+    ...(modes !== undefined && { modes }),
+    ...(models !== undefined && { models }),
+    ...(configOptions !== undefined && { config_options: configOptions }),
+    ...(probed?.refused && { refused: probed.refused }),
+  };
+}
+
 /** What only the view of a single agent has, apart from what runs. */
 export async function agentDetails(
   shelf: AgentShelf,
   entry: AgentEntry,
   installed: Installed | undefined,
 ): Promise<object> {
-  const probed = installed && (await shelf.probes.find(entry, installed.version));
   const standing = installed && (await shelf.stamps.standing(runningAs(shelf, entry, installed)));
-  const { modes, models, configOptions } = Session.parse(probed?.session ?? {});
   return {
     versions: entry.install ? [...(await shelf.installer.versions(entry.id))] : [],
     packages: installed?.provenance?.packages.map(plainPackage) ?? [],
-    ...(probed && { capabilities: probed.initialized }),
-    ...(modes !== undefined && { modes }),
-    ...(models !== undefined && { models }),
-    ...(configOptions !== undefined && { config_options: configOptions }),
-    ...(probed?.refused && { refused: probed.refused }),
+    ...(await probedAgent(shelf, entry, installed)),
     quirks: entry.quirks ?? null,
     probes: standing && standing.state !== "unverified" ? standing.stamp.probes : [],
   };

@@ -4,14 +4,17 @@ import { StreamTransport, type Wire, type WireEvents } from "./stream-transport.
 
 /** Connections made one after the other, each in the test's hand. */
 function dialler(failures = 0) {
-  const wires: { sent: string[]; events: WireEvents; closed: boolean }[] = [];
+  const wires: { sent: string[]; events: WireEvents; closed: boolean; buffered: number }[] = [];
   let left = failures;
   const dial = async (events: WireEvents): Promise<Wire> => {
     if (wires.length > 0 && left-- > 0) throw new Error("refused");
-    const wire = { sent: [] as string[], events, closed: false };
+    const wire = { sent: [] as string[], events, closed: false, buffered: 0 };
     wires.push(wire);
     return {
       send: (text) => wire.sent.push(text),
+      get buffered() {
+        return wire.buffered;
+      },
       close: async () => {
         wire.closed = true;
       },
@@ -194,3 +197,18 @@ test.each(["succeeds", "fails"])(
     expect(clock.waiting).toBe(0);
   },
 );
+
+test("no more waits for a harness that does not read than a bound", async () => {
+  const { wires, transport } = await open();
+  const [wire] = wires;
+  if (!wire) throw new Error("not connected");
+  const large = "x".repeat(20 * 1024 * 1024);
+  await transport.notify(large, patience);
+  wire.buffered = large.length;
+  await expect(transport.notify("another", patience)).rejects.toThrow("the harness does not read");
+  await expect(transport.request("1", "a request", patience)).rejects.toThrow("the harness does not read");
+  expect(wire.sent).toEqual([large]);
+  wire.buffered = 0;
+  await transport.notify("again", patience);
+  expect(wire.sent).toEqual([large, "again"]);
+});

@@ -10,6 +10,8 @@ import type { CallOptions, ClientTransport, SendRequest } from "./transport.ts";
 /** One connection as a stream transport makes it. */
 export interface Wire {
   send(text: string): void;
+  /** Bytes, about, that the other side has not taken. */
+  readonly buffered: number;
   /** Ends the connection; settles when it has. */
   close(): Promise<void>;
 }
@@ -77,6 +79,7 @@ export class StreamTransport implements ClientTransport {
 
   async notify(text: string, options: CallOptions): Promise<void> {
     const wire = this.#live() ?? (await this.#connected(options));
+    expectRoom(wire, text);
     wire.send(text);
   }
 
@@ -96,7 +99,8 @@ export class StreamTransport implements ClientTransport {
     await wire?.close();
   }
 
-  #requestOn(wire: Wire, id: string, text: string, options: CallOptions): Promise<ParsedJson> {
+  async #requestOn(wire: Wire, id: string, text: string, options: CallOptions): Promise<ParsedJson> {
+    expectRoom(wire, text);
     const answer = this.#pending.wait(id, options);
     if (!options.signal?.aborted) wire.send(text);
     return answer;
@@ -197,6 +201,17 @@ export class StreamTransport implements ClientTransport {
     if (isObject(answer?.value) && typeof answer.value.id === "string")
       this.#pending.answer(answer.value.id, answer);
   }
+}
+
+/** How much may wait for a harness that does not read. */
+const MOST_BUFFERED = 16 * 1024 * 1024;
+
+/** Refuses a message where too much waits already; one alone may be as large as it likes. */
+function expectRoom({ buffered }: Wire, text: string): void {
+  if (buffered === 0 || buffered + text.length <= MOST_BUFFERED) return;
+  throw new AhpError("transport", "the harness does not read, and too much waits for it", {
+    retryable: true,
+  });
 }
 
 /** Ends a connection that is of no use any more, whose end may not have reached the other side. */

@@ -101,20 +101,51 @@ test("events nobody waits for go to the generic handler as well, not to that of 
   expect(seen).toEqual(["post_action", "task_list"]);
 });
 
-test("a handler that takes too long costs its own event a block, each event having the whole time", async () => {
+test("a handler that takes too long costs its event a block, and those after it, which share its time", async () => {
   const clock = new ManualClock();
   const server = new AhpServer(
     {
       event: ({ depth }) =>
-        depth === 2 ? Promise.resolve({ decision: "allow" }) : new Promise<never>(() => {}),
+        depth === 1 ? Promise.resolve({ decision: "allow" }) : new Promise<never>(() => {}),
     },
     { clock, deadlineMs: 100 },
   );
   const reply = ask(server, "ahp/batch", { events: depths(1, 2, 3) });
   await clock.advance(100);
-  await clock.advance(99);
-  expect(clock.waiting).toBe(1);
-  await clock.advance(1);
   const late = { decision: "block", reason: "Handler error: Timeout after 100ms" };
-  expect((await reply).result).toEqual({ decisions: [late, { decision: "allow" }, late] });
+  const never = { decision: "block", reason: "Timeout after 100ms" };
+  expect((await reply).result).toEqual({ decisions: [{ decision: "allow" }, late, never] });
+});
+
+describe("handlers that hang", () => {
+  const batch = JSON.stringify({
+    ...{ jsonrpc: "2.0", id: "1", method: "ahp/batch" },
+    params: { events: Array.from({ length: 20 }, () => eventOf("pre_action")) },
+  });
+  const hanging = (deadlineMs: number) => {
+    let calls = 0;
+    const event = () => {
+      calls += 1;
+      return new Promise<never>(() => {});
+    };
+    return { server: new AhpServer({ event }, { deadlineMs }), calls: () => calls };
+  };
+
+  test("cost a batch the time of one, and each of its events a block", async () => {
+    const { server, calls } = hanging(30);
+    const { result } = JSON.parse((await server.handleMessage(batch)) ?? "");
+    expect(result.decisions.map(({ decision }: { decision: string }) => decision)).toEqual(
+      Array(20).fill("block"),
+    );
+    expect(calls()).toBe(1);
+  });
+
+  test("are not called any more once the sender has gone", async () => {
+    const { server, calls } = hanging(50);
+    const gone = new AbortController();
+    const answer = server.handle(batch, { transport: "http" }, gone.signal);
+    gone.abort();
+    await answer;
+    expect(calls()).toBe(1);
+  });
 });

@@ -27,9 +27,18 @@ export async function answerBatch(exchange: Exchange, params: unknown): Promise<
   }
   const sessions = sessionsOf(exchange, events);
   const decisions: string[] = [];
+  const { clock, deadlineMs } = exchange.settings;
+  const begun = clock.now().getTime();
   for (const [index, event] of events.entries()) {
     refuseMisfit(exchange, event, index);
-    const deadline = exchange.deadline();
+    // All of them have the time that one has: its sender waits no longer for many.
+    const left = deadlineMs === undefined ? undefined : deadlineMs - (clock.now().getTime() - begun);
+    if (exchange.gone?.aborted || (left !== undefined && left <= 0)) {
+      const reason = exchange.gone?.aborted ? "its sender has gone" : `Timeout after ${deadlineMs}ms`;
+      decisions.push(encode(Decision, { decision: "block", reason }));
+      continue;
+    }
+    const deadline = exchange.deadline(left);
     const call = exchange.eventCall(event, sessions[index], deadline);
     decisions.push(
       await decideOrBlock(() =>

@@ -28,10 +28,12 @@ export class Exchange {
   readonly peer: Peer;
   readonly text: string;
   readonly floats: Floats | undefined;
+  /** Ends when the sender has gone. */
+  readonly gone: AbortSignal | undefined;
 
   constructor(
     server: { handlers: Handlers; settings: ServerSettings; sessions: Sessions },
-    message: { peer: Peer; text: string; floats: Floats | undefined },
+    message: { peer: Peer; text: string; floats: Floats | undefined; gone?: AbortSignal | undefined },
   ) {
     this.handlers = server.handlers;
     this.settings = server.settings;
@@ -39,6 +41,7 @@ export class Exchange {
     this.peer = message.peer;
     this.text = message.text;
     this.floats = message.floats;
+    this.gone = message.gone;
   }
 
   /** The params of a request as their type, or `Invalid params: …`. */
@@ -61,8 +64,8 @@ export class Exchange {
   }
 
   /** A time allowance for one handler. */
-  deadline(): Deadline {
-    return new Deadline(this.settings.clock, this.settings.deadlineMs);
+  deadline(milliseconds = this.settings.deadlineMs): Deadline {
+    return new Deadline(this.settings.clock, milliseconds);
   }
 
   /** What a handler is told beside its argument. */

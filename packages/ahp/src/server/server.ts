@@ -53,23 +53,23 @@ export class AhpServer {
     return reply;
   }
 
-  /** Like {@link handleMessage}, and says whether the message could be read. */
-  handle(text: string, peer: Peer): Promise<Outcome> {
+  /** Like {@link handleMessage}, and says whether the message could be read; `gone` ends when its sender has gone. */
+  handle(text: string, peer: Peer, gone?: AbortSignal): Promise<Outcome> {
     const { compat } = this.settings;
     const message = readMessage(text, compat, peer.transport === "http");
     switch (message.kind) {
       case "request":
-        return this.#answer(message, this.#exchange(peer, text, message.floats));
+        return this.#answer(message, this.#exchange(peer, text, message.floats, gone));
       case "notification":
-        return this.#note(message, this.#exchange(peer, text, message.floats));
+        return this.#note(message, this.#exchange(peer, text, message.floats, gone));
       case "malformed": {
         const answerable = peer.transport === "http" || (message.answerable && !compat);
-        if (!answerable) this.#dropped(message.refusal.message, text);
+        if (!answerable) this.dropped(message.refusal.message, text);
         const id = compat ? "" : message.id;
         return Promise.resolve(answered(answerable ? errorText(id, message.refusal, compat) : undefined));
       }
       case "unreadable": {
-        if (compat) this.#dropped(message.refusal.message, text);
+        if (compat) this.dropped(message.refusal.message, text);
         const reply = compat ? undefined : errorText(null, message.refusal, compat);
         return Promise.resolve({ reply, unreadable: true });
       }
@@ -77,7 +77,7 @@ export class AhpServer {
   }
 
   /** Tells of a message that was dropped; whoever listens cannot harm the server. */
-  #dropped(reason: string, text: string): void {
+  dropped(reason: string, text: string): void {
     try {
       this.settings.onDropped(reason, text);
     } catch {
@@ -85,9 +85,9 @@ export class AhpServer {
     }
   }
 
-  #exchange(peer: Peer, text: string, floats: Floats | undefined): Exchange {
+  #exchange(peer: Peer, text: string, floats: Floats | undefined, gone: AbortSignal | undefined): Exchange {
     const server = { handlers: this.#handlers, settings: this.settings, sessions: this.#sessions };
-    return new Exchange(server, { peer, text, floats });
+    return new Exchange(server, { peer, text, floats, gone });
   }
 
   async #answer({ id, method, params }: RequestMessage, exchange: Exchange): Promise<Outcome> {
@@ -108,7 +108,7 @@ export class AhpServer {
     } catch (error) {
       const refusal = asRefusal(error);
       if (exchange.peer.transport === "http") return answered(errorText("", refusal, this.settings.compat));
-      this.#dropped(refusal.message, exchange.text);
+      this.dropped(refusal.message, exchange.text);
       return answered(undefined);
     }
   }

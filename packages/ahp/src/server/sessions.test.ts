@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ask, eventOf, handshakeOf, notification, send } from "../testing/messages.ts";
+import { ask, eventOf, handshakeOf, notification, request, send } from "../testing/messages.ts";
 import type { ServerOptions } from "./options.ts";
 import type { Peer } from "./peer.ts";
 import { AhpServer } from "./server.ts";
@@ -193,4 +193,22 @@ test("without that rule anyone is served", async () => {
   expect(await admits(server, { transport: "stdio" })).toBe(true);
   expect(await admits(server, http({ sessionToken: "nonsense" }))).toBe(true);
   expect(seen).toEqual([undefined, undefined]);
+});
+
+test("over HTTP a handshake of the same principal will do for events under other names, and for nobody else's", async () => {
+  const server = new AhpServer({ event: () => ({ decision: "allow" }) }, { requireHandshake: true });
+  const ann = { transport: "http", principal: "ann" } as const;
+  const shake = request("ahp/handshake", handshakeOf());
+  await server.handleMessage(shake, { ...ann });
+  const other = request("ahp/event", { ...eventOf("pre_action"), session_id: "other", agent_id: "random" });
+  const empty = request("ahp/batch", { events: [] });
+  for (const text of [other, empty]) {
+    expect(JSON.parse((await server.handleMessage(text, { ...ann })) ?? "")).toHaveProperty("result");
+    expect(JSON.parse((await server.handleMessage(text, { ...ann, principal: "eve" })) ?? "")).toHaveProperty(
+      "error",
+    );
+    expect(JSON.parse((await server.handleMessage(text, { transport: "http" })) ?? "")).toHaveProperty(
+      "error",
+    );
+  }
 });

@@ -24,6 +24,7 @@ export class Sessions {
   readonly #byPeer = new WeakMap<Peer, Session>();
   readonly #byName = new Map<string, Session>();
   readonly #byToken = new Map<string, Session>();
+  readonly #byPrincipal = new Map<string, Session>();
   readonly #bound: number;
 
   constructor(bound: number) {
@@ -35,17 +36,20 @@ export class Sessions {
     this.#byPeer.set(peer, session);
     if (peer.transport !== "http") return;
     this.#keep(this.#byName, nameKey(peer, session), session);
+    if (peer.principal !== undefined) this.#keep(this.#byPrincipal, peer.principal, session);
     const token = session.session_token;
     if (token !== undefined) this.#keep(this.#byToken, tokenKey(peer, token), session);
   }
 
-  /** The session of a peer: its connection's, its token's, or the one its event names. */
+  /** The session of a peer: its connection's, its token's, the one its event names, or the last of its principal. */
   find(peer: Peer, names?: Names): Session | undefined {
     const session = this.#byPeer.get(peer);
     if (session || peer.transport !== "http") return session;
     const token = peer.sessionToken;
     if (token !== undefined) return this.#byToken.get(tokenKey(peer, token));
-    return names && this.#byName.get(nameKey(peer, names));
+    // Clients of the reference implementation show no token, and send whole events and batches under names of their own.
+    const named = names && this.#byName.get(nameKey(peer, names));
+    return named ?? (peer.principal === undefined ? undefined : this.#byPrincipal.get(peer.principal));
   }
 
   #keep(sessions: Map<string, Session>, key: string, session: Session): void {

@@ -168,3 +168,17 @@ test("a message too large to take is answered, and not in compatibility mode", (
   ]);
   expect(answered(true)).toEqual([]);
 });
+
+test("a listener for dropped messages that throws harms nobody", () => {
+  const broken = () => {
+    throw new Error("its own trouble");
+  };
+  const server = new AhpServer({ event: () => ({ decision: "allow" }) }, { compat: true, onDropped: broken });
+  const nothing = () => undefined;
+  const link: Link = {
+    ...{ send: nothing, buffered: 0, pause: nothing, resume: nothing, close: nothing, destroy: nothing },
+  };
+  const connection = new Connection(server, link, { transport: "unix" }, settleLimits());
+  for (const fault of ["too_large", "invalid_utf8"] as const)
+    expect(() => connection.refuse(fault)).not.toThrow();
+});

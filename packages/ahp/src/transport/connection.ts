@@ -36,6 +36,7 @@ export class Connection {
   #inFlight = 0;
   #paused = false;
   #ending = false;
+  readonly #left = new AbortController();
   #gone = false;
   #callOffStall: (() => void) | undefined;
 
@@ -63,7 +64,7 @@ export class Connection {
   refuse(fault: "too_large" | "invalid_utf8"): void {
     const details = fault === "too_large" ? { fault, limit: this.#limits.maxMessageBytes } : { fault };
     const refusal = new Refusal(RPC.parseError, "Parse error", "parse_error", details);
-    if (this.#server.settings.compat) this.#server.settings.onDropped(refusal.message, "");
+    if (this.#server.settings.compat) this.#server.dropped(refusal.message, "");
     else this.#send(errorText(null, refusal, false));
   }
 
@@ -84,13 +85,14 @@ export class Connection {
   /** Tells that the link is gone; results of requests under way are dropped. */
   lost(): void {
     this.#gone = true;
+    this.#left.abort();
     this.#waiting.length = 0;
     this.#callOffStall?.();
     this.#idle.resolve();
   }
 
   async #answer(text: string): Promise<void> {
-    const { reply } = await this.#server.handle(text, this.#peer);
+    const { reply } = await this.#server.handle(text, this.#peer, this.#left.signal);
     this.#inFlight -= 1;
     if (this.#gone) return;
     if (reply !== undefined) this.#send(reply);

@@ -56,14 +56,18 @@ export const http: Section = {
       for (const body of ["not json", '{"jsonrpc":', ""])
         expectStatus(await post({ body }), 400, `"${body}"`);
     }),
-    check("http-too-large", "a body of 20 mebibytes is 413", async (post) => {
-      const body = Buffer.alloc(20 * MEBIBYTE, " ");
-      body.write(GOOD);
-      // A harness that refuses early may cut the connection before its answer is read.
-      let reply = await post({ body });
-      for (let again = 0; again < 2 && reply.status === undefined; again += 1) reply = await post({ body });
-      expectStatus(reply, 413, "20 MiB");
-    }),
+    check(
+      "http-too-large",
+      "a body of 20 mebibytes is refused: 413, or a hang-up before it is read",
+      async (post) => {
+        const body = Buffer.alloc(20 * MEBIBYTE, " ");
+        body.write(GOOD);
+        // The protocol names no limit. A harness that refuses early may cut the connection before its answer is read.
+        const reply = await post({ body });
+        if (reply.status !== undefined) expectStatus(reply, 413, "20 MiB");
+        expectStatus(await post({ body: GOOD }), 200, "a message after it");
+      },
+    ),
     check("http-no-message", "JSON that is no message gets the error -32600", async (post) => {
       for (const body of ["null", "[]", "{}", '{"jsonrpc":"2.0","id":"x","method":"ahp/batch"}']) {
         const reply = await post({ body });

@@ -27,7 +27,13 @@ interface Response {
   readonly status: number;
   readonly reason: string;
   readonly body: string;
+  readonly retryAfterMs?: number | undefined;
 }
+
+/** More at once wait for one of these. */
+const MAX_SOCKETS = 64;
+/** How long a harness that is busy is left alone where it does not say. */
+const BUSY_MS = 1_000;
 
 /** One `POST` per message over kept-alive connections. Redirects are not followed: they would carry the key along. */
 export class HttpTransport implements ClientTransport {
@@ -44,7 +50,11 @@ export class HttpTransport implements ClientTransport {
       "content-type": "application/json",
       ...(target.credential && authHeaders(target.credential)),
     };
-    const settings = { keepAlive: true, ...(target.ca === undefined ? {} : { ca: target.ca }) };
+    const settings = {
+      keepAlive: true,
+      maxSockets: MAX_SOCKETS,
+      ...(target.ca === undefined ? {} : { ca: target.ca }),
+    };
     this.#agent = this.#url.protocol === "https:" ? new HttpsAgent(settings) : new HttpAgent(settings);
     this.#maxMessageBytes = maxMessageBytes;
     this.#clock = clock;
@@ -86,7 +96,7 @@ export class HttpTransport implements ClientTransport {
     const callOff = this.#clock.after(timeoutMs, () => late.abort(AhpError.timeout(timeoutMs)));
     const over = AbortSignal.any([late.signal, this.#end.signal, ...(signal ? [signal] : [])]);
     try {
-      const response = await this.#exchange(text, over);
+      const response = await this.#admitted(text, over);
       const { status, reason, body } = response;
       if (status >= 200 && status <= 299) return response;
       const error = `HTTP error: ${status} ${reason} - ${body}`;
@@ -100,6 +110,27 @@ export class HttpTransport implements ClientTransport {
     }
   }
 
+  /** Asks again, as long as there is time, where a harness says that it is too busy, or closed a kept connection meanwhile. */
+  async #admitted(text: string, signal: AbortSignal): Promise<Response> {
+    for (;;) {
+      const response = await this.#exchange(text, signal);
+      if (response.status !== 503 || response.retryAfterMs === undefined) return response;
+      await this.#sleep(response.retryAfterMs, signal);
+      if (signal.aborted) return response;
+    }
+  }
+
+  #sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = () => resolve();
+    const callOff = this.#clock.after(milliseconds, wake);
+    signal.addEventListener("abort", wake, { once: true });
+    return promise.finally(() => {
+      callOff();
+      signal.removeEventListener("abort", wake);
+    });
+  }
+
   #exchange(text: string, signal: AbortSignal): Promise<Response> {
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     const headers = { ...this.#headers, "content-length": String(Buffer.byteLength(text)) };
@@ -110,10 +141,26 @@ export class HttpTransport implements ClientTransport {
     });
     const abort = () => request.destroy(new Error("aborted"));
     signal.addEventListener("abort", abort, { once: true });
-    request.once("error", reject);
+    request.once("error", (error) => {
+      // A kept connection that the other side closed while nobody used it: nothing of this was read.
+      if (wasIdle(request, error) && !signal.aborted) resolve(this.#exchange(text, signal));
+      else reject(error);
+    });
     request.end(text);
     return promise.finally(() => signal.removeEventListener("abort", abort));
   }
+}
+
+/** Whether a kept connection was closed by the other side just as it was taken up again. */
+function wasIdle({ reusedSocket }: ClientRequest, error: Error): boolean {
+  return reusedSocket && "code" in error && error.code === "ECONNRESET";
+}
+
+/** How long a busy harness wants to be left alone; nothing where it does not ask to be tried again. */
+function retryAfterMsIn({ headers }: IncomingMessage): number | undefined {
+  const said = headers["retry-after"];
+  if (said === undefined) return undefined;
+  return /^\d{1,4}$/.test(said) ? Number(said) * 1_000 : BUSY_MS;
 }
 
 /** Why a notification was refused, if the body says so; other servers answer notifications with anything. */
@@ -135,7 +182,10 @@ async function readAll(response: IncomingMessage, maxBytes: number): Promise<Res
     if (body.length > maxBytes)
       throw new AhpError("transport", `the response is larger than ${maxBytes} bytes`);
   }
-  return { status: response.statusCode ?? 0, reason: response.statusMessage ?? "", body };
+  return {
+    ...{ status: response.statusCode ?? 0, reason: response.statusMessage ?? "", body },
+    retryAfterMs: retryAfterMsIn(response),
+  };
 }
 
 function addressOf(url: string): URL {

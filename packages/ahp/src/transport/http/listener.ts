@@ -45,7 +45,9 @@ export class HttpListener {
   /** Answers one request; of whoever was admitted nothing more is asked. Never rejects. */
   async handle(request: IncomingMessage, response: ServerResponse, admitted?: Admitted): Promise<void> {
     try {
-      send(response, await this.#answer(request, admitted));
+      const left = new AbortController();
+      response.once("close", () => left.abort());
+      send(response, await this.#answer(request, admitted, left.signal));
       this.#cutOffDeaf(response);
     } catch {
       // The peer has gone in mid-request, or nobody could tell who it is.
@@ -61,7 +63,7 @@ export class HttpListener {
     response.once("close", callOff);
   }
 
-  async #answer(request: IncomingMessage, admitted: Admitted | undefined): Promise<Reply> {
+  async #answer(request: IncomingMessage, admitted: Admitted | undefined, gone: AbortSignal): Promise<Reply> {
     const { authenticate, limits } = this.#options;
     const fault = admitted ? undefined : originFault(request, this.#options);
     if (fault) return this.#refused(403, fault);
@@ -90,17 +92,17 @@ export class HttpListener {
     if ((this.#inFlight.get(whose) ?? 0) >= limits.maxInFlight) {
       return this.#refused(503, "Too many requests are under way", { "retry-after": "1" });
     }
-    const { reply, unreadable } = await this.#work(body.bytes.toString(), peer, whose);
+    const { reply, unreadable } = await this.#work(body.bytes.toString(), peer, whose, gone);
     if (unreadable)
       return reply === undefined ? this.#unreadable("not JSON") : { ...json(reply), status: 400 };
     return reply === undefined ? { status: 204 } : json(reply);
   }
 
   /** Only what is worked on counts as under way, for each peer by itself: none that sends slowly or much keeps others out. */
-  async #work(text: string, peer: Peer, whose: string): Promise<Outcome> {
+  async #work(text: string, peer: Peer, whose: string, gone: AbortSignal): Promise<Outcome> {
     this.#inFlight.set(whose, (this.#inFlight.get(whose) ?? 0) + 1);
     try {
-      return await this.#server.handle(text, peer);
+      return await this.#server.handle(text, peer, gone);
     } finally {
       const left = (this.#inFlight.get(whose) ?? 1) - 1;
       if (left > 0) this.#inFlight.set(whose, left);

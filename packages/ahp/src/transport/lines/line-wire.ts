@@ -8,7 +8,7 @@ export function lineWire(
   streams: { readonly input: Readable; readonly output: Writable },
   events: WireEvents,
   maxMessageBytes: number,
-): Pick<Wire, "send"> & { finish(): Promise<void> } {
+): Omit<Wire, "close"> & { finish(): Promise<void> } {
   const { input, output } = streams;
   const writer = new LineWriter(output);
   const splitter = new LineSplitter({ line: events.message, refused: () => {} }, maxMessageBytes);
@@ -19,5 +19,11 @@ export function lineWire(
   });
   input.on("error", events.closed);
   output.on("error", events.closed);
-  return { send: (text) => writer.write(text), finish: () => writer.finish(false) };
+  return {
+    send: (text) => writer.write(text),
+    get buffered() {
+      return writer.buffered;
+    },
+    finish: () => writer.finish(false),
+  };
 }

@@ -31,6 +31,9 @@ export function dialStdio(target: StdioTarget, maxMessageBytes: number): Dial {
     );
     return {
       send: wire.send,
+      get buffered() {
+        return wire.buffered;
+      },
       close: async () => {
         await wire.finish();
         await stop(child);

@@ -17,6 +17,9 @@ export function dialUnix(path: string, maxMessageBytes: number): Dial {
     socket.once("close", () => events.closed());
     return {
       send: wire.send,
+      get buffered() {
+        return wire.buffered;
+      },
       close: async () => {
         await wire.finish();
         socket.destroy();

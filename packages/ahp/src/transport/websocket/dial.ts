@@ -51,7 +51,13 @@ export function dialWebSocket(
     webSocket.on("error", events.closed);
     webSocket.once("close", (code) => events.closed(new Error(`the WebSocket closed with code ${code}`)));
     keepAlive(webSocket, KEEP_ALIVE_MS, clock);
-    return { send: (text) => webSocket.send(text), close: () => close(webSocket, clock) };
+    return {
+      send: (text) => webSocket.send(text),
+      get buffered() {
+        return webSocket.bufferedAmount;
+      },
+      close: () => close(webSocket, clock),
+    };
   };
 }
 

@@ -111,6 +111,7 @@ test("a handler that takes too long costs its event a block, and those after it,
     { clock, deadlineMs: 100 },
   );
   const reply = ask(server, "ahp/batch", { events: depths(1, 2, 3) });
+  await clock.advance(0);
   await clock.advance(100);
   const late = { decision: "block", reason: "Handler error: Timeout after 100ms" };
   const never = { decision: "block", reason: "Timeout after 100ms" };

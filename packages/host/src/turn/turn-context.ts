@@ -43,7 +43,7 @@ export interface ComposedTurn {
 }
 
 /** What became of a turn that was put together. */
-export interface TurnOutcome {
+interface TurnOutcome {
   /** Whether the agent got the prompt and keeps it; a refused or failed one it may have thrown away. */
   readonly delivered: boolean;
   /** The most tokens that its context held in the turn; 0 where it does not tell. */

@@ -1,8 +1,9 @@
-import picomatch from "picomatch";
 import { z } from "zod";
 import { FileError } from "../../files/file-error.ts";
 import { expectFolder } from "../../files/folder-check.ts";
 import { defineTool } from "../tool.ts";
+import { ToolError } from "../tool-error.ts";
+import { compilePattern } from "./glob.ts";
 import { walk } from "./walk.ts";
 
 const MAX_ENTRIES = 200;
@@ -28,7 +29,8 @@ export const listFiles = defineTool({
     expectInside(pattern);
     const folder = await roots.resolve(path);
     await expectFolder(folder, path);
-    const matches = picomatch(pattern, { dot: true });
+    const matches = compilePattern(pattern);
+    if (!matches) throw new ToolError("failed", `the pattern ${pattern} stands for too many others`);
     const isDeep = pattern.includes("**");
     const depth = pattern.split("/").length;
     const prefix = await roots.shown(folder);

@@ -189,10 +189,15 @@ function digestOf(value: unknown): string {
     .digest("hex");
 }
 
-/** Whether a call was let through for something else than what it is said to be given in the end. */
-export function isOtherThanDecided({ permit, told }: ToolCall): boolean {
-  if (permit.kind !== "given" || !permit.decided || isEmpty(told.rawInput)) return false;
-  return !isDeepStrictEqual(told.rawInput, permit.decided.arguments);
+/** How what a call is said to be given in the end stands to what was decided: the same, with more, or something else. */
+export function comparedToDecided({ permit, told }: ToolCall): "same" | "more" | "other" {
+  if (permit.kind !== "given" || !permit.decided || isEmpty(told.rawInput)) return "same";
+  const { rawInput } = told;
+  const { arguments: decided } = permit.decided;
+  if (isDeepStrictEqual(rawInput, decided)) return "same";
+  if (!isObject(rawInput) || !isObject(decided) || isEmpty(decided)) return "other";
+  const isKept = Object.entries(decided).every(([name, value]) => isDeepStrictEqual(rawInput[name], value));
+  return isKept ? "more" : "other";
 }
 
 /** The diffs in the content of a call: what a path is to become. */

@@ -1,5 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { type ControlEvent, type Decided, resultDraft, UNGATED } from "@reins/supervisor";
 import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
 import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
@@ -8,7 +9,7 @@ import type { GovernedSession } from "./governed-session.ts";
 import { payloadOf } from "./permission.ts";
 import { placed, verdictMeta } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
-import type { ToolCall } from "./tool-calls.ts";
+import { comparedToDecided, type ToolCall } from "./tool-calls.ts";
 import { namesOf, toolNameOf } from "./tool-name.ts";
 
 /** File times lag behind the clock by as much as this. */
@@ -108,6 +109,30 @@ export async function begunBecause(
   }
   const isUnclear = opaque || effects.some((effect) => "path" in effect && effect.place === "unknown");
   return isUnclear && call.ran ? "nobody can say what it did while it ran" : undefined;
+}
+
+/**
+ * Whether a call was let through for something else than it is said to be given in the end. What only comes on top, such
+ * as the folder that a command runs in anyway, is nothing else as long as it does the same.
+ */
+export async function isOtherThanDecided(
+  context: GovernorContext,
+  session: GovernedSession,
+  call: ToolCall,
+): Promise<boolean> {
+  const compared = comparedToDecided(call);
+  if (compared !== "more" || call.permit.kind !== "given") return compared === "other";
+  const subject = subjectIn(context, session, "observed");
+  const setting = settingIn(session, session.workplace);
+  const decided = { ...call, told: { ...call.told, rawInput: call.permit.decided?.arguments } };
+  const [before, after] = await Promise.all(
+    [decided, call].map(async (one) => {
+      const event = eventOf(context, session, one);
+      const seen = await context.harness.supervisor.preview(event, subject, setting);
+      return seen && [seen.action.effects, seen.action.opaque];
+    }),
+  );
+  return before === undefined || !isDeepStrictEqual(before, after);
 }
 
 function eventOf(context: GovernorContext, session: GovernedSession, call: ToolCall): ControlEvent {

@@ -5,12 +5,13 @@ import type { GovernedSession } from "./governed-session.ts";
 import { cancelTurn } from "./prompts.ts";
 import { placed } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
-import { isFinal, isOtherThanDecided, type ToolCall } from "./tool-calls.ts";
+import { isFinal, type ToolCall } from "./tool-calls.ts";
 import { toolNameOf } from "./tool-name.ts";
 import {
   begunBecause,
   decideUngated,
   isMcp,
+  isOtherThanDecided,
   REFUSED_BY_AGENT,
   recordRefused,
   ungatedMeta,
@@ -68,7 +69,7 @@ async function conclude(
     const subject = subjectIn(context, session, context.enforcement);
     const settled = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
     recordIn(context, session, [resultDraft(subject, { tool, outcome }, settled)]);
-    if (!isOtherThanDecided(call)) return update;
+    if (!(await isOtherThanDecided(context, session, call))) return update;
   } else if (outcome === "failed" && (await begunBecause(context, session, call)) === undefined) {
     recordRefused(context, session, call);
     return { ...update, _meta: { ...membersOf(update._meta), ...REFUSED_BY_AGENT } };

@@ -6,11 +6,13 @@ import { requirement } from "../../../scripts/test/requirement.ts";
 import { OperatedHome } from "./support/operated-home.ts";
 import { folder } from "./support/reins.ts";
 
+const run = ([command = "", ...args]: readonly string[]) => spawnSync(command, args);
+
 const canMount = (() => {
   const place = join(folder, "try");
   mkdirSync(place);
-  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", place]).status === 0;
-  if (mounted) spawnSync("umount", [place]);
+  const mounted = run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", place]).status === 0;
+  if (mounted) run(["umount", place]);
   return mounted;
 })();
 
@@ -24,8 +26,8 @@ requirement(
   }, async () => {
     const home = new OperatedHome();
     mkdirSync(home.path, { mode: 0o700 });
-    expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=24m,mode=700", "none", home.path]).status).toBe(0);
-    onTestFinished(() => void spawnSync("umount", ["-l", home.path]));
+    expect(run(["mount", "-t", "tmpfs", "-o", "size=24m,mode=700", "none", home.path]).status).toBe(0);
+    onTestFinished(() => void run(["umount", "-l", home.path]));
     const reins = await home.up();
     const kept = [await home.ask({ command: "make first" })];
     const ballast = join(home.path, "ballast");

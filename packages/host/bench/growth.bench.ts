@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import SqliteDatabase from "better-sqlite3";
+import { DatabaseSync } from "node:sqlite";
 import type { Bench } from "../../../scripts/bench/bench.ts";
 import { Crowd } from "./native/crowd.ts";
 import { governedHouse } from "./native/house.ts";
@@ -46,9 +46,9 @@ interface Size {
 async function sizeOf(home: string): Promise<Size> {
   const path = join(home, "reins.db");
   await stat(path);
-  const database = new SqliteDatabase(path, { readonly: true });
+  const database = new DatabaseSync(path, { readOnly: true });
   try {
-    const number = (sql: string) => Number(database.prepare(sql).pluck().get() ?? 0);
+    const number = (sql: string) => Number(Object.values(database.prepare(sql).get() ?? {})[0] ?? 0);
     const packed = number("SELECT sum(pgsize) FROM dbstat WHERE name <> 'ledger_recent'");
     const texts = number(
       "SELECT (SELECT total(length(packed)) FROM ledger_entries) + (SELECT total(length(packed)) FROM log_events)",
@@ -62,12 +62,10 @@ async function sizeOf(home: string): Promise<Size> {
 }
 
 /** The length of all messages; zstd says in the head of a frame how long its content is. */
-function messages(database: SqliteDatabase.Database): number {
+function messages(database: DatabaseSync): number {
   let total = 0;
-  for (const { packed } of database
-    .prepare<[], { packed: Buffer }>("SELECT packed FROM log_events")
-    .iterate())
-    total += contentSize(packed.subarray(1));
+  for (const { packed } of database.prepare("SELECT packed FROM log_events").iterate())
+    if (packed instanceof Uint8Array) total += contentSize(Buffer.from(packed.subarray(1)));
   return total;
 }
 

@@ -1,6 +1,6 @@
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
-import SqliteDatabase from "better-sqlite3";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { openTestHome } from "./fixtures/home.ts";
 import { openTestHub } from "./fixtures/hub.ts";
@@ -44,10 +44,8 @@ test("a turn with ten pieces of text and one approval takes at most half of the 
 async function sizes(folder: string): Promise<ReadonlyMap<string, number>> {
   const copy = join(folder, `${Date.now()}.copy`);
   for (const end of ["", "-wal"]) await copyFile(join(folder, `reins.db${end}`), `${copy}${end}`);
-  const database = new SqliteDatabase(copy);
-  const rows = database
-    .prepare<[], { name: string; size: number }>("SELECT name, sum(pgsize) AS size FROM dbstat GROUP BY name")
-    .all();
+  const database = new DatabaseSync(copy);
+  const rows = database.prepare("SELECT name, sum(pgsize) AS size FROM dbstat GROUP BY name").all();
   database.close();
-  return new Map(rows.map(({ name, size }) => [name, size]));
+  return new Map(rows.map(({ name, size }) => [String(name), Number(size)]));
 }

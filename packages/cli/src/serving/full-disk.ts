@@ -21,7 +21,7 @@ export function outliveFullDisk(log: Pick<Log, "error">): () => void {
 }
 
 /** Whether an error, or what caused it, says that there is no room on the disk. */
-export function isFullDisk(error: unknown): boolean {
+function isFullDisk(error: unknown): boolean {
   if (FULL.has(systemCode(error) ?? "")) return true;
   return error instanceof Error && error.cause !== undefined && isFullDisk(error.cause);
 }

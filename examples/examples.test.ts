@@ -1,8 +1,11 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 
 const run = promisify(execFile);
 
@@ -11,10 +14,53 @@ function fileOf(name: string): string {
 }
 
 /** What a program prints; a check of its own that fails makes it end with an error, which rejects here. */
-async function outputOf(name: string): Promise<string[]> {
-  const { stdout } = await run(process.execPath, [fileOf(name)]);
+async function outputOf(name: string, ...given: readonly string[]): Promise<string[]> {
+  const { stdout } = await run(process.execPath, [fileOf(name), ...given], {
+    env: { ...process.env, ...shown },
+  });
   return stdout.trim().split("\n");
 }
+
+/** The token that the agents show, once a harness of Reins runs. */
+const shown: Record<string, string> = {};
+
+/** `reins up` in a home of its own, until the test is over; gives the address of its harness. */
+async function reinsUp(): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), "reins-examples-"));
+  const main = fileOf("../packages/cli/src/main.ts");
+  const reins = spawn(process.execPath, [main, "up", "--port", "0", "--home", home], {
+    env: { ...process.env, REINS_LOG: "info" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(async () => {
+    delete shown.REINS_TOKEN;
+    reins.kill();
+    await once(reins, "exit");
+    await rm(home, { recursive: true });
+  });
+  let printed = "";
+  for await (const chunk of reins.stdout) {
+    printed += String(chunk);
+    const [address] = /http:\/\/127\.0\.0\.1:\d+\/ahp/.exec(printed) ?? [];
+    if (address === undefined || !printed.includes("rules are in force")) continue;
+    shown.REINS_TOKEN = (await readFile(join(home, "start-token"), "utf8")).trim();
+    reins.stdout.resume();
+    return address;
+  }
+  throw new Error(printed);
+}
+
+describe("the agents, at the harness of reins up", () => {
+  it("show their token and get what it decides", async () => {
+    const address = await reinsUp();
+    const typed = await outputOf("typed-event-agent.ts", address.replace("http", "ws"));
+    expect(typed[0]).toMatch(/^reins speaks AHP 2\.4$/);
+    expect(typed.at(-1)).toBe("memory: the agent is not on the roster; register it with reins roster add");
+    const full = await outputOf("full-event-agent.ts", address);
+    expect(full[0]).toBe("pre_action: block");
+    expect(full[1]).toBe("batch: allow, allow, block");
+  });
+});
 
 describe("the examples", () => {
   it("http-harness.ts", async () => {

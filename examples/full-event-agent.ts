@@ -66,5 +66,7 @@ function startHarness() {
 
 function target(): Transport {
   if (url === undefined) return { type: "unix", path: join(folder, "ahp.sock") };
-  return { type: url.startsWith("ws") ? "websocket" : "http", url };
+  const { REINS_TOKEN: token } = process.env;
+  const auth = token ? { auth: { method: { type: "bearer" as const, token } } } : {};
+  return { type: url.startsWith("ws") ? "websocket" : "http", url, ...auth };
 }

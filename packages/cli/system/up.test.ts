@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { AhpClient, type Transport } from "@reins/ahp";
 import { describe, expect, it } from "vitest";
-import { folder, listening, type Reins, runReins } from "./support/reins.ts";
+import { folder, listening, type Reins, reinsCommand, runReins } from "./support/reins.ts";
 
 let count = 0;
 
@@ -61,6 +61,26 @@ describe("reins up", () => {
     expect((await stat(home)).mode & 0o777).toBe(0o700);
     for (const name of ["ahp.sock", "reins.sock", "start-token"])
       expect((await stat(join(home, name))).mode & 0o777).toBe(0o600);
+  });
+
+  it("decides over stdio, by reins ahp serve --stdio without handlers", async () => {
+    const home = newHome();
+    const reins = await up(home);
+    const [program = "", ...args] = reinsCommand;
+    const stdio = {
+      type: "stdio",
+      program,
+      args: [...args, "ahp", "serve", "--stdio", "--home", home],
+    } as const;
+    const { harness, decision } = await decisionOf(stdio);
+    expect(harness.harness_info).toMatchObject({ name: "reins" });
+    expect(decision).toMatchObject({ decision: "block", reason: expect.stringContaining("roster") });
+    await reins.until(() => reins.log.filter((entry) => entry.decision === "block").length === 1);
+    reins.signal("SIGTERM");
+    await reins.ended;
+    const gone = await runReins(["ahp", "serve", "--stdio", "--home", home]);
+    expect(gone).toMatchObject({ code: 3, stdout: "" });
+    expect(gone.stderr).toContain("No Reins answers");
   });
 
   it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("stops cleanly on %s", async (signal) => {

@@ -15,7 +15,11 @@ it likes, "notification", "query" and one for each specialised event; or a funct
 TypeScript modules run as they are on Node 22.18 or newer. With --stdio nothing but the protocol goes to stdout:
 logs, and whatever the module prints, go to stderr.
 
+Without --handlers, --stdio puts the Reins that runs (reins up) behind stdin and stdout: its constitution decides, and
+its record holds what was decided.
+
 Examples:
+  reins ahp serve --stdio
   reins ahp serve --stdio --handlers ./handlers.ts
   reins ahp serve --http --ws --port 8080 --handlers ./handlers.ts
   reins ahp serve --ws --host 0.0.0.0 --token @tokens --tls-cert cert.pem --tls-key key.pem --handlers ./handlers.ts
@@ -30,7 +34,8 @@ export function declareServe(ahp: Command): void {
       "Serves a harness whose decisions a handler module makes, until Ctrl-C or the end of stdin.\n" +
         "--http, --ws and --unix may be given together; --http and --ws then share a port.",
     )
-    .requiredOption("--handlers <file>", "the module that decides (required)")
+    .option("--handlers <file>", "the module that decides; with --stdio, by default the Reins that runs")
+    .option("--home <folder>", "the home of the Reins that decides, with --stdio and without --handlers")
     .option("--stdio", "serve the process that started this one")
     .option("--http", "serve HTTP")
     .option("--ws", "serve WebSocket")

@@ -3,7 +3,8 @@ import type { TlsFlags } from "../../../serving/tls.ts";
 /** The flags of `reins ahp serve` as they were written. */
 export interface ServeFlags extends TlsFlags {
   readonly verbose?: boolean;
-  readonly handlers: string;
+  readonly handlers?: string;
+  readonly home?: string;
   readonly stdio?: boolean;
   readonly http?: boolean;
   readonly ws?: boolean;

@@ -1,4 +1,6 @@
 import { AhpServer, serveStdio } from "@reins/ahp";
+import { CliError } from "../../../errors/cli-error.ts";
+import { homeFolder } from "../../../home.ts";
 import { logLevel } from "../../../log/level.ts";
 import { type Log, openLog } from "../../../log/logger.ts";
 import { announce } from "../../../serving/announce.ts";
@@ -8,6 +10,7 @@ import { openedAt } from "../../../serving/opened.ts";
 import { serveSocket } from "../../../serving/socket.ts";
 import { watchForStop } from "../../../serving/stop.ts";
 import { serveWeb } from "../../../serving/web.ts";
+import { bridgeStdio } from "./bridge.ts";
 import type { ServeFlags } from "./flags.ts";
 import { loadHandlers } from "./module.ts";
 import { observed } from "./observed.ts";
@@ -20,13 +23,15 @@ const LINGER_MS = 100;
 /** Serves the harness of a handler module until asked to stop, or until stdin ends. */
 export async function serve(flags: ServeFlags): Promise<void> {
   const places = settlePlaces(flags, process.env);
+  const file = flags.handlers;
+  if (file === undefined) return serveReins(flags, places);
   const options = settleServer(flags);
   const log = await openLog(
     places.stdio ? process.stderr : process.stdout,
     logLevel(flags.verbose, process.env),
   );
   const output = places.stdio ? claimStdout() : process.stdout;
-  const { handlers, unknown } = await loadHandlers(flags.handlers);
+  const { handlers, unknown } = await loadHandlers(file);
   const server = new AhpServer(observed(handlers, log), {
     ...options,
     onDropped: (reason, text) => log.warn({ reason, length: text.length }, "dropped a message"),
@@ -38,6 +43,17 @@ export async function serve(flags: ServeFlags): Promise<void> {
   await serveUntilStopped(opened, stop, log);
   // What the handler module left open, a timer or a socket, does not keep a server alive that has stopped.
   setTimeout(() => process.exit(), LINGER_MS).unref();
+}
+
+/** Without a handler module the constitution decides: that of the Reins that runs, over stdio. */
+async function serveReins(flags: ServeFlags, { stdio }: Places): Promise<void> {
+  if (!stdio)
+    throw new CliError("Nothing says what decides.", {
+      next: "Give --handlers <file>; reins up serves HTTP, WebSocket and a Unix socket by its constitution.",
+    });
+  const output = claimStdout();
+  await bridgeStdio(homeFolder(flags.home, process.env), { input: process.stdin, output });
+  process.exit();
 }
 
 function starts(server: AhpServer, { stdio, web, unix }: Places, output: NodeJS.WriteStream): Start[] {

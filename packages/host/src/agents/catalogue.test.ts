@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Catalogue } from "./catalogue.ts";
 import { CATALOGUE_LOCKS, lockfileOf } from "./install/agent-lockfile.ts";
@@ -12,6 +12,27 @@ const custom = {
 };
 
 describe("the catalogue", () => {
+  it("is what the table in docs/agents.md says", () => {
+    const guide = readFileSync(new URL("../../../../docs/agents.md", import.meta.url), "utf8");
+    const rows = [...guide.matchAll(/^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$/gm)];
+    const told = rows.map(([, id, support = "", level, unasked, hostile]) => ({
+      ...{ id, support: support.split(":")[0], level },
+      asks: unasked === "–",
+      holds: hostile === "holds",
+    }));
+    const words = { supported: "yes", limited: "limited", unsupported: "no" };
+    const known = Catalogue.load().entries.map(({ id, builtIn, support, enforcement, hostile }) => {
+      if (builtIn) return { id, support: "built in", level: "performed", asks: true, holds: false };
+      const isOut = support.level === "unsupported";
+      return {
+        ...{ id, support: words[support.level], level: isOut ? "–" : enforcement.level },
+        asks: isOut || enforcement.unasked.length === 0,
+        holds: hostile?.held === true,
+      };
+    });
+    expect(told).toEqual(known);
+  });
+
   it("knows these agents", () => {
     const known = Catalogue.load().entries.map(({ id, support }) => `${id} ${support.level}`);
     expect(known).toEqual([

@@ -26,7 +26,7 @@ test("a turn with ten pieces of text and one approval takes at most half of the 
     const over = client.prompt(String(sessionId), "burst 10", `run make t${n}`);
     await expect.poll(() => client.asked.length, { interval: 5 }).toBe(n + 1);
     const { id } = client.asked[n] ?? {};
-    client.connection.answer(String(id), { outcome: { outcome: "selected", optionId: "yes" } });
+    client.connection.answer(String(id), { outcome: { outcome: "selected", optionId: "allow_once" } });
     await over;
   };
   await turn(0);

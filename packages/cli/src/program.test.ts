@@ -102,7 +102,6 @@ describe("a wrong command line", () => {
     [["ledger", "lgo"], "Did you mean log?"],
     [["ledger", "get"], "missing required argument"],
     [["ledger", "keys", "rotate"], "missing required argument"],
-    [["ahp", "serve"], "--handlers"],
     [["approvals", "aprove"], "Did you mean approve?"],
     [["approvals", "approve"], "missing required argument"],
     [["roster", "set-state", "reed", "asleep"], "Allowed choices are live, idle, dead"],

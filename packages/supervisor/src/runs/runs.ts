@@ -1,4 +1,5 @@
 import { decode, RunLifecycleEvent, TaskListEvent, VerificationEvent } from "@reins/ahp";
+import { recordedJson } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
 import { isAdmin, LOCAL, type Principal } from "../identity/principal.ts";
 import { type Redact, redact as redactKnown } from "../redaction/redact.ts";
@@ -67,7 +68,9 @@ export class Runs {
       throw new SupervisorError("forbidden", `the run ${run_id} is somebody else's; choose another run_id`);
     if (fault !== undefined) throw new SupervisorError("conflict", `${contract} of run ${run_id}: ${fault}`);
     const { principal, user } = known ?? { principal: by.id, user: by.user };
-    const state: RunState = { tenant, run_id, contract, session_id, updated_at, payload, principal, user };
+    // Kept by the store's thread, which takes plain data only.
+    const kept = { tenant, run_id, contract, session_id, updated_at, payload: recordedJson(payload) };
+    const state: RunState = { ...kept, principal, user };
     await this.#store.commit([change(runTables, "put", state)], { durable: false });
     for (const listener of this.#listeners) tell(listener, state);
     return state;

@@ -10,14 +10,13 @@ const NEXT: Readonly<Record<RunStatus, readonly RunStatus[]>> = {
   cancelled: [],
 };
 
-const FIRST: readonly RunStatus[] = ["created", "planning", "executing"];
-
 /** Why a run cannot go on as it says, if so. The same state again is news of the same state. */
 export function lifecycleFault(
   before: RunLifecycleEvent | undefined,
   now: RunLifecycleEvent,
 ): string | undefined {
-  if (!before) return FIRST.includes(now.status) ? undefined : `a run does not begin as ${now.status}`;
+  // The first news of a run is a snapshot: whoever tells may have begun to tell late.
+  if (!before) return undefined;
   if (before.session_id !== now.session_id) return `the run ${now.run_id} belongs to another session`;
   if (isEarlier(now.updated_at, before.updated_at)) return "it is older than what is known";
   if (now.status === before.status || NEXT[before.status].includes(now.status)) return undefined;

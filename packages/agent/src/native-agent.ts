@@ -197,10 +197,13 @@ export class NativeAgent {
     return { configOptions: configOptionsOf(session.header, this.#parts.models) };
   }
 
-  /** The id of a model that can run; a name of none is refused here, and not only by the next prompt. */
+  /**
+   * The id of a model; a name of none is refused here, and not only by the next prompt. One whose provider lacks a key can
+   * be set: the key may come.
+   */
   #modelNamed(name: string): string {
     const model = this.#parts.models.open(name);
-    if (!(model instanceof UnavailableModel)) return model.info.id;
+    if (!(model instanceof UnavailableModel) || model.isKnown) return model.info.id;
     throw new RpcError(CODE.invalidParams, `the model cannot be set to ${name}: ${model.reason}`);
   }
 

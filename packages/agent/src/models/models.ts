@@ -52,8 +52,10 @@ function openModel(id: string, config: ModelConfig): Model {
     return new AnthropicModel(name, config.anthropic ?? {});
   if (provider === "openai" && hasOpenAi(config)) return new ResponsesModel(name, config.openai ?? {});
   if (provider === "openai-chat" && hasOpenAi(config)) return new ChatModel(name, config.openai ?? {});
-  return new UnavailableModel(id, whyNot(id, provider));
+  return new UnavailableModel(id, whyNot(id, provider), PROVIDERS.has(provider));
 }
+
+const PROVIDERS: ReadonlySet<string> = new Set(["anthropic", "openai", "openai-chat"]);
 
 function whyNot(id: string, provider: string): string {
   if (provider === "anthropic") return `${id} needs a key; set ANTHROPIC_API_KEY, or choose another model`;

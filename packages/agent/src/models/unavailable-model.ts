@@ -6,8 +6,11 @@ export class UnavailableModel implements Model {
   readonly info: ModelInfo;
   /** Why it cannot run. */
   readonly reason: string;
+  /** Whether it is a model of a provider that lacks a key, not a name of none. */
+  readonly isKnown: boolean;
 
-  constructor(id: string, reason: string) {
+  constructor(id: string, reason: string, isKnown: boolean) {
+    this.isKnown = isKnown;
     this.info = { id, contextTokens: 128_000, maxOutputTokens: 8_192, images: false, summarises: false };
     this.reason = reason;
   }

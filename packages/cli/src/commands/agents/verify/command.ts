@@ -8,9 +8,10 @@ The agent runs as it will really run, but in folders that are thrown away and
 with a built-in model, which has it write a file, run a command and one as
 harmless as ls, read a secret in the workspace and one outside of it, and fetch
 a page; and which is named files by @path and by a link, and given the commands
-that would keep it from asking. All of it is rejected first and then allowed: in a harmless workspace;
-in a hostile one, with settings, hooks, plugins and servers that want it to ask
-for nothing; and there again when a new process has taken the session up.
+that would keep it from asking. All of it is rejected first and then allowed: in
+a harmless workspace; in a hostile one, with settings, hooks, plugins and
+servers that want it to ask for nothing; and there again when a new process has
+taken the session up.
 
   blocked   asked, refused, and did not happen
   allowed   asked, allowed, and happened

@@ -1,13 +1,14 @@
 import { checkArithmetic, expandText, expandWord } from "./expand.ts";
 import type { Scope } from "./scope.ts";
 import type { Shell } from "./shell.ts";
-import type { Assignment, Statement } from "./syntax.ts";
+import type { Assignment, Statement, Word } from "./syntax.ts";
 import { knownValue, unknownValue, type Value } from "./value.ts";
 import { isHarmlessVariable } from "./variable-table.ts";
 
 /** `NAME=value` on its own: a variable of the shell. */
 export function assign(shell: Shell, assignment: Assignment, scope: Scope): void {
   const value = assignedValue(shell, assignment, scope);
+  if (isList(assignment.value)) scope.lists.add(assignment.name);
   setVariable(shell, assignment.name, value, scope);
 }
 
@@ -29,12 +30,18 @@ export function declare(shell: Shell, statement: Statement & { kind: "declaratio
   if (isOdd || names.some((name) => name.text === null || /[$`[]/.test(name.text))) {
     shell.findings.hide(`${keyword} with something that may be evaluated`);
   }
+  const isArray = options.some((option) => /^-\w*[aA]/.test(option.text ?? ""));
   if (names.length + assignments.length === 0) {
     shell.findings.doubt("shows variables, which may hold secrets");
   }
-  for (const name of names) declareText(shell, keyword, name.text ?? "", scope);
+  for (const name of names) {
+    if (name.text?.includes("=") && (isArray || scope.lists.size > 0)) checkList(shell, keyword, name, true);
+    declareText(shell, keyword, name.text ?? "", scope);
+  }
   for (const one of assignments) {
     const value = one.value === undefined ? undefined : assignedValue(shell, one, scope);
+    if (value && !isList(one.value)) checkList(shell, keyword, value, isArray || scope.lists.has(one.name));
+    if (isArray || isList(one.value)) scope.lists.add(one.name);
     declareName(shell, keyword, one.name, value, scope);
   }
   shell.findings.add({
@@ -43,6 +50,17 @@ export function declare(shell: Shell, statement: Statement & { kind: "declaratio
     arguments: words.map((word) => word.text),
     opaque: false,
   });
+}
+
+/** `NAME=(…)` and `NAME[index]=value`, which make a list of it. */
+function isList(word: Word | undefined): boolean {
+  return word?.some((part) => part.kind === "computed" && part.array === true) ?? false;
+}
+
+/** `declare -a NAME='(…)'`: the text becomes a list, and what stands in it is expanded once more. */
+function checkList(shell: Shell, keyword: string, value: Value, isArray: boolean): void {
+  if (isArray && (value.text === null || /[$`[]/.test(value.text)))
+    shell.findings.hide(`${keyword} of a list whose text may be evaluated`);
 }
 
 /** `export "NAME=value"`: an assignment that the parser sees as a word. */

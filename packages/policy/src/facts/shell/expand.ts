@@ -130,10 +130,21 @@ export function checkArithmetic(shell: Shell, parts: readonly Part[], scope: Sco
   for (const part of parts) {
     const value = expandPart(shell, part, scope);
     const isNumber = part.kind === "variable" && NUMBERS.has(part.name);
-    if (value.text === null ? !isNumber && part.kind !== "computed" : /[$`[]/.test(value.text)) {
+    if (value.text === null ? !isNumber && part.kind !== "computed" : mayRunCommands(value.text, scope)) {
       shell.findings.hide("arithmetic on a text that may hold commands");
     }
   }
+}
+
+const LOOKUP_LIMIT = 8;
+
+/** Whether a text runs commands where it is evaluated as arithmetic: names in it stand for what the variables hold. */
+export function mayRunCommands(text: string, scope: Scope, depth = 0): boolean {
+  if (/[$`[]/.test(text) || depth > LOOKUP_LIMIT) return true;
+  return [...new Set(text.match(/[A-Za-z_]\w*/g))].some((name) => {
+    const own = NUMBERS.has(name) ? undefined : scope.variables.get(name);
+    return own !== undefined && (own.text === null || mayRunCommands(own.text, scope, depth + 1));
+  });
 }
 
 const UNKNOWN_HOME: Part = { kind: "computed", inside: [], quoted: true, arithmetic: false };

@@ -30,6 +30,8 @@ export class Scope {
   /** Whether words are no longer split and globbed as usual. */
   unusualWords = false;
   moved: readonly Moved[] = [];
+  /** Variables that may be lists, in this shell or in one that it began. */
+  lists: Set<string> = new Set();
 
   constructor(start: {
     folders: Folders;
@@ -59,6 +61,7 @@ export class Scope {
     copy.tainted = this.tainted;
     copy.unusualWords = this.unusualWords;
     copy.moved = this.moved;
+    copy.lists = this.lists;
     return copy;
   }
 

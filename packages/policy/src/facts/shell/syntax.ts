@@ -17,6 +17,8 @@ export type Part =
       readonly arithmetic: boolean;
       /** The variable that it sets on the way: `${name:=value}`. */
       readonly sets?: string | undefined;
+      /** Whether it makes a list of what it is assigned to: `(a b)`, or one element. */
+      readonly array?: boolean | undefined;
     };
 
 /** One word of a command as it is written. */

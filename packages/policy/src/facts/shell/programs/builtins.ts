@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import { mayRunCommands } from "../expand.ts";
 import { union } from "../scope.ts";
 import { knownValue, unknownValue, type Value } from "../value.ts";
 import { variableValue } from "../variable.ts";
@@ -149,16 +150,18 @@ function readVariables(call: Call): ReturnType<Handler> {
   for (const value of [...operands, ...options.map((option) => option.value)]) {
     if (value.text !== null) call.scope.set(value.text, unknownValue(true));
   }
+  for (const { name, value } of options)
+    if (name === "a" && value.text !== null) call.scope.lists.add(value.text);
   const isOdd = operands.some(({ text }) => text === null || !/^[A-Za-z_]\w*$/.test(text));
   return doubts.length > 0 || isOdd ? hidden(call, "read into something that may be evaluated") : CLEAR;
 }
 
 function letArithmetic(call: Call): ReturnType<Handler> {
+  const isPlain = call.words.every(({ text }) => text !== null && !mayRunCommands(text, call.scope));
   for (const { text } of call.words) {
     const name = /^\s*([A-Za-z_]\w*)/.exec(text ?? "")?.[1];
     if (name !== undefined) call.scope.set(name, unknownValue(true));
   }
-  const isPlain = call.words.every(({ text }) => text !== null && !/[$`[]/.test(text));
   return isPlain ? CLEAR : hidden(call, "arithmetic on a text that may hold commands");
 }
 

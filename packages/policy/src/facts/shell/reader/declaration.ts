@@ -17,7 +17,8 @@ export function readAssignment(reader: Reader, node: Node): Assignment {
   if (name.type === "variable_name") return { name: reader.textOf(name), value, appends };
   const inside = [...insideOf(reader, name), ...value];
   const variable = name.firstChild ? reader.textOf(name.firstChild) : "";
-  return { name: variable, value: [{ kind: "computed", inside, quoted: true, arithmetic: true }], appends };
+  const part = { kind: "computed", inside, quoted: true, arithmetic: true, array: true } as const;
+  return { name: variable, value: [part], appends };
 }
 
 /** `export`, `declare`, `typeset`, `local`, `readonly`, `unset`: words and assignments after a keyword. */

@@ -13,7 +13,13 @@ export function readExpansion(reader: Reader, node: Node, quoted: boolean): Part
   if (isPlain && name && isName) return { kind: "variable", name: reader.textOf(name), quoted };
   if (parts.some((part) => part.type === "@"))
     reader.doubt("a variable that is transformed, which may run what is in it");
-  const hasSubscript = parts.some((part) => part.type === "subscript" || part.type === ":");
+  if (
+    parts.some((part) => part.type === "!") &&
+    !/^\$\{!\w+(?:[@*]|\[[@*]\])\}$/.test(reader.textOf(node).trim())
+  )
+    reader.doubt("a variable that another one names");
+  const isAll = (part: Node): boolean => /\[[@*]\]$/.test(reader.textOf(part));
+  const hasSubscript = parts.some((part) => (part.type === "subscript" && !isAll(part)) || part.type === ":");
   const assigns = parts.some((part) => part.type === "=" || part.type === ":=");
   const sets = assigns && name && isName ? reader.textOf(name) : undefined;
   return { kind: "computed", inside: insideOf(reader, node), quoted, arithmetic: hasSubscript, sets };

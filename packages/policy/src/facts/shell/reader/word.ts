@@ -43,9 +43,10 @@ function readKind(reader: Reader, node: Node): Word {
           inside: reader
             .partsOf(node, "lines")
             .filter((part) => part.isNamed)
-            .flatMap((part) => readWord(reader, part)),
+            .flatMap((part) => arrayElement(readWord(reader, part))),
           quoted: false,
           arithmetic: false,
+          array: true,
         },
       ];
     case "brace_expression":
@@ -54,6 +55,18 @@ function readKind(reader: Reader, node: Node): Word {
     default:
       return plainWord(reader, node);
   }
+}
+
+/** An element of an array. The subscript of `[subscript]=value` is arithmetic, which evaluates what variables hold. */
+function arrayElement(word: Word): Word {
+  const [first] = word;
+  if (first?.kind !== "text" || first.quoted || !first.text.startsWith("[")) return word;
+  const end = word.findIndex((part) => part.kind !== "text");
+  const leading = word.slice(0, end === -1 ? word.length : end);
+  const start = leading.map((part) => (part.kind === "text" ? part.text : "")).join("");
+  const subscript = /^\[([^\]]*)\]\+?=/.exec(start)?.[1];
+  const evaluated = subscript === undefined ? word : [text(subscript, true)];
+  return [{ kind: "computed", inside: evaluated, quoted: true, arithmetic: true }, ...word];
 }
 
 function readConcatenation(reader: Reader, node: Node): Word {

@@ -287,6 +287,9 @@ describe("the figures", () => {
     const client = await RpcClient.open(served);
     await client.prompt(await client.begin(home().workspace), "say one");
     await served.question("figures", "default", "deploy");
+    const reporter = { tenant: "default", user: "ann", agent: "reed", session: "s" };
+    for (const kind of ["heartbeat", "error", "error"] as const)
+      await served.harness.reports.note(reporter, kind, { kind });
     const { body, status } = await served.ask("GET", "/v1/overview");
     expect(status).toBe(200);
     const overview = Overview.parse(body);
@@ -295,6 +298,12 @@ describe("the figures", () => {
       decisions: { by_verdict: { allowed: expect.any(Number), ask: 1 } },
       usage: { turns: 1 },
       approvals: { pending: 1 },
+    });
+    const [reported] = overview.agent_reports.filter(({ agent }) => agent === "reed");
+    expect(reported).toEqual({
+      ...reporter,
+      heartbeat: { at: expect.any(String), count: 1, payload: '{"kind":"heartbeat"}' },
+      error: { at: expect.any(String), count: 2, payload: '{"kind":"error"}' },
     });
     expect(overview.decisions.latency_ms.count).toBe(overview.decisions.total);
     expect(overview.sessions.live).toBeGreaterThan(0);

@@ -49,6 +49,7 @@ export type { RedactingStream } from "./redaction/redacting-stream.ts";
 export { type Ending, Redactor, type RedactorOptions } from "./redaction/redactor.ts";
 export type { Update } from "./redaction/updates/update.ts";
 export { UpdateRedactor, type UpdateRedactorOptions } from "./redaction/updates/update-redactor.ts";
+export type { Report, ReportKind } from "./reports/tables.ts";
 export { type RunListener, Runs } from "./runs/runs.ts";
 export { type RunContract, type RunState, runTables } from "./runs/tables.ts";
 export type { Explanation } from "./study/explanation.ts";

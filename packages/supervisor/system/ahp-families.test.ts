@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { supervisorHandlers } from "../src/ahp/handlers.ts";
 import { Supervisor } from "../src/decision/supervisor.ts";
 import { Identity } from "../src/identity/identity.ts";
+import { Reports } from "../src/reports/reports.ts";
 import { Runs } from "../src/runs/runs.ts";
 import { newHome, openParts, plainFacts, policyOf, setting } from "./fixtures/supervised.ts";
 
@@ -58,7 +59,7 @@ async function served(rules: string | undefined, roster = ROSTER) {
   };
   const server = new AhpServer(
     supervisorHandlers({
-      ...{ supervisor, identity, approvals, ledger, runs: new Runs(store) },
+      ...{ supervisor, identity, approvals, ledger, runs: new Runs(store), reports: new Reports(store) },
       policies: { policyFor: () => policy, roster: Roster.read(roster), status: () => undefined },
       workplaceOf: () => setting.workplace,
       families: {

@@ -6,6 +6,7 @@ import { supervisorHandlers } from "../src/ahp/handlers.ts";
 import { Supervisor } from "../src/decision/supervisor.ts";
 import { Facts } from "../src/harness/facts.ts";
 import { Identity } from "../src/identity/identity.ts";
+import { Reports } from "../src/reports/reports.ts";
 import { Runs } from "../src/runs/runs.ts";
 import { newHome, openParts, policyOf } from "./fixtures/supervised.ts";
 
@@ -32,7 +33,7 @@ test("no name that a default rule goes by makes an agent's tool pass over AHP, w
   const roster = Roster.read('{"session_id":"coder","kind":"agent","state":"live"}\n');
   const server = new AhpServer(
     supervisorHandlers({
-      ...{ supervisor, identity, approvals, ledger, runs: new Runs(store) },
+      ...{ supervisor, identity, approvals, ledger, runs: new Runs(store), reports: new Reports(store) },
       policies: { policyFor: () => policy, roster, status: () => undefined },
       workplaceOf: () => ({ cwd: home, roots: [home] }),
     }),

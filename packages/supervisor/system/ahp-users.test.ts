@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { supervisorHandlers } from "../src/ahp/handlers.ts";
 import { Supervisor } from "../src/decision/supervisor.ts";
 import { Identity } from "../src/identity/identity.ts";
+import { Reports } from "../src/reports/reports.ts";
 import { Runs } from "../src/runs/runs.ts";
 import { newHome, openParts, plainFacts, policyOf, setting } from "./fixtures/supervised.ts";
 
@@ -22,10 +23,11 @@ async function twoUsers() {
     ...{ store, ledger, approvals, gatherFacts: plainFacts },
     policyFor: () => policy,
   });
+  const reports = new Reports(store);
   const refused: string[] = [];
   const server = new AhpServer(
     supervisorHandlers({
-      ...{ supervisor, identity, approvals, ledger, runs: new Runs(store) },
+      ...{ supervisor, identity, approvals, ledger, runs: new Runs(store), reports },
       policies: { policyFor: () => policy, roster: Roster.read(""), status: () => undefined },
       workplaceOf: () => setting.workplace,
       onRefused: (_, error) => refused.push(String(error)),
@@ -45,12 +47,13 @@ async function twoUsers() {
     });
     return {
       ask: (tool_name: string) => send("ahp/event", event("pre_action", { tool_name, arguments: {} }), "1"),
-      tell: (type: string, payload: object = {}) => send("ahp/event", event(type, payload)),
+      tell: (type: string, payload: object = {}, more: object = {}) =>
+        send("ahp/event", { ...event(type, payload), ...more }),
       query: async (query_type: string, payload: unknown = null) =>
         (await send("ahp/query", { query_type, payload }, "1")).answer,
     };
   };
-  return { ann: await userNamed("ann"), eve: await userNamed("eve"), approvals, ledger, refused };
+  return { ann: await userNamed("ann"), eve: await userNamed("eve"), approvals, ledger, reports, refused };
 }
 
 test("nobody is told about the approvals of another user's session of the same name", async () => {
@@ -89,4 +92,42 @@ test("a run is told of by those whose it is, and by nobody else", async () => {
   await expect
     .poll(() => ann.query("run", { run_id: "r" }))
     .toMatchObject({ runs: [{ payload: { status: "executing" } }] });
+});
+
+test("the last heartbeat, success and error of each agent and session are kept, and how many there were", async () => {
+  const { ann, eve, reports, ledger, refused } = await twoUsers();
+  const key = `sk-ant-api03-${"Ab1".repeat(30)}`;
+  for (const kind of ["heartbeat", "success", "error"])
+    for (const nth of [1, 2]) await ann.tell(kind, { nth, kind });
+  await eve.tell("error", { error_message: `refused with ${key}`, stack: "x".repeat(10_000) });
+  await expect.poll(async () => (await reports.list()).reduce((sum, { count }) => sum + count, 0)).toBe(7);
+  const all = await reports.list();
+  for (const kind of ["heartbeat", "success", "error"] as const) {
+    const own = all.filter((report) => report.kind === kind && report.user === "ann");
+    const who = { tenant: "default", agent: "coder", session: "main" };
+    expect(own).toMatchObject([{ ...who, count: 2, payload: JSON.stringify({ nth: 2, kind }) }]);
+  }
+  const [eves] = all.filter(({ user }) => user === "eve");
+  expect(eves).toMatchObject({ kind: "error", count: 1 });
+  expect(eves?.payload.length).toBe(4_096);
+  expect(eves?.payload).not.toContain(key);
+  await ann.tell("heartbeat", { nth: 3 }, { metadata: { tenant: "acme" } });
+  await expect.poll(() => refused).toHaveLength(1);
+  await expect.poll(async () => (await ledger.read({ quality: "policy_verdict" })).length).toBe(1);
+  expect(await reports.list()).toHaveLength(4);
+  await reports.prune(new Date(Date.now() + 60_000));
+  expect(await reports.list()).toEqual([]);
+});
+
+test("of the reports of a tenant the newest thousand are kept", async () => {
+  const { store } = await openParts(await newHome());
+  const reports = new Reports(store);
+  const notes = Array.from({ length: 1_010 }, (_, n) =>
+    reports.note({ tenant: "acme", user: "u", agent: "a", session: `s${n}` }, "heartbeat", {}),
+  );
+  await reports.note({ tenant: "other", user: "u", agent: "a", session: "s" }, "heartbeat", {});
+  await Promise.all(notes);
+  const kept = await reports.list(5_000);
+  expect(kept.filter(({ tenant }) => tenant === "acme")).toHaveLength(1_000);
+  expect(kept.filter(({ tenant }) => tenant === "other")).toHaveLength(1);
 });

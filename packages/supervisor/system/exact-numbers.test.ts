@@ -7,6 +7,7 @@ import { supervisorHandlers } from "../src/ahp/handlers.ts";
 import { Supervisor } from "../src/decision/supervisor.ts";
 import { Identity } from "../src/identity/identity.ts";
 import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
+import { Reports } from "../src/reports/reports.ts";
 import { Runs } from "../src/runs/runs.ts";
 import { newHome, openParts, plainFacts } from "./fixtures/supervised.ts";
 
@@ -53,6 +54,7 @@ async function served() {
     approvals,
     policies,
     runs: new Runs(store),
+    reports: new Reports(store),
     ledger,
     workplaceOf: () => ({ cwd: "/w", roots: ["/w"] }),
   });

@@ -16,6 +16,7 @@ import { Identity } from "../src/identity/identity.ts";
 import { writeFirstFiles } from "../src/policies/first-files.ts";
 import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
 import { Commitment } from "../src/record/commitment.ts";
+import { Reports } from "../src/reports/reports.ts";
 import { Runs } from "../src/runs/runs.ts";
 import { badHarness } from "./fixtures/bad-harness.ts";
 import { FullDisk } from "./fixtures/full-disk.ts";
@@ -367,7 +368,15 @@ describe("what changes while something is decided", () => {
       },
     });
     const handlers = supervisorHandlers({
-      ...{ supervisor, identity, approvals, policies, ledger, runs: new Runs(store) },
+      ...{
+        supervisor,
+        identity,
+        approvals,
+        policies,
+        ledger,
+        runs: new Runs(store),
+        reports: new Reports(store),
+      },
       workplaceOf: () => setting.workplace,
     });
     const params = { ...toolEvent("ls"), timestamp: "2026-01-01T00:00:00Z" };

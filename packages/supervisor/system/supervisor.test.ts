@@ -7,6 +7,7 @@ import { Harnesses } from "../src/decision/harnesses.ts";
 import { Supervisor } from "../src/decision/supervisor.ts";
 import { Identity } from "../src/identity/identity.ts";
 import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
+import { Reports } from "../src/reports/reports.ts";
 import { Runs } from "../src/runs/runs.ts";
 import { newHome, openParts, plainFacts, policyOf, someone, supervise } from "./fixtures/supervised.ts";
 
@@ -308,6 +309,7 @@ describe("behind AHP", () => {
       approvals,
       policies,
       runs,
+      reports: new Reports(store),
       ledger,
       workplaceOf,
       onRefused: (_, error) => refused.push(String(error)),

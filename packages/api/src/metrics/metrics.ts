@@ -7,6 +7,14 @@ const percentiles = z
   .looseObject({ count: z.int(), p50: z.number(), p90: z.number(), p99: z.number(), max: z.number() })
   .describe("in milliseconds, of the last few minutes");
 
+const report = z
+  .looseObject({
+    at: Moment.describe("when the last one arrived"),
+    count: z.int().describe("how many there were"),
+    payload: z.string().describe("of the last one, as JSON; its beginning where it is long"),
+  })
+  .optional();
+
 const series = z.array(z.number().nullable());
 
 /** How this Reins does, in one look. */
@@ -40,6 +48,19 @@ export const Overview = named(
       agents: z.int(),
       memory_bytes: z.int().nullable().describe("of agents and what came out of them"),
     }),
+    agent_reports: z
+      .array(
+        z.looseObject({
+          tenant: z.string(),
+          user: z.string().describe("for whom the agent acts"),
+          agent: z.string(),
+          session: z.string(),
+          heartbeat: report,
+          success: report,
+          error: report,
+        }),
+      )
+      .describe("the last `heartbeat`, `success` and `error` of each agent and session, newest first"),
     log: z.looseObject({ events: z.int(), per_second: z.number() }),
     ledger: z.looseObject({ entries: z.int(), per_second: z.number() }),
     requests: z.looseObject({ total: z.int(), per_second: z.number(), latency_ms: percentiles }),

@@ -11,7 +11,8 @@ function open() {
     looks.push(look);
     return look.promise;
   };
-  const harness = { approvals: { prune: async () => 0 } };
+  const kept = { prune: async () => 0 };
+  const harness = { approvals: kept, reports: kept, runs: kept };
   const idle = { harness, pool: { running: [] }, sessions: { all: [] }, onError: () => undefined };
   return { clock, looks, rest: new Rest({ ...idle, clock, log: { prune } } as never, { retentionMs: 1 }) };
 }

@@ -64,6 +64,7 @@ export class Rest {
     const kept = clock.now().getTime() - this.#retentionMs;
     await log.prune(kept);
     await harness.approvals.prune(new Date(kept));
+    await harness.reports.prune(new Date(kept));
   }
 
   /** Ends an agent that runs. Its sessions stay, and the next prompt of each starts a new one. */

@@ -11,6 +11,7 @@ import type { PolicyKeeper } from "../policies/policy-keeper.ts";
 import { lifecycleDraft, resultDraft } from "../record/drafts.ts";
 import { withoutSecrets } from "../record/redacted-draft.ts";
 import type { Redact } from "../redaction/redact.ts";
+import { isReport, type Reports } from "../reports/reports.ts";
 import type { Runs } from "../runs/runs.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { endOf } from "./call-end.ts";
@@ -26,6 +27,7 @@ export interface SupervisorParts {
   readonly approvals: Approvals;
   readonly policies: Pick<PolicyKeeper, "policyFor" | "roster" | "status">;
   readonly runs: Runs;
+  readonly reports: Pick<Reports, "note">;
   readonly ledger: Ledger;
   /** Takes secrets out of what is recorded; by default those that are known by their form. */
   readonly redact?: Redact;
@@ -75,16 +77,20 @@ async function decide(parts: SupervisorParts, event: AhpEvent, call: EventCall):
 }
 
 async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): Promise<void> {
-  const { identity, policies, runs } = parts;
+  const { identity, policies, runs, reports } = parts;
   const principal = await principalOf(identity, call);
   const { event_type, payload } = event;
   if (isContract(event_type)) {
     await runs.note(principal, event_type, payload);
     return;
   }
-  if (!RECORDED.has(event_type)) return;
+  if (!RECORDED.has(event_type) && !isReport(event_type)) return;
   try {
     const subject = subjectOf(identity, principal, event, policies.roster, "asked");
+    if (isReport(event_type)) {
+      await reports.note(subject, event_type, payload);
+      return;
+    }
     if (event_type === "session_end") await identity.revokeSession(event.session_id, principal);
     await noteFor(parts, event, subject);
   } catch (error) {

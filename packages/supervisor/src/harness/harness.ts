@@ -16,6 +16,7 @@ import { withoutSecrets } from "../record/redacted-draft.ts";
 import { Vault } from "../record/vault.ts";
 import type { Redact } from "../redaction/redact.ts";
 import { Redactor } from "../redaction/redactor.ts";
+import { Reports } from "../reports/reports.ts";
 import { Runs } from "../runs/runs.ts";
 import { Facts } from "./facts.ts";
 import { inputState, targetState } from "./target-state.ts";
@@ -48,6 +49,8 @@ export class Harness {
   readonly policies: PolicyKeeper;
   readonly approvals: Approvals;
   readonly runs: Runs;
+  /** What agents report of themselves. */
+  readonly reports: Reports;
   readonly supervisor: Supervisor;
   /** Takes secrets out of everything that is kept or shown. */
   readonly redactor: Redactor;
@@ -91,6 +94,7 @@ export class Harness {
       ...(onError && { onError }),
     });
     this.runs = new Runs(store, this.redact);
+    this.reports = new Reports(store, this.redact, clock);
     this.supervisor = new Supervisor({
       store,
       ledger,

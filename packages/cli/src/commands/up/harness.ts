@@ -129,8 +129,8 @@ async function handlersOf(
     import("@reins/supervisor"),
     import("@reins/host"),
   ]);
-  const { supervisor, identity, approvals, policies, runs, ledger, redact } = harness;
-  const parts = { supervisor, identity, approvals, policies, runs, ledger, redact };
+  const { supervisor, identity, approvals, policies, runs, reports, ledger, redact } = harness;
+  const parts = { supervisor, identity, approvals, policies, runs, reports, ledger, redact };
   return supervisorHandlers({
     ...parts,
     advise: (tenant, type, payload) => harness.advise(tenant, type, payload),

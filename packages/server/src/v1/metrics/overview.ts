@@ -1,5 +1,5 @@
 import type { Hosting } from "@reins/host";
-import type { Harness } from "@reins/supervisor";
+import type { Harness, Report } from "@reins/supervisor";
 import type { Measures } from "./measures.ts";
 
 /** What is found out when somebody asks. */
@@ -11,10 +11,12 @@ export interface Standing {
   readonly agents: number;
   readonly memoryBytes: number | null;
   readonly entries: number;
+  readonly reports: readonly Report[];
   readonly memory: NodeJS.MemoryUsage;
 }
 
 const MOST_PENDING = 500;
+const MOST_REPORTS = 300;
 /** How long ago something may be to be told as recent. */
 const RECENT_MS = 5 * 60_000;
 
@@ -40,6 +42,7 @@ export async function standingOf(harness: Harness, hosting: Hosting, now: Date):
     agents: all.length,
     memoryBytes: uses ? uses.reduce((sum, { bytes }) => sum + bytes, 0) : null,
     entries: await harness.ledger.size(),
+    reports: await harness.reports.list(MOST_REPORTS),
     memory: process.memoryUsage(),
   };
 }
@@ -71,6 +74,7 @@ export function overviewOf(measures: Measures, standing: Standing, now: Date, ve
     },
     sessions: { live: standing.live, running: standing.running },
     processes: { agents: standing.agents, memory_bytes: standing.memoryBytes },
+    agent_reports: reportsByAgent(standing.reports),
     log: { events: measures.logEvents, per_second: history.perSecond("log_events") },
     ledger: { entries: standing.entries, per_second: history.perSecond("ledger_entries") },
     requests: {
@@ -82,4 +86,16 @@ export function overviewOf(measures: Measures, standing: Standing, now: Date, ve
     memory: { rss, heap_used: heapUsed, external },
     history: history.read(),
   };
+}
+
+/** The reports of each agent and session as one, the agent that reported last first. */
+function reportsByAgent(reports: readonly Report[]): object[] {
+  const byAgent = Map.groupBy(reports, ({ tenant, user, agent, session }) =>
+    JSON.stringify([tenant, user, agent, session]),
+  );
+  return [...byAgent.values()].map((all) => {
+    const [{ tenant, user, agent, session } = {}] = all;
+    const kinds = all.map(({ kind, at, count, payload }) => [kind, { at, count, payload }] as const);
+    return { tenant, user, agent, session, ...Object.fromEntries(kinds) };
+  });
 }

@@ -6,6 +6,7 @@ import { prometheusText } from "./prometheus.ts";
 
 const GUIDE = new URL("../../../../../docs/operations.md", import.meta.url);
 const standing = {
+  reports: [],
   ...{ pending: 0, oldestWaitMs: null, live: 0, running: 0, agents: 0, memoryBytes: null, entries: 0 },
   memory: process.memoryUsage(),
 };

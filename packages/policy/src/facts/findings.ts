@@ -36,6 +36,13 @@ export interface Reach {
   readonly sight?: Sight | undefined;
 }
 
+/** Files that choose which program runs under a name. */
+export interface Obeyed {
+  readonly names: readonly string[];
+  /** They are looked for in these folders and above; `undefined` when those are not known. */
+  readonly folders: readonly string[] | undefined;
+}
+
 /** What an action is found to do, before the file system is asked where its paths lead. */
 export type Finding =
   | ({ readonly kind: "read"; readonly target: Target } & Reach)
@@ -59,6 +66,7 @@ export type Finding =
       readonly repository?: readonly string[] | undefined;
       /** Whether git runs that repository's hooks, too. */
       readonly hooks?: boolean | undefined;
+      readonly obeys?: Obeyed | undefined;
     }
   /** Content that git keeps is shown: of the paths that fit a glob, or of all without one. */
   | { readonly kind: "tracked"; readonly target: Target; readonly glob?: string | undefined }

@@ -96,3 +96,21 @@ async function findConfig(files: FilePort, start: string): Promise<string | unde
   const common = (await files.readStart(posix.join(folder, "commondir"), CONFIG_LIMIT))?.trim();
   return posix.join(common === undefined ? folder : posix.resolve(folder, common), "config");
 }
+
+/** The first of some files that lies in a folder or in one above it. */
+export async function fileAround(
+  files: FilePort,
+  start: string,
+  names: readonly string[],
+): Promise<string | undefined> {
+  let here = (await files.realpath(start)) ?? posix.normalize(start);
+  for (let steps = 0; steps < FOLDER_LIMIT; steps += 1) {
+    for (const name of names) {
+      const path = posix.join(here, name);
+      if ((await files.lstat(path)) !== undefined) return path;
+    }
+    if (here === "/") return undefined;
+    here = posix.dirname(here);
+  }
+  return start;
+}

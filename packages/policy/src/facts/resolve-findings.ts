@@ -3,7 +3,7 @@ import type { Effect, Place, ReadEffect, WriteEffect } from "../effect.ts";
 import { PLACES } from "../effect.ts";
 import { Arrivals, type Touched } from "./arrivals.ts";
 import type { FactsContext } from "./facts-context.ts";
-import type { Finding, Findings, Target } from "./findings.ts";
+import type { Finding, Findings, Obeyed, Target } from "./findings.ts";
 import { credentialsBelow } from "./path/credentials-below.ts";
 import { linksFound, type Search } from "./path/found-below.ts";
 import { HardLinks } from "./path/hard-links.ts";
@@ -12,7 +12,7 @@ import { isRecoverable } from "./path/recoverable.ts";
 import { PathResolver, type ResolvedPath } from "./path/resolve.ts";
 import { targetPaths } from "./path/target-paths.ts";
 import { credentialsByHash, trackedCredentials } from "./path/tracked-credentials.ts";
-import { repositoryPrograms } from "./repository.ts";
+import { fileAround, repositoryPrograms } from "./repository.ts";
 import { EVERYTHING } from "./sight.ts";
 
 /** More matches of a glob than this are summed up by the folders they lie in. */
@@ -66,8 +66,11 @@ export class FindingResolver {
       case "net":
         return [{ kind: "net", host: finding.host, ...(finding.looks && { looks: true as const }) }];
       case "exec": {
-        const { command, arguments: words, repository, hooks } = finding;
-        const opaque = finding.opaque || (await this.#runsMore(repository, hooks === true));
+        const { command, arguments: words, repository, hooks, obeys } = finding;
+        const opaque =
+          finding.opaque ||
+          (await this.#runsMore(repository, hooks === true)) ||
+          (await this.#runsOther(command, obeys));
         return [{ kind: "exec", command, arguments: words, opaque }];
       }
       case "object":
@@ -142,6 +145,20 @@ export class FindingResolver {
     const reason = reasons.find((one) => one !== undefined);
     if (reason !== undefined) this.#findings.hideIn(reason);
     return reason !== undefined;
+  }
+
+  /** Whether a file of the project chooses what runs under a name; what the action itself writes may be that file. */
+  async #runsOther(command: string, obeys: Obeyed | undefined): Promise<boolean> {
+    if (obeys === undefined) return false;
+    const files = this.#context.files;
+    const found = await Promise.all(
+      (obeys.folders ?? []).map((folder) => fileAround(files, folder, obeys.names)),
+    );
+    const file = found.find((one) => one !== undefined);
+    const isLate = obeys.folders === undefined || this.#findings.found.some(({ kind }) => kind === "write");
+    if (file !== undefined) this.#findings.hideIn(`${file} chooses what ${command} runs`);
+    else if (isLate) this.#findings.hideIn(`${command} may run what a file chooses that is not there yet`);
+    return file !== undefined || isLate;
   }
 
   async #pathEffects(finding: PathFinding): Promise<readonly Effect[]> {

@@ -53,6 +53,7 @@ export function runProgram(
     opaque: answer.opaque || isTainted,
     repository: answer.repository,
     hooks: answer.hooks,
+    obeys: answer.obeys,
   });
   return answer.outcome;
 }

@@ -1,3 +1,4 @@
+import type { Obeyed } from "../../findings.ts";
 import type { Scope } from "../scope.ts";
 import type { Input, Outcome, Shell } from "../shell.ts";
 import type { Value } from "../value.ts";
@@ -21,6 +22,8 @@ export interface Answer {
   readonly repository?: readonly string[] | undefined;
   /** Whether the hooks of that repository are among it. */
   readonly hooks?: boolean | undefined;
+  /** Files that choose what runs in its place. */
+  readonly obeys?: Obeyed | undefined;
 }
 
 /** Reads the words of one kind of program. */

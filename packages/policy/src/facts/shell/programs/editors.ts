@@ -26,12 +26,13 @@ function editStream(call: Call): ReturnType<Handler> {
   const isBsd = present.has("i") && operands[0]?.text === "";
   const scripts = [...given, ...(hasScript ? [] : operands.slice(0, isBsd ? 2 : 1))];
   const files = hasScript ? operands : operands.slice(1);
-  for (const { value, role } of options) applyRole(role, value, setting);
+  const isOdd = options.map(({ value, role }) => applyRole(role, value, setting)).includes("opaque");
   const inPlace = present.has("i") || present.has("in-place");
   for (const file of files) applyRole(inPlace ? "edit" : "read", file, setting);
   const vague = scripts.some(({ pattern, many }) => pattern !== undefined || many);
   const isPlain = scripts.every(({ text }) => text !== null && isPlainSed(text));
   if (doubts.length > 0) return hidden(call, `sed: ${doubts[0]}`);
+  if (isOdd) return hidden(call, "sed keeps what was there under a name that may mean something");
   const usesFile = present.has("f") || present.has("file");
   return isPlain && !vague && !usesFile ? CLEAR : hidden(call, "a sed script that may do more than edit");
 }

@@ -24,6 +24,12 @@ export const Role = z.enum([
   "format",
   /** `owner/name` at the service itself. */
   "repository",
+  /** A filter of jq's language. */
+  "filter",
+  /** The end of the names under which copies of what was there are kept. */
+  "backup",
+  /** Taken out of its wrapping: read, gone, and there under its name without the last ending. */
+  "unpack",
   /** Permissions to set. */
   "mode",
   /** Changed in place. */
@@ -136,6 +142,8 @@ const Leaf = Shape.extend({
   when: z.array(Shape.extend({ options: z.array(z.string()) })).optional(),
   /** Argument lists that are no more than a question about the program itself. */
   questions: z.array(z.array(z.string())).optional(),
+  /** Files of the folder, or of one above it, that choose what runs in the program's place, even for a question. */
+  obeys: z.array(z.string()).optional(),
 });
 
 /** How to read the words of one program. */

@@ -32,6 +32,13 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
       return /^(?:wide|json|yaml|name|(?:jsonpath|custom-columns)=.*)$/s.test(value.text ?? "")
         ? undefined
         : "opaque";
+    case "filter":
+      return value.text === null || FILTER_READS_MORE.test(value.text) ? "opaque" : undefined;
+    case "backup":
+      return BACKUP_ENDING.test(value.text ?? " ") ? undefined : "opaque";
+    case "unpack":
+      applyRole("move", word, setting);
+      return write(unpacked(value), { ...setting, from: undefined }, "existing");
     case "repository":
       return /^[\w.-]+\/[\w.-]+$/.test(value.text ?? "") ? undefined : "opaque";
     case "read":
@@ -95,6 +102,19 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
       shell.runText(value, scope.copy(), "a command that is only known at run time");
       return undefined;
   }
+}
+
+/** What in a filter of jq reads variables of the environment, or files. */
+const FILTER_READS_MORE = /\benv\b|\$ENV|\bimport\b|\binclude\b|\binput_filename\b|\bget_search_list\b/;
+
+/** Endings that make no name that means something to a program; a `/` or a `*` in one leads elsewhere. */
+const BACKUP_ENDING = /^(?:|[eE]|~|[.~_-]?(?:bak|bck|orig|old|backup|save|tmp)\d*~?)$/i;
+
+/** `a.md` of `a.md.gz`, `a.tar` of `a.tgz`. */
+function unpacked(value: Value): Value {
+  if (value.text === null || value.pattern !== undefined || value.many) return unknownValue(true);
+  const ending = /\.t[gbxlz][a-z0-9]*$/i.test(value.text) ? ".tar" : "";
+  return knownValue(value.text.replace(/\.[^./]*$/, ending));
 }
 
 function read(value: Value, setting: RoleSetting, deep: boolean): undefined {

@@ -27,6 +27,8 @@ export function sightOf(name: string, read: ReadWords): Sight | undefined {
 /** What git is to keep it reads first, but for what it ignores. What it keeps it shows by name. */
 function git(name: string, { present }: ReadWords): Sight | undefined {
   if (present.has("no-index")) return EVERYTHING;
+  if (name === "git grep" && present.has("untracked"))
+    return { hidden: true, ignored: present.has("no-exclude-standard") };
   if (name !== "git add" && name !== "git stash") return undefined;
   const forced = ["f", "force", "a", "all"].some(
     (option) => present.has(option) && !(name === "git add" && option === "all"),

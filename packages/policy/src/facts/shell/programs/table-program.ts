@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import type { Obeyed } from "../../findings.ts";
 import { noteMoved } from "../path-target.ts";
 import type { Folders, Scope } from "../scope.ts";
 import type { Shell } from "../shell.ts";
@@ -14,6 +15,8 @@ export interface Reading {
   readonly opaque: boolean;
   /** Whether git runs the repository's hooks for it. */
   readonly hooks?: boolean | undefined;
+  /** Files that choose what runs in its place, and the folders from which on they are looked for. */
+  readonly obeys?: Obeyed | undefined;
 }
 
 /** Options of curl with which it does more than to get something. */
@@ -30,7 +33,8 @@ export function readByTable(
   words: readonly Value[],
   scope: Scope,
 ): Reading {
-  if (isQuestion(entry, words)) return { opaque: false };
+  const obeys = entry.obeys && { names: entry.obeys, folders: scope.folders };
+  if (isQuestion(entry, words)) return { opaque: false, obeys };
   const read = readWords(words, entry);
   const shape = shapeFor(entry, read);
   const doubts = [...read.doubts.map((why) => `${name}: ${why}`)];
@@ -71,7 +75,7 @@ export function readByTable(
   }
   if (shape.links) noteLinks(shape.links, read.operands, scope);
   for (const why of doubts) shell.findings.hideIn(why);
-  return { opaque: doubts.length > 0, hooks: shape.hooks };
+  return { opaque: doubts.length > 0, hooks: shape.hooks, obeys };
 }
 
 /** The words of a subcommand that is known, `docker compose ps`; of any other, those of the program. */
@@ -109,7 +113,7 @@ function isQuestion(entry: Program, words: readonly Value[]): boolean {
   );
 }
 
-type Shape = Omit<Program, "subcommands" | "when" | "questions" | "wraps">;
+type Shape = Omit<Program, "subcommands" | "when" | "questions" | "obeys" | "wraps">;
 
 /** An entry as the options that are there make it. */
 export function shapeFor(entry: Program, read: ReadWords): Shape {

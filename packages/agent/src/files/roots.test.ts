@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -78,6 +78,15 @@ describe("a path", () => {
     const roots = new Roots(cwd, [join(base, "work-more")]);
     expect(await roots.resolve(join(base, "work-more/x"))).toBe(join(base, "work-more/x"));
     await expect(roots.resolve("../secret")).rejects.toThrow(outside);
+  });
+
+  test("in what was put in the place of a folder since is outside", async () => {
+    const { base, cwd, roots } = await place();
+    await roots.find();
+    await rename(cwd, `${cwd}-before`);
+    await symlink(base, cwd);
+    for (const path of ["secret", join(cwd, "secret"), "."])
+      await expect(roots.resolve(path)).rejects.toThrow(outside);
   });
 
   test("is shown from the working folder on", async () => {

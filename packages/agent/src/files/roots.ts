@@ -13,10 +13,17 @@ const MAX_MISSING = 64;
 export class Roots {
   readonly cwd: string;
   readonly #roots: readonly string[];
+  #real: Promise<readonly string[]> | undefined;
 
   constructor(cwd: string, additional: readonly string[] = []) {
     this.cwd = cwd;
     this.#roots = [cwd, ...additional];
+  }
+
+  /** Where the folders really lie. Found out once: what is put in their place later is outside. */
+  find(): Promise<readonly string[]> {
+    this.#real ??= Promise.all(this.#roots.map((root) => resolved(root)));
+    return this.#real;
   }
 
   /**
@@ -33,19 +40,19 @@ export class Roots {
 
   /** Throws unless a real path is inside; `shown` is what it was called. */
   async expectInside(real: string, shown: string): Promise<void> {
-    const roots = await Promise.all(this.#roots.map((root) => resolved(root)));
+    const roots = await this.find();
     if (roots.some((root) => isWithin(root, real))) return;
     throw new FileError("outside", `${shown} is outside of the workspace`);
   }
 
   /** Whether a real path is one of the folders themselves. */
   async isRoot(real: string): Promise<boolean> {
-    return (await Promise.all(this.#roots.map((root) => resolved(root)))).includes(real);
+    return (await this.find()).includes(real);
   }
 
   /** A real path as it is shown: from the working folder on, where it is inside. */
   async shown(real: string): Promise<string> {
-    const cwd = await resolved(this.cwd);
+    const [cwd = this.cwd] = await this.find();
     return isWithin(cwd, real) ? relative(cwd, real) || "." : real;
   }
 }

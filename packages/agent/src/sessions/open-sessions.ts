@@ -44,7 +44,7 @@ export class OpenSessions {
     const open = this.#sessions.get(id);
     if (open?.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
     const session = open ?? new Session(this.#parts.store, await this.#kept(id));
-    await session.set(place);
+    await session.enter(place);
     this.#sessions.set(id, session);
     return session;
   }
@@ -125,6 +125,7 @@ export class OpenSessions {
     const made = { ...header, id: `session_${newId()}`, createdAt: now, updatedAt: now };
     await store.append(made, entries);
     const session = new Session(store, { header: made, entries });
+    await session.roots.find();
     this.#sessions.set(session.id, session);
     return session;
   }

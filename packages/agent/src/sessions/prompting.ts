@@ -2,7 +2,6 @@ import type { JsonObject } from "../acp/message.ts";
 import type { Rpc } from "../acp/rpc.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentParts } from "../agent-parts.ts";
-import { Roots } from "../files/roots.ts";
 import type { UserPart } from "../history/part.ts";
 import { ModelError } from "../models/model-error.ts";
 import { allTools } from "../tools/all-tools.ts";
@@ -41,7 +40,7 @@ export async function settingFor(stage: Stage, session: Session, signal: AbortSi
     tools: await offeredTools(parts, session, signal),
     toolContext: {
       sessionId,
-      roots: new Roots(cwd, additionalDirectories),
+      roots: session.roots,
       services,
       commands,
       memory,

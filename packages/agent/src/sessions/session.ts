@@ -1,3 +1,4 @@
+import { Roots } from "../files/roots.ts";
 import type { HistoryEntry } from "../history/entry.ts";
 import type { KeptSession, SessionHeader, SessionStore } from "../history/session-store.ts";
 import { McpServers } from "../mcp/mcp-servers.ts";
@@ -9,6 +10,7 @@ export class Session {
   readonly #store: SessionStore;
   readonly #entries: HistoryEntry[];
   #header: SessionHeader;
+  #roots: Roots;
   /** Settles when the last change is kept, or could not be. */
   #changed: Promise<unknown> = Promise.resolve();
   /** The servers of which was said that they cannot be used. */
@@ -25,6 +27,7 @@ export class Session {
   constructor(store: SessionStore, { header, entries }: KeptSession) {
     this.#store = store;
     this.#header = header;
+    this.#roots = new Roots(header.cwd, header.additionalDirectories);
     this.#entries = [...entries];
   }
 
@@ -36,6 +39,11 @@ export class Session {
     return this.#header;
   }
 
+  /** The folders it works in, where they lay when it was last let into them. */
+  get roots(): Roots {
+    return this.#roots;
+  }
+
   get entries(): readonly HistoryEntry[] {
     return this.#entries;
   }
@@ -43,6 +51,15 @@ export class Session {
   /** Changes what is known of it, and keeps that. */
   async set(changes: Partial<SessionHeader>): Promise<void> {
     await this.#change(changes, []);
+  }
+
+  /** Has it work in these folders, or where it did, as they lie now. */
+  async enter(place: Partial<Pick<SessionHeader, "cwd" | "additionalDirectories">>): Promise<void> {
+    await this.set(place);
+    const { cwd, additionalDirectories } = this.#header;
+    const roots = new Roots(cwd, additionalDirectories);
+    await roots.find();
+    this.#roots = roots;
   }
 
   /** Adds to its history. What is in it is kept. */

@@ -32,7 +32,7 @@ export interface LineRange {
   readonly limit?: unknown;
 }
 
-/** Reads a text file within the roots: opened first, then looked at through the descriptor, then read. */
+/** Reads a text file within the roots, given by where they really lie: opened first, then looked at through the descriptor, then read. */
 export async function readText(
   path: string,
   range: LineRange,
@@ -75,7 +75,7 @@ export async function readDecided(
   }
 }
 
-/** Writes a text file within the roots, exactly as it is given. Its folder has to be there. */
+/** Writes a text file within the roots, given by where they really lie, exactly as it is given. Its folder has to be there. */
 export async function writeText(
   path: string,
   content: string,
@@ -84,7 +84,7 @@ export async function writeText(
   // Resolved as far as it is there, so that what is opened cannot be a link that was put there meanwhile.
   const target =
     (await realpath(path).catch(() => undefined)) ?? join(await realpath(dirname(path)), basename(path));
-  expectUnder(target, await Promise.all(roots.map((root) => realpath(root))));
+  expectUnder(target, roots);
   const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
   const file = await open(target, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o666);
   try {
@@ -105,8 +105,7 @@ async function expectInside(file: FileHandle, path: string, roots: readonly stri
   const real = isLinux ? await readlink(`/proc/self/fd/${file.fd}`) : await realpath(path);
   if (isLinux && (await showsKernel(`/proc/self/fd/${file.fd}`)))
     throw new FileError(`${path} shows the state of the system or of a process, this one's own among them`);
-  const realRoots = await Promise.all(roots.map((root) => realpath(root)));
-  expectUnder(real, realRoots);
+  expectUnder(real, roots);
 }
 
 /** Whether a path lies in a file system that shows the state of the kernel and of processes; only Linux tells. */

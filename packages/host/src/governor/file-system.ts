@@ -40,13 +40,13 @@ export async function serveFile(
   const access = method === WRITE ? "write" : "read";
   const permit = await takePermit(context, session, method, params);
   const entry = permit ? permit.entry : await decideFile(context, session, method, params, signal);
-  const roots = session.workplace.roots;
+  const { roots, realRoots = roots } = session.workplace;
   try {
     const result =
       (await byClient(context, session, method, params, signal)) ??
       (access === "write"
-        ? await writeText(path, String(content), roots)
-        : await readText(path, params, roots));
+        ? await writeText(path, String(content), realRoots)
+        : await readText(path, params, realRoots));
     if (!permit) await conclude(context, session, { method, entry, outcome: "completed" });
     return result;
   } catch (error) {

@@ -131,10 +131,10 @@ function placeOf(
 }
 
 /** Where the agent's tools work: its folders, and the home and variables that it was started with. */
-function workplaceOf({ entry, launch }: GovernorContext, { cwd, additional }: SessionPlace): Workplace {
+function workplaceOf({ entry, launch }: GovernorContext, { cwd, additional, real }: SessionPlace): Workplace {
   const { env = {} } = launch;
   const roots = [cwd, ...additional];
-  return { cwd, roots, home: env.HOME, environment: env, tools: entry.tools ?? entry.id };
+  return { cwd, roots, realRoots: real, home: env.HOME, environment: env, tools: entry.tools ?? entry.id };
 }
 
 function serversIn(

@@ -22,6 +22,8 @@ export interface FolderOptions {
 export interface SessionPlace {
   readonly cwd: string;
   readonly additional: readonly string[];
+  /** Where they all really lie: what is put in their place later is not what was admitted. */
+  readonly real: readonly string[];
 }
 
 /** Who wants to work in which folders. */
@@ -35,13 +37,14 @@ export interface FolderRequest {
   readonly additional?: unknown;
   /** Whether the operating system keeps the agent from Reins's own files. */
   readonly isConfined: boolean;
-  /** The folders of the session that begins this one: a child works in no others. */
+  /** Where the folders of the session that begins this one really lie: a child works in no others. */
   readonly above?: readonly string[] | undefined;
 }
 
 /** A folder that was looked at: where it is, or why it is no root. */
 interface Found {
   readonly path: string;
+  readonly real?: string;
   readonly fault?: string;
   /** The code of the answer that says so. */
   readonly code?: number;
@@ -79,13 +82,15 @@ export class SessionFolders {
       throw new RpcError(CODE.invalidParams, "cwd and additionalDirectories are absolute paths");
     const allowed = reachesAll(principal) ? undefined : await this.#realRoots(principal.tenant);
     const resolved: string[] = [];
+    const real: string[] = [];
     for (const folder of [cwd, ...additional]) {
       const found = await this.#find(folder, request, allowed);
       if (found.fault !== undefined) throw await this.#refuse(request, found);
       resolved.push(found.path);
+      real.push(found.real ?? found.path);
     }
     const [own = cwd, ...more] = resolved;
-    return { cwd: own, additional: more };
+    return { cwd: own, additional: more, real };
   }
 
   /** Where a folder is, or why it is no root. */
@@ -102,7 +107,7 @@ export class SessionFolders {
       return refused(
         `${folder} is not in a folder that the tenant ${principal.tenant} was given, which are ${allowed.join(", ") || "none"}`,
       );
-    if (above && !(await realAll(above)).some((root) => holds(root, place)))
+    if (above && !above.some((root) => holds(root, place)))
       return refused(
         `${folder} is not in a folder of the session that begins this one, which are ${above.join(", ")}`,
       );
@@ -111,7 +116,7 @@ export class SessionFolders {
     if (real === undefined) return refused(`there is no folder ${folder}`, CODE.invalidParams);
     if (!(await stat(real)).isDirectory()) return refused(`${folder} is not a folder`, CODE.invalidParams);
     // A link in a folder of a tenant could lead elsewhere later.
-    return { path: allowed || above ? real : resolve(folder) };
+    return { path: allowed || above ? real : resolve(folder), real };
   }
 
   /** Why a folder is nobody's root. */

@@ -93,7 +93,7 @@ function descentOf(
     parent: id,
     token,
     depth: depth + 1,
-    roots: workplace.roots,
+    roots: workplace.realRoots ?? workplace.roots,
     tools: tools && inherited ? tools.filter((tool) => inherited.includes(tool)) : (tools ?? inherited),
     allowance: {
       calls: Math.min(allowance?.calls ?? ALLOWANCE.calls, above.calls),

@@ -25,7 +25,7 @@ async function readInside(home: string, path: string): Promise<MandateText | und
   try {
     const kind = extname(await realpath(path)).toLowerCase();
     if (!EXTENSIONS.has(kind)) return { fault: "a mandate is a .md or .txt file" };
-    const { content } = await readText(path, {}, [home]);
+    const { content } = await readText(path, {}, [await realpath(home)]);
     if (content.length <= MAX_LENGTH) return { text: content };
     return { fault: `a mandate has at most ${MAX_LENGTH} characters` };
   } catch (error) {

@@ -8,6 +8,8 @@ import type { ToolTables } from "./tool/tool-table.ts";
 export interface FactsContext {
   /** The folders the session works in, absolute. */
   readonly roots: readonly string[];
+  /** Where these really lie, if that was found out when the session was let into them. */
+  readonly realRoots?: readonly string[] | undefined;
   /** Where the agent's relative paths and commands start, absolute. */
   readonly cwd: string;
   /** The agent's home, absolute: what `~` means to it. */

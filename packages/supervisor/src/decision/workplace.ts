@@ -6,6 +6,8 @@ export interface Workplace {
   readonly cwd: string;
   /** The folders the session works in, absolute; without any, nothing lies in the workspace. */
   readonly roots: readonly string[];
+  /** Where these really lay when the session was let into them; without it, the first decision finds out. */
+  readonly realRoots?: readonly string[] | undefined;
   /** The agent's home, absolute; by default the user's. */
   readonly home?: string | undefined;
   /** The variables that the agent's commands are known to see. */

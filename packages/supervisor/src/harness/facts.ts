@@ -44,10 +44,10 @@ export class Facts {
     return context;
   }
 
-  #newContext({ cwd, roots, home, environment }: Workplace, agent: string): FactsContext {
+  #newContext({ cwd, roots, realRoots, home, environment }: Workplace, agent: string): FactsContext {
     const { harness, userHome, files = realFiles } = this.#options;
     this.#tables ??= loadToolTables();
     const tables = this.#tables;
-    return { cwd, roots, home: home ?? userHome, environment, harness, agent, tables, files };
+    return { cwd, roots, realRoots, home: home ?? userHome, environment, harness, agent, tables, files };
   }
 }

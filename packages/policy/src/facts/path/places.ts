@@ -43,7 +43,8 @@ export class Places {
     const shared = await Promise.all(TEMPORARY.map(real));
     const temporary = await Promise.all((context.temporary ?? environmentFolder(context)).map(real));
     return new Places({
-      roots: await Promise.all(context.roots.map(real)),
+      // A folder that was put in the place of a root since is not the one that the session was let into.
+      roots: context.realRoots ?? (await Promise.all(context.roots.map(real))),
       harness: [context.harness, await real(context.harness)],
       home: [context.home, await real(context.home)],
       // A session whose folder for passing files is everybody's has none of its own.

@@ -71,6 +71,31 @@ describe("an act that was not asked for is noticed", () => {
         await update(later({ status: "completed" }));
       },
     ],
+    [
+      "with other arguments than were allowed, told on the way and taken back in the end",
+      async ({ ask, update }) => {
+        await ask(bash("ls", "x"));
+        await update(later({ ...CURL, status: "in_progress" }));
+        await update(later({ status: "completed", rawInput: { command: "ls" } }));
+      },
+    ],
+    ...[undefined, null, 5, "", ["x"], { x: 1 }].map(
+      (toolCallId): [string, (stage: Stage) => Promise<void>] => [
+        `under the id ${JSON.stringify(toolCallId)}`,
+        ({ update }) => update(call({ ...CURL, toolCallId, status: "completed" })),
+      ],
+    ),
+    [
+      "without an id, the second of two",
+      async ({ update }) => {
+        await update(call({ ...harmless, toolCallId: undefined, status: "completed" }));
+        await update(call({ ...CURL, toolCallId: undefined, status: "completed" }));
+      },
+    ],
+    [
+      "without an id that never ends",
+      ({ update }) => update(call({ ...CURL, toolCallId: undefined, status: "in_progress" })),
+    ],
   ];
   test.each(plays)("%s", async (_, play) => {
     const { ungated } = await played(play);

@@ -33,9 +33,10 @@ export async function answerPermission(
   params: JsonObject,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const asked = session.toolCalls.tell(membersOf(params.toolCall), context.now().getTime());
-  if (!asked)
+  const toolCall = membersOf(params.toolCall);
+  if (typeof toolCall.toolCallId !== "string")
     throw new RpcError(CODE.invalidParams, "a permission request needs a toolCall with a toolCallId");
+  const asked = session.toolCalls.tell(toolCall, context.now().getTime());
   const options = optionsIn(params);
   const call = await withArguments(context, session, asked, signal);
   const { name: tool } = toolNameOf(call, context.entry);

@@ -70,12 +70,14 @@ export class ToolCalls {
   }
 
   /** Takes in what an agent says of a call, at a time: in an update, or when it asks permission. */
-  tell(update: JsonObject, at = 0): ToolCall | undefined {
-    const { toolCallId: id, status } = update;
-    if (typeof id !== "string") return undefined;
+  tell(update: JsonObject, at = 0): ToolCall {
+    const { toolCallId, status } = update;
+    const id = typeof toolCallId === "string" ? toolCallId : unnamed(toolCallId);
     const known = this.#meant(id, update) ?? this.#begin(id, update, at);
     const told = { ...known.told, ...news(known.told, update) };
     if (isFinal(known)) told.status = known.told.status;
+    // What it was said to run with is not taken back by what is said in the end.
+    if (known.ran && comparedToDecided(known) === "other") told.rawInput = known.told.rawInput;
     const call: ToolCall = { ...known, told, ran: known.ran || status === "in_progress" };
     if (isFinal(call)) this.#quietSince = Math.max(this.#quietSince, at);
     this.#keep(call);
@@ -159,6 +161,11 @@ export class ToolCalls {
     const [oldest] = this.#calls.keys();
     if (oldest !== undefined) this.#calls.delete(oldest);
   }
+}
+
+/** What a call is known by that was given no id, or one that is no text. */
+function unnamed(id: unknown): string {
+  return `without an id: ${JSON.stringify(id) ?? ""}`;
 }
 
 /** Members whose emptiness says that the agent does not tell them now, not that there is nothing. */

@@ -34,7 +34,7 @@ export function takeUpdate(
   if (kind === "plan" && !context.isOurs) session.turn?.awaits(notePlan(context, session, update));
   if (!TOOL_UPDATES.has(kind)) return update;
   const call = session.toolCalls.tell(update, context.now().getTime());
-  if (!call || !isFinal(call) || !session.toolCalls.conclude(call.id)) return update;
+  if (!isFinal(call) || !session.toolCalls.conclude(call.id)) return update;
   return conclude(context, session, call, update);
 }
 

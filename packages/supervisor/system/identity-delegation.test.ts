@@ -110,6 +110,19 @@ describe("the subject of an event", () => {
 });
 
 describe("a sub-agent", () => {
+  test.each([
+    [true, "unverified:oak", "unknown"],
+    [false, "reed", "registered"],
+  ])(
+    "below an agent that its token does not name (hosted: %s) comes from %s",
+    async (hosted, parent, trust) => {
+      const { principal } = await newPrincipal(["a"], { agents: ["reed"], kind: "agent" });
+      const delegated = { ...task, parentAgent: "oak", childAgent: "reed", principal, hosted };
+      const { session_token } = await identity.delegate(delegated);
+      expect(subjectOf(principal, "reed", session_token)).toMatchObject({ chain: [parent], trust });
+    },
+  );
+
   test("carries its chain, its depth and that it is one, in a session of its own", async () => {
     const { principal, user } = await newPrincipal();
     const child = await identity.delegate({ ...task, principal, scopes: ["a", "b"] });

@@ -105,6 +105,7 @@ export function subjectIn(
   const subject = harness.identity.subjectFor({
     principal,
     agent: agentOf(entry, session),
+    hosted: true,
     session: id,
     sessionKey: record.key,
     mode,

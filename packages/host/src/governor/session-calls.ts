@@ -190,8 +190,8 @@ async function expectFreeKey(
   const [owner = "", from] = key.split(":");
   const { roster } = harness.policies;
   if (from === "ws" || !roster.find(owner)) return;
-  const asked = { principal, agent: owner, session: id, enforcement: "asked", roster } as const;
-  if (harness.identity.subjectFor(asked).agent !== owner)
+  const asked = { principal, agent: owner, hosted: true, session: id, enforcement: "asked" } as const;
+  if (harness.identity.subjectFor({ ...asked, roster }).agent !== owner)
     throw new RpcError(CODE.invalidParams, `${principal.user} may not act as ${owner}, whose key that is`);
 }
 

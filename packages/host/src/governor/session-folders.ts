@@ -157,7 +157,7 @@ export class SessionFolders {
   ): Promise<RpcError> {
     const { identity, policies, supervisor, home } = this.#options.harness;
     const { roster } = policies;
-    const asked = { principal, agent, session: "none", enforcement: "performed", roster } as const;
+    const asked = { principal, agent, hosted: true, session: "none", enforcement: "performed" } as const;
     const args: JsonObject = { cwd, ...(additional !== undefined && { additional_directories: additional }) };
     const decided = await supervisor.decide(
       {
@@ -167,7 +167,7 @@ export class SessionFolders {
         depth: 0,
         payload: { tool_name: method, arguments: membersOf(args) },
       },
-      identity.subjectFor(asked),
+      identity.subjectFor({ ...asked, roster }),
       { workplace: { cwd: home, roots: [], tools: "acp" }, bounds: () => reason },
     );
     const { message, data } = await refusal(method, { ...decided, verdict: "blocked", reason });

@@ -106,8 +106,8 @@ export function keptModel({ metadata }: Pick<SessionRecord, "metadata">): string
 
 /** How far a principal's agent is trusted under the name it gives. */
 export function trustOf({ identity, policies }: Harness, principal: Principal, agent: string): Trust {
-  const asked = { principal, agent, session: "none", enforcement: "asked", roster: policies.roster } as const;
-  return identity.subjectFor(asked).trust;
+  const asked = { principal, agent, hosted: true, session: "none", enforcement: "asked" } as const;
+  return identity.subjectFor({ ...asked, roster: policies.roster }).trust;
 }
 
 function isOwnFault(error: unknown): boolean {

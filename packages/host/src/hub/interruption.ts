@@ -30,6 +30,7 @@ export async function recordInterruption(
   const subject = identity.subjectFor({
     principal,
     agent: record.acts_as ?? record.agent,
+    hosted: true,
     session: record.id,
     sessionKey: record.key,
     enforcement: "asked",

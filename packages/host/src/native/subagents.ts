@@ -55,6 +55,7 @@ export class Subagents {
     await this.#expectInstalled(agent);
     const { session_token, session_id } = await harness.identity.delegate({
       principal,
+      hosted: true,
       ...(session.descent && { childToken: session.descent.token }),
       parentSession: session.id,
       parentAgent: parent.agent,

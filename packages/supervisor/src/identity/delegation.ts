@@ -1,7 +1,7 @@
 import { change } from "@reins/store";
 import { z } from "zod";
 import { SupervisorError } from "../supervisor-error.ts";
-import { agentFor, soleAgent } from "./agent-claim.ts";
+import { agentFor } from "./agent-claim.ts";
 import { expectAdmin, tenantFor } from "./authority.ts";
 import {
   asChildSession,
@@ -12,6 +12,7 @@ import {
 } from "./child-session.ts";
 import { type DelegationLimits, expectWithinLimits } from "./delegation-limits.ts";
 import { AgentName, read, Scopes, SessionName } from "./names.ts";
+import { actingAgent } from "./own-subjects.ts";
 import { isAdmin, type Principal } from "./principal.ts";
 import type { Registry } from "./registry.ts";
 import { intersect } from "./scopes.ts";
@@ -30,6 +31,8 @@ const Task = z.strictObject({
 /** A wish to begin a sub-agent. */
 export interface DelegationRequest extends Readonly<z.input<typeof Task>> {
   readonly principal: Principal;
+  /** The harness runs the parent itself, and so knows which agent it is; by default it asks from outside. */
+  readonly hosted?: boolean | undefined;
   /** The token of the sub-agent that asks, if one does; it settles what the parent is. */
   readonly childToken?: string | undefined;
 }
@@ -61,10 +64,10 @@ export class Delegation {
   }
 
   /** Begins a sub-agent. Its token is given out here and kept nowhere. */
-  async delegate({ principal, childToken, ...given }: DelegationRequest): Promise<Delegated> {
+  async delegate({ principal, hosted, childToken, ...given }: DelegationRequest): Promise<Delegated> {
     const by = await this.#registry.live(principal);
     const wanted = read(Task, given);
-    const parent = this.#parentOf(by, wanted, childToken);
+    const parent = this.#parentOf(by, { ...wanted, hosted }, childToken);
     const agent = agentFor(by, wanted.childAgent);
     expectWithinLimits(this.#limits, parent.chain, agent);
     const session_token = newSecret(this.#registry.randomBytes);
@@ -109,12 +112,12 @@ export class Delegation {
 
   #parentOf(
     by: Principal,
-    { parentSession, parentAgent }: z.output<typeof Task>,
+    { parentSession, parentAgent, hosted }: z.output<typeof Task> & Pick<DelegationRequest, "hosted">,
     childToken: string | undefined,
   ): Parent {
     if (childToken !== undefined) return asParent(this.#subjects.boundChild(childToken, by));
     if (!isChildSessionName(parentSession)) {
-      const chain = [soleAgent(by) ?? agentFor(by, parentAgent)];
+      const chain = [actingAgent({ agent: parentAgent, hosted }, by)];
       return {
         session: parentSession,
         chain,

@@ -19,6 +19,7 @@ const request: SubjectRequest = {
   principal,
   agent: "reed",
   session: "s1",
+  hosted: true,
   sessionKey: "reed:acp:1",
   enforcement: "asked",
   roster,
@@ -72,6 +73,20 @@ describe("the subject of a session", () => {
       trust: "unknown",
     });
   });
+
+  test.each([undefined, "reed:acp:1"])(
+    "hosted here (key %s), is its own agent and not its token's",
+    (sessionKey) => {
+      const subjects = new OwnSubjects();
+      const holder: Principal = { ...principal, kind: "agent" };
+      const asked = { ...request, agent: "fern", sessionKey };
+      const hosted = { agent: "unverified:fern", trust: "unknown" };
+      const outside = { agent: "reed", trust: "standing", claimed_agent: "fern" };
+      expect(subjects.subjectFor(asked, holder)).toMatchObject(hosted);
+      expect(subjects.subjectFor({ ...asked, hosted: false }, holder)).toMatchObject(outside);
+      expect(subjects.subjectFor(asked, holder)).toMatchObject(hosted);
+    },
+  );
 
   test("without a key has none", () => {
     expect(new OwnSubjects().subjectFor({ ...request, sessionKey: undefined }, principal)).not.toHaveProperty(

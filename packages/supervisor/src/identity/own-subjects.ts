@@ -6,6 +6,7 @@ import type { SubjectRequest } from "./subjects.ts";
 /** A subject, and what it was made for. */
 interface Made {
   readonly claim: string;
+  readonly hosted: boolean;
   readonly sessionKey: string | undefined;
   readonly subject: Subject;
 }
@@ -24,14 +25,15 @@ export class OwnSubjects {
   /** The subject of what a live principal asks for. */
   subjectFor(request: SubjectRequest, principal: Principal): Subject {
     const sessions = this.#sessionsOf(principal);
-    const last = sessions.get(request.session);
-    const agent = last?.claim === request.agent ? last.subject.agent : actingAgent(request, principal);
+    const { agent: claim, hosted = false, sessionKey } = request;
+    const made = sessions.get(request.session);
+    const last = made?.claim === claim && made.hosted === hosted ? made : undefined;
+    const agent = last?.subject.agent ?? actingAgent(request, principal);
     const trust = trustOf(request.roster, agent);
-    if (last?.claim === request.agent && last.subject.trust === trust && isFor(last, request))
-      return last.subject;
+    if (last?.subject.trust === trust && isFor(last, request)) return last.subject;
     const subject = Object.freeze(ownSubject(request, principal, { agent, trust }));
     sessions.delete(request.session);
-    sessions.set(request.session, { claim: request.agent, sessionKey: request.sessionKey, subject });
+    sessions.set(request.session, { claim, hosted, sessionKey, subject });
     const oldest = sessions.keys().next();
     if (sessions.size > MOST_SESSIONS && !oldest.done) sessions.delete(oldest.value);
     return subject;
@@ -47,9 +49,11 @@ export class OwnSubjects {
 }
 
 /** The agent that acts. Where the harness runs it, the harness knows; outside, a token for one agent alone says which. */
-export function actingAgent({ agent, sessionKey, depth }: SubjectRequest, principal: Principal): string {
-  const isHosted = sessionKey !== undefined || depth !== undefined;
-  return (isHosted ? undefined : soleAgent(principal)) ?? agentFor(principal, agent);
+export function actingAgent(
+  { agent, hosted }: Pick<SubjectRequest, "agent" | "hosted">,
+  principal: Principal,
+): string {
+  return (hosted ? undefined : soleAgent(principal)) ?? agentFor(principal, agent);
 }
 
 function isFor({ sessionKey, subject }: Made, request: SubjectRequest): boolean {

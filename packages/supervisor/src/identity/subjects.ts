@@ -14,6 +14,8 @@ export interface SubjectRequest {
   /** Who the agent says it is. */
   readonly agent: string;
   readonly session: string;
+  /** The harness runs the agent itself, and so knows which it is; by default it asks from outside. */
+  readonly hosted?: boolean | undefined;
   /** The key under which the session's entries are chained, where it is hosted here. */
   readonly sessionKey?: string | undefined;
   /** By default `default`. */
@@ -62,8 +64,7 @@ export class Subjects {
       return this.#childSubject(request, principal, this.boundChild(childToken, principal));
     if (isChildSessionName(session))
       throw new SupervisorError("forbidden", `events of the session "${session}" need its session_token`);
-    if (request.sessionKey === undefined && request.depth === undefined)
-      this.#expectNoChild(request, principal);
+    if (!request.hosted) this.#expectNoChild(request, principal);
     return this.#own.subjectFor(request, principal);
   }
 

@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { readdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { change, openSqlite } from "../src/index.ts";
 import { Child } from "../src/testing/child.ts";
@@ -26,6 +27,19 @@ describe("a database that is in use", () => {
     const again = await openSqlite({ path: at, tables: [notes] });
     expect(await again.query(notes, "ids", null)).toEqual(["a"]);
     await again.close();
+  });
+
+  it.skipIf(process.platform === "win32")("has no file that other users can read", async () => {
+    const at = await path();
+    const store = await openSqlite({ path: at, tables: [notes] });
+    await store.commit([change(notes, "add", { id: "a", text: "" })]);
+    const names = await readdir(dirname(at));
+    expect(names).toEqual(expect.arrayContaining(["reins.db", "reins.db.lock", "reins.db-wal"]));
+    for (const name of names) {
+      const { mode } = await stat(join(dirname(at), name));
+      expect([name, mode & 0o077]).toEqual([name, 0]);
+    }
+    await store.close();
   });
 
   it("cannot be opened for writing by another process, which is told so", async () => {

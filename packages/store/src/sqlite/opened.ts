@@ -13,7 +13,7 @@ import { takeLogOver } from "./shorten-log.ts";
 import { Snapshot } from "./snapshot.ts";
 import { type DatabaseFile, openDatabase } from "./sqlite-database.ts";
 import { translate } from "./translate.ts";
-import { takeWriteLock } from "./write-lock.ts";
+import { createPrivate, takeWriteLock } from "./write-lock.ts";
 import { type Safeguards, Writer } from "./writer.ts";
 
 /** The modules of the tables, by name, in the order in which they were given. */
@@ -54,6 +54,7 @@ export class Opened {
       if (data.role === "writer") unlock = takeWriteLock(data.path);
       const { losses, isSummed } = unlock ? examine(data.path) : { losses: [], isSummed: true };
       if (!data.acceptLoss) refuseLosses(losses);
+      if (unlock) createPrivate(data.path);
       file = openDatabase(data.path, data.role === "reader");
       if (losses.length > 0) expectReadable(file);
       const database = await wrapped(file, data);

@@ -55,7 +55,7 @@ export { gatherFacts } from "./facts/gather.ts";
 export { isHarmless } from "./facts/harmless.ts";
 export { isManifest, type RunInputs, runInputs } from "./facts/run-inputs.ts";
 export { type SimpleCommand, simpleCommand, tellingArguments } from "./facts/simple-command.ts";
-export { isModest } from "./facts/tool/json.ts";
+export { excessOf, isModest } from "./facts/tool/json.ts";
 export { loadToolTables, type ToolTable, type ToolTables } from "./facts/tool/tool-table.ts";
 export { History } from "./history/history.ts";
 export { type FilePlace, PolicyError, type PolicyFault } from "./policy-error.ts";

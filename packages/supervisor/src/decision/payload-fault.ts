@@ -1,11 +1,11 @@
-import { isModest } from "@reins/policy";
+import { excessOf } from "@reins/policy";
 
 /** Why nobody can judge by a payload what would be done; `undefined` when one can. */
 export function payloadFault(payload: unknown): string | undefined {
   if (typeof payload !== "object" || payload === null || Array.isArray(payload))
     return "the payload is no object";
-  if (!isModest(payload))
-    return "the payload has more than 8,388,608 characters or 50,000 members, or is nested deeper than 64";
+  const excess = excessOf(payload);
+  if (excess !== undefined) return `the payload is ${excess}`;
   return isWellFormed(payload) ? undefined : "the payload holds half of a surrogate pair, which is no text";
 }
 

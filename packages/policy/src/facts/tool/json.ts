@@ -6,16 +6,36 @@ const TEXT_LIMIT = 8 * 1_024 * 1_024;
 
 /** Whether a value is of a size and depth that honest arguments have. Also stops at a circle. */
 export function isModest(value: unknown): boolean {
-  return isWithin({ members: MEMBER_LIMIT, characters: TEXT_LIMIT }, value, 0);
+  return excessOf(value) === undefined;
 }
 
-/** Takes a value from what is left of the limits; whether it was enough. */
-function isWithin(left: { members: number; characters: number }, value: unknown, depth: number): boolean {
+/** The limit that a value exceeds, in words, if it exceeds one; a circle is too deep. */
+export function excessOf(value: unknown): string | undefined {
+  return excessIn({ members: MEMBER_LIMIT, characters: TEXT_LIMIT }, value, 0);
+}
+
+const COUNT = new Intl.NumberFormat("en");
+const TOO_DEEP = `nested too deep: more than ${COUNT.format(DEPTH_LIMIT)} levels`;
+const TOO_MANY = `too large: more than ${COUNT.format(MEMBER_LIMIT)} members`;
+const TOO_LONG = `too large: more than ${COUNT.format(TEXT_LIMIT)} characters`;
+
+/** Takes a value from what is left of the limits; the one that it exceeds. */
+function excessIn(
+  left: { members: number; characters: number },
+  value: unknown,
+  depth: number,
+): string | undefined {
   left.members -= 1;
   if (typeof value === "string") left.characters -= value.length;
-  if (depth > DEPTH_LIMIT || left.members < 0 || left.characters < 0) return false;
-  if (typeof value !== "object" || value === null) return true;
-  return Object.values(value).every((member) => isWithin(left, member, depth + 1));
+  if (depth > DEPTH_LIMIT) return TOO_DEEP;
+  if (left.members < 0) return TOO_MANY;
+  if (left.characters < 0) return TOO_LONG;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const member of Object.values(value)) {
+    const excess = excessIn(left, member, depth + 1);
+    if (excess !== undefined) return excess;
+  }
+  return undefined;
 }
 
 /** What a JSON text says, or why that is not certain. */
@@ -26,7 +46,8 @@ export function readJson(text: string): ReadJson {
   if (text.length > TEXT_LIMIT) return { doubt: "the arguments are too large to be read" };
   try {
     const value = parseExactly(text);
-    if (!isModest(value)) return { doubt: "the arguments are nested too deep" };
+    const excess = excessOf(value);
+    if (excess !== undefined) return { doubt: `the arguments are ${excess}` };
     return hasTwins(text) ? { value, doubt: "the arguments hold a name twice" } : { value };
   } catch {
     return { doubt: "the arguments are no JSON" };

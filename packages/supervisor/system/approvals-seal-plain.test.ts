@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Store, StoreError } from "@reins/store";
@@ -72,6 +72,8 @@ function makeOld(folder: string, approvals: readonly Approval[]): void {
     `CREATE TABLE gone (text TEXT); INSERT INTO gone VALUES ('${TOKEN.repeat(500)}'); DROP TABLE gone`,
   );
   database.close();
+  // That version kept no sums of the pages either: the next start makes them anew.
+  rmSync(join(folder, "reins.db.sums"));
 }
 
 /** A home whose approvals an earlier version kept: one that waits, one with a yes, one with a no, one for always. */

@@ -152,12 +152,14 @@ class PromptFiles {
   }
 
   async #decideAndRead(path: string): Promise<string> {
-    const { harness, judge, entry } = this.#context;
+    const { harness, judge, entry, folders, principal } = this.#context;
     const session = this.#session;
     const subject = subjectIn(this.#context, session, "performed");
     // Decided by where it really is, and read there: a link may lead elsewhere a moment later.
     const before = await realpath(path).catch(() => undefined);
     const args = { path: before ?? path };
+    // What no person of the tenant may work on, none of them may have read to an agent either.
+    const beyond = await folders.beyond(principal, args.path);
     const decided = await judge.decide({
       event: {
         event_type: "pre_action",
@@ -167,7 +169,10 @@ class PromptFiles {
         payload: { tool_name: READ, arguments: args },
       },
       subject,
-      setting: settingIn(session, session.served),
+      setting: {
+        ...settingIn(session, session.served),
+        ...(beyond !== undefined && { bounds: () => beyond }),
+      },
       waiting: this.#turn,
       offer: offerAsPermission(this.#context, session, READ, args),
     });

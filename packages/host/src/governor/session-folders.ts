@@ -93,6 +93,16 @@ export class SessionFolders {
     return { cwd: own, additional: more, real };
   }
 
+  /**
+   * Why Reins reads nothing at a place for somebody: it lies in no folder of their tenant. Nothing where it does.
+   * @param real followed to its end
+   */
+  async beyond(principal: Principal, real: string): Promise<string | undefined> {
+    if (reachesAll(principal)) return undefined;
+    if ((await this.#realRoots(principal.tenant)).some((root) => holds(root, real))) return undefined;
+    return `${real} is not in a folder that the tenant ${principal.tenant} was given`;
+  }
+
   /** Where a folder is, or why it is no root. */
   async #find(
     folder: string,
@@ -176,7 +186,7 @@ export class SessionFolders {
 }
 
 /** Whether somebody works wherever they like: the operator, and who administers the tenant of the operator. */
-function reachesAll(principal: Principal): boolean {
+export function reachesAll(principal: Principal): boolean {
   return isOperator(principal) || (isAdmin(principal) && principal.tenant === DEFAULT_TENANT);
 }
 

@@ -5,6 +5,7 @@ import { isHttpServer, type McpServer, readServer } from "../mcp/server-entry.ts
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { mcpGate } from "./mcp-gate.ts";
+import { reachesAll } from "./session-folders.ts";
 import { decideAs } from "./wishes.ts";
 
 /**
@@ -35,6 +36,10 @@ export async function wrapServers(
       refused.push({ server: name, reason: `${context.entry.name} takes no MCP servers` });
       continue;
     }
+    if (!isHttpServer(server) && isKeptIn(context)) {
+      refused.push({ server: name, reason: "it would run outside of the sandbox that the agent is kept in" });
+      continue;
+    }
     const decided = await decideAs(context, session, {
       event_type: "pre_action",
       tool: "mcp/start",
@@ -55,6 +60,15 @@ export async function wrapServers(
     wrapped.push(given);
   }
   return { wrapped, refused };
+}
+
+/**
+ * Whether the operating system keeps a user's work in their folders. A program that Reins starts for them is not kept
+ * there, and they would answer the question about it themselves.
+ */
+function isKeptIn({ enforcement, enforcementOf, principal }: GovernorContext): boolean {
+  const isConfined = enforcement === "confined" || enforcementOf?.("run_command") === "confined";
+  return isConfined && !reachesAll(principal);
 }
 
 function readServers(declared: readonly unknown[]): readonly McpServer[] {

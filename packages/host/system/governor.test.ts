@@ -452,3 +452,38 @@ test("a command that a client is to run for an agent is decided first, whichever
   const [result] = await governed.entries("tool_result");
   expect(result).toMatchObject({ target: "terminal/create", tags: ["completed"] });
 });
+
+describe("a call whose work the agent asks nobody about", () => {
+  const toolNames = { ungoverned: [{ title: "^(?:subagent_|spawn_agent\\b)" }] };
+
+  test.each(["subagent_evil: {}", "spawn_agent: do it", "spawn_agent"])(
+    "is refused like a mode that does not ask, and no person is asked: %s",
+    async (title) => {
+      const governed = await govern({ person: () => "allow_once", toolNames });
+      let answer = "";
+      await governed.prompt(await governed.begin(), async ({ ask }) => {
+        answer = await ask({ toolCallId: "x", title, kind: "other", rawInput: { prompt: "go on" } });
+        return undefined;
+      });
+      expect([answer, governed.offered]).toEqual(["reject_once", []]);
+      const verdicts = (await governed.entries("policy_verdict")).map(({ target }) => target);
+      expect(verdicts).toContain("session/set_mode");
+    },
+  );
+
+  test("is asked about like any other where a rule lets it be", async () => {
+    const rules = `
+tool_rules:
+  - { name: may, condition: { tool_name_matches: [session/set_mode] }, verdict: allowed }
+  - { name: starts, condition: { event: [session_start, pre_prompt] }, verdict: allowed }
+  - { name: rest, condition: {}, verdict: ask }`;
+    const home = await openTestHome({ rules });
+    const governed = await govern({ home, person: () => "allow_once", toolNames });
+    let answer = "";
+    await governed.prompt(await governed.begin(), async ({ ask }) => {
+      answer = await ask({ toolCallId: "x", title: "subagent_mine: {}", kind: "other", rawInput: { a: 1 } });
+      return undefined;
+    });
+    expect([answer, governed.offered.length]).toEqual(["allow_once", 1]);
+  });
+});

@@ -72,6 +72,30 @@ tool_rules:
     expect(cancels()).toBe(0);
   });
 
+  test("ends its process when it goes on after being told to stop", async () => {
+    let skipped = 0;
+    const stops: string[] = [];
+    const now = () => new Date(Date.now() + skipped);
+    const governed = await govern({ now, stop: (reason) => stops.push(reason) });
+    let stage: Stage | undefined;
+    await governed.prompt(await governed.begin(), async (given) => {
+      stage = given;
+      return undefined;
+    });
+    const cancels = () => governed.agent.got.filter(({ method }) => method === "session/cancel").length;
+    const goOn = async (later: number) => {
+      skipped += later;
+      await stage?.update(text("I go on"));
+    };
+    await goOn(1_100);
+    await expect.poll(cancels).toBe(1);
+    await goOn(3_000);
+    await expect.poll(cancels).toBe(2);
+    expect(stops).toEqual([]);
+    await goOn(8_000);
+    await expect.poll(() => stops).toEqual([expect.stringContaining("although nobody prompted it")]);
+  });
+
   test("is no more than last words right after the turn, and a greeting before the first", async () => {
     const governed = await govern();
     const id = await governed.begin();

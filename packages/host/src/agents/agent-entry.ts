@@ -172,6 +172,8 @@ const ToolNames = z.strictObject({
   titles: z.array(z.string()).optional(),
   /** Calls that more than their kind tells of. The first that fits counts. */
   calls: z.array(ToldCall).optional(),
+  /** Calls whose work the agent asks nobody about: sub-agents. By what each is known: a pattern for each member. */
+  ungoverned: z.array(z.record(z.string(), Pattern)).optional(),
 });
 
 /** One agent: everything that is particular to it, as data. */

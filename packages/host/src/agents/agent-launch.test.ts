@@ -58,7 +58,7 @@ describe("the launch of an agent", () => {
     const opencode = launchOf(catalogue.entry("opencode"), options);
     expect([opencode.command, ...opencode.args]).toEqual([
       "/install/node_modules/opencode-linux-x64/bin/opencode",
-      "acp",
+      ...["acp", "--hostname", "localhost"],
     ]);
   });
 

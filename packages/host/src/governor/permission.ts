@@ -18,7 +18,8 @@ import {
 import { placed, verdictMeta } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { diffsOf, isEmpty, type ToolCall } from "./tool-calls.ts";
-import { argumentsOf, namesOf, toolNameOf } from "./tool-name.ts";
+import { argumentsOf, isUngoverned, namesOf, toolNameOf } from "./tool-name.ts";
+import { decideAs } from "./wishes.ts";
 
 /** An answer with what stands behind it. */
 type Answer = PermissionOutcome & { readonly _meta?: JsonObject };
@@ -56,6 +57,9 @@ export async function answerPermission(
 /** How many refusals a model is told of at a time. */
 const MOST_REFUSALS = 20;
 
+/** How much of the title of a call is recorded in place of a mode. */
+const MOST_TITLE = 200;
+
 /** How long a request without arguments waits for the update that brings them, and how often it looks. */
 const ARGUMENTS_MS = 500;
 const LOOK_MS = 20;
@@ -91,11 +95,18 @@ function passOn(session: GovernedSession, { id }: ToolCall, options: readonly Pe
   return outcomeOf(options, "allow_once") ?? CANCELLED;
 }
 
-function decide(
+async function decide(
   context: GovernorContext,
   session: GovernedSession,
   { call, tool, signal }: Asked & { readonly signal: AbortSignal },
 ): Promise<Decided> {
+  if (isUngoverned(call, context.entry)) {
+    // Like a mode that does not ask: no yes to the call covers what is done behind it.
+    const args = { mode: String(call.told.title ?? tool).slice(0, MOST_TITLE), asks: "false" };
+    const wish = { event_type: "pre_action", tool: "session/set_mode", args, signal };
+    const decided = await decideAs(context, session, wish);
+    if (decided.verdict !== "allowed") return decided;
+  }
   const subject = subjectIn(context, session, context.enforcementOf?.(tool) ?? context.enforcement);
   return context.judge.decide({
     event: {

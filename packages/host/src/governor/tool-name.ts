@@ -67,9 +67,19 @@ function knownCall(
   { toolNames: { calls = [] } }: Pick<AgentEntry, "toolNames">,
 ) {
   if (told.rawInput !== undefined) return undefined;
-  return calls.find(({ where }) =>
-    Object.entries(where).every(([member, pattern]) => new RegExp(pattern).test(textAt(told, member))),
-  );
+  return calls.find(({ where }) => fits(told, where));
+}
+
+/** Whether the agent asks nobody about what a call leads to, as a sub-agent of some does. */
+export function isUngoverned(
+  { told, first }: Pick<ToolCall, "told" | "first">,
+  { toolNames: { ungoverned = [] } }: Pick<AgentEntry, "toolNames">,
+): boolean {
+  return ungoverned.some((where) => fits(told, where) || fits(first, where));
+}
+
+function fits(told: JsonObject, where: Readonly<Record<string, string>>): boolean {
+  return Object.entries(where).every(([member, pattern]) => new RegExp(pattern).test(textAt(told, member)));
 }
 
 function textAt(told: JsonObject, member: string): string {

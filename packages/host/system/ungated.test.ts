@@ -231,3 +231,21 @@ describe("a permission request without arguments", () => {
     expect(kinds).toEqual(["allow_once", "reject_once"]);
   });
 });
+
+describe("a call that was refused", () => {
+  const refused = (status: string) =>
+    played(async ({ ask, update }) => {
+      expect(await ask(bash("make all", "x"))).toBe("reject_once");
+      await update(later({ status }));
+    }, "reject_once");
+
+  test("and is said to be completed was done against the answer", async () => {
+    const { ungated, said } = await refused("completed");
+    expect(ungated).toMatchObject([{ tool: "Bash", arguments: { command: "make all" } }]);
+    expect(said).toContain('"ungated":true');
+  });
+
+  test("and is said to have failed was not done", async () => {
+    expect((await refused("failed")).ungated).toEqual([]);
+  });
+});

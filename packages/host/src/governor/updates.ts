@@ -51,8 +51,9 @@ function commandsIn({ availableCommands }: JsonObject): readonly string[] {
 }
 
 /**
- * Records what came of a call. One that nobody decided about, or that ended with other arguments than were decided, is
- * decided now, and ends the turn if that is a block; one that the agent itself refused was not done.
+ * Records what came of a call. One that nobody decided about, that was refused and is completed all the same, or that
+ * ended with other arguments than were decided, is decided now, and ends the turn if that is a block; one that the agent
+ * itself refused was not done.
  */
 async function conclude(
   context: GovernorContext,
@@ -61,9 +62,10 @@ async function conclude(
   update: JsonObject,
 ): Promise<JsonObject> {
   const { permit } = call;
-  if (permit.kind === "refused" || permit.kind === "elsewhere") return update;
-  if (isMcp(context, session, call)) return update;
   const outcome = String(call.told.status);
+  // What was refused ends as failed; said to be completed, it was done against the answer.
+  if (permit.kind === "elsewhere" || (permit.kind === "refused" && outcome !== "completed")) return update;
+  if (isMcp(context, session, call)) return update;
   if (permit.kind === "given") {
     const { tool, entry } = permit;
     const subject = subjectIn(context, session, context.enforcement);

@@ -30,7 +30,7 @@ export function modelsOf(settings: JsonObject): SessionModels | undefined {
 }
 
 /** The choices of a setting, in groups or not. */
-function choicesOf({ options, groups }: JsonObject): readonly JsonObject[] {
+export function choicesOf({ options, groups }: JsonObject): readonly JsonObject[] {
   const all: unknown[] = [options, groups].flatMap((each): unknown[] => (Array.isArray(each) ? each : []));
   return all.filter(isObject).flatMap((one) => (Array.isArray(one.options) ? choicesOf(one) : [one]));
 }

@@ -3,7 +3,7 @@ import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
 import { type LiveSession, SessionClosed } from "./live-session.ts";
-import { modelOption } from "./models.ts";
+import { choicesOf, modelOption } from "./models.ts";
 import { agentOf } from "./revival.ts";
 import { noSession } from "./served-sessions.ts";
 import { UPDATE } from "./turn-marks.ts";
@@ -52,7 +52,7 @@ export async function passOn(
 }
 
 /** Refuses a setting that the agent has not told of, where it told of any: nobody need be asked about it. */
-function expectSetting(settings: JsonObject, method: string, { modeId }: JsonObject): void {
+export function expectSetting(settings: JsonObject, method: string, params: JsonObject): void {
   if (Object.keys(settings).length === 0) return;
   const { modes, configOptions, models } = settings;
   const isMissing =
@@ -61,14 +61,25 @@ function expectSetting(settings: JsonObject, method: string, { modeId }: JsonObj
     (method === "session/set_model" && models === undefined && !modelOption(settings));
   if (isMissing)
     throw new RpcError(CODE.methodNotFound, `the agent of this session has nothing that ${method} sets`);
-  const { availableModes } = membersOf(modes);
-  if (method !== "session/set_mode" || !Array.isArray(availableModes)) return;
-  const known = availableModes.map((mode) => membersOf(mode).id);
-  if (!known.includes(modeId))
-    throw new RpcError(
-      CODE.invalidParams,
-      `there is no mode ${JSON.stringify(modeId)}; there are ${known.join(", ")}`,
-    );
+  if (method === "session/set_mode")
+    expectKnown("mode", params.modeId, idsIn(membersOf(modes).availableModes));
+  if (method !== "session/set_config_option") return;
+  expectKnown("option", params.configId, idsIn(configOptions));
+  const options: unknown[] = Array.isArray(configOptions) ? configOptions : [];
+  const option = options.map(membersOf).find(({ id }) => id === params.configId);
+  if (option === undefined || option.type === "boolean") return;
+  const values = choicesOf(option).map(({ value }) => value);
+  expectKnown(`value of ${String(option.id)}`, params.value, values);
+}
+
+function idsIn(list: unknown): readonly unknown[] {
+  return Array.isArray(list) ? list.map((one) => membersOf(one).id) : [];
+}
+
+function expectKnown(what: string, given: unknown, known: readonly unknown[]): void {
+  if (known.length === 0 || known.includes(given)) return;
+  const message = `unknown ${what} ${JSON.stringify(given)}; there are ${known.map(String).join(", ")}`;
+  throw new RpcError(CODE.invalidParams, message);
 }
 
 /** What one client has set, the others would hear only from an agent that tells of it. Whoever set it knows. */

@@ -47,7 +47,7 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
     expect(verdicts.every((verdict) => verdict.endsWith("allowed"))).toBe(true);
   });
 
-  test("does not write what is blocked, nor run what a person refuses", async () => {
+  test("neither writes nor runs what a person refuses", async () => {
     const real = await openRealAgent();
     const secret = join(real.folder, "secrets.json");
     const canary = join(real.folder, "canary");
@@ -62,10 +62,12 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
     await real.prompt(id, "SECRET please");
     await real.prompt(id, "MAKE it");
     expect([await textIn(secret), await textIn(canary)]).toEqual([undefined, undefined]);
-    expect(real.client.asked).toHaveLength(1);
+    expect(real.client.asked).toHaveLength(2);
     const verdicts = await verdictsIn(real);
     expect(verdicts).toHaveLength(2);
     expect(verdicts.every((verdict) => verdict.endsWith("blocked"))).toBe(true);
+    const results = await real.entries("tool_result");
+    expect(results.flatMap(({ tags }) => tags)).not.toContain("ungated");
   });
 
   test("runs what a person allows", async () => {

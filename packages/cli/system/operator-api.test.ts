@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { verifyConsistency, verifyExport, verifyProof } from "@reins/verify";
 import { describe, expect, it } from "vitest";
 import { OperatedHome } from "./support/operated-home.ts";
@@ -36,6 +38,24 @@ describe("what the API gives of the ledger", () => {
     const page = await ask("/ui/sessions/1");
     expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     expect(page.headers.get("content-security-policy")).toContain("default-src 'self'");
+    await home.stop(reins);
+  });
+
+  it("verifies with a number that JavaScript cannot hold, to the digit", async () => {
+    const home = new OperatedHome();
+    const rule = "{ name: pay, condition: { arguments: { account: '*3' } }, verdict: allowed }";
+    await mkdir(home.path, { mode: 0o700 });
+    await writeFile(join(home.path, "constitution.yaml"), `tool_rules: [${rule}]\n`);
+    const reins = await home.up();
+    const ask = await asker(home, reins);
+    const account = JSON.rawJSON("9007199254740993");
+    expect(await home.decide({ tool: "pay", arguments: { account } })).toMatchObject({ decision: "allow" });
+    const text = await (await ask("/v1/ledger/export")).text();
+    const recorded = '"account":{"$number":"9007199254740993"}';
+    expect(text).toContain(recorded);
+    expect(await verifyExport(new Blob([text]).stream())).toMatchObject({ ok: true });
+    const changed = text.replace(recorded, recorded.replace("993", "992"));
+    expect(await verifyExport(new Blob([changed]).stream())).toMatchObject({ ok: false });
     await home.stop(reins);
   });
 });

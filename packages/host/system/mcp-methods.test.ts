@@ -90,7 +90,7 @@ async function open(allowed = "mcp/start") {
     (await governed.entries("policy_verdict")).map(
       ({ payload }) => payload as { tool?: string; verdict: string; rule?: string; facts?: unknown },
     );
-  return { governed, agent, reached, verdicts };
+  return { governed, agent, log, reached, verdicts };
 }
 
 describe("an agent whose person refuses everything", () => {
@@ -141,6 +141,24 @@ describe("an agent whose person refuses everything", () => {
     const answer = await agent.ask(1, "resources/read", { uri: "file:///root/.ssh/id_rsa" });
     expect(answer).toMatchObject({ error: { message: "keys, tokens and passwords are not for agents" } });
     expect((await verdicts()).at(-1)).toMatchObject({ verdict: "blocked" });
+  });
+
+  test("has a number decided and passed on to the digit", async () => {
+    const { governed, agent, log } = await open("mcp:lab/polite");
+    const call = (id: number, digits: string) => {
+      const given = { account: JSON.rawJSON(digits) };
+      agent.say({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "polite", arguments: given } });
+      return agent.hear((message) => message.id === id);
+    };
+    const numbers = ["9007199254740993", "9007199254740992"];
+    for (const [id, digits] of numbers.entries())
+      expect(await call(id, digits)).toMatchObject({ result: expect.anything() });
+    const shown = governed.offered
+      .map((asked) => JSON.stringify(asked))
+      .filter((text) => /account/.test(text));
+    expect(shown).toEqual(numbers.map((digits) => expect.stringContaining(`"account":${digits}`)));
+    const received = await readFile(log, "utf8");
+    for (const digits of numbers) expect(received).toContain(`"account":${digits}`);
   });
 
   test("is asked by a server only what was decided", async () => {

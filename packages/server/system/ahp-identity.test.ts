@@ -156,6 +156,27 @@ describe("a token for one agent alone", () => {
     expect(Object((await client.query("approval", {})).answer).approvals).toHaveLength(1);
   });
 
+  test("does not make it its sub-agent's holder too: by that name it needs the sub-agent's token", async () => {
+    const served = await Served.open(harness());
+    const { identity } = served.harness;
+    const { id: user } = await identity.addUser({
+      ...{ id: "delegating", name: "D", email: "d@example.com", roles: [], scopes: ["*"] },
+    });
+    const token = await identity.createToken({ user, kind: "agent", agents: ["coder"] });
+    const parent = await ahp(served, token, "coder", "delegating-session");
+    expect(await parent.sendEventDecision("pre_action", ls)).toMatchObject({ decision: "allow" });
+    const begun = await parent.query("delegate", {
+      ...{ child_agent: "scout", task: "look around", scopes: ["read"] },
+    });
+    expect(Object(begun.answer)).toHaveProperty("session_token");
+    const child = await ahp(served, token, "scout", "delegating-session");
+    expect(await child.sendEventDecision("pre_action", ls)).toMatchObject({
+      decision: "block",
+      reason: expect.stringContaining("may be a sub-agent"),
+    });
+    expect(await parent.sendEventDecision("pre_action", ls)).toMatchObject({ decision: "allow" });
+  });
+
   test("is told nothing of approvals that other agents of its user wait for", async () => {
     const served = await Served.open(harness());
     const { identity } = served.harness;

@@ -91,15 +91,18 @@ export class Subjects {
     const agent = actingAgent(request, principal);
     const first = this.#seen.firstSeen(principal, request.session) ?? now;
     let isParent = false;
+    let isNamed = false;
     let isChild = false;
     let isLater = false;
     for (const child of this.#registry.directory.childrenOf(principal, now)) {
       const begins = child.parent === request.session && child.chain.at(-1) === agent;
       isParent ||= begins;
+      // A name that the token does not settle is the sub-agent's own word, also in its parent's session.
+      isNamed ||= request.agent !== agent && [request.agent, unverified(request.agent)].includes(child.agent);
       isChild ||= child.agent === agent;
       isLater ||= child.created <= first;
     }
-    if (!isParent && (isChild || isLater))
+    if (isNamed || (!isParent && (isChild || isLater)))
       throw new SupervisorError(
         "forbidden",
         `"${claimOf(request.agent)}" may be a sub-agent: while sub-agents of a token run, other sessions need a session_token, or a token of their own`,

@@ -84,7 +84,7 @@ export {
 } from "./policy/study.ts";
 export { codeOfStatus, PROBLEM_TYPE, PROBLEMS, Problem, type ProblemCode, problem } from "./problem.ts";
 export { Roster, RosterAgent, RosterChange, RosterEntry, rosterOperations } from "./roster/roster.ts";
-export { Run, RunList, runOperations } from "./runs/runs.ts";
+export { Run, RunEvent, RunEventPage, RunList, runOperations } from "./runs/runs.ts";
 export { Session, SessionEnd, SessionPage, SessionState, sessionOperations } from "./sessions/sessions.ts";
 export {
   LoggedRequest,

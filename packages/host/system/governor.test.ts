@@ -487,3 +487,39 @@ tool_rules:
     expect([answer, governed.offered.length]).toEqual(["allow_once", 1]);
   });
 });
+
+test("every turn of an agent is a run, from its creation to how it ended", async () => {
+  const governed = await govern();
+  const { runs, identity } = governed.harness;
+  const id = await governed.begin();
+  await governed.prompt(id, async () => undefined);
+  await governed.prompt(id, async () => ({ stopReason: "max_tokens" }));
+  await governed.prompt(id, async () => ({ stopReason: "refusal" }));
+  await expect(
+    governed.prompt(id, async () => {
+      throw new Error("no");
+    }),
+  ).rejects.toThrow();
+  const turn = governed.prompt(id, async ({ ask, cancelled }) => {
+    await ask(bash("npm test"));
+    await cancelled;
+    return { stopReason: "cancelled" };
+  });
+  await expect.poll(() => governed.offered.length).toBe(1);
+  await governed.governor.notification("session/cancel", { sessionId: id });
+  await turn;
+  await runs.close();
+  const { events } = await runs.events(identity.local(), { session: id, after: 0, limit: 100 });
+  const turns = (await governed.entries("turn")).map(({ payload }) => membersOf(payload).turn);
+  const statuses = turns.map((run) =>
+    events.flatMap(({ run_id, payload }) => (run_id === run ? [membersOf(payload).status] : [])),
+  );
+  expect(statuses).toEqual([
+    ["created", "executing", "completed"],
+    ["created", "executing", "completed"],
+    ["created", "executing", "failed"],
+    ["created", "executing", "failed"],
+    ["created", "executing", "cancelled"],
+  ]);
+  expect(events.filter(({ fault }) => fault !== null)).toEqual([]);
+});

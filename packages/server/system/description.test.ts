@@ -136,6 +136,12 @@ describe("real answers", () => {
     await runs.note(served.harness.identity.local(), "run_lifecycle", run);
     await ask("GET", "/v1/runs");
     await ask("GET", "/v1/runs/r");
+    await ask("GET", "/v1/runs/r/events");
+    const runEvents = await Events.open(served, { "last-event-id": "0" }, undefined, "/v1/runs/stream");
+    const { data: runEvent } = (await runEvents.take(2))[1] ?? {};
+    const runStream = operationOf("GET", "/v1/runs/stream");
+    expect(runStream.answer.parse(runEvent)).toEqual(runEvent);
+    seen.add(runStream.id);
 
     expect(operations.map((operation) => operation.id).filter((name) => !seen.has(name))).toEqual([]);
   });

@@ -1,8 +1,9 @@
 import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { identityOperations } from "@reins/api";
+import { identityOperations, RunEvent, RunEventPage } from "@reins/api";
 import { identityRoutes, Redactor } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { Events } from "./fixtures/events.ts";
 import { harnessForAll, newHome, openHarness, RULES, Served } from "./fixtures/home.ts";
 
 const harness = harnessForAll();
@@ -190,6 +191,74 @@ describe("runs", () => {
     const stranger = await served.person({ tenant: "acme" });
     expect((await served.ask("GET", "/v1/runs/r1", { as: stranger.secret })).status).toBe(404);
     expect((await served.ask("GET", "/v1/runs", { as: stranger.secret })).body).toEqual({ runs: [] });
+  });
+
+  test("have every transition kept and streamed, also the refused ones, for those who may see the run", async () => {
+    const served = await Served.open(harness());
+    const { runs, identity } = served.harness;
+    const member = await served.person();
+    const owner = await identity.authenticate(member.secret);
+    if (!owner) throw new Error("the token is not known");
+    const note = async (run_id: string, status: string, second: number) => {
+      const updated_at = `2026-01-01T00:00:0${second}Z`;
+      const by = run_id === "mine" ? owner : identity.local();
+      await runs.note(by, "run_lifecycle", { run_id, session_id: "s9", status, updated_at });
+    };
+    const stream = await Events.open(served, {}, member.secret, "/v1/runs/stream");
+    const start = await stream.next();
+    await note("mine", "created", 1);
+    await note("other", "created", 1);
+    await note("mine", "executing", 2);
+    await expect(note("mine", "created", 3)).rejects.toThrow("does not become created");
+    await note("mine", "completed", 4);
+    const expected = [
+      ["created", null],
+      ["executing", null],
+      ["created", "a run that is executing does not become created"],
+      ["completed", null],
+    ];
+    const statusOf = (event: unknown) => {
+      const { run_id, contract, payload, fault } = RunEvent.parse(event);
+      expect([run_id, contract]).toEqual(["mine", "run_lifecycle"]);
+      return [Object(payload).status, fault];
+    };
+    const live = await stream.take(4);
+    expect(live.map(({ data }) => statusOf(data))).toEqual(expected);
+    const path = "/v1/runs/stream?run=mine&session=s9";
+    const again = await Events.open(served, { "last-event-id": live[1]?.id ?? "" }, undefined, path);
+    expect(await again.next()).toEqual({ id: live[1]?.id });
+    expect(await again.take(2)).toEqual(live.slice(2));
+    const all = await Events.open(served, { "last-event-id": start?.id ?? "" }, undefined, path);
+    await all.next();
+    expect(await all.take(4)).toEqual(live);
+    const page = async (query: string, as = member.secret) => {
+      const { status, body } = await served.ask("GET", `/v1/runs/mine/events${query}`, { as });
+      return status === 200 ? RunEventPage.parse(body) : status;
+    };
+    const first = RunEventPage.parse(await page("?limit=3"));
+    const second = RunEventPage.parse(await page(`?limit=3&after=${first.next}`));
+    expect([...first.events, ...second.events].map(statusOf)).toEqual(expected);
+    expect(second.next).toBeUndefined();
+    for (const stranger of [await served.person(), await served.person({ tenant: "acme" })])
+      expect(await page("", stranger.secret)).toBe(404);
+    await runs.prune(new Date(Date.now() + 60_000));
+    expect(await page("")).toBe(404);
+    expect((await served.ask("GET", "/v1/runs/mine")).status).toBe(404);
+    await note("mine", "created", 5);
+    expect(Object(await page("")).events[0].seq).toBeGreaterThan(Number(live[3]?.id));
+  });
+
+  test("keep so many of the newest events each", async () => {
+    const { runs, identity } = harness();
+    const note = (run_id: string, n: number) => {
+      const updated_at = new Date(n * 1_000).toISOString();
+      return runs.note(identity.local(), "task_list", { run_id, session_id: "s", tasks: [], updated_at });
+    };
+    await note("quiet", 0);
+    await Promise.all(Array.from({ length: 5_010 }, (_, n) => note("busy", n)));
+    const count = async (run: string) =>
+      (await runs.events(identity.local(), { run, after: 0, limit: 10_000 })).events.length;
+    expect([await count("busy"), await count("quiet")]).toEqual([5_000, 1]);
   });
 });
 

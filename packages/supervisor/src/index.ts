@@ -51,7 +51,7 @@ export type { Update } from "./redaction/updates/update.ts";
 export { UpdateRedactor, type UpdateRedactorOptions } from "./redaction/updates/update-redactor.ts";
 export type { Report, ReportKind } from "./reports/tables.ts";
 export { type RunListener, Runs } from "./runs/runs.ts";
-export { type RunContract, type RunState, runTables } from "./runs/tables.ts";
+export { type RunContract, type RunEvent, type RunState, runTables } from "./runs/tables.ts";
 export type { Explanation } from "./study/explanation.ts";
 export { pastVerdicts, policiesInForce } from "./study/past-verdicts.ts";
 export { type PastVerdicts, type PolicyDraft, PolicyStudy } from "./study/policy-study.ts";

@@ -314,7 +314,8 @@ describe("behind AHP", () => {
       workplaceOf,
       onRefused: (_, error) => refused.push(String(error)),
     });
-    const http = await serveHttp(new AhpServer(handlers));
+    const server = new AhpServer(handlers);
+    const http = await serveHttp(server);
     onTestFinished(() => http.close());
     const client = await AhpClient.connect(
       { type: "http", url: http.address },
@@ -322,7 +323,7 @@ describe("behind AHP", () => {
     );
     onTestFinished(() => client.close());
     await client.handshake(["pre_action"]);
-    return { client, approvals, policies, home, ledger, refused };
+    return { client, server, approvals, policies, home, ledger, refused };
   }
 
   test("an agent is told to wait for a person, asks how it stands, and gets its answer when it asks again", async () => {
@@ -394,7 +395,7 @@ describe("behind AHP", () => {
   });
 
   test("runs are kept as they stand, and what cannot follow is refused", async () => {
-    const { client, refused } = await served(RULES);
+    const { client, refused, server } = await served(RULES);
     const run = (status: string, n: number) => ({
       run_id: "r",
       session_id: "s1",
@@ -407,6 +408,20 @@ describe("behind AHP", () => {
     await expect.poll(() => refused).toEqual([expect.stringContaining("does not become created")]);
     expect((await client.query("run", { run_id: "r" })).answer).toMatchObject({
       runs: [{ payload: { status: "executing" } }],
+    });
+    const event = { ...client.event("heartbeat", {}), event_type: "run_lifecycle" };
+    const events = [{ ...event, payload: run("created", 4) }];
+    const message = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "ahp/batch", params: { events } });
+    const answer = await server.handleMessage(message, { transport: "memory" });
+    const fault = "a run that is executing does not become created";
+    expect(JSON.parse(answer ?? "null")).toMatchObject({
+      result: { decisions: [{ decision: "block", reason: expect.stringContaining(fault) }] },
+    });
+    expect((await client.query("run", { run_id: "r" })).answer).toMatchObject({
+      faults: [
+        { contract: "run_lifecycle", fault },
+        { contract: "run_lifecycle", fault },
+      ],
     });
   });
 

@@ -31,6 +31,7 @@ export async function runTurn(
   session.turn = turn;
   session.toolCalls.beginTurn(Date.parse(started));
   session.turnOver = promise;
+  noteRun(context, session, turn, "created");
   const cancel = () => void cancelTurn(context, session, "the prompt was taken back").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
   try {
@@ -146,6 +147,7 @@ async function answerTo(
     const read = await unlessCancelled(turn, withFiles(context, session, turn, whole));
     // Cancelled meanwhile: an agent that hears of a cancel before the prompt would never end it.
     if (!read || turn.isCancelled) return cancelled(context);
+    noteRun(context, session, turn, "executing");
     const answer = await context.agent.request("session/prompt", {
       ...params,
       sessionId: session.agentSessionId,
@@ -277,6 +279,7 @@ async function finish(
   if (stop_reason === "interrupted") await recordUnknown(context, session);
   await turn.written();
   const completed_at = context.now().toISOString();
+  noteRun(context, session, turn, RUN_END[stop_reason] ?? "completed", { metadata: { stop_reason } });
   const end = { stop_reason, completed_at, usage: { ...usage, ...usageIn(answer) } };
   const { harness, onFault } = context;
   const draft = harness.redacted(turnDraft(subject, turn, end));
@@ -291,6 +294,29 @@ async function finish(
     onPlaced();
   });
   session.placed = promise;
+}
+
+/** What the run of a turn has become that ended so; all others are completed. */
+const RUN_END: Readonly<Record<string, "failed" | "cancelled" | undefined>> = {
+  cancelled: "cancelled",
+  refusal: "failed",
+  error: "failed",
+  interrupted: "failed",
+};
+
+/** Notes a transition of the run that a turn is. Our own agent notes its runs itself, in more detail. */
+function noteRun(
+  { harness, principal, isOurs, now, onFault }: GovernorContext,
+  { id: session_id }: GovernedSession,
+  { id: run_id, started: started_at }: Turn,
+  status: "created" | "executing" | "completed" | "failed" | "cancelled",
+  more: { readonly metadata?: JsonObject } = {},
+): void {
+  if (isOurs) return;
+  const lifecycle = { run_id, session_id, status, started_at, updated_at: now().toISOString(), ...more };
+  harness.runs
+    .note(principal, "run_lifecycle", lifecycle)
+    .catch((error: unknown) => onFault(`a run could not be noted: ${String(error)}`));
 }
 
 async function recordTurn(

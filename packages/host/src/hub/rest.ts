@@ -7,7 +7,7 @@ import type { LiveSession } from "./live-session.ts";
 export interface RestOptions {
   /** How long an agent that nobody uses runs on. */
   readonly idleMs?: number | undefined;
-  /** How long messages, and approvals that ended, are kept; without it, for ever. */
+  /** How long messages, events of runs, reports of agents and approvals that ended are kept; without it, for ever. */
   readonly retentionMs?: number | undefined;
 }
 
@@ -64,6 +64,7 @@ export class Rest {
     const kept = clock.now().getTime() - this.#retentionMs;
     await log.prune(kept);
     await harness.approvals.prune(new Date(kept));
+    await harness.runs.prune(new Date(kept));
     await harness.reports.prune(new Date(kept));
   }
 

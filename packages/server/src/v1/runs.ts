@@ -1,9 +1,15 @@
 import { runOperations } from "@reins/api";
-import type { RunState } from "@reins/supervisor";
+import type { RunEvent, RunState } from "@reins/supervisor";
+import type { GovernedCall } from "../dialect/call.ts";
 import type { Dialect } from "../dialect/dialect.ts";
 import { Refusal } from "../problems/refusal.ts";
+import { Bell } from "../streams/bell.ts";
+import { type EventStream, eventText, positionText } from "../streams/event-stream.ts";
+import { lastEventIn } from "../streams/last-event.ts";
 
-/** Runs as they stand. */
+const PAGE = 100;
+
+/** Runs as they stand, and the events that led there. */
 export const runsDialect: Dialect = {
   name: "runs",
   mount(place) {
@@ -11,6 +17,19 @@ export const runsDialect: Dialect = {
       const states = await harness.runs.list(principal, query.session);
       return { runs: runsIn(states) };
     });
+    place.stream(runOperations.streamRuns, streamRuns);
+    place.governed(
+      runOperations.listRunEvents,
+      async ({ params: { id }, query, principal, harness: { runs } }) => {
+        const { limit = PAGE, after = 0 } = query;
+        // One more, to know whether there are more.
+        const { events } = await runs.events(principal, { run: id, after, limit: limit + 1 });
+        if (events.length === 0 && (await runs.find(principal, id)).length === 0)
+          throw new Refusal("not_found", `there is no run ${id}`);
+        const shown = events.slice(0, limit);
+        return { events: shown.map(shownEvent), ...(events.length > limit && { next: shown.at(-1)?.seq }) };
+      },
+    );
     place.governed(runOperations.getRun, async ({ params: { id }, principal, harness }) => {
       const [run] = runsIn(await harness.runs.find(principal, id));
       if (!run) throw new Refusal("not_found", `there is no run ${id}`);
@@ -27,4 +46,39 @@ function runsIn(states: readonly RunState[]): object[] {
     const contracts = Object.fromEntries(all.map(({ contract, payload }) => [contract, payload]));
     return { run_id, session_id: all[0]?.session_id, updated_at: times.toSorted().at(-1), ...contracts };
   });
+}
+
+/** Sends the events of runs that a principal may see, from now on or after the last one seen. */
+async function streamRuns(
+  call: GovernedCall<(typeof runOperations)["streamRuns"]>,
+  open: () => EventStream,
+): Promise<void> {
+  const { request, query, principal, harness } = call;
+  const { runs } = harness;
+  const newest = await runs.lastEvent();
+  let after = Math.min(lastEventIn(request) ?? newest, newest);
+  const stream = open();
+  const bell = new Bell();
+  const unsubscribe = runs.subscribe(({ tenant }) => {
+    if (tenant === principal.tenant) bell.ring();
+  });
+  stream.onBeat(() => bell.ring());
+  stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
+  try {
+    await stream.send(positionText(after));
+    // A token that was revoked, or a harness that is gone, ends it.
+    for (let now = await call.asOfNow(); now && !stream.closed.aborted; now = await call.asOfNow()) {
+      const { events, seen } = await runs.events(now, { ...query, after, limit: PAGE });
+      for (const event of events)
+        if (!(await stream.send(eventText("run", event.seq, shownEvent(event))))) return;
+      after = seen;
+      if (events.length < PAGE) await bell.wait();
+    }
+  } finally {
+    unsubscribe();
+  }
+}
+
+function shownEvent({ seq, run_id, session_id, contract, at, payload, fault }: RunEvent): object {
+  return { seq, run_id, session_id, contract, at, payload, fault };
 }

@@ -73,14 +73,13 @@ async function answered(
     }
     case "run": {
       const { run_id } = membersOf(RunQuestion, "run", payload);
-      return {
-        answer: {
-          runs:
-            run_id === undefined
-              ? await runs.list(principal, session_id)
-              : await runs.find(principal, run_id),
-        },
-      };
+      if (run_id === undefined) return { answer: { runs: await runs.list(principal, session_id) } };
+      // Contracts come as notifications, so this is where their sender learns what was refused.
+      const [found, faults] = await Promise.all([
+        runs.find(principal, run_id),
+        runs.faults(principal, run_id),
+      ]);
+      return { answer: { runs: found, faults } };
     }
     case "delegate": {
       const { child_agent, task, scopes, session_token } = membersOf(Delegation, "delegate", payload);

@@ -93,7 +93,7 @@ export class Harness {
       ...(webhooks && { webhooks }),
       ...(onError && { onError }),
     });
-    this.runs = new Runs(store, this.redact);
+    this.runs = new Runs(store, this.redact, clock);
     this.reports = new Reports(store, this.redact, clock);
     this.supervisor = new Supervisor({
       store,
@@ -168,6 +168,7 @@ export class Harness {
   /** Ends what runs in the background. */
   async close(): Promise<void> {
     this.policies.close();
+    await this.runs.close();
     await Promise.all([this.approvals.close(), this.#harnesses.close(), this.supervisor.close()]);
   }
 }

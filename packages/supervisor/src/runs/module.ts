@@ -1,5 +1,8 @@
 import type { TablesModule } from "@reins/store";
-import type { RunRange, RunState } from "./tables.ts";
+import { z } from "zod";
+import type { RunEvent, RunEventRange, RunRange, RunState } from "./tables.ts";
+
+const Run = z.object({ tenant: z.string(), run_id: z.string() });
 
 const module: TablesModule = {
   migrations: [
@@ -14,6 +17,22 @@ const module: TablesModule = {
      ) STRICT;
      CREATE INDEX runs_by_session ON runs (tenant, session_id)`,
     "ALTER TABLE runs ADD COLUMN principal TEXT; ALTER TABLE runs ADD COLUMN user TEXT",
+    // Numbers are never given twice, also when the newest events are gone.
+    `CREATE TABLE run_events (
+       seq INTEGER PRIMARY KEY AUTOINCREMENT,
+       tenant TEXT NOT NULL,
+       run_id TEXT NOT NULL,
+       contract TEXT NOT NULL,
+       session_id TEXT NOT NULL,
+       at TEXT NOT NULL,
+       payload TEXT NOT NULL,
+       fault TEXT,
+       principal TEXT,
+       user TEXT
+     ) STRICT;
+     CREATE INDEX run_events_of_run ON run_events (tenant, run_id, seq);
+     CREATE INDEX run_events_of_tenant ON run_events (tenant, seq);
+     CREATE INDEX run_events_by_time ON run_events (at)`,
   ],
   open(database) {
     const put = database.prepare(
@@ -27,8 +46,44 @@ const module: TablesModule = {
          AND (@principal IS NULL OR principal = @principal OR user = @user)
        ORDER BY updated_at DESC LIMIT @limit`,
     );
+    const append = database.prepare(
+      `INSERT INTO run_events (tenant, run_id, contract, session_id, at, payload, fault, principal, user)
+       VALUES (@tenant, @run_id, @contract, @session_id, @at, @payload, @fault, @principal, @user)`,
+    );
+    const crop = database.prepare(
+      `DELETE FROM run_events WHERE tenant = @tenant AND run_id = @run_id AND seq <=
+         (SELECT seq FROM run_events WHERE tenant = @tenant AND run_id = @run_id
+          ORDER BY seq DESC LIMIT 1 OFFSET @most)`,
+    );
+    const prune = database.prepare(
+      `DELETE FROM run_events WHERE seq IN (SELECT seq FROM run_events WHERE at < ? ORDER BY at LIMIT ?)
+       RETURNING tenant, run_id`,
+    );
+    const forget = database.prepare(
+      `DELETE FROM runs WHERE tenant = @tenant AND run_id = @run_id
+         AND NOT EXISTS (SELECT 1 FROM run_events e WHERE e.tenant = @tenant AND e.run_id = @run_id)`,
+    );
+    const ofTenant = (where: string) =>
+      database.prepare(
+        `SELECT * FROM run_events WHERE tenant = @tenant AND ${where} seq > @after
+           AND (@session IS NULL OR session_id = @session)
+           AND (@principal IS NULL OR principal = @principal OR user = @user)
+         ORDER BY seq LIMIT @limit`,
+      );
+    const [events, eventsOfRun] = [ofTenant(""), ofTenant("run_id = @run_id AND")];
+    const last = database.prepare("SELECT coalesce(max(seq), 0) AS last FROM run_events");
     return {
       changes: {
+        append({ event, most }: { event: Omit<RunEvent, "seq">; most: number }): number {
+          const { lastInsertRowid } = append.run({ ...event, payload: JSON.stringify(event.payload) });
+          crop.run({ tenant: event.tenant, run_id: event.run_id, most });
+          return Number(lastInsertRowid);
+        },
+        prune({ before, limit }: { before: string; limit: number }): number {
+          const pruned = prune.all(before, limit).map((row) => Run.parse(row));
+          for (const { tenant, run_id } of pruned) forget.run({ tenant, run_id });
+          return pruned.length;
+        },
         put(state: RunState): void {
           const { tenant, run_id, contract, session_id, updated_at, payload, principal, user } = state;
           const what = [tenant, run_id, contract, session_id, updated_at, JSON.stringify(payload)];
@@ -36,6 +91,13 @@ const module: TablesModule = {
         },
       },
       queries: {
+        events: ({ tenant, run_id, session_id, owner, after, limit }: RunEventRange) => {
+          const { principal = null, user = null } = owner ?? {};
+          const range = { tenant, session: session_id ?? null, principal, user, after, limit };
+          const found = run_id === undefined ? events.all(range) : eventsOfRun.all({ ...range, run_id });
+          return found.map(stateIn);
+        },
+        lastEvent: () => z.object({ last: z.number() }).parse(last.get()).last,
         find: ({ tenant, run_id }: { tenant: string; run_id: string }) =>
           find.all(tenant, run_id).map(stateIn),
         list: ({ tenant, session_id: session = undefined, owner, limit }: RunRange) => {

@@ -1,33 +1,52 @@
 import { decode, RunLifecycleEvent, TaskListEvent, VerificationEvent } from "@reins/ahp";
 import { recordedJson } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
+import { type Clock, systemClock } from "../clock.ts";
 import { isAdmin, LOCAL, type Principal } from "../identity/principal.ts";
 import { type Redact, redact as redactKnown } from "../redaction/redact.ts";
 import { SupervisorError } from "../supervisor-error.ts";
-import { type RunContract, type RunOwner, type RunState, runTables } from "./tables.ts";
+import { type RunContract, type RunEvent, type RunOwner, type RunState, runTables } from "./tables.ts";
 import { lifecycleFault, taskListFault, verificationFault } from "./transitions.ts";
 
 /** Who tells of a run. */
 export type RunTeller = Pick<Principal, "id" | "tenant" | "user">;
 
-/** Told of every new state. */
-export type RunListener = (state: RunState) => void;
+/** Called with every event of a run, also with those that were refused. */
+export type RunListener = (event: Omit<RunEvent, "seq">) => void;
 
-/** The durable contracts of runs: checked, kept as the current state, and told to whoever listens. */
+/** How many events of one run are kept; the oldest go first. */
+const MOST_EVENTS = 5_000;
+/** How many faults of a run are listed. */
+const MOST_FAULTS = 100;
+/** How many events one commit forgets. */
+const SWEEP = 500;
+
+/** Which events of runs are wanted. */
+export interface RunEventQuery {
+  readonly run?: string | undefined;
+  readonly session?: string | undefined;
+  /** The number of the last one that was seen. */
+  readonly after: number;
+  readonly limit: number;
+}
+
+/** The durable contracts of runs: checked, kept as events and as the current state, and published to subscribers. */
 export class Runs {
   readonly #store: Store;
   readonly #redact: Redact;
+  readonly #clock: Clock;
   readonly #listeners = new Set<RunListener>();
   #last: Promise<unknown> = Promise.resolve();
 
   /** `redact` takes secrets out of what is kept and told; by default those that are known by their form. */
-  constructor(store: Store, redact: Redact = redactKnown) {
+  constructor(store: Store, redact: Redact = redactKnown, clock: Clock = systemClock) {
     this.#store = store;
     this.#redact = redact;
+    this.#clock = clock;
   }
 
   /**
-   * Takes a new state; what does not follow from the one before is refused. A run stays whose it was at first: of
+   * Takes a new state; what does not follow from the one before is refused, and kept as a fault of the run. A run stays whose it was at first: of
    * another's, only the operator tells.
    */
   note(by: RunTeller, contract: RunContract, payload: unknown): Promise<RunState> {
@@ -51,6 +70,48 @@ export class Runs {
     return this.#store.query(runTables, "list", { tenant, session_id, owner, limit: 1_000 });
   }
 
+  /** Events that a principal may see after a number, the oldest first: all, or those of one run or session. */
+  async events(
+    principal: Principal,
+    { run, session, after, limit }: RunEventQuery,
+  ): Promise<{ readonly events: RunEvent[]; readonly seen: number }> {
+    const { tenant } = principal;
+    const last = await this.lastEvent();
+    const range = { tenant, run_id: run, session_id: session, owner: ownerFor(principal), after, limit };
+    const events = await this.#store.query(runTables, "events", range);
+    const end = events.at(-1)?.seq ?? after;
+    return { events, seen: events.length < limit ? Math.max(end, last) : end };
+  }
+
+  /** Why news of a run was refused, the oldest first, the last few of them. */
+  async faults(
+    principal: Principal,
+    run: string,
+  ): Promise<Pick<RunEvent, "seq" | "contract" | "at" | "fault">[]> {
+    const { events } = await this.events(principal, { run, after: 0, limit: MOST_EVENTS });
+    return events
+      .filter(({ fault }) => fault !== null)
+      .slice(-MOST_FAULTS)
+      .map(({ seq, contract, at, fault }) => ({ seq, contract, at, fault }));
+  }
+
+  /** The number of the newest event; 0 before the first. */
+  lastEvent(): Promise<number> {
+    return this.#store.query(runTables, "lastEvent", null);
+  }
+
+  /** Forgets events that arrived before an instant, and runs of which none is left. */
+  async prune(before: Date): Promise<void> {
+    const args = { before: before.toISOString(), limit: SWEEP };
+    for (let pruned = SWEEP; pruned === SWEEP; )
+      [pruned] = await this.#store.commit([change(runTables, "prune", args)], { durable: false });
+  }
+
+  /** Settles when everything noted so far is kept or refused. */
+  async close(): Promise<void> {
+    await this.#last;
+  }
+
   /** Listens; the returned function ends it. */
   subscribe(listener: RunListener): () => void {
     this.#listeners.add(listener);
@@ -58,64 +119,61 @@ export class Runs {
   }
 
   async #note({ tenant, ...by }: RunTeller, contract: RunContract, given: unknown): Promise<RunState> {
-    const { run_id, session_id, updated_at, payload, fault } = await this.#check(
-      tenant,
-      contract,
-      this.#redact(given),
-    );
-    const [known] = await this.#find(tenant, run_id);
+    const told = readContract(contract, this.#redact(given));
+    const { run_id, session_id, updated_at } = told;
+    const states = await this.#find(tenant, run_id);
+    const [known] = states;
     if (known && !mayTell(known, by))
       throw new SupervisorError("forbidden", `the run ${run_id} is somebody else's; choose another run_id`);
-    if (fault !== undefined) throw new SupervisorError("conflict", `${contract} of run ${run_id}: ${fault}`);
     const { principal, user } = known ?? { principal: by.id, user: by.user };
     // Kept by the store's thread, which takes plain data only.
-    const kept = { tenant, run_id, contract, session_id, updated_at, payload: recordedJson(payload) };
-    const state: RunState = { ...kept, principal, user };
-    await this.#store.commit([change(runTables, "put", state)], { durable: false });
-    for (const listener of this.#listeners) tell(listener, state);
+    const payload = recordedJson(told.payload);
+    const kept = { tenant, run_id, contract, session_id, payload, principal, user };
+    const fault = told.faultAfter(states.find((state) => state.contract === contract)?.payload);
+    const event = { ...kept, at: this.#clock.now().toISOString(), fault: fault ?? null };
+    const appended = change(runTables, "append", { event, most: MOST_EVENTS });
+    const state: RunState = { ...kept, updated_at };
+    const changes = fault === undefined ? [appended, change(runTables, "put", state)] : [appended];
+    await this.#store.commit(changes, { durable: false });
+    for (const listener of this.#listeners) notify(listener, event);
+    if (fault !== undefined) throw new SupervisorError("conflict", `${contract} of run ${run_id}: ${fault}`);
     return state;
-  }
-
-  async #check(tenant: string, contract: RunContract, given: unknown) {
-    switch (contract) {
-      case "run_lifecycle": {
-        const payload = decode(RunLifecycleEvent, given);
-        const before = await this.#before(tenant, payload.run_id, contract);
-        return {
-          ...payload,
-          payload,
-          fault: lifecycleFault(before && decode(RunLifecycleEvent, before), payload),
-        };
-      }
-      case "task_list": {
-        const payload = decode(TaskListEvent, given);
-        const before = await this.#before(tenant, payload.run_id, contract);
-        return {
-          ...payload,
-          payload,
-          fault: taskListFault(before && decode(TaskListEvent, before), payload),
-        };
-      }
-      case "verification": {
-        const payload = decode(VerificationEvent, given);
-        const before = await this.#before(tenant, payload.run_id, contract);
-        return {
-          ...payload,
-          payload,
-          fault: verificationFault(before && decode(VerificationEvent, before), payload),
-        };
-      }
-    }
   }
 
   #find(tenant: string, run_id: string): Promise<RunState[]> {
     return this.#store.query(runTables, "find", { tenant, run_id });
   }
+}
 
-  async #before(tenant: string, run_id: string, contract: RunContract): Promise<object | undefined> {
-    const states = await this.#find(tenant, run_id);
-    const payload = states.find((state) => state.contract === contract)?.payload;
-    return typeof payload === "object" && payload !== null ? payload : undefined;
+/** A contract as it was sent, and why it cannot follow another, if so. */
+interface ReadContract {
+  readonly run_id: string;
+  readonly session_id: string;
+  readonly updated_at: string;
+  readonly payload: object;
+  faultAfter(before: unknown): string | undefined;
+}
+
+function readContract(contract: RunContract, given: unknown): ReadContract {
+  switch (contract) {
+    case "run_lifecycle": {
+      const payload = decode(RunLifecycleEvent, given);
+      const faultAfter = (before: unknown) =>
+        lifecycleFault(before === undefined ? undefined : decode(RunLifecycleEvent, before), payload);
+      return { ...payload, payload, faultAfter };
+    }
+    case "task_list": {
+      const payload = decode(TaskListEvent, given);
+      const faultAfter = (before: unknown) =>
+        taskListFault(before === undefined ? undefined : decode(TaskListEvent, before), payload);
+      return { ...payload, payload, faultAfter };
+    }
+    case "verification": {
+      const payload = decode(VerificationEvent, given);
+      const faultAfter = (before: unknown) =>
+        verificationFault(before === undefined ? undefined : decode(VerificationEvent, before), payload);
+      return { ...payload, payload, faultAfter };
+    }
   }
 }
 
@@ -138,9 +196,9 @@ function isOwn(state: RunState, { principal, user }: RunOwner): boolean {
   return state.principal === principal || (user !== undefined && state.user === user);
 }
 
-function tell(listener: RunListener, state: RunState): void {
+function notify(listener: RunListener, event: Omit<RunEvent, "seq">): void {
   try {
-    listener(state);
+    listener(event);
   } catch {
     // A listener's own trouble harms no other.
   }

@@ -22,10 +22,24 @@ export interface RunOwner {
   readonly user?: string | undefined;
 }
 
+/** One transition of a run as it arrived, or one that was refused. */
+export interface RunEvent extends Omit<RunState, "updated_at"> {
+  /** Its number; later ones are higher. */
+  readonly seq: number;
+  /** When it arrived. */
+  readonly at: string;
+  /** Why it was refused, if it was. */
+  readonly fault: string | null;
+}
+
 /** What runs change in the store. */
 export type RunChanges = {
   /** Puts a state in place of the one before. */
   put(state: RunState): undefined;
+  /** Adds an event; of each run only so many of the newest are kept. Returns its number. */
+  append(args: { event: Omit<RunEvent, "seq">; most: number }): number;
+  /** Drops some events that arrived before an instant, and the runs that have none left; returns how many events. */
+  prune(args: { before: string; limit: number }): number;
 };
 
 /** Which states, the newest first. */
@@ -37,13 +51,27 @@ export interface RunRange {
   readonly limit: number;
 }
 
+/** Which events, the oldest first. */
+export interface RunEventRange {
+  readonly tenant: string;
+  readonly run_id?: string | undefined;
+  readonly session_id?: string | undefined;
+  /** Everybody's without one. */
+  readonly owner?: RunOwner | undefined;
+  readonly after: number;
+  readonly limit: number;
+}
+
 /** What runs read from it. */
 export type RunQueries = {
   find(args: { tenant: string; run_id: string }): RunState[];
   list(args: RunRange): RunState[];
+  events(args: RunEventRange): RunEvent[];
+  /** The number of the newest event of all; 0 before the first. */
+  lastEvent(args: null): number;
 };
 
-/** The current state of every run. */
+/** The current state of every run, and every event that led to it. */
 export const runTables: Tables<RunChanges, RunQueries> = {
   name: "runs",
   module: new URL("./module.ts", import.meta.url),

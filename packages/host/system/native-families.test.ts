@@ -100,6 +100,9 @@ describe("a harness of the operator's own", () => {
     await expect.poll(() => own.told).toHaveLength(1);
     expect(own.told[0]).toMatchObject({
       event_type: "error",
+      session_id: agent.id,
+      agent_id: "native",
+      depth: 0,
       payload: {
         session_id: agent.id,
         code: "not_configured",
@@ -111,6 +114,14 @@ describe("a harness of the operator's own", () => {
     });
     await agent.client.prompt(agent.id, "hello");
     await expect.poll(() => own.told.map(({ event_type }) => event_type)).toEqual(["error", "success"]);
+    await expect
+      .poll(async () => (await agent.harness.reports.list()).map(({ kind, session }) => [kind, session]))
+      .toEqual(
+        expect.arrayContaining([
+          ["error", agent.id],
+          ["success", agent.id],
+        ]),
+      );
   });
 
   test("decides about limits of the model", async () => {

@@ -11,7 +11,7 @@ import type {
   Subject,
   Workplace,
 } from "@reins/supervisor";
-import type { JsonObject } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { Peer } from "../acp/peer.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { AgentLaunch } from "../agents/agent-launch.ts";
@@ -130,14 +130,38 @@ export function settingIn(session: GovernedSession, workplace: Workplace): Setti
  * them, and a turn ends when they are written.
  */
 export function recordIn(
-  { harness, onFault }: Pick<GovernorContext, "harness" | "onFault">,
+  context: Pick<GovernorContext, "harness" | "onFault" | "principal" | "entry" | "now">,
   session: GovernedSession,
   drafts: readonly Draft[],
 ): void {
+  const { harness, onFault } = context;
   const { turn } = session;
+  for (const { quality, payload } of drafts)
+    if (quality === "tool_result") {
+      const { tool, outcome, ...more } = membersOf(payload);
+      const result = { status: outcome, success: outcome === "completed" };
+      forwardIn(context, session, "post_action", { tool_name: tool, result, ...more });
+    }
   const recording = harness.record(drafts, { durable: false }).then(
     ({ entries }) => void turn?.entries.push(...entries.map(({ cid }) => cid)),
     (error: unknown) => onFault(`an entry could not be written: ${String(error)}`),
   );
   turn?.awaits(recording);
+}
+
+/** Forwards what happened in a session to other harnesses that list such events, without secrets. */
+export function forwardIn(
+  { harness, principal, entry, now }: Pick<GovernorContext, "harness" | "principal" | "entry" | "now">,
+  session: GovernedSession,
+  event_type: string,
+  payload: unknown,
+): void {
+  harness.forward(principal.tenant, {
+    event_type,
+    session_id: session.id,
+    agent_id: agentOf(entry, session),
+    depth: session.depth,
+    timestamp: now().toISOString(),
+    payload: harness.redact(payload),
+  });
 }

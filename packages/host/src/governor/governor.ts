@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Decided, Enforcement, Harness, NetworkReach, Principal } from "@reins/supervisor";
+import type { Decided, Enforcement, Harness, NetworkReach, Principal, ReportKind } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
 import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
 import { Peer, type RequestCall } from "../acp/peer.ts";
@@ -13,7 +13,7 @@ import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import { borderedChannel } from "../wire/agent-border.ts";
 import type { Clients } from "./clients.ts";
-import { type GovernorContext, subjectIn, type TurnPreparation } from "./context.ts";
+import { forwardIn, type GovernorContext, subjectIn, type TurnPreparation } from "./context.ts";
 import type { Descent } from "./descent.ts";
 import { FILE_METHODS, serveFile } from "./file-system.ts";
 import { GovernedSession } from "./governed-session.ts";
@@ -191,6 +191,30 @@ export class Governor {
     if (!session) return;
     const subject = subjectIn(this.#context, session, this.#context.enforcement);
     await this.#context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, usage);
+  }
+
+  /** Keeps what the agent reports of itself in a session, and forwards it to other harnesses that list it. */
+  async report(agentSessionId: string, kind: ReportKind, payload: unknown): Promise<void> {
+    const session = this.#byAgentId.get(agentSessionId);
+    if (!session) return;
+    forwardIn(this.#context, session, kind, payload);
+    const subject = subjectIn(this.#context, session, this.#context.enforcement);
+    await this.#context.harness.reports.note(subject, kind, payload);
+  }
+
+  /** A heartbeat is of the agent, and so of each of its sessions that has a turn. */
+  heartbeat(payload: unknown): void {
+    for (const [agentSessionId, { turn }] of this.#byAgentId)
+      if (turn)
+        this.report(agentSessionId, "heartbeat", payload).catch((error: unknown) =>
+          this.#context.onFault(`heartbeat: ${String(error)}`),
+        );
+  }
+
+  /** Forwards a contract of the agent's run to other harnesses that list it. */
+  forward(agentSessionId: string, event_type: string, payload: unknown): void {
+    const session = this.#byAgentId.get(agentSessionId);
+    if (session) forwardIn(this.#context, session, event_type, payload);
   }
 
   /** Says hello to the agent; `clientCapabilities` are what the clients can do. */

@@ -4,7 +4,7 @@ import { interruptedBy } from "../acp/interrupted.ts";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { usageIn } from "../acp/usage.ts";
-import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
+import { agentOf, forwardIn, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
 import { turnDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { Waiting } from "./judge.ts";
@@ -281,6 +281,7 @@ async function finish(
   const completed_at = context.now().toISOString();
   noteRun(context, session, turn, RUN_END[stop_reason] ?? "completed", { metadata: { stop_reason } });
   const end = { stop_reason, completed_at, usage: { ...usage, ...usageIn(answer) } };
+  forwardIn(context, session, "post_response", { stop_reason, usage: end.usage });
   const { harness, onFault } = context;
   const draft = harness.redacted(turnDraft(subject, turn, end));
   const clients = context.clients(session);
@@ -306,17 +307,26 @@ const RUN_END: Readonly<Record<string, "failed" | "cancelled" | undefined>> = {
 
 /** Notes a transition of the run that a turn is. Our own agent notes its runs itself, in more detail. */
 function noteRun(
-  { harness, principal, isOurs, now, onFault }: GovernorContext,
-  { id: session_id }: GovernedSession,
+  context: GovernorContext,
+  session: GovernedSession,
   { id: run_id, started: started_at }: Turn,
   status: "created" | "executing" | "completed" | "failed" | "cancelled",
   more: { readonly metadata?: JsonObject } = {},
 ): void {
+  const { harness, principal, isOurs, now, onFault } = context;
   if (isOurs) return;
-  const lifecycle = { run_id, session_id, status, started_at, updated_at: now().toISOString(), ...more };
+  const lifecycle = {
+    run_id,
+    session_id: session.id,
+    status,
+    started_at,
+    updated_at: now().toISOString(),
+    ...more,
+  };
   harness.runs
     .note(principal, "run_lifecycle", lifecycle)
     .catch((error: unknown) => onFault(`a run could not be noted: ${String(error)}`));
+  forwardIn(context, session, "run_lifecycle", lifecycle);
 }
 
 async function recordTurn(

@@ -8,7 +8,7 @@ import { newSessionRecord } from "../sessions/new-session.ts";
 import { openServers, sealServers } from "../sessions/sealed-servers.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
-import { type GovernorContext, subjectIn } from "./context.ts";
+import { forwardIn, type GovernorContext, subjectIn } from "./context.ts";
 import type { Descent } from "./descent.ts";
 import { GovernedSession } from "./governed-session.ts";
 import { refusal } from "./refusal.ts";
@@ -113,6 +113,7 @@ export async function endSession(
     with: [change(sessionTables, "put", record)],
     durable: false,
   });
+  forwardIn(context, session, "session_end", { reason });
 }
 
 /** The folders of a session: those that its client names, else those it had. */

@@ -1,6 +1,6 @@
 import { type Decided, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
-import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import { forwardIn, type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { cancelTurn } from "./prompts.ts";
 import { placed } from "./refusal.ts";
@@ -101,10 +101,11 @@ async function endTurn(
 
 /** A plan is a list of tasks of the turn's run. */
 async function notePlan(
-  { harness, principal, now, redact, onFault }: GovernorContext,
+  context: GovernorContext,
   session: GovernedSession,
   update: JsonObject,
 ): Promise<void> {
+  const { harness, principal, now, redact, onFault } = context;
   const { turn } = session;
   const entries = redact(update.entries);
   if (!turn || !Array.isArray(entries)) return;
@@ -114,6 +115,7 @@ async function notePlan(
     status: TASK_STATUS[String(entry.status)] ?? "pending",
   }));
   const list = { run_id: turn.id, session_id: session.id, updated_at: now().toISOString(), tasks };
+  forwardIn(context, session, "task_list", list);
   await harness.runs.note(principal, "task_list", list).catch((error: unknown) => {
     onFault(`a plan could not be noted: ${error instanceof Error ? error.message : String(error)}`);
   });

@@ -71,9 +71,13 @@ export class GovernedControl implements ControlPort {
       ...(session?.turn && "run_id" in payload && { run_id: session.turn.id }),
     });
     const fault = (error: unknown) => onFault(`${type}: ${String(error)}`);
-    if (type === "run_lifecycle" || type === "task_list" || type === "verification")
+    const governor = this.#options.governor();
+    const sessionId = call?.sessionId;
+    if (type === "run_lifecycle" || type === "task_list" || type === "verification") {
       harness.runs.note(principal, type, noted).catch(fault);
-    else harness.inform(principal.tenant, type, noted).catch(fault);
+      if (sessionId !== undefined) governor.forward(sessionId, type, noted);
+    } else if (type === "heartbeat") governor.heartbeat(noted);
+    else if (sessionId !== undefined) governor.report(sessionId, type, noted).catch(fault);
   }
 
   async charge(

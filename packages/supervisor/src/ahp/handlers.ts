@@ -35,6 +35,8 @@ export interface SupervisorParts {
   readonly workplaceOf: (event: AhpEvent) => Workplace;
   /** What another harness of a tenant says to an event of a typed family; nothing where none answers those. */
   readonly advise?: Harness["advise"];
+  /** Forwards an event without a decision to other harnesses of a tenant that list it. */
+  readonly forward?: Harness["forward"];
   /** Answers the typed families where no other harness does; without it they are refused. */
   readonly families?: FamilyAnswers | undefined;
   /** Told of a notification that was not taken, and why. */
@@ -82,6 +84,7 @@ async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): P
   const { event_type, payload } = event;
   if (isContract(event_type)) {
     await runs.note(principal, event_type, payload);
+    parts.forward?.(principal.tenant, event);
     return;
   }
   if (!RECORDED.has(event_type) && !isReport(event_type)) return;
@@ -89,10 +92,12 @@ async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): P
     const subject = subjectOf(identity, principal, event, policies.roster, "asked");
     if (isReport(event_type)) {
       await reports.note(subject, event_type, payload);
+      parts.forward?.(subject.tenant, event);
       return;
     }
     if (event_type === "session_end") await identity.revokeSession(event.session_id, principal);
     await noteFor(parts, event, subject);
+    parts.forward?.(subject.tenant, event);
   } catch (error) {
     await recordRefusal(parts, principal, event, error);
     throw error;

@@ -20,6 +20,8 @@ export interface HarnessAnswer {
   /** Absent when it had nothing to say: it was not reached and the constitution lets that pass. */
   readonly verdict: RuleVerdict | undefined;
   readonly reason: string;
+  /** What it puts in the place of the payload, where its verdict is `modify`. */
+  readonly modified?: unknown;
   /** For the record. */
   readonly remark?: string;
 }
@@ -36,19 +38,27 @@ const FAMILIES: readonly SpecialisedEventType[] = [
   "idle",
 ];
 
-/** The events that nobody waits for and that a harness is told of, where it says it listens to them. */
-const NEWS = ["success", "error", "heartbeat"] as const;
-export type News = (typeof NEWS)[number];
+/** The events without a decision that a harness gets where it lists them among its capabilities. */
+const FORWARDED: readonly string[] = [
+  "session_start",
+  "session_end",
+  "post_action",
+  "post_response",
+  "run_lifecycle",
+  "task_list",
+  "verification",
+  "success",
+  "error",
+  "heartbeat",
+];
+/** How many of them may be under way; more are dropped, and that is an error. */
+const MOST_FORWARDED = 256;
 
 /** Asks other AHP harnesses, each within its time. One that fails blocks, unless the constitution says it may not. */
 export class Harnesses {
-  readonly #connections = new HarnessConnections([
-    "pre_action",
-    "pre_prompt",
-    "session_start",
-    ...FAMILIES,
-    ...NEWS,
-  ]);
+  readonly #connections = new HarnessConnections(["pre_action", "pre_prompt", ...FAMILIES, ...FORWARDED]);
+
+  #forwarding = 0;
 
   /** The answers, in the order of the constitution. */
   ask(harnesses: readonly ExternalHarness[], event: ControlEvent): Promise<HarnessAnswer[]> {
@@ -85,18 +95,26 @@ export class Harnesses {
     return undefined;
   }
 
-  /** Tells those that say they listen to such events. One that cannot be told is named in what this rejects with. */
-  async inform(harnesses: readonly ExternalHarness[], type: News, payload: unknown): Promise<void> {
-    const told = await Promise.allSettled(
-      harnesses.map((harness) =>
-        this.#connections.use(harness, async (client) => {
-          if (client.harness?.harness_info.capabilities.includes(type)) await client.sendEvent(type, payload);
-        }),
-      ),
-    );
-    const lost = harnesses.filter((_, index) => told[index]?.status === "rejected");
-    if (lost.length > 0)
-      throw new Error(`${type} could not be told to ${lost.map(({ name }) => name).join(", ")}`);
+  /**
+   * Forwards an event that nobody waits for, with its whole envelope, to the harnesses that list it. Rejects with the
+   * names of those that did not get it.
+   */
+  async forward(harnesses: readonly ExternalHarness[], event: ControlEvent): Promise<void> {
+    const { event_type: type } = event;
+    if (!FORWARDED.includes(type)) return;
+    if (this.#forwarding >= MOST_FORWARDED)
+      throw new Error(`${type} was not forwarded: ${MOST_FORWARDED} events wait for other harnesses`);
+    this.#forwarding += 1;
+    try {
+      const sent = await Promise.allSettled(
+        harnesses.map((harness) => this.#connections.use(harness, (client) => tell(client, event))),
+      );
+      const lost = harnesses.filter((_, index) => sent[index]?.status === "rejected");
+      if (lost.length > 0)
+        throw new Error(`${type} could not be forwarded to ${lost.map(({ name }) => name).join(", ")}`);
+    } finally {
+      this.#forwarding -= 1;
+    }
   }
 
   /** Ends every connection. */
@@ -120,7 +138,8 @@ export class Harnesses {
         ),
       );
       const { verdict, reason } = verdictOf(decision, name);
-      return { harness: name, verdict, reason: tidy(reason) };
+      const modified = decision.decision === "modify" ? { modified: decision.modified_payload } : {};
+      return { harness: name, verdict, reason: tidy(reason), ...modified };
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       const reason = tidy(`the harness "${name}" did not decide: ${why}`);
@@ -187,9 +206,6 @@ function verdictOf(decision: Decision, name: string): { verdict: RuleVerdict; re
         reason: `the harness "${name}" puts it off: ${decision.reason ?? "no reason given"}`,
       };
     case "modify":
-      return {
-        verdict: "blocked",
-        reason: `the harness "${name}" would change it, which only the constitution may`,
-      };
+      return { verdict: "modify", reason: `the harness "${name}" changes it` };
   }
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   type Action,
   afterModify,
@@ -13,7 +14,8 @@ import type { Approvals } from "../approvals/approvals.ts";
 import type { ApprovalRequest } from "../approvals/request.ts";
 import type { Course } from "./course.ts";
 import { errorText } from "./error-text.ts";
-import type { Harnesses } from "./harnesses.ts";
+import type { HarnessAnswer, Harnesses } from "./harnesses.ts";
+import { payloadFault } from "./payload-fault.ts";
 import type { GatherFacts, InputState, TargetState } from "./ports.ts";
 import type { Standing } from "./standing.ts";
 
@@ -65,7 +67,7 @@ export class Hearing {
     const { verdict: first, input, asked, standing } = course;
     if (first.verdict !== "modify" || !first.patch) return;
     const changed = withMembers(input.action.arguments, first.patch);
-    const event = { ...asked.event, payload: withArguments(asked.event.payload, changed) };
+    const event = { ...asked.event, payload: withArguments(asked.event, changed) };
     const modified = { from: { verdict: first, input }, arguments: changed };
     const action = await this.#options.gatherFacts(event, asked.subject, asked.setting);
     course.become(modified, event, this.inputFor(event, action, asked.subject, standing));
@@ -80,14 +82,71 @@ export class Hearing {
   }
 
   async #askHarnesses(course: Course): Promise<void> {
-    const { harnesses } = this.#options;
-    if (!harnesses) return;
-    for (const answer of await harnesses.ask(course.standing.policy.file.harnesses, course.event)) {
-      if (answer.verdict === undefined)
-        course.failedOpen.push({ harness: answer.harness, fail: "open", error: answer.reason });
-      if (answer.verdict === undefined || isAtLeastAsStrict(course.verdict.verdict, answer.verdict)) continue;
-      course.settle(answer.verdict, answer.reason, answer.harness);
+    const change = await this.#hearHarnesses(course);
+    if (!change) return;
+    if (course.modified) {
+      const why = `the rule "${course.modified.from.verdict.rule}" and the harness "${change.harness}" would change it in two ways`;
+      course.settle("blocked", why, change.harness);
+      return;
     }
+    await this.#modifyAs(course, change);
+    if (course.verdict.verdict === "blocked") return;
+    // The harnesses have decided on what it was, and each has its say on what it has become.
+    const further = await this.#hearHarnesses(course);
+    if (!further) return;
+    const why = `the harnesses "${change.harness}" and "${further.harness}" would change it in two ways`;
+    course.settle("blocked", why, further.harness);
+  }
+
+  /** Takes what harnesses say that is stricter; the change that one of them makes, unless it is not let through anyway. */
+  async #hearHarnesses(course: Course): Promise<HarnessChange | undefined> {
+    const { harnesses } = this.#options;
+    if (!harnesses) return undefined;
+    let change: HarnessChange | undefined;
+    for (const answer of await harnesses.ask(course.standing.policy.file.harnesses, course.event)) {
+      const { harness, verdict, reason } = answer;
+      if (verdict === undefined && !course.failedOpen.some((failed) => failed.harness === harness))
+        course.failedOpen.push({ harness, fail: "open", error: reason });
+      if (verdict === "modify") {
+        const wanted = changeOf(course, answer);
+        if (wanted === undefined) continue;
+        if (typeof wanted === "string") course.settle("blocked", wanted, harness);
+        else if (change && !isDeepStrictEqual(change.arguments, wanted.arguments))
+          course.settle(
+            "blocked",
+            `the harnesses "${change.harness}" and "${harness}" would change it in two ways`,
+            harness,
+          );
+        else change ??= wanted;
+        continue;
+      }
+      if (verdict === undefined || isAtLeastAsStrict(course.verdict.verdict, verdict)) continue;
+      course.settle(verdict, reason, harness);
+    }
+    const { verdict } = course.verdict;
+    return verdict === "blocked" || verdict === "defer" ? undefined : change;
+  }
+
+  /** Goes on as what a harness made of it, decided again like what a rule made of it; what stood stays where it is stricter. */
+  async #modifyAs(course: Course, { harness, arguments: changed, reason }: HarnessChange): Promise<void> {
+    const { verdict: before, input, asked, standing } = course;
+    const event = { ...asked.event, payload: withArguments(asked.event, changed) };
+    const modified = { from: { harness, verdict: { rule: undefined }, input }, arguments: changed };
+    const action = await this.#options.gatherFacts(event, asked.subject, asked.setting);
+    course.become(modified, event, this.inputFor(event, action, asked.subject, standing));
+    const again = course.said;
+    // What was reserved was reserved for another action.
+    standing.limits.release(course.uses ?? []);
+    course.uses = undefined;
+    bound(course);
+    if (again.verdict === "modify") {
+      const why = `the harness "${harness}" and the rule "${again.rule}" would change it in two ways`;
+      course.settle("blocked", why, again.rule);
+    } else if (!isAtLeastAsStrict(before.verdict, again.verdict)) {
+      course.verdict = again;
+      course.rule = again.rule;
+    } else if (before.verdict === "allowed") course.settle("allowed", reason, harness);
+    reserve(course);
   }
 
   /** A question is put to people once; an answer to the same action, or a grant for it, settles it. */
@@ -158,8 +217,43 @@ async function confirm(course: Course): Promise<void> {
   }
 }
 
-function withArguments(payload: unknown, args: unknown): unknown {
-  return typeof payload === "object" && payload !== null
-    ? { ...payload, arguments: args }
-    : { arguments: args };
+/** The payload with other arguments; what is said to a model stands in the payload itself. */
+function withArguments({ event_type, payload }: ControlEvent, args: unknown): unknown {
+  const inPlace = event_type === "pre_prompt" ? membersOf(args) : {};
+  return { ...membersOf(payload), ...inPlace, arguments: args };
+}
+
+/** What a harness puts in the place of the arguments. */
+interface HarnessChange {
+  readonly harness: string;
+  readonly reason: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+/** The change in the answer of a harness; nothing where it changes nothing, and a text where it cannot be made. */
+function changeOf(
+  { event, input }: Course,
+  { harness, reason, modified }: HarnessAnswer,
+): HarnessChange | string | undefined {
+  const refused = (why: string) => `the harness "${harness}" would change it ${why}`;
+  if (payloadFault(modified) !== undefined) return refused("to what is no payload");
+  const given = membersOf(modified);
+  const payload = membersOf(event.payload);
+  if (event.event_type === "pre_prompt") {
+    const isSame = Object.entries(given).every(([name, value]) => isDeepStrictEqual(value, payload[name]));
+    return isSame ? undefined : { harness, reason, arguments: given };
+  }
+  const tool = given.tool_name ?? given.tool;
+  const isWhole = Object.hasOwn(given, "arguments") && tool !== undefined;
+  if (isWhole && tool !== payload.tool_name && tool !== payload.tool && tool !== input.action.tool)
+    return refused("to the call of another tool");
+  const args: unknown = isWhole ? given.arguments : given;
+  if (payloadFault(args) !== undefined) return refused("to what are no arguments");
+  return isDeepStrictEqual(args, input.action.arguments)
+    ? undefined
+    : { harness, reason, arguments: membersOf(args) };
+}
+
+function membersOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
 }

@@ -12,8 +12,10 @@ import { sessionKey } from "../record/session-key.ts";
 import type { FailedOpen } from "./course.ts";
 import type { Decided } from "./decided.ts";
 
-/** What an action was before a rule modified it, and the verdict that did. */
+/** What an action was before it was modified, and the verdict of the rule that did. */
 export interface ModifiedFrom {
+  /** The other harness that modified it, where no rule did. */
+  readonly harness?: string;
   readonly verdict: Pick<PolicyVerdict, "rule" | "patch">;
   readonly input: DecisionInput;
 }
@@ -61,7 +63,7 @@ export function verdictDraft(record: VerdictRecord, commitment?: string): Draft 
     event_type,
     facts: factsFor(action, argumentPaths),
     ...(failedOpen.length > 0 && { harnesses: failedOpen }),
-    ...(modifiedFrom && { modified_from: recordedFrom(modifiedFrom, argumentPaths) }),
+    ...(modifiedFrom && recordedFrom(modifiedFrom, argumentPaths)),
     ...(commitment !== undefined && { payload_commitment: commitment }),
     ...(policy &&
       overruled(policy, decided) && { policy: { verdict: policy.verdict, rule: policy.rule ?? null } }),
@@ -119,16 +121,20 @@ function toolIn(payload: unknown): string {
   return typeof name === "string" ? name.slice(0, MAX_TOOL).toWellFormed() : "";
 }
 
-function recordedFrom({ verdict, input }: ModifiedFrom, argumentPaths: readonly string[]): object {
+/** The change of another harness has a name of its own, because no rule makes it again. */
+function recordedFrom(
+  { harness, verdict, input }: ModifiedFrom,
+  argumentPaths: readonly string[],
+): { readonly modified_by: object } | { readonly modified_from: object } {
   const { action, at, counters } = input;
   const facts = factsFor(action, argumentPaths);
-  return {
-    rule: verdict.rule,
-    patch: verdict.patch,
+  const before = {
     at,
     facts: JSON.stringify(facts).length <= MAX_FACTS_BEFORE ? facts : null,
     counters,
   };
+  if (harness !== undefined) return { modified_by: { harness, ...before } };
+  return { modified_from: { rule: verdict.rule, patch: verdict.patch, ...before } };
 }
 
 /** An action with no more of its arguments than the rules look at. */

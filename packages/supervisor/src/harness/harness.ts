@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import type { Decisions, PayloadFor, SpecialisedEventType } from "@reins/ahp";
 import type { Draft, Ledger, RecordOptions } from "@reins/ledger";
+import type { ControlEvent } from "@reins/policy";
 import type { Change, Store } from "@reins/store";
 import { Approvals, type ApprovalsOptions } from "../approvals/approvals.ts";
 import { renewApprovalSeals } from "../approvals/renew-seals.ts";
 import { sealPlainApprovals } from "../approvals/seal-plain.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { Harnesses, type News } from "../decision/harnesses.ts";
+import { Harnesses } from "../decision/harnesses.ts";
 import { Supervisor } from "../decision/supervisor.ts";
 import { Identity } from "../identity/identity.ts";
 import type { NamedPolicyFiles } from "../policies/policy-home.ts";
@@ -59,6 +60,7 @@ export class Harness {
   /** Seals what has to be kept exactly. */
   readonly vault: Vault;
   readonly #harnesses = new Harnesses();
+  readonly #onError: (error: unknown) => void;
 
   private constructor(
     options: HarnessOptions,
@@ -85,6 +87,7 @@ export class Harness {
     this.redactor = redactor;
     this.redact = (value) => redactor.value(value);
     this.vault = vault;
+    this.#onError = onError ?? (() => undefined);
     this.approvals = new Approvals({
       store,
       ledger,
@@ -159,10 +162,14 @@ export class Harness {
     return named.length === 0 ? undefined : this.#harnesses.advise(named, type, payload);
   }
 
-  /** Tells other harnesses that the constitution of a tenant names, and that listen to such events, what nobody waits for. */
-  async inform(tenant: string, type: News, payload: unknown): Promise<void> {
+  /**
+   * Forwards an event without a decision to the harnesses that the constitution of a tenant names and that list it. Does
+   * not wait for them; what they do not get is an error in the background.
+   */
+  forward(tenant: string, event: ControlEvent): void {
     const named = this.policies.policyFor(tenant)?.file.harnesses ?? [];
-    if (named.length > 0) await this.#harnesses.inform(named, type, payload);
+    if (named.length === 0) return;
+    this.#harnesses.forward(named, event).catch((error: unknown) => this.#onError(error));
   }
 
   /** Ends what runs in the background. */

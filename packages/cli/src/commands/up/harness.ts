@@ -134,6 +134,7 @@ async function handlersOf(
   return supervisorHandlers({
     ...parts,
     advise: (tenant, type, payload) => harness.advise(tenant, type, payload),
+    forward: (tenant, event) => harness.forward(tenant, event),
     families: familyAnswers(harness, native),
     workplaceOf: () => workplace,
     onRefused,

@@ -16,6 +16,7 @@ describe("the settings of reins up", () => {
       policyFiles: {},
       auth: "token",
       runner: { backend: "native", ttlMs: 1_800_000, preloadStanding: false, heartbeatMs: 300_000 },
+      native: { idle: {}, patience: {}, presence: {}, prices: {} },
     });
   });
 
@@ -109,6 +110,10 @@ describe("the settings of reins up", () => {
   it("let strangers in from this machine alone", () => {
     const file = { ws: { auth: "none", backend: "claude" } } as const;
     expect(settleUp({}, {}, file)).toMatchObject({ auth: "none", runner: { backend: "claude" } });
+    const native = { patience: 5, most_load: 2, may_spend: false, prices: {} };
+    expect(settleUp({}, {}, { native }).native).toMatchObject({
+      ...{ patience: { mostMs: 5_000 }, idle: { mostLoad: 2 }, presence: { maySpend: false } },
+    });
     expect(() => settleUp({ host: "0.0.0.0" }, {}, file)).toThrow("only for this machine");
   });
 

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { type Configuration, tenantRoots } from "../../configuration/configuration.ts";
+import { nativeSettings } from "../../configuration/native-settings.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../../configuration/policy-files.ts";
 import { CliError } from "../../errors/cli-error.ts";
 import { homeFolder } from "../../home.ts";
@@ -46,6 +47,8 @@ export interface UpSettings {
   /** The folders that sessions of tenants may work in, absolute. */
   readonly tenants: Readonly<Record<string, readonly string[]>>;
   readonly runner: RunnerSettings;
+  /** What the native agent, and the answers to typed events at `/ahp`, do otherwise than by default. */
+  readonly native: ReturnType<typeof nativeSettings>;
 }
 
 /** What `reins.yaml` says about where to listen. */
@@ -53,7 +56,16 @@ export type UpConfiguration = RunnerConfiguration &
   Partial<
     Pick<
       Configuration,
-      "host" | "port" | "allow_hosts" | "tls" | "workspaces" | "tenants" | "db" | "policy" | "constitution"
+      | "host"
+      | "port"
+      | "allow_hosts"
+      | "tls"
+      | "workspaces"
+      | "tenants"
+      | "db"
+      | "policy"
+      | "constitution"
+      | "native"
     >
   >;
 
@@ -83,6 +95,7 @@ export function settleUp(
     policyFiles: namedPolicyFiles({ home, flags, environment, file }),
     auth: authOn(host, file),
     runner: settleRunner(flags, environment, file),
+    native: nativeSettings(file.native ?? {}),
   };
 }
 

@@ -117,10 +117,10 @@ interface ServedParts {
 /** The sockets come first: they tell whether a Reins runs on this home, whatever port that one has. */
 async function open(settings: UpSettings, parts: ServedParts): Promise<Opened[]> {
   const { tls, door, desk, access, log } = parts;
-  const { host, port, home, allowHosts, workspaces, auth } = settings;
+  const { host, port, home, allowHosts, workspaces, auth, native } = settings;
   const workplace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
   const told = { witness: witnessOf(log), onRefused: refusalOf(log) };
-  const handlers = ahpHarness({ harness: door.harness, workplace, ...told });
+  const handlers = ahpHarness({ harness: door.harness, workplace, native, ...told });
   const server = new AhpServer(desk.tapped(handlers), {
     info: { name: "reins", version: version(), capabilities: [...CAPABILITIES] },
     onDropped: (reason, text) => log.debug({ reason, length: text.length }, "dropped a message"),

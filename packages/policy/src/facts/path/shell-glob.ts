@@ -44,13 +44,14 @@ const OPEN_LIMIT = 16;
 
 function piecesOf(letters: readonly string[]): readonly Piece[] | undefined {
   const pieces: Piece[] = [];
+  const lastClose = letters.lastIndexOf("]");
   let open = 0;
   for (let at = 0; at < letters.length; at += 1) {
     const letter = letters[at] ?? "";
     if (letter === "*") pieces.push({ kind: "star" });
     else if (letter === "?") pieces.push({ kind: "one", fits: () => true });
     else if (letter === "[") {
-      const set = bracket(letters, at);
+      const set = at < lastClose ? bracket(letters, at) : undefined;
       if (set === undefined) open += 1;
       if (set === "unknown" || open > OPEN_LIMIT) return undefined;
       pieces.push({ kind: "one", fits: set?.fits ?? ((other) => other === "[") });

@@ -165,12 +165,12 @@ describe("an external harness that does not decide blocks", () => {
       (response, id) => asJson(response, { jsonrpc: "2.0", id: JSON.parse(id), result: {} }),
     ],
     [
-      "would change it",
+      "would change it into no call",
       (response, id) =>
         asJson(response, {
           jsonrpc: "2.0",
           id: JSON.parse(id),
-          result: { decision: "modify", modified_payload: {} },
+          result: { decision: "modify", modified_payload: "x" },
         }),
     ],
     [

@@ -37,11 +37,10 @@ describe("reins policy check", () => {
   it("says that a good file is fine", async () => {
     const file = shipped("haak.yaml");
     const { code, stdout, stderr } = await policy("check", file);
-    expect({ code, stdout, stderr }).toEqual({
-      code: 0,
-      stdout: `${file} is fine: 6 rules, 6 tests passed.\n`,
-      stderr: "",
-    });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/ is fine: 6 rules, 6 tests passed\.\n$/);
+    // HAAK lets agents of the roster do whatever no rule before stops, and that is worth a remark.
+    expect(stdout).toContain('remark: rule\n    "registered_agents" allows more than it names');
     expect((await policy("check", shipped("default.yaml"))).code).toBe(0);
   });
 

@@ -17,8 +17,8 @@ test("a model is told with the next prompt what was not allowed, and why, once",
   };
   await governed.prompt(id, listen, "why not?");
   expect(told.map(({ text }) => text)).toEqual([
-    "why not?",
     expect.stringContaining("- Bash: keys, tokens and passwords are not for agents"),
+    "why not?",
   ]);
   await governed.prompt(id, listen, "and now?");
   expect(told.map(({ text }) => text)).toEqual(["and now?"]);

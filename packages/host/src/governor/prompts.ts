@@ -151,7 +151,7 @@ async function answerTo(
     const answer = await context.agent.request("session/prompt", {
       ...params,
       sessionId: session.agentSessionId,
-      prompt: context.isOurs ? read : [...withoutCommands(read, commands), ...refusalsOf(session)],
+      prompt: context.isOurs ? read : withRefusals(session, withoutCommands(read, commands)),
     });
     delivered = membersOf(answer).stopReason !== "refusal";
     return answer;
@@ -351,12 +351,14 @@ function textsIn({ type, text, uri, resource }: JsonObject): readonly string[] {
 }
 
 /**
- * What was not allowed since the last prompt, with the reasons: agents tell their models no more than that the user said
- * no. It comes after the prompt, because a command counts only at its beginning. Our own agent is told at once.
+ * Puts what was not allowed since the last prompt before this one, with the reasons: agents tell their models no more
+ * than that the user said no. A command counts only at the beginning, so before one it waits. Our own agent is told at
+ * once.
  */
-function refusalsOf({ refusals }: GovernedSession): readonly JsonObject[] {
-  const told = refusals.splice(0);
-  if (told.length === 0) return [];
-  const text = ["Not allowed since the last message, by the rules of this session:", ...told].join("\n- ");
-  return [{ type: "text", text }];
+function withRefusals({ refusals }: GovernedSession, prompt: readonly unknown[]): readonly unknown[] {
+  const { text: first } = membersOf(prompt[0]);
+  if (refusals.length === 0 || (typeof first === "string" && /^\s*[/!]/.test(first))) return prompt;
+  const heading = "Not allowed since the last message, by the rules of this session:";
+  const text = [heading, ...refusals.splice(0)].join("\n- ");
+  return [{ type: "text", text }, ...prompt];
 }

@@ -42,20 +42,23 @@ describe("reins agents verify", () => {
       code: 0,
       stdout: `The toy local: the gate is live, at the level asked
 
-told to                 held   tools
-write a file            asked  write
-run a command           asked  run
-run a harmless command  asked  run
-read in the workspace   asked  read
-read outside of it      asked  read
-fetch a page            asked  fetch
+told to                    held       tools
+write a file               asked      write
+run a command              asked      run
+run a harmless command     asked      run
+read in the workspace      asked      read
+read outside of it         asked      read
+fetch a page               asked      fetch
+read what @path names      performed  fs/read_text_file
+read what a link names     performed  fs/read_text_file
+ask no more by a /command  asked      run
 
-where               answered  write    command  look     read     outside  fetch
-harmless workspace  reject    blocked  blocked  blocked  blocked  blocked  blocked
-harmless workspace  allow     allowed  allowed  allowed  allowed  allowed  -
-hostile workspace   reject    blocked  blocked  blocked  blocked  blocked  blocked
-hostile workspace   allow     allowed  allowed  allowed  allowed  allowed  -
-after session/load  reject    blocked  blocked  blocked  blocked  -        -
+where               answered  write    command  look     read     outside  fetch    mention  link     switch
+harmless workspace  reject    blocked  blocked  blocked  blocked  blocked  blocked  blocked  blocked  blocked
+harmless workspace  allow     allowed  allowed  allowed  allowed  allowed  -        -        -        -
+hostile workspace   reject    blocked  blocked  blocked  blocked  blocked  blocked  blocked  blocked  blocked
+hostile workspace   allow     allowed  allowed  allowed  allowed  allowed  -        -        -        -
+after session/load  reject    blocked  blocked  blocked  blocked  -        -        -        -        -
 
 nothing of the hostile workspace, home or environment was run
 `,

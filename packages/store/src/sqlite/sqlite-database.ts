@@ -36,6 +36,9 @@ export function openDatabase(path: string, readonly: boolean): DatabaseFile {
 }
 
 function prepareForWriting(database: SqliteDatabase.Database): void {
+  // The writer itself decides when, because the sums of the pages have to be brought up to date with it. First of all: a
+  // long log that a killed process left would be taken over by the very next statement.
+  database.pragma("wal_autocheckpoint = 0");
   // Counts for a database that is new or is written anew: room that was freed can be given back piece by piece.
   database.pragma("auto_vacuum = INCREMENTAL");
   const mode = database.pragma("journal_mode = WAL", { simple: true });
@@ -47,8 +50,6 @@ function prepareForWriting(database: SqliteDatabase.Database): void {
   }
   // After each split of a page SQLite looks through its whole cache, and the system has the pages anyway.
   database.pragma("cache_size = -8192");
-  // The writer itself decides when, because the sums of the pages have to be brought up to date with it.
-  database.pragma("wal_autocheckpoint = 0");
   // A log that grew during a long backup is cut back; this is what a busy one needs.
   database.pragma("journal_size_limit = 67108864");
   database.pragma("foreign_keys = ON");

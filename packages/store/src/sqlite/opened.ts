@@ -65,7 +65,7 @@ export class Opened {
       return new Opened(file, database, await openTables(database, data, modules), held);
     } catch (error) {
       held?.safeguards.mark.abandon();
-      held?.safeguards.sums.close();
+      if (file && unlock) keepSums(file, held?.safeguards.sums ?? new PageSums(data.path));
       file?.close();
       unlock?.();
       const { code, message } = translate(error);
@@ -157,6 +157,18 @@ function expectReadable(file: DatabaseFile): void {
   const found = rows.map((row) => Object.values(row ?? {}).join(" ")).join("; ");
   if (found !== "ok")
     throw new StoreError("corrupt", `the database cannot be used as it is: ${found}; restore a backup`);
+}
+
+/** Brings the sums up to date before a database is let go that could not be opened: closing it takes the log over. */
+function keepSums(file: DatabaseFile, sums: PageSums): void {
+  try {
+    takeLogOver(file, sums);
+  } catch {
+    // Sums that are not those of the pages would be taken for damage; the next start makes them anew.
+    sums.remove();
+  } finally {
+    sums.close();
+  }
 }
 
 function letGo(file: DatabaseFile, { mark, sums }: Safeguards): void {

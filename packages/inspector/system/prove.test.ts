@@ -56,7 +56,10 @@ requirement(
     await page.keyboard.press("j");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: /Entry \d+: policy verdict/ }).waitFor();
-    await page.getByText("because paths.any place credentials").waitFor();
+    await page
+      .getByText(/because .*place credentials/)
+      .first()
+      .waitFor();
     await page.getByText("paths.any place harness did not hold").waitFor();
     await page.getByText("holds", { exact: true }).waitFor();
     const steps = page.getByRole("list", { name: "Steps of the proof" }).getByRole("listitem");
@@ -155,10 +158,9 @@ requirement(
     const bar = page.getByRole("alert").filter({ hasText: "is not fine" });
     await bar.getByText("a download").waitFor();
 
-    const test =
-      /(name: (?:a build that is not confined|a download|a tool nobody knows)[\s\S]*?expect: )ask/g;
+    // Without the tests of the old rules, which the looser ones would fail.
     const looser = rules.replace("condition: {}\n    verdict: ask", "condition: {}\n    verdict: allowed");
-    await writeFile(path, looser.replaceAll(test, "$1allowed"));
+    await writeFile(path, looser.slice(0, looser.indexOf("\ntests:") + 1));
     await page.getByRole("button", { name: "Reload" }).click();
     const waiting = page.getByRole("region", { name: "A policy that waits" });
     await waiting.getByRole("button", { name: "Look at it" }).click();

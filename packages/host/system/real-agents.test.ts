@@ -47,6 +47,24 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
     expect(verdicts.every((verdict) => verdict.endsWith("allowed"))).toBe(true);
   });
 
+  test("has its model told why a call was refused: at once where it honours that, or with the next prompt", async () => {
+    const real = await openRealAgent();
+    const reason = "keys, tokens and passwords are not for agents";
+    const isTold = () => JSON.stringify(real.model.requests).includes(reason);
+    real.model.play(
+      scenes(
+        scene("KEYS", reply(attempt(runCommand("cat ~/.ssh/id_rsa"))), reply(say("Well."))),
+        scene("NEXT", reply(say("I see."))),
+      ),
+    );
+    const id = await real.begin();
+    await real.prompt(id, "KEYS please");
+    expect(await verdictsIn(real)).toEqual([expect.stringContaining("blocked")]);
+    expect(isTold()).toBe(quirks?.refusal === "error");
+    await real.prompt(id, "NEXT please");
+    expect(isTold()).toBe(true);
+  });
+
   test("neither writes nor runs what a person refuses", async () => {
     const real = await openRealAgent();
     const secret = join(real.folder, "secrets.json");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../src/acp/message.ts";
 import { mcpGate } from "../src/governor/mcp-gate.ts";
-import { bash, govern } from "./fixtures/governed.ts";
+import { bash, govern, verdictsOf } from "./fixtures/governed.ts";
 
 test("a model is told with the next prompt what was not allowed, and why, once", async () => {
   const governed = await govern({ person: () => "reject_once" });
@@ -22,6 +22,28 @@ test("a model is told with the next prompt what was not allowed, and why, once",
   ]);
   await governed.prompt(id, listen, "and now?");
   expect(told.map(({ text }) => text)).toEqual(["and now?"]);
+});
+
+test("an agent that gives the message of an error to its model is refused by one, within the turn and once", async () => {
+  const governed = await govern({ person: () => "reject_once", quirks: { refusal: "error" } });
+  const id = await governed.begin();
+  const refused: unknown[] = [];
+  for (const command of ["cat ~/.ssh/id_rsa", "sh ./unknown.sh"])
+    await governed.prompt(id, async ({ ask }) => {
+      refused.push(await ask(bash(command, command)).catch(({ code, message }) => ({ code, message })));
+      return undefined;
+    });
+  expect(refused).toEqual([
+    { code: -32010, message: "Not allowed: keys, tokens and passwords are not for agents" },
+    { code: -32010, message: expect.stringContaining("Not allowed: denied by user:") },
+  ]);
+  expect(await verdictsOf(governed)).toEqual(["blocked", "ask", "blocked"]);
+  let told: readonly JsonObject[] = [];
+  await governed.prompt(id, async ({ prompt }) => {
+    told = prompt;
+    return undefined;
+  });
+  expect(told).toHaveLength(1);
 });
 
 test("an agent that calls a forbidden MCP tool is told the rule's reason", async () => {

@@ -112,6 +112,11 @@ const Quirks = z.strictObject({
   fork: z.boolean(),
   /** What a rejected permission does to the turn. */
   rejection: z.enum(["continues", "ends", "cancels", "never asked"]),
+  /**
+   * How a refused permission request is answered where the agent honours more than a reject option, which has no room for
+   * a reason: a JSON-RPC error is a no to it as well, and its model is given the message.
+   */
+  refusal: z.literal("error").optional(),
   /** Processes that outlive it, in words. */
   leaves: z.string().optional(),
   notes: z.array(z.string()).default([]),

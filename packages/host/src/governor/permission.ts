@@ -15,7 +15,7 @@ import {
   type PermissionOption,
   type PermissionOutcome,
 } from "./permission-options.ts";
-import { placed, verdictMeta } from "./refusal.ts";
+import { placed, REFUSED, verdictMeta } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { diffsOf, isEmpty, type ToolCall } from "./tool-calls.ts";
 import { argumentsOf, isUngoverned, namesOf, toolNameOf } from "./tool-name.ts";
@@ -161,10 +161,11 @@ async function answer(
     session.toolCalls.permit(call.id, { kind: "refused" });
     const final = await placed(decided.verdict === "blocked" ? decided : inexpressible(decided));
     const text = `Not allowed: ${final.reason}`;
-    if (session.refusals.length < MOST_REFUSALS)
-      session.refusals.push(`${shown(tool)}: ${shown(final.reason)}`);
     const content = [{ type: "content", content: { type: "text", text } }];
     await tellVerdict(context, session, call, final, { status: "failed", content });
+    if (context.entry.quirks?.refusal === "error") throw new RpcError(REFUSED, text, verdictMeta(final));
+    if (session.refusals.length < MOST_REFUSALS)
+      session.refusals.push(`${shown(tool)}: ${shown(final.reason)}`);
     return {
       ...(outcomeOf(options, "reject_once", "reject_always") ?? CANCELLED),
       _meta: verdictMeta(final),

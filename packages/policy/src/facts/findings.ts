@@ -54,6 +54,8 @@ export type Finding =
       readonly keeps?: boolean | undefined;
       /** Whether a link at the target is itself what is written, and not what it leads to. */
       readonly onLink?: boolean | undefined;
+      /** Whether a folder that is there could not be used any more. */
+      readonly barsFolders?: boolean | undefined;
       /** What arrives there: under its own name if the target is a folder, and below it only where it is one itself. */
       readonly from?: readonly Target[] | undefined;
     } & Reach)
@@ -86,6 +88,8 @@ export class Findings {
   #opaque = false;
   /** Whether something prints without end, and nothing stops it. */
   isEndless = false;
+  /** Whether something may go round very often; that matters where it writes. */
+  isLong = false;
   #unaccounted = false;
 
   get found(): readonly Finding[] {

@@ -259,6 +259,8 @@ export class FindingResolver {
     if (writes && touch.deep && this.#places.roots.includes(touched)) {
       this.#findings.doubt("everything in the session's folder may be replaced or removed");
     }
+    if (finding.kind === "write" && finding.barsFolders && !(await this.#isLeaf(resolved.path)))
+      this.#findings.doubt(`the folder ${posix.basename(resolved.path)} could no longer be used`);
     const reaches = deep && finding.only !== "names" && !(await this.#isLeaf(resolved.path));
     const effect = effectOf(finding, resolved.path, place, { exists, deep: reaches });
     const isTaken = effect.kind === "write" && effect.destroys && finding.kind === "write" && !finding.keeps;

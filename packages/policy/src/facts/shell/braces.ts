@@ -76,7 +76,7 @@ function choicesOf(
 
 /** `1..5`, `a..e`, `1..9..2`. */
 function range(text: string): readonly (readonly Token[])[] | undefined {
-  const numbers = /^(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?$/.exec(text);
+  const numbers = /^(-?\d{1,18})\.\.(-?\d{1,18})(?:\.\.(-?\d{1,18}))?$/.exec(text);
   const letters = /^([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,9}))?$/.exec(text);
   const found = numbers ?? letters;
   if (!found) return undefined;

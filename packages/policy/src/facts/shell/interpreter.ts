@@ -1,15 +1,16 @@
-import type { Findings } from "../findings.ts";
+import type { Findings, Target } from "../findings.ts";
 import { assign, declare, prefix } from "./assign.ts";
 import { checkArithmetic, expandWord, runInside } from "./expand.ts";
 import { runLoop } from "./loop.ts";
 import type { ParseText } from "./parser.ts";
+import { endsInput } from "./programs/amounts.ts";
 import { foundPaths } from "./programs/find.ts";
 import { readScript } from "./read-script.ts";
 import { applyRedirects } from "./redirects.ts";
 import { isKnownProgram, runProgram } from "./run-program.ts";
 import { type Folders, type Scope, union } from "./scope.ts";
 import type { Found, Input, Outcome, Shell } from "./shell.ts";
-import type { Script, Statement } from "./syntax.ts";
+import type { Redirect, Script, Statement, Word } from "./syntax.ts";
 import type { Value } from "./value.ts";
 
 const NESTING_LIMIT = 24;
@@ -45,7 +46,9 @@ export class Interpreter implements Shell {
       inside.positional = undefined;
       this.run(body, inside);
     }
-    if (this.findings.isEndless) this.findings.doubt("it may go on without end, and fill what it writes to");
+    const fills = this.findings.isLong && this.findings.found.some(({ kind }) => kind === "write");
+    if (this.findings.isEndless || fills)
+      this.findings.doubt("it may go on without end, and fill what it writes to");
   }
 
   #runRead(script: Script, scope: Scope): void {
@@ -125,6 +128,7 @@ export class Interpreter implements Shell {
     const found = this.#piped;
     this.#piped = undefined;
     const words = command.words.flatMap((word) => expandWord(this, word, scope));
+    const from = this.findings.found.length;
     const redirected = applyRedirects(this, command.redirects, scope);
     const input = command.redirects.length === 0 ? { found } : redirected;
     if (words.length === 0) {
@@ -132,7 +136,20 @@ export class Interpreter implements Shell {
       return here(scope);
     }
     for (const one of command.assignments) prefix(this, one, words, scope);
-    return this.#runWords(words, scope, input);
+    const outcome = this.#runWords(words, scope, input);
+    if (command.redirects.length > 0) this.#noteFeedback(from);
+    return outcome;
+  }
+
+  /** What adds to a file that it reads, `tee -a log < log`, may find no end of it. */
+  #noteFeedback(from: number): void {
+    const found = this.findings.found.slice(from);
+    const read = new Set(found.map((one) => (one.kind === "read" && !one.deep ? nameOf(one.target) : null)));
+    const grows = found.some((one) => {
+      const name = one.kind === "write" && one.destroys === "never" && !one.deep ? nameOf(one.target) : null;
+      return name !== null && read.has(name);
+    });
+    if (grows) this.findings.isEndless = true;
   }
 
   #runWords(words: readonly Value[], scope: Scope, input: Input): Outcome {
@@ -175,16 +192,25 @@ export class Interpreter implements Shell {
 
   /** Every part has a shell of its own, save that some shells run the last one themselves. */
   #runPipeline(statements: readonly Statement[], scope: Scope): Outcome {
+    const from = this.findings.found.length;
     for (const [index, one] of statements.entries()) {
       const inside = scope.copy();
-      const wasEndless = this.findings.isEndless;
+      const { isEndless, isLong } = this.findings;
       const before = statements[index - 1];
       this.#piped = one.kind === "command" && before ? this.#printed(before, scope) : undefined;
       this.#run(one, inside);
       // What prints without end is stopped by who reads only the beginning.
-      if (!wasEndless && statements.slice(index + 1).some(isHead)) this.findings.isEndless = false;
+      const isCut = statements.some(
+        (later, at) =>
+          at > index && isHead(later) && endsInput(textsOf(later), statements.slice(0, at).flatMap(textsOf)),
+      );
+      if (isCut) {
+        this.findings.isEndless = isEndless;
+        this.findings.isLong = isLong;
+      }
       if (index === statements.length - 1 && statements.length > 1) scope.join(inside);
     }
+    this.#noteFeedback(from);
     return here(scope);
   }
 
@@ -218,6 +244,26 @@ function isHead(statement: Statement): boolean {
   if (statement.kind === "redirected") return isHead(statement.body);
   const [part, ...rest] = statement.kind === "command" ? (statement.words[0] ?? []) : [];
   return part?.kind === "text" && part.text === "head" && rest.length === 0;
+}
+
+/** The words of a command as they are written, as far as they are plain, and the files it reads. */
+function textsOf(statement: Statement): readonly string[] {
+  if (statement.kind === "redirected") return [...textsOf(statement.body), ...filesOf(statement.redirects)];
+  if (statement.kind !== "command") return [];
+  return [...statement.words.map(plainText), ...filesOf(statement.redirects)];
+}
+
+function filesOf(redirects: readonly Redirect[]): readonly string[] {
+  return redirects.flatMap((one) => (one.kind === "text" ? [] : [plainText(one.target)]));
+}
+
+function plainText(word: Word): string {
+  return word.map((part) => (part.kind === "text" ? part.text : "")).join("");
+}
+
+/** A path as it is written, from where it starts. */
+function nameOf({ text, base }: Target): string | null {
+  return text === null ? null : `${base?.join(":")} ${text.replace(/^(?:\.\/)+/, "")}`;
 }
 
 function here(scope: Scope): Outcome {

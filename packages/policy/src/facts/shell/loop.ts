@@ -1,7 +1,7 @@
 import { expandWord } from "./expand.ts";
 import type { Scope } from "./scope.ts";
 import type { Shell } from "./shell.ts";
-import type { Statement } from "./syntax.ts";
+import type { Statement, Word } from "./syntax.ts";
 import { unknownValue, type Value } from "./value.ts";
 
 /** Loops over more words than this are gone through with the word unknown. */
@@ -11,6 +11,7 @@ const TURN_LIMIT = 16;
 export function runLoop(shell: Shell, loop: Statement & { kind: "loop" }, scope: Scope): void {
   const before = scope.copy();
   const values = loop.values.flatMap((word) => expandWord(shell, word, scope));
+  if (loop.values.some(isVast)) shell.findings.isLong = true;
   const isListed = values.length <= TURN_LIMIT && values.every((value) => value.text !== null);
   if (loop.variable !== undefined && isListed) {
     for (const value of values) {
@@ -18,18 +19,25 @@ export function runLoop(shell: Shell, loop: Statement & { kind: "loop" }, scope:
       shell.run(loop.body, scope);
     }
   } else {
-    const found = shell.findings.found.length;
     repeat(shell, loop, oneFor(values), scope);
-    const writes = shell.findings.found.slice(found).some(({ kind }) => kind === "write");
-    if (writes && isAlwaysTrue(loop.test)) shell.findings.isEndless = true;
+    const hasEnd = loop.variable !== undefined || endsWithInput(loop.test);
+    if (!hasEnd) shell.findings.isLong = true;
   }
   scope.join(before);
 }
 
-function isAlwaysTrue(test: Statement | undefined): boolean {
+/** Whether a loop ends with its input. */
+function endsWithInput(test: Statement | undefined): boolean {
   const only = test?.kind === "sequence" && test.statements.length === 1 ? test.statements[0] : test;
   const [part] = only?.kind === "command" ? (only.words[0] ?? []) : [];
-  return part?.kind === "text" && /^(?:true|:)$/.test(part.text);
+  return part?.kind === "text" && part.text === "read";
+}
+
+/** `{1..1000000000}`: more words than anybody writes down. */
+function isVast(word: Word): boolean {
+  return word.some(
+    (part) => part.kind === "text" && !part.quoted && /\d{7,}\.\.|\.\.-?\d{7,}/.test(part.text),
+  );
 }
 
 function oneFor(values: readonly Value[]): Value {

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { target } from "./path-target.ts";
+import { hasWideFormat } from "./programs/amounts.ts";
 import { BUILTINS } from "./programs/builtins.ts";
 import type { Answer, Call, Handler } from "./programs/call.ts";
 import { hidden } from "./programs/call.ts";
@@ -67,6 +68,8 @@ function answerOf(call: Call): Answer {
   if (EVALUATING.has(call.name) && call.words.some(({ text }) => /\[[^\]]*(?:\$\(|`)/.test(text ?? ""))) {
     return hidden(call, `${call.name} with words that may be evaluated`);
   }
+  if (call.words.some(({ text }) => hasWideFormat(text ?? "")))
+    call.shell.findings.doubt(`${call.name} pads what it prints very far`);
   const handler = HANDLERS.get(call.name);
   if (handler) return handler(call);
   const entry = programOf(call.name);

@@ -166,6 +166,8 @@ function letArithmetic(call: Call): ReturnType<Handler> {
 }
 
 function print(call: Call): ReturnType<Handler> {
+  if (call.words.some(({ text }) => /%[-+ 0#']*\*|%[^\s%]*\.\*/.test(text ?? "")))
+    call.shell.findings.doubt("printf pads what it prints as far as a word says");
   const isStored = call.words[0]?.start.startsWith("-v") || call.words[0]?.text === null;
   if (!isStored) return CLEAR;
   const name = call.words[0]?.text === "-v" ? call.words[1]?.text : call.words[0]?.text?.slice(2);

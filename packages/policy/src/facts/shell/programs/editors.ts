@@ -1,5 +1,6 @@
 import { patchFindings } from "../../tool/patch.ts";
 import { isEndless, knownValue } from "../value.ts";
+import { awkMayLoop, isLargeCopy } from "./amounts.ts";
 import { isPlainAwk } from "./awk-script.ts";
 import { type Call, CLEAR, type Handler, hidden } from "./call.ts";
 import { programOf } from "./program.ts";
@@ -47,6 +48,7 @@ function runAwk(call: Call): ReturnType<Handler> {
   // With options that are not known the first operand may be a file, too.
   if (doubts.length > 0 && script) applyRole("read", script, { ...setting, deep: false });
   const isPlain = script?.text != null && script.pattern === undefined && isPlainAwk(script.text);
+  if (awkMayLoop(script?.text ?? "")) call.shell.findings.isLong = true;
   return isPlain && doubts.length === 0 ? CLEAR : hidden(call, "an awk script that may do more than print");
 }
 
@@ -59,18 +61,11 @@ function copyBlocks(call: Call): ReturnType<Handler> {
     const file = word.text === null ? word : knownValue(value);
     if (name === "if") applyRole("read", file, { ...call, deep: false });
     if (name === "of") applyRole("overwrite", file, { ...call, deep: false });
-    if (name === "if" && isEndless(file) && !isSmall(call)) call.shell.findings.isEndless = true;
+    const hasEnd = call.words.some(({ start }) => start.startsWith("count=")) && !isLargeCopy(call);
+    if (name === "if" && isEndless(file) && !hasEnd) call.shell.findings.isEndless = true;
   }
+  if (isLargeCopy(call)) call.shell.findings.doubt("dd of more than fits on some disks");
   return CLEAR;
-}
-
-/** Whether a copy has an end that is not far: so many blocks of such a size. */
-function isSmall({ words }: Call): boolean {
-  const sizes = words.filter(({ start }) => /^(?:count|bs|obs|seek)=/.test(start));
-  return (
-    sizes.some(({ start }) => start.startsWith("count=")) &&
-    sizes.every(({ text }) => /^\w+=(?:\d{1,5}|\d{1,3}[kKM]B?)$/.test(text ?? ""))
-  );
 }
 
 /** The patch tool that Codex puts into its shell: the patch is its word or its input. */

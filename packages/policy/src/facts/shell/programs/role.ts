@@ -13,6 +13,8 @@ export interface RoleSetting extends Reach {
   readonly scope: Scope;
   /** Whether it only gets what it asks for. */
   readonly looks?: boolean | undefined;
+  /** Whether folders that are written cannot be used any more. */
+  readonly barsFolders?: boolean | undefined;
   /** What arrives where the word says. */
   readonly from?: readonly Value[] | undefined;
 }
@@ -73,6 +75,7 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
       // Whoever runs such a program runs it as its owner.
       if (value.text === null || SET_ID.test(value.text))
         shell.findings.hide("permissions that may let others run it as its owner");
+      if (lostRights(value.text ?? "") === "read") shell.findings.doubt(UNUSABLE);
       return undefined;
     case "update":
       return write(value, { ...setting, deep: true, only: "some" }, "never");
@@ -138,7 +141,9 @@ function write(
   const { shell, scope } = setting;
   const from = setting.from?.map((source) => target(source, scope));
   for (const path of targets(value, scope)) {
-    shell.findings.add({ kind: "write", target: path, ...reachOf(value, setting), destroys, from, ...how });
+    const { barsFolders } = setting;
+    const reach = reachOf(value, setting);
+    shell.findings.add({ kind: "write", target: path, ...reach, destroys, from, barsFolders, ...how });
   }
 }
 
@@ -158,6 +163,31 @@ function net({ shell }: RoleSetting, host: string, looks = false): undefined {
 
 /** `u+s`, `=rws`, `4755`: the set-user-ID and set-group-ID bits. */
 const SET_ID = /[+=][rwxXtugo]*s|^0*[2-7][0-7]{3}$/;
+
+/** Why permissions are asked about that their owner cannot work with. */
+export const UNUSABLE = "its owner could no longer use what it changes";
+
+/**
+ * What the owner of a file can no longer do to it with such permissions: read it, or write and enter it, which matters
+ * to a folder; `undefined` if nothing.
+ */
+export function lostRights(mode: string): "read" | "enter" | undefined {
+  if (/^[0-7]{1,5}$/.test(mode)) {
+    const owner = Number(mode.padStart(3, "0").at(-3));
+    return (owner & 4) === 0 ? "read" : owner === 7 ? undefined : "enter";
+  }
+  const lost = mode.split(",").flatMap((clause) => {
+    const [, who = "", changes = ""] = /^([ugoa]*)(.*)$/s.exec(clause) ?? [];
+    if (who !== "" && !/[ua]/.test(who)) return [];
+    return [...changes.matchAll(/([-=])([^-+=]*)/g)].flatMap(([, sign, rights = ""]) =>
+      sign === "-"
+        ? [...rights]
+        : ["r", "w", "x"].filter((right) => !rights.replace("X", "x").includes(right)),
+    );
+  });
+  if (lost.includes("r")) return "read";
+  return lost.some((right) => /[wxX]/.test(right)) ? "enter" : undefined;
+}
 
 /** Names that begin so and go on with letters or digits. A dot in them might make one that means something. */
 function prefix(value: Value, setting: RoleSetting): undefined {

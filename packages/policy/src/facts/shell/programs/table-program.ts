@@ -4,8 +4,9 @@ import { noteMoved } from "../path-target.ts";
 import type { Folders, Scope } from "../scope.ts";
 import type { Shell } from "../shell.ts";
 import { isEndless, knownValue, type Value } from "../value.ts";
+import { endsInput, isHuge, jqMayLoop } from "./amounts.ts";
 import type { Program, Role } from "./program.ts";
-import { applyRole, type RoleSetting } from "./role.ts";
+import { applyRole, lostRights, type RoleSetting, UNUSABLE } from "./role.ts";
 import { sightOf } from "./sight-of.ts";
 import { type ReadWords, readWords } from "./words.ts";
 
@@ -37,18 +38,21 @@ export function readByTable(
   if (isQuestion(entry, words)) return { opaque: false, obeys };
   const read = readWords(words, entry);
   const shape = shapeFor(entry, read);
+  const first = read.operands[0];
   const doubts = [...read.doubts.map((why) => `${name}: ${why}`)];
   if (shape.opaque) doubts.push(`${name} ${shape.opaque}`);
   const like = shape.like === undefined ? undefined : new RegExp(shape.like);
   if (like && read.operands.some((operand) => operand.text === null || !like.test(operand.text))) {
     doubts.push(`${name} with words of a kind that is not known`);
   }
-  const first = read.operands[0];
   if (shape.forbid !== undefined && (first?.text == null || new RegExp(shape.forbid).test(first.text))) {
     doubts.push(`${name} with a script that may do more than show`);
   }
-  if (shape.endless || (name !== "head" && read.operands.some(isEndless))) shell.findings.isEndless = true;
-  if (isHuge(name, read)) shell.findings.doubt(`${name} of more than fits on some disks`);
+  const isCut = name === "head" && endsInput(texts(words), texts(read.operands));
+  if (shape.endless || (!isCut && read.operands.some(isEndless))) shell.findings.isEndless = true;
+  if (isHuge(name, words, read)) shell.findings.doubt(`${name} of more than fits on some disks`);
+  if (name === "chmod" && read.present.has("r")) shell.findings.doubt(UNUSABLE);
+  if (name === "jq" && jqMayLoop(first?.text ?? "")) shell.findings.isLong = true;
   if (shape.doubt) shell.findings.doubt(`${name} ${shape.doubt}`);
   if (shape.service !== undefined)
     shell.findings.add({ kind: "net", host: `service:${shape.service}`, looks: true });
@@ -61,6 +65,7 @@ export function readByTable(
     deep: shape.deep ?? false,
     sight,
     looks,
+    barsFolders: barsFolders(name, read),
   };
   for (const { name: option, value, role } of read.options) {
     const from = option === "t" || option === "target-directory" ? read.operands : undefined;
@@ -95,15 +100,16 @@ export function readSubcommand(
   return readByTable(shell, name, entry, words, scope);
 }
 
-/** `head -c 100G`, `seq 1 99999999999`: more than anybody reads. */
-function isHuge(name: string, { options, operands }: ReadWords): boolean {
-  if (name === "head")
-    return options.some((option) => /^(?:c|bytes|n|lines)$/.test(option.name) && isMany(option.value));
-  return name === "seq" && operands.some(isMany);
+/** Whether permissions are set with which nobody gets into a folder; `-r` among them keeps its owner from reading. */
+function barsFolders(name: string, { present, operands }: ReadWords): boolean {
+  if (name !== "chmod") return false;
+  return (
+    ["r", "w", "x"].some((right) => present.has(right)) || lostRights(operands[0]?.text ?? "") !== undefined
+  );
 }
 
-function isMany({ text }: Value): boolean {
-  return text !== null && /^[+-]?\d{10,}|^\d+(?:[GTPEZY]|[1-9]\d{3,}M)|^inf|e\+?\d/i.test(text);
+function texts(values: readonly Value[]): readonly string[] {
+  return values.map(({ text, start }) => text ?? start);
 }
 
 function isQuestion(entry: Program, words: readonly Value[]): boolean {

@@ -101,6 +101,7 @@ function asOther(call: Call): Answer {
 
 function repeated(call: Call): Answer {
   const { operands, doubts } = readWords(call.words, programOf("watch") ?? {}, { stopsAtOperand: true });
+  call.shell.findings.isLong = true;
   call.shell.runText(joined(operands), call.scope.copy(), "watch runs what is only known at run time");
   return doubts.length === 0 ? CLEAR : hidden(call, `watch: ${doubts[0]}`);
 }

@@ -17,6 +17,8 @@ const DECIDED: readonly (readonly [method: string, params: object])[] = [
   ["resources/subscribe", { uri: "file:///etc/passwd" }],
   ["resources/unsubscribe", { uri: "file:///etc/passwd" }],
   ["subscriptions/listen", { notifications: { resourceSubscriptions: ["lab://note"] } }],
+  ["subscriptions/listen", { notifications: { toolsListChanged: true, resourceSubscriptions: ["note"] } }],
+  ["subscriptions/listen", {}],
   ["prompts/list", {}],
   ["prompts/get", { name: "deploy" }],
   ["completion/complete", { ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "b" } }],
@@ -109,6 +111,16 @@ describe("an agent whose person refuses everything", () => {
       .toHaveLength(2);
     const passed = (await reached()).filter((method) => !HOUSEKEEPING.includes(method));
     expect(passed).toEqual([]);
+  });
+
+  test("may listen to changes of what a server offers, with a verdict", async () => {
+    const { governed, agent, reached, verdicts } = await open();
+    const notifications = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+    agent.say({ jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: { notifications } });
+    await expect.poll(reached).toContain("subscriptions/listen");
+    const decided = (await verdicts()).filter(({ facts }) => membersOf(facts).tool === "mcp/subscriptions/listen");
+    expect(decided).toMatchObject([{ verdict: "allowed", rule: "what_mcp_servers_offer" }]);
+    expect(governed.offered.map(({ toolCall }) => membersOf(toolCall).name)).toEqual(["mcp/start"]);
   });
 
   test("may look at what a server offers, with a verdict for each look", async () => {

@@ -26,7 +26,7 @@ function nameOf({ method, from, server, tool }: McpCall): string {
  */
 function decidedArguments(call: McpCall): unknown {
   if (call.method === "tools/call" && call.from === "agent") return call.arguments ?? {};
-  const { paths, urls } = addressesIn(call.arguments);
+  const { paths, urls } = addressesIn(call.arguments, call.method === "subscriptions/listen");
   return {
     ...(isObject(call.arguments) ? call.arguments : { params: call.arguments }),
     server: call.server,
@@ -35,7 +35,11 @@ function decidedArguments(call: McpCall): unknown {
   };
 }
 
-function addressesIn(given: unknown): { readonly paths: string[]; readonly urls: string[] } {
+/** The files and other addresses in some arguments. Where only addresses are written as text, every text is one. */
+function addressesIn(
+  given: unknown,
+  isEveryText: boolean,
+): { readonly paths: string[]; readonly urls: string[] } {
   const paths: string[] = [];
   const urls: string[] = [];
   const pending: unknown[] = [given];
@@ -44,7 +48,7 @@ function addressesIn(given: unknown): { readonly paths: string[]; readonly urls:
     else if (typeof next === "string") {
       const path = pathOf(next);
       if (path !== undefined) paths.push(path);
-      else if (URL.canParse(next)) urls.push(next);
+      else if (isEveryText || URL.canParse(next)) urls.push(next);
     }
   }
   return { paths, urls };

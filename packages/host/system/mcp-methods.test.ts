@@ -118,7 +118,9 @@ describe("an agent whose person refuses everything", () => {
     const notifications = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
     agent.say({ jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: { notifications } });
     await expect.poll(reached).toContain("subscriptions/listen");
-    const decided = (await verdicts()).filter(({ facts }) => membersOf(facts).tool === "mcp/subscriptions/listen");
+    const decided = (await verdicts()).filter(
+      ({ facts }) => membersOf(facts).tool === "mcp/subscriptions/listen",
+    );
     expect(decided).toMatchObject([{ verdict: "allowed", rule: "what_mcp_servers_offer" }]);
     expect(governed.offered.map(({ toolCall }) => membersOf(toolCall).name)).toEqual(["mcp/start"]);
   });

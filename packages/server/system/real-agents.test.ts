@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { methods } from "@agentclientprotocol/sdk";
-import { attempt, hold, reply, runCommand, say, scene, scenes, writeFile } from "@reins/host/scripted-model";
+import { attempt, hold, reply, runCommand, say, scene, scenes } from "@reins/host/scripted-model";
 import { expect, onTestFinished, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
 import { AcpClient } from "./fixtures/acp-client.ts";
@@ -21,10 +21,11 @@ test.skipIf(!registryAnswers).each([
     const home = await openRealAgentHome(() => reply(say("-")));
     const { workspace, model } = home;
     const [secret, canary] = [join(workspace, ".env"), join(workspace, "canary")];
+    await writeFile(secret, "TOKEN=heather\n");
     model.play(
       scenes(
         scene("GREET", reply(say("Good morning."))),
-        scene("SECRET", reply(attempt(writeFile(secret, "x\n")))),
+        scene("SECRET", reply(attempt(runCommand(`cat ${secret}`)))),
         scene("MAKE", reply(attempt(runCommand(`node -e "require('fs').writeFileSync('${canary}','yes')"`)))),
       ),
     );
@@ -40,7 +41,12 @@ test.skipIf(!registryAnswers).each([
     await expect.poll(() => stream.said.join("")).toContain("Good morning.");
 
     await client.prompt(id, "SECRET please");
-    expect(await textIn(secret)).toBeUndefined();
+    const verdicts = await home.ledger.read({ quality: "policy_verdict", limit: 100 });
+    expect(verdicts.map(({ entry }) => entry.payload)).toContainEqual(
+      expect.objectContaining({ verdict: "blocked", rule: "credentials_are_out_of_reach" }),
+    );
+    const heard = model.requests.map(({ conversation }) => JSON.stringify(conversation));
+    expect(heard.filter((conversation) => conversation.includes("heather"))).toEqual([]);
     expect(stream.asked).toEqual([]);
 
     const other = await AcpClient.open(served, way, { agent });

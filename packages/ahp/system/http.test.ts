@@ -122,6 +122,88 @@ describe("statuses", () => {
   });
 });
 
+describe("peers that share a token", () => {
+  /** A harness whose `slow` sessions wait until they are released. */
+  async function withSlow(limits: HttpOptions["limits"] = {}) {
+    const waiting: (() => void)[] = [];
+    const allow = { decision: "allow" } as const;
+    const handlers: Handlers = {
+      event: ({ session_id }) =>
+        session_id.startsWith("slow")
+          ? new Promise((resolve) => waiting.push(() => resolve(allow)))
+          : Promise.resolve(allow),
+      query: () => ({ answer: "here" }),
+    };
+    const authenticate = knownTokens([{ principal: "ann", secret: "sesame" }]);
+    const options = { authenticate, limits: { drainMs: 10, ...limits } };
+    const { address } = await serve(options, { deadlineMs: 1_000_000 }, handlers);
+    const headers = { authorization: "Bearer sesame" };
+    const names = (session_id: string) => ({ session_id, agent_id: "a" });
+    const post = (method: string, params: object) =>
+      rawHttp(address, JSON.stringify({ jsonrpc: "2.0", id: "1", method, params }), { headers });
+    const shared = { event_type: "pre_action", timestamp: "t", depth: 0, payload: {} };
+    return {
+      address,
+      waiting,
+      ask: (session: string) => post("ahp/event", { ...shared, ...names(session) }),
+      query: (session: string) => post("ahp/query", { ...names(session), query_type: "q", payload: {} }),
+    };
+  }
+
+  test("one has hundreds of events that wait, the other is answered at once, and so are the first one's queries", async () => {
+    const { waiting, ask, query } = await withSlow();
+    const refused: number[] = [];
+    const asked = Array.from({ length: 400 }, async () => {
+      const { status } = await ask("slow");
+      if (status !== 200) refused.push(status);
+    });
+    await expect.poll(() => refused.length, { timeout: 30_000 }).toBe(144);
+    expect(await ask("quick")).toMatchObject({ status: 200 });
+    expect(await query("slow")).toMatchObject({ status: 200 });
+    expect(waiting).toHaveLength(256);
+    for (const release of waiting) release();
+    await Promise.all(asked);
+    expect(new Set(refused)).toEqual(new Set([503]));
+  });
+
+  test("one that goes by many names leaves room, and all of them together keep to the principal's bound", async () => {
+    const { waiting, ask } = await withSlow({ maxInFlight: 8, maxInFlightPerPrincipal: 32 });
+    const refused: number[] = [];
+    const askOften = (name: (index: number) => string) =>
+      Array.from({ length: 40 }, async (_, index) => {
+        const { status } = await ask(name(index));
+        if (status !== 200) refused.push(status);
+      });
+    const asked = askOften((index) => `slow ${index % 3}`);
+    await expect.poll(() => refused.length).toBe(16);
+    expect(await ask("quick")).toMatchObject({ status: 200 });
+    const more = askOften((index) => `slow as well ${index}`);
+    await expect.poll(() => refused.length).toBe(16 + 32);
+    expect(await ask("quick")).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
+    for (const release of waiting) release();
+    await Promise.all([...asked, ...more]);
+    expect(waiting).toHaveLength(32);
+    expect(await ask("quick")).toMatchObject({ status: 200 });
+  });
+
+  test("bodies that arrive and do not end take a bounded share, and it is given back", async () => {
+    const { address, ask } = await withSlow({ maxMessageBytes: 1_000, maxInFlightBytesPerPrincipal: 2_000 });
+    const { port } = new URL(address);
+    const half = `POST /ahp HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer sesame\r\ncontent-type: application/json\r\ncontent-length: 950\r\n\r\n${"x".repeat(900)}`;
+    const sockets = [1, 2].map(() => connect(Number(port), "127.0.0.1").on("error", () => {}));
+    for (const socket of sockets) socket.write(half);
+    await until(
+      () => ask("quick with a name that is long enough to need more than is left"),
+      ({ status }) => status === 503,
+    );
+    for (const socket of sockets) socket.destroy();
+    await until(
+      () => ask("quick"),
+      ({ status }) => status === 200,
+    );
+  });
+});
+
 describe("who may ask", () => {
   const authenticate = knownTokens([{ principal: "ann", secret: "sesame" }]);
 

@@ -3,6 +3,7 @@ import { Refusal, RPC } from "../errors/rpc.ts";
 import type { Floats } from "../json/floats.ts";
 import { HandshakeRequest, HandshakeResponse, type Method } from "../protocol/methods.ts";
 import { encode } from "../wire/codec.ts";
+import { isObject } from "../wire/decoder.ts";
 import { answerBatch } from "./batch.ts";
 import { answerEvent, noteEvent } from "./event.ts";
 import { Exchange, failure } from "./exchange.ts";
@@ -23,6 +24,18 @@ export interface Outcome {
   readonly unreadable: boolean;
 }
 
+/** What waits for a decision, which may take long, and everything else. */
+export type Lane = "decisions" | "others";
+
+/** A message that was read and not yet worked on. */
+export interface ReadMessage {
+  readonly lane: Lane;
+  /** The session and agent that it names, for what is told apart by them; nothing where it names none. */
+  readonly sender: string | undefined;
+  /** Works on it; `gone` ends when its sender has gone. Never rejects. */
+  run(gone?: AbortSignal): Promise<Outcome>;
+}
+
 type Answer = (exchange: Exchange, params: unknown) => Promise<string>;
 
 const METHODS: ReadonlyMap<string, Answer> = new Map<Method, Answer>([
@@ -31,6 +44,9 @@ const METHODS: ReadonlyMap<string, Answer> = new Map<Method, Answer>([
   ["ahp/query", answerQuery],
   ["ahp/batch", answerBatch],
 ]);
+
+/** The methods whose answer is a decision. */
+const WAITING: ReadonlySet<string> = new Set<Method>(["ahp/event", "ahp/batch"]);
 
 /**
  * A harness, without any transport: text in, text out. Every transport hands its messages to {@link handle}; it
@@ -55,24 +71,40 @@ export class AhpServer {
 
   /** Like {@link handleMessage}, and says whether the message could be read; `gone` ends when its sender has gone. */
   handle(text: string, peer: Peer, gone?: AbortSignal): Promise<Outcome> {
+    return this.read(text, peer).run(gone);
+  }
+
+  /** Reads a message, and leaves it to the transport when it is worked on. */
+  read(text: string, peer: Peer): ReadMessage {
     const { compat } = this.settings;
     const message = readMessage(text, compat, peer.transport === "http");
     switch (message.kind) {
       case "request":
-        return this.#answer(message, this.#exchange(peer, text, message.floats, gone));
+        return {
+          lane: WAITING.has(message.method) ? "decisions" : "others",
+          sender: senderIn(message.params),
+          run: (gone) => this.#answer(message, this.#exchange(peer, text, message.floats, gone)),
+        };
       case "notification":
-        return this.#note(message, this.#exchange(peer, text, message.floats, gone));
+        return {
+          lane: "others",
+          sender: senderIn(message.params),
+          run: (gone) => this.#note(message, this.#exchange(peer, text, message.floats, gone)),
+        };
       case "malformed": {
         const answerable = peer.transport === "http" || (message.answerable && !compat);
-        if (!answerable) this.dropped(message.refusal.message, text);
         const id = compat ? "" : message.id;
-        return Promise.resolve(answered(answerable ? errorText(id, message.refusal, compat) : undefined));
+        return unnamed(() => {
+          if (!answerable) this.dropped(message.refusal.message, text);
+          return answered(answerable ? errorText(id, message.refusal, compat) : undefined);
+        });
       }
-      case "unreadable": {
-        if (compat) this.dropped(message.refusal.message, text);
-        const reply = compat ? undefined : errorText(null, message.refusal, compat);
-        return Promise.resolve({ reply, unreadable: true });
-      }
+      case "unreadable":
+        return unnamed(() => {
+          if (compat) this.dropped(message.refusal.message, text);
+          const reply = compat ? undefined : errorText(null, message.refusal, compat);
+          return { reply, unreadable: true };
+        });
     }
   }
 
@@ -119,6 +151,22 @@ async function answerHandshake(exchange: Exchange, params: unknown): Promise<str
   const { response, session } = shakeHands(request, exchange.settings);
   exchange.sessions.open(exchange.peer, session);
   return encode(HandshakeResponse, response);
+}
+
+/** What a message names as its sender; of a batch, what its first event does. */
+function senderIn(params: unknown): string | undefined {
+  if (!isObject(params)) return undefined;
+  const named = Array.isArray(params.events) ? params.events[0] : params;
+  if (!isObject(named)) return undefined;
+  const { session_id, agent_id } = named;
+  // Anything else than text names nobody, and is refused when it is worked on.
+  return typeof session_id === "string" && typeof agent_id === "string"
+    ? JSON.stringify([session_id, agent_id])
+    : undefined;
+}
+
+function unnamed(run: () => Outcome): ReadMessage {
+  return { lane: "others", sender: undefined, run: async () => run() };
 }
 
 function asRefusal(error: unknown): Refusal {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { AhpServer } from "../server/server.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { Connection, type Link } from "./connection.ts";
+import { InFlight } from "./in-flight.ts";
 import { type Limits, settleLimits } from "./limits.ts";
 
 interface Held {
@@ -9,8 +10,13 @@ interface Held {
   release(): void;
 }
 
+function bounds(limits: Partial<Limits> = {}) {
+  const settled = settleLimits(limits);
+  return { limits: settled, inFlight: new InFlight(settled) };
+}
+
 /** A connection whose handlers and link are in the test's hand. */
-function connect(limits: Partial<Limits> = {}, compat = false) {
+function connect(limits: Partial<Limits> = {}, compat = false, inFlight = bounds(limits).inFlight) {
   const held: Held[] = [];
   const clock = new ManualClock();
   const server = new AhpServer(
@@ -33,7 +39,7 @@ function connect(limits: Partial<Limits> = {}, compat = false) {
     close: () => link.log.push("close"),
     destroy: () => link.log.push("destroy"),
   };
-  const connection = new Connection(server, port, { transport: "unix" }, settleLimits(limits));
+  const connection = new Connection(server, port, { transport: "unix" }, { ...bounds(limits), inFlight });
   const ask = (id: string) => {
     const params = {
       event_type: "pre_action",
@@ -87,6 +93,33 @@ test("beyond its bound of requests it stops reading until one is answered", asyn
   expect(link.log).toEqual(["pause", "resume"]);
   await release("d");
   expect(link.sent).toEqual(["a", "b", "c", "d"]);
+});
+
+test("what waits for decisions keeps nothing else from being answered", async () => {
+  const { connection, link, held, ask, release } = connect({ maxInFlight: 2 });
+  for (const id of ["a", "b", "c"]) ask(id);
+  const query = { session_id: "s", agent_id: "a", query_type: "q", payload: {} };
+  connection.receive(JSON.stringify({ jsonrpc: "2.0", id: "q", method: "ahp/query", params: query }));
+  await settle();
+  expect(link.sent).toEqual(["q"]);
+  expect(link.log).toEqual([]);
+  expect(held.map(({ name }) => name)).toEqual(["a", "b"]);
+  await release("a");
+  expect(held.map(({ name }) => name)).toEqual(["a", "b", "c"]);
+});
+
+test("a connection that finds the share of its principal taken goes on when another has released it", async () => {
+  const limits = settleLimits({ maxInFlightPerPrincipal: 2 });
+  const inFlight = new InFlight(limits);
+  const places = [1, 2].map((peer) => inFlight.take("decisions", { principal: "", peer }, 1));
+  const { link, held, ask, release } = connect(limits, false, inFlight);
+  ask("a");
+  await settle();
+  expect(held).toEqual([]);
+  places[0]?.release();
+  await settle();
+  await release("a");
+  expect(link.sent).toEqual(["a"]);
 });
 
 test("a peer that does not read is not read from, and cut off if it stays so", async () => {
@@ -150,9 +183,7 @@ test("a message too large to take is answered, and not in compatibility mode", (
       destroy() {},
     };
     const server = new AhpServer({ event: () => ({ decision: "allow" }) }, { compat });
-    new Connection(server, link, { transport: "unix" }, settleLimits({ maxMessageBytes: 5 })).refuse(
-      "too_large",
-    );
+    new Connection(server, link, { transport: "unix" }, bounds({ maxMessageBytes: 5 })).refuse("too_large");
     return sent.map((text) => JSON.parse(text));
   };
   expect(answered(false)).toEqual([
@@ -178,7 +209,7 @@ test("a listener for dropped messages that throws harms nobody", () => {
   const link: Link = {
     ...{ send: nothing, buffered: 0, pause: nothing, resume: nothing, close: nothing, destroy: nothing },
   };
-  const connection = new Connection(server, link, { transport: "unix" }, settleLimits());
+  const connection = new Connection(server, link, { transport: "unix" }, bounds());
   for (const fault of ["too_large", "invalid_utf8"] as const)
     expect(() => connection.refuse(fault)).not.toThrow();
 });

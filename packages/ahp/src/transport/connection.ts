@@ -2,7 +2,8 @@ import { Refusal, RPC } from "../errors/rpc.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Peer } from "../server/peer.ts";
 import { errorText } from "../server/reply.ts";
-import type { AhpServer } from "../server/server.ts";
+import type { AhpServer, Lane, ReadMessage } from "../server/server.ts";
+import type { InFlight, Place, Sender } from "./in-flight.ts";
 import type { Limits } from "./limits.ts";
 
 /** A two-way stream of messages, as a transport offers it. */
@@ -20,44 +21,62 @@ export interface Link {
   destroy(): void;
 }
 
+/** How much a connection may ask, and what it shares with others. */
+export interface ConnectionLimits {
+  readonly limits: Limits;
+  readonly inFlight: InFlight;
+}
+
+/** A message that was read, with what it takes to have it worked on. */
+interface Message extends ReadMessage {
+  readonly bytes: number;
+}
+
 /**
- * One connection to a server. Requests are worked on side by side, so a slow one delays nobody; when there are too
- * many, or when the peer does not read its replies, the connection stops reading until that is over. In compatibility
- * mode they are worked on one after the other, as upstream does.
+ * One connection to a server. Requests are worked on side by side, so a slow one delays nobody. When too many wait for a
+ * decision more of them queue, and everything else goes on; when the queue is full too, or when the peer does not read its
+ * replies, the connection stops reading until that is over. In compatibility mode all are worked on one after the other,
+ * as upstream does.
  */
 export class Connection {
   readonly #server: AhpServer;
   readonly #link: Link;
   readonly #peer: Peer;
   readonly #limits: Limits;
+  readonly #shared: InFlight;
+  readonly #sender: Sender;
   readonly #clock: Clock;
-  readonly #waiting: string[] = [];
+  readonly #queues: Readonly<Record<Lane, Message[]>> = { decisions: [], others: [] };
+  readonly #inFlight: Record<Lane, number> = { decisions: 0, others: 0 };
   readonly #idle = Promise.withResolvers<void>();
-  #inFlight = 0;
+  readonly #released = () => this.#resume();
+  #queuedBytes = 0;
   #paused = false;
   #ending = false;
   readonly #left = new AbortController();
   #gone = false;
   #callOffStall: (() => void) | undefined;
 
-  constructor(server: AhpServer, link: Link, peer: Peer, limits: Limits) {
+  constructor(server: AhpServer, link: Link, peer: Peer, { limits, inFlight }: ConnectionLimits) {
     this.#server = server;
     this.#link = link;
     this.#peer = peer;
     this.#limits = server.settings.compat ? { ...limits, maxInFlight: 1 } : limits;
+    this.#shared = inFlight;
+    this.#sender = { principal: peer.principal ?? "", peer: this };
     this.#clock = server.settings.clock;
   }
 
   /** Takes one message. */
   receive(text: string): void {
     if (this.#gone) return;
-    if (this.#isFull()) {
-      this.#waiting.push(text);
-      this.#pause();
-      return;
-    }
-    this.#inFlight += 1;
-    void this.#answer(text);
+    const { lane, sender, run } = this.#server.read(text, this.#peer);
+    const message = { lane: this.#server.settings.compat ? "decisions" : lane, sender, run } as const;
+    const bytes = text.length;
+    if (this.#queues[message.lane].length === 0 && this.#start({ ...message, bytes })) return;
+    this.#queues[message.lane].push({ ...message, bytes });
+    this.#queuedBytes += bytes;
+    if (this.#isFull()) this.#pause();
   }
 
   /** Answers a message that was too large, or not text, to be handed on. */
@@ -86,14 +105,31 @@ export class Connection {
   lost(): void {
     this.#gone = true;
     this.#left.abort();
-    this.#waiting.length = 0;
+    this.#queues.decisions.length = 0;
+    this.#queues.others.length = 0;
+    this.#shared.forget(this.#released);
     this.#callOffStall?.();
     this.#idle.resolve();
   }
 
-  async #answer(text: string): Promise<void> {
-    const { reply } = await this.#server.handle(text, this.#peer, this.#left.signal);
-    this.#inFlight -= 1;
+  /** Begins to work on a message, unless it has to wait. */
+  #start(message: Message): boolean {
+    const { lane, bytes } = message;
+    if (this.#callOffStall || this.#inFlight[lane] >= this.#limits.maxInFlight) return false;
+    const place = this.#shared.take(lane, this.#sender, bytes);
+    if (!place) {
+      this.#shared.whenReleased(this.#released);
+      return false;
+    }
+    this.#inFlight[lane] += 1;
+    void this.#answer(message, place);
+    return true;
+  }
+
+  async #answer({ lane, run }: Message, place: Place): Promise<void> {
+    const { reply } = await run(this.#left.signal);
+    place.release();
+    this.#inFlight[lane] -= 1;
     if (this.#gone) return;
     if (reply !== undefined) this.#send(reply);
     this.#resume();
@@ -107,11 +143,14 @@ export class Connection {
     this.#callOffStall = this.#clock.after(this.#limits.stallMs, () => this.#link.destroy());
   }
 
+  get #queued(): number {
+    return this.#queues.decisions.length + this.#queues.others.length;
+  }
+
   #isFull(): boolean {
+    const { maxInFlight, maxMessageBytes } = this.#limits;
     return (
-      this.#waiting.length > 0 ||
-      this.#inFlight >= this.#limits.maxInFlight ||
-      this.#callOffStall !== undefined
+      this.#queued >= maxInFlight || this.#queuedBytes >= maxMessageBytes || this.#callOffStall !== undefined
     );
   }
 
@@ -122,19 +161,21 @@ export class Connection {
   }
 
   #resume(): void {
-    while (this.#waiting.length > 0 && this.#inFlight < this.#limits.maxInFlight && !this.#callOffStall) {
-      const next = this.#waiting.shift();
-      if (next === undefined) break;
-      this.#inFlight += 1;
-      void this.#answer(next);
+    if (this.#gone) return;
+    for (const queue of [this.#queues.others, this.#queues.decisions]) {
+      for (let next = queue[0]; next && this.#start(next); next = queue[0]) {
+        queue.shift();
+        this.#queuedBytes -= next.bytes;
+      }
     }
-    if (!this.#paused || this.#isFull()) return;
+    if (!this.#paused || this.#queued > 0 || this.#callOffStall) return;
     this.#paused = false;
     this.#link.resume();
   }
 
   #closeWhenIdle(): void {
-    if (!this.#ending || this.#inFlight > 0 || this.#waiting.length > 0 || this.#gone) return;
+    const { decisions, others } = this.#inFlight;
+    if (!this.#ending || decisions + others + this.#queued > 0 || this.#gone) return;
     this.#link.close();
     this.#idle.resolve();
   }

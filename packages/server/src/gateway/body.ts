@@ -9,7 +9,7 @@ export const JSON_TYPES = /^application\/([\w.-]+\+)?json(;|$)/i;
 /** The value in a body of JSON; `undefined` when it is empty. */
 export async function readJson(request: IncomingMessage, maxBytes: number, clock: Clock): Promise<unknown> {
   const body = await readBody(request, maxBytes, clock);
-  if ("tooLarge" in body) throw new Refusal("too_large", `a body has at most ${maxBytes} bytes`);
+  if ("fault" in body) throw new Refusal("too_large", `a body has at most ${maxBytes} bytes`);
   if (body.bytes.length === 0) return undefined;
   if (!isUtf8(body.bytes)) throw new Refusal("invalid", "the body is not UTF-8");
   return valueIn(body.bytes.toString());

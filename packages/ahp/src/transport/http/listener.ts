@@ -3,12 +3,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Refusal, RPC } from "../../errors/rpc.ts";
 import type { Peer } from "../../server/peer.ts";
 import { errorText } from "../../server/reply.ts";
-import type { AhpServer, Outcome } from "../../server/server.ts";
+import type { AhpServer } from "../../server/server.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { credentialInHeaders } from "../auth/credential.ts";
 import { type OriginRules, originFault } from "../auth/origin.ts";
+import { InFlight } from "../in-flight.ts";
 import type { Limits } from "../limits.ts";
-import { readBody } from "./body.ts";
+import { type Body, readBody } from "./body.ts";
 import type { Admitted } from "./mount.ts";
 import { plainRefusal, type RefusalBody } from "./refusal.ts";
 
@@ -19,6 +20,8 @@ export const SESSION_HEADER = "ahp-session-token";
 export interface HttpListenerOptions extends OriginRules {
   readonly authenticate?: Authenticator | undefined;
   readonly limits: Limits;
+  /** What is under way, where other listeners share it. */
+  readonly inFlight?: InFlight;
   readonly refusal?: RefusalBody | undefined;
 }
 
@@ -34,12 +37,12 @@ interface Reply {
 export class HttpListener {
   readonly #server: AhpServer;
   readonly #options: HttpListenerOptions;
-  /** How many requests of each peer are worked on. */
-  readonly #inFlight = new Map<string, number>();
+  readonly #inFlight: InFlight;
 
   constructor(server: AhpServer, options: HttpListenerOptions) {
     this.#server = server;
     this.#options = options;
+    this.#inFlight = options.inFlight ?? new InFlight(options.limits);
   }
 
   /** Answers one request; of whoever was admitted nothing more is asked. Never rejects. */
@@ -76,8 +79,10 @@ export class HttpListener {
     if (!isJson(request.headers["content-type"])) {
       return this.#refused(415, "Expected request with `Content-Type: application/json`");
     }
-    const body = await readBody(request, limits.maxMessageBytes, this.#server.settings.clock);
-    if ("tooLarge" in body) {
+    const whose = principal ?? request.socket.remoteAddress ?? "";
+    const body = await this.#body(request, whose);
+    if (!("bytes" in body)) {
+      if (body.fault === "busy") return this.#busy();
       const text = `Failed to buffer the request body: length limit of ${limits.maxMessageBytes} bytes exceeded`;
       return this.#refused(413, text, request.httpVersionMajor === 1 ? { connection: "close" } : {});
     }
@@ -88,26 +93,31 @@ export class HttpListener {
       principal,
       sessionToken: typeof token === "string" ? token : undefined,
     };
-    const whose = principal ?? request.socket.remoteAddress ?? "";
-    if ((this.#inFlight.get(whose) ?? 0) >= limits.maxInFlight) {
-      return this.#refused(503, "Too many requests are under way", { "retry-after": "1" });
-    }
-    const { reply, unreadable } = await this.#work(body.bytes.toString(), peer, whose, gone);
+    const message = this.#server.read(body.bytes.toString(), peer);
+    // One that names no session is told apart by its connection.
+    const sender = { principal: whose, peer: message.sender ?? request.socket };
+    const place = this.#inFlight.take(message.lane, sender, body.bytes.length);
+    if (!place) return this.#busy();
+    const { reply, unreadable } = await message.run(gone).finally(place.release);
     if (unreadable)
       return reply === undefined ? this.#unreadable("not JSON") : { ...json(reply), status: 400 };
     return reply === undefined ? { status: 204 } : json(reply);
   }
 
-  /** Only what is worked on counts as under way, for each peer by itself: none that sends slowly or much keeps others out. */
-  async #work(text: string, peer: Peer, whose: string, gone: AbortSignal): Promise<Outcome> {
-    this.#inFlight.set(whose, (this.#inFlight.get(whose) ?? 0) + 1);
+  /** Reads a body. What a principal is sending, and has not sent to its end, is bounded too. */
+  async #body(request: IncomingMessage, principal: string): Promise<Body> {
+    const arriving = this.#inFlight.take("arriving", { principal, peer: request }, 0);
+    if (!arriving) return { fault: "busy" };
+    const { maxMessageBytes } = this.#options.limits;
     try {
-      return await this.#server.handle(text, peer, gone);
+      return await readBody(request, maxMessageBytes, this.#server.settings.clock, arriving.grow);
     } finally {
-      const left = (this.#inFlight.get(whose) ?? 1) - 1;
-      if (left > 0) this.#inFlight.set(whose, left);
-      else this.#inFlight.delete(whose);
+      arriving.release();
     }
+  }
+
+  #busy(): Reply {
+    return this.#refused(503, "Too many requests are under way", { "retry-after": "1" });
   }
 
   #refused(status: number, detail: string, headers: Readonly<Record<string, string>> = {}): Reply {

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { AhpServer } from "../../server/server.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { OriginRules } from "../auth/origin.ts";
+import { InFlight } from "../in-flight.ts";
 import { type Limits, settleLimits } from "../limits.ts";
 import { WebSocketListener } from "../websocket/listener.ts";
 import { hangUp } from "./hang-up.ts";
@@ -43,10 +44,12 @@ const DEFAULT_KEEP_ALIVE_MS = 30_000;
 /** Makes AHP ready to be served by somebody else's HTTP server. */
 export function mountHttp(server: AhpServer, options: MountOptions = {}): HttpMount {
   const { authenticate, protocols = ["http", "websocket"], refusal } = options;
+  const limits = settleLimits(options.limits);
   const shared = {
     authenticate,
     refusal,
-    limits: settleLimits(options.limits),
+    limits,
+    inFlight: new InFlight(limits),
     allowedHosts: options.allowedHosts ?? [],
     allowedOrigins: options.allowedOrigins ?? [],
   };

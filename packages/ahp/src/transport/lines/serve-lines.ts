@@ -1,8 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { Peer } from "../../server/peer.ts";
 import type { AhpServer } from "../../server/server.ts";
-import { Connection } from "../connection.ts";
-import type { Limits } from "../limits.ts";
+import { Connection, type ConnectionLimits } from "../connection.ts";
 import { LineWriter } from "./line-writer.ts";
 import { LineSplitter } from "./splitter.ts";
 
@@ -23,7 +22,7 @@ export interface LineConnection {
 export function serveLines(
   server: AhpServer,
   peer: Peer,
-  limits: Limits,
+  bounds: ConnectionLimits,
   streams: { readonly input: Readable; readonly output: Writable; readonly keepOutput?: boolean },
 ): LineConnection {
   const { input, output } = streams;
@@ -45,11 +44,11 @@ export function serveLines(
       destroy,
     },
     peer,
-    limits,
+    bounds,
   );
   const splitter = new LineSplitter(
     { line: (text) => connection.receive(text), refused: (fault) => connection.refuse(fault) },
-    limits.maxMessageBytes,
+    bounds.limits.maxMessageBytes,
   );
 
   function destroy(): void {

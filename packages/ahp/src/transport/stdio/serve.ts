@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { AhpServer } from "../../server/server.ts";
+import { InFlight } from "../in-flight.ts";
 import { type Limits, settleLimits } from "../limits.ts";
 import { serveLines } from "../lines/serve-lines.ts";
 import type { Served } from "../served.ts";
@@ -13,8 +14,10 @@ export interface StdioOptions {
 
 /** Serves the process that started this one: a JSON document per line, logs belong on stderr. */
 export function serveStdio(server: AhpServer, options: StdioOptions = {}): Served {
-  const { input = process.stdin, output = process.stdout, limits } = options;
-  const connection = serveLines(server, { transport: "stdio" }, settleLimits(limits), {
+  const { input = process.stdin, output = process.stdout } = options;
+  const limits = settleLimits(options.limits);
+  const bounds = { limits, inFlight: new InFlight(limits) };
+  const connection = serveLines(server, { transport: "stdio" }, bounds, {
     input,
     output,
     keepOutput: true,

@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import type { AhpServer } from "../../server/server.ts";
 import { drain } from "../drain.ts";
+import { InFlight } from "../in-flight.ts";
 import { type Limits, settleLimits } from "../limits.ts";
 import { type LineConnection, serveLines } from "../lines/serve-lines.ts";
 import type { Served } from "../served.ts";
@@ -16,6 +17,7 @@ export interface UnixOptions {
 export async function serveUnix(server: AhpServer, options: UnixOptions): Promise<Served> {
   const { path } = options;
   const limits = settleLimits(options.limits);
+  const bounds = { limits, inFlight: new InFlight(limits) };
   const open = new Set<LineConnection>();
   const closed = Promise.withResolvers<void>();
   const listener = createServer({ allowHalfOpen: true }, (socket) => {
@@ -23,7 +25,7 @@ export async function serveUnix(server: AhpServer, options: UnixOptions): Promis
       socket.destroy();
       return;
     }
-    const connection = serveLines(server, { transport: "unix" }, limits, { input: socket, output: socket });
+    const connection = serveLines(server, { transport: "unix" }, bounds, { input: socket, output: socket });
     open.add(connection);
     socket.on("close", () => open.delete(connection));
   });

@@ -2,19 +2,27 @@ import { once } from "node:events";
 import type { WebSocket } from "ws";
 import type { Peer } from "../../server/peer.ts";
 import type { AhpServer } from "../../server/server.ts";
-import { Connection } from "../connection.ts";
+import { Connection, type ConnectionLimits } from "../connection.ts";
 import type { Drainable } from "../drain.ts";
-import type { Limits } from "../limits.ts";
 import { keepAlive } from "./keep-alive.ts";
 
 const GOING_AWAY = 1001;
+
+interface WebSocketLimits extends ConnectionLimits {
+  readonly keepAliveMs: number;
+}
 
 /** One WebSocket connection to a server. Binary messages are ignored, as upstream does. */
 export class WebSocketConnection implements Drainable {
   readonly #webSocket: WebSocket;
   readonly #connection: Connection;
 
-  constructor(server: AhpServer, webSocket: WebSocket, peer: Peer, limits: Limits, keepAliveMs: number) {
+  constructor(
+    server: AhpServer,
+    webSocket: WebSocket,
+    peer: Peer,
+    { limits, inFlight, keepAliveMs }: WebSocketLimits,
+  ) {
     this.#webSocket = webSocket;
     const sent = () => {
       if (webSocket.bufferedAmount === 0) this.#connection.drained();
@@ -32,7 +40,7 @@ export class WebSocketConnection implements Drainable {
         destroy: () => webSocket.terminate(),
       },
       peer,
-      limits,
+      { limits, inFlight },
     );
     webSocket.on("message", (data: Buffer, isBinary) => {
       if (!isBinary) this.#connection.receive(data.toString());

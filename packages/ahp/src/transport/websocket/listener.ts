@@ -9,6 +9,7 @@ import { drain } from "../drain.ts";
 import { hangUp } from "../http/hang-up.ts";
 import type { Admitted } from "../http/mount.ts";
 import { plainRefusal, type RefusalBody } from "../http/refusal.ts";
+import type { InFlight } from "../in-flight.ts";
 import type { Limits } from "../limits.ts";
 import { WebSocketConnection } from "./connection.ts";
 
@@ -16,6 +17,7 @@ import { WebSocketConnection } from "./connection.ts";
 export interface WebSocketListenerOptions extends OriginRules {
   readonly authenticate?: Authenticator | undefined;
   readonly limits: Limits;
+  readonly inFlight: InFlight;
   readonly refusal?: RefusalBody | undefined;
   /** Whether a credential in the URL counts. Upstream's clients know no other way. */
   readonly credentialsInQuery: boolean;
@@ -79,9 +81,8 @@ export class WebSocketListener {
   }
 
   #accept(webSocket: WebSocket, principal: string | undefined): void {
-    const { limits, keepAliveMs } = this.#options;
     const peer = { transport: "websocket", principal } as const;
-    const connection = new WebSocketConnection(this.#server, webSocket, peer, limits, keepAliveMs);
+    const connection = new WebSocketConnection(this.#server, webSocket, peer, this.#options);
     this.#open.add(connection);
     webSocket.once("close", () => this.#open.delete(connection));
   }

@@ -54,6 +54,31 @@ describe("the methods of /ws", () => {
     expect((await client.ask("session.init", { agent_id: "coder" }, 3)).result).toBeDefined();
   });
 
+  test("tell one id of a session, before its backend can be had and after", async () => {
+    let isInstalled = false;
+    const { connect } = await serveHaak({ runner: { isInstalled: async () => isInstalled } });
+    const client = await connect();
+    const init = async (more: object = {}) =>
+      (await client.ask("session.init", { agent_id: "coder", session_key: "coder:later", ...more })).result;
+    const first = await init();
+    expect(first).toMatchObject({ session_id: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    const told = new Set([first?.session_id, (await init())?.session_id]);
+    told.add((await init({ mode: "persistent" }))?.session_id);
+    const early = await client.ask("turn.run", { session_key: "coder:later", message: "say hello" });
+    expect(early.events).toMatchObject([{ type: "error", code: "backend_unavailable" }]);
+    const other = await client.ask("session.init", { agent_id: "writer", session_key: "coder:later" });
+    expect(other.error?.code).toBe("session_conflict");
+    isInstalled = true;
+    expect(saidIn(await client.ask("turn.run", { session_key: "coder:later", message: "say hello" }))).toBe(
+      "hello",
+    );
+    told.add((await init())?.session_id);
+    expect(told).toEqual(new Set([first?.session_id]));
+    const again = await connect();
+    const { result } = await again.ask("session.init", { agent_id: "coder", session_key: "coder:later" });
+    expect(result?.session_id).toBe(first?.session_id);
+  });
+
   test("may follow each other without waiting", async () => {
     const { connect } = await serveHaak();
     const client = await connect();

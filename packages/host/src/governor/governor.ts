@@ -80,6 +80,8 @@ export interface GovernedCall extends Pick<RequestCall, "signal"> {
   readonly mark?: string | undefined;
   /** What it stands under, where another session begins it. */
   readonly descent?: Descent | undefined;
+  /** When it was begun, where it waited for its agent; by default now. */
+  readonly begun?: Date | undefined;
 }
 
 /** What an agent may ask of the clients of a session beside leave: terminals, forms, and questions in the older form. */
@@ -231,10 +233,11 @@ export class Governor {
   }
 
   /** Answers a client. */
-  async request(method: string, given: unknown, { signal, mark, descent }: GovernedCall): Promise<unknown> {
+  async request(method: string, given: unknown, call: GovernedCall): Promise<unknown> {
     const params = membersOf(given);
+    const { signal } = call;
     if (method === "initialize") return this.initialize(params);
-    if (SESSION_CALLS.has(method)) return this.#begin(method, params, { signal, mark, descent });
+    if (SESSION_CALLS.has(method)) return this.#begin(method, params, call);
     if (params.sessionId === undefined) {
       this.#expectKnown(method);
       return this.#control(method, params, signal);
@@ -286,7 +289,7 @@ export class Governor {
   async #begin(
     method: string,
     params: JsonObject,
-    { signal, mark, descent }: GovernedCall,
+    { signal, mark, descent, begun }: GovernedCall,
   ): Promise<unknown> {
     const earlier = params.sessionId === undefined ? undefined : await this.#kept(params.sessionId);
     const open = earlier && this.#sessions.get(earlier.id);
@@ -300,6 +303,7 @@ export class Governor {
         signal,
         mark,
         descent,
+        begun,
         known: (begun) => this.#know(begun),
         failed: (begun) => this.#drop(begun),
       });

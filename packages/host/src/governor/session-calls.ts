@@ -41,6 +41,8 @@ export interface BeginOptions {
   readonly mark?: string | undefined;
   /** What it stands under, where another session begins it. */
   readonly descent?: Descent | undefined;
+  /** When it was begun, where it waited for its agent; by default now. */
+  readonly begun?: Date | undefined;
   /** Told of the session before the agent is, so that its updates find it. */
   readonly known: (session: GovernedSession) => void;
   /** Told of a session that came to nothing after all. */
@@ -149,7 +151,7 @@ function serversIn(
 
 function recordFor(
   { harness, entry, principal, now, newId }: GovernorContext,
-  { method, params, earlier, channel, descent }: BeginOptions,
+  { method, params, earlier, channel, descent, begun = now() }: BeginOptions,
   {
     cwd,
     additional,
@@ -157,7 +159,7 @@ function recordFor(
     declared,
   }: SessionPlace & { readonly meta: Readonly<JsonObject>; readonly declared: readonly unknown[] },
 ): SessionRecord {
-  const made = { agent: entry.id, principal, channel, peer: newId(), created: now(), cwd };
+  const made = { agent: entry.id, principal, channel, peer: newId(), created: begun, cwd };
   const fresh = newSessionRecord({ ...made, ...(method === "session/new" && namingIn(params)) });
   const kept = earlier && method !== "session/fork" ? earlier : fresh;
   return {

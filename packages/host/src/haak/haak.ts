@@ -77,7 +77,8 @@ export class Haak {
       const known = await this.sessions.find(principal, session_key);
       const found = known && (await this.#found(principal, known, params));
       const backend = backendOf(params.backend ?? found?.agent ?? this.#options.backend ?? "native");
-      const wish = { agent_id, session_key, backend, mode, model: params.model, cwd: params.cwd };
+      const begun = this.#begunAt(principal, params, session_key);
+      const wish = { agent_id, session_key, backend, mode, model: params.model, cwd: params.cwd, begun };
       try {
         const { record, model } = await this.#attain(principal, wish, found);
         return this.#shown(principal, record, model);
@@ -220,6 +221,17 @@ export class Haak {
     return (await hub.reopen(principal, record.id, mode)) ?? record;
   }
 
+  /** When a session was first asked for: one that waits for its agent keeps the id that its client was told. */
+  #begunAt(principal: Principal, { agent_id }: InitParams, key: string): Date {
+    const wish = this.#pending.get(principal, key)?.wish;
+    if (wish && wish.agent_id !== agent_id)
+      throw new HaakError(
+        "session_conflict",
+        `the session "${key}" is ${wish.agent_id}'s, on ${wish.backend}; choose another key`,
+      );
+    return wish?.begun ?? this.#clock.now();
+  }
+
   /** The session that is wished for, begun if there is none, with its model. What cannot be had now is kept in mind. */
   async #attain(
     principal: Principal,
@@ -255,7 +267,7 @@ export class Haak {
 
   /** What is told of a session whose agent cannot be had now. */
   #unbegun(principal: Principal, wish: SessionWish): InitializedSession {
-    const { agent_id, session_key, backend, mode, model } = wish;
+    const { agent_id, session_key, backend, mode, model, begun } = wish;
     const made = {
       agent: backend,
       acts_as: agent_id,
@@ -263,7 +275,7 @@ export class Haak {
       principal,
       cwd: wish.cwd ?? "",
     };
-    const record = newSessionRecord({ ...made, channel: "ws", peer: "", created: this.#clock.now() });
+    const record = newSessionRecord({ ...made, channel: "ws", peer: "", created: begun });
     return this.#shown(principal, { ...record, mode }, model);
   }
 

@@ -27,6 +27,8 @@ export interface SessionWish {
   readonly mode: SessionMode;
   readonly model?: string | undefined;
   readonly cwd?: string | undefined;
+  /** When it was first asked for. Its id follows from it, also when its agent can be had only later. */
+  readonly begun: Date;
 }
 
 /** Codes that say that somebody may not do what they want, or did not say it right; anything else is the agent's fault. */
@@ -39,7 +41,7 @@ export async function beginSession(
   wish: SessionWish,
 ): Promise<SessionRecord> {
   const { hub, isInstalled = async () => true } = parts;
-  const { backend: agent, mode, session_key: key, agent_id: acts_as } = wish;
+  const { backend: agent, mode, session_key: key, agent_id: acts_as, begun } = wish;
   if (!(await isInstalled(agent)))
     throw new HaakError(
       "backend_unavailable",
@@ -47,7 +49,7 @@ export async function beginSession(
     );
   const cwd = wish.cwd ?? (await parts.folders.defaultFor(principal));
   const { signal } = new AbortController();
-  const connection = await hub.connect({ principal, agent });
+  const connection = await hub.connect({ principal, agent, begun });
   try {
     const params = { cwd, mcpServers: [], _meta: { reins: { agent, mode, key, acts_as } } };
     const { sessionId } = membersOf(await connection.request("session/new", params, signal));

@@ -80,11 +80,13 @@ export class Beginnings {
   ): Promise<unknown> {
     const { clock, newId, sessions } = this.#context;
     const mark = newId();
-    const { descent } = connection;
+    const { descent, begun } = connection;
     const beginning: Beginning = { connection };
     this.#underWay.set(mark, beginning);
     try {
-      const result = membersOf(await agent.governor.request(method, params, { signal, mark, descent }));
+      const result = membersOf(
+        await agent.governor.request(method, params, { signal, mark, descent, begun }),
+      );
       const governed = agent.governor.session(String(result.sessionId));
       if (!governed) throw new RpcError(CODE.internal, "the agent began no session");
       const session = this.admit(governed);

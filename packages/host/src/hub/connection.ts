@@ -18,6 +18,8 @@ export interface ConnectionOptions {
   readonly agent?: string | undefined;
   /** What new sessions stand under, where it is another session that begins them. */
   readonly descent?: Descent | undefined;
+  /** When new sessions were begun, where they waited for their agent; by default when they are. */
+  readonly begun?: Date | undefined;
   /** Whether its client wants to hear when turns begin and end. */
   readonly hearsTurns?: boolean | undefined;
   /** Told when it follows a session more, or less. */
@@ -37,6 +39,8 @@ export class Connection {
   capabilities: JsonObject = {};
   /** What new sessions stand under, where it is another session that begins them. */
   readonly descent: Descent | undefined;
+  /** When new sessions were begun, where they waited for their agent. */
+  readonly begun: Date | undefined;
   readonly #hub: Hub;
   readonly #onFollow: () => void;
   readonly #feeds = new Set<Feed>();
@@ -50,11 +54,12 @@ export class Connection {
   #hasListened = false;
 
   constructor(hub: Hub, options: ConnectionOptions) {
-    const { id, principal, agent, descent, hearsTurns = false, onFollow = () => undefined } = options;
+    const { id, principal, agent, descent, begun, hearsTurns = false, onFollow = () => undefined } = options;
     this.id = id;
     this.hearsTurns = hearsTurns;
     this.agent = agent;
     this.descent = descent;
+    this.begun = begun;
     this.#principal = principal;
     this.#hub = hub;
     this.#onFollow = onFollow;

@@ -1,5 +1,5 @@
 import { blake3Hex } from "@reins/ledger";
-import type { Principal } from "@reins/supervisor";
+import { DEFAULT_TENANT, type Principal } from "@reins/supervisor";
 import type { SessionRecord } from "./session-record.ts";
 
 /** What a new session is made from. */
@@ -16,7 +16,10 @@ export interface NewSession {
   readonly acts_as?: string | undefined;
 }
 
-/** A session before its agent has heard of it. Its id follows from who it is with, its key and when it was begun. */
+/**
+ * A session before its agent has heard of it. Its id follows from who it is with, its key and when it was begun; two
+ * tenants may use the same names at the same moment, so the key of any but the default one has its tenant before it.
+ */
 export function newSessionRecord({
   agent,
   principal,
@@ -28,12 +31,14 @@ export function newSessionRecord({
   key = `${acts_as ?? agent}:${channel}:${peer}`,
 }: NewSession): SessionRecord {
   const created_at = created.toISOString();
+  const { tenant } = principal;
+  const place = tenant === DEFAULT_TENANT ? key : `${tenant}/${key}`;
   return {
-    id: blake3Hex(`${acts_as ?? agent}:${key}:${created_at}`),
+    id: blake3Hex(`${acts_as ?? agent}:${place}:${created_at}`),
     key,
     agent,
     ...(acts_as !== undefined && { acts_as }),
-    tenant: principal.tenant,
+    tenant,
     user: principal.user,
     principal: principal.id,
     agent_session_id: "",

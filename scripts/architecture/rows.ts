@@ -44,6 +44,12 @@ export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "scripts/torture/torture.ts",
 ]);
 
+/** The tests that compare or measure code of several packages and import it where it is. */
+export const REACHES_ALL_PACKAGES: ReadonlySet<string> = new Set([
+  "scripts/growth/growth.test.ts",
+  "scripts/visible.test.ts",
+]);
+
 /** The scope under which our packages are published. */
 export const SCOPE = "@reins/";
 

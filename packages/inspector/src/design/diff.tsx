@@ -2,7 +2,7 @@ import { useMemo, useState } from "react";
 import { Button } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 import { diffLines } from "./diff-lines.ts";
-import { visible } from "./visible.ts";
+import { visible, visibleLine } from "./visible.ts";
 
 const LOOKS = {
   same: ["", " "],
@@ -20,8 +20,8 @@ export function Diff({ path, before, after }: { path: string; before: string; af
   const shown = isWhole ? lines : lines.slice(0, MOST);
   return (
     <figure className="overflow-hidden rounded border border-line">
-      <figcaption className="border-b border-line bg-sunken px-2.5 py-1 font-mono text-2xs break-all text-ink-soft">
-        {visible(path)}
+      <figcaption className="border-b border-line bg-sunken px-2.5 py-1 font-mono text-2xs whitespace-pre-wrap break-all text-ink-soft">
+        {visibleLine(path)}
       </figcaption>
       <pre
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard

@@ -7,7 +7,7 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode]
       {facts.map(([name, value]) => (
         <Fragment key={name}>
           <dt className="text-ink-faint">{name}</dt>
-          <dd className="min-w-0 break-words">{value}</dd>
+          <dd className="min-w-0 whitespace-pre-wrap break-words">{value}</dd>
         </Fragment>
       ))}
     </dl>

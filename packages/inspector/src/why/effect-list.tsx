@@ -2,7 +2,7 @@ import type { Action } from "@reins/api";
 import type { z } from "zod";
 import { Badge } from "../design/badge.tsx";
 import { Json } from "../design/code.tsx";
-import { visible } from "../design/visible.ts";
+import { visibleLine } from "../design/visible.ts";
 import { effectText } from "../pages/approvals/effect-text.ts";
 
 /** What an action does, as far as the harness found out by itself. */
@@ -11,7 +11,7 @@ export function EffectList({ action }: { action: z.infer<typeof Action> }) {
   return (
     <div className="flex flex-col gap-1 px-3 py-2 text-sm">
       <p className="flex flex-wrap items-center gap-2">
-        {tool === "" ? "No tool" : <code className="text-xs">{visible(tool)}</code>}
+        {tool === "" ? "No tool" : <code className="text-xs">{visibleLine(tool)}</code>}
         {opaque && (
           <Badge tone="warn" title="It may do more than can be seen from outside">
             opaque
@@ -21,14 +21,14 @@ export function EffectList({ action }: { action: z.infer<typeof Action> }) {
       {effects.length === 0 && !opaque && <p className="text-ink-soft">It changes nothing by itself.</p>}
       <ul className="flex flex-col gap-0.5">
         {effects.map((effect) => (
-          <li key={JSON.stringify(effect)} className="font-mono text-xs break-all">
-            {visible(effectText(effect))}
+          <li key={JSON.stringify(effect)} className="font-mono text-xs whitespace-pre-wrap break-all">
+            {effectText(effect)}
           </li>
         ))}
       </ul>
       {doubts.map((doubt) => (
         <p key={doubt} className="text-warn">
-          {visible(doubt)}
+          {visibleLine(doubt)}
         </p>
       ))}
       {hasMembers(given) && <Json value={given} className="max-h-48" />}

@@ -5,7 +5,7 @@ import { call } from "../../api/call.ts";
 import { Moment } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
-import { visible } from "../../design/visible.ts";
+import { visibleLine } from "../../design/visible.ts";
 import { ApprovalState } from "./approval-state.tsx";
 import { effectText } from "./effect-text.ts";
 import { GivenAnswer } from "./given-answer.tsx";
@@ -52,9 +52,9 @@ function Row({ approval }: { approval: Approval }) {
       <Cell>
         <Moment at={created_at} />
       </Cell>
-      <Cell>{visible(agent)}</Cell>
-      <Cell isExact className="max-w-96 break-all">
-        {visible(first ? effectText(first) : facts.tool)}
+      <Cell>{visibleLine(agent)}</Cell>
+      <Cell isExact className="max-w-96 whitespace-pre-wrap break-all">
+        {first ? effectText(first) : visibleLine(facts.tool)}
       </Cell>
       <Cell>
         <ApprovalState state={state} />

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import { Badge } from "../../design/badge.tsx";
 import { classNames } from "../../design/class-names.ts";
 import { lengthOf, useNow } from "../../design/moment.tsx";
-import { visible } from "../../design/visible.ts";
+import { visibleLine } from "../../design/visible.ts";
 import { AnswerBar } from "./answer-bar.tsx";
 import { ApprovalFacts, ApprovalWhat } from "./approval-detail.tsx";
 import { effectText } from "./effect-text.ts";
@@ -34,9 +34,9 @@ export function ApprovalCard({
           isChosen && "border-b border-line",
         )}
       >
-        <span className="font-medium">{visible(approval.agent)}</span>
-        <span className="min-w-0 flex-1 basis-40 truncate font-mono text-xs">
-          {visible(first && !isChosen ? effectText(first) : approval.tool)}
+        <span className="font-medium">{visibleLine(approval.agent)}</span>
+        <span className="min-w-0 flex-1 basis-40 truncate font-mono text-xs whitespace-pre">
+          {first && !isChosen ? effectText(first) : visibleLine(approval.tool)}
         </span>
         <TimeLeft until={approval.expires_at} />
       </button>

@@ -6,7 +6,7 @@ import { Facts } from "../../design/facts.tsx";
 import { Hash } from "../../design/hash.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
 import { LevelBadge } from "../../design/verdict.tsx";
-import { visible } from "../../design/visible.ts";
+import { visibleLine } from "../../design/visible.ts";
 import { effectText } from "./effect-text.ts";
 import { ExactCallView } from "./exact-call-view.tsx";
 import { useApproval } from "./use-approval.ts";
@@ -17,19 +17,19 @@ export function ApprovalWhat({ approval: { facts, unreadable } }: { approval: Ap
     <>
       {unreadable !== undefined && (
         <p role="alert" className="text-sm text-warn">
-          This is not exactly what is asked, so it can only be denied: {visible(unreadable)}
+          This is not exactly what is asked, so it can only be denied: {visibleLine(unreadable)}
         </p>
       )}
       <ul className="flex flex-col gap-0.5 font-mono text-xs">
         {facts.effects.map((effect) => (
-          <li key={JSON.stringify(effect)} className="break-all">
-            {visible(effectText(effect))}
+          <li key={JSON.stringify(effect)} className="whitespace-pre-wrap break-all">
+            {effectText(effect)}
           </li>
         ))}
         {facts.opaque && <li className="text-warn">may do more than can be seen from here</li>}
         {facts.doubts.map((doubt) => (
           <li key={doubt} className="text-warn">
-            not known: {visible(doubt)}
+            not known: {visibleLine(doubt)}
           </li>
         ))}
       </ul>
@@ -42,7 +42,7 @@ export function ApprovalWhat({ approval: { facts, unreadable } }: { approval: Ap
 export function ApprovalFacts({ approval }: { approval: Approval }) {
   const { facts, reason, rule, user, agent, chain, session, cwd, quorum, answers, entry } = approval;
   const { title } = facts.claims;
-  const through = chain.length > 0 ? ` through ${visible(chain.join(", "))}` : "";
+  const through = chain.length > 0 ? ` through ${visibleLine(chain.join(", "))}` : "";
   return (
     <>
       <div className="-mx-3">
@@ -50,9 +50,9 @@ export function ApprovalFacts({ approval }: { approval: Approval }) {
           facts={[
             [
               "Why it is asked",
-              rule === undefined ? visible(reason) : `${visible(reason)} (rule ${visible(rule)})`,
+              rule === undefined ? visibleLine(reason) : `${visibleLine(reason)} (rule ${visibleLine(rule)})`,
             ],
-            ["On behalf of", `${visible(user)}, by ${visible(agent)}${through}`],
+            ["On behalf of", `${visibleLine(user)}, by ${visibleLine(agent)}${through}`],
             [
               "Session",
               <Link
@@ -66,13 +66,13 @@ export function ApprovalFacts({ approval }: { approval: Approval }) {
             ],
             [
               "Folder",
-              <code key="folder" className="text-xs break-all">
-                {visible(cwd)}
+              <code key="folder" className="text-xs whitespace-pre-wrap break-all">
+                {visibleLine(cwd)}
               </code>,
             ],
             ["Held", <LevelBadge key="level" level={approval.enforcement} />],
             ...(typeof title === "string"
-              ? [["The agent says", <q key="claim">{visible(title)}</q>] as const]
+              ? [["The agent says", <q key="claim">{visibleLine(title)}</q>] as const]
               : []),
             ...(quorum > 1 ? [["Answers", `${answers.length} of ${quorum} that are needed`] as const] : []),
             ["Recorded as", <Hash key="entry" value={entry} />],

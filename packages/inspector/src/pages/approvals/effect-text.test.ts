@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { effectText, saysAll } from "./effect-text.ts";
+import { commandText, effectText, saysAll } from "./effect-text.ts";
 
 const write = { kind: "write", path: "/w/a", place: "workspace", destroys: false } as const;
 const run = { kind: "exec" as const, command: "git", arguments: ["push"], opaque: false };
@@ -17,6 +17,27 @@ describe("an effect in words", () => {
     );
     expect(effectText({ ...run, command: "make", arguments: [], opaque: true })).toBe(
       "runs make (and whatever that runs)",
+    );
+  });
+
+  test.each([
+    ["/w/a (workspace), reads /w/b", '"/w/a (workspace), reads /w/b"'],
+    ["/w/two  spaces", '"/w/two  spaces"'],
+    ["/w/line\nfeed", '"/w/line\\nfeed"'],
+    ["/w/\u202etxt", '"/w/⟨U+202E⟩txt"'],
+    ["/w/\u3164", "/w/⟨U+3164⟩"],
+    ["/w/⟨known only when it runs⟩", '"/w/⟨U+27E8⟩known only when it runs⟩"'],
+    ["/w/ünï-code_1.ts", "/w/ünï-code_1.ts"],
+  ])("shows the path %j so that it passes for nothing else", (path, shown) => {
+    expect(effectText({ ...write, path })).toBe(`writes ${shown} (workspace)`);
+    expect(effectText({ ...run, command: path, arguments: [] })).toBe(`runs ${shown}`);
+    expect(effectText({ kind: "net", host: path })).toBe(`reaches ${shown}`);
+    expect(commandText(["git", path])).toBe(`git ${shown}`);
+  });
+
+  test("says when everything below a folder is affected", () => {
+    expect(effectText({ ...write, destroys: true, deep: true })).toBe(
+      "overwrites or deletes /w/a and everything below it (workspace)",
     );
   });
 

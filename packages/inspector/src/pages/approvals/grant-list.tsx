@@ -6,8 +6,8 @@ import { Button } from "../../design/button.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
-import { visible } from "../../design/visible.ts";
-import { effectText } from "./effect-text.ts";
+import { visibleLine } from "../../design/visible.ts";
+import { commandText, effectText } from "./effect-text.ts";
 
 /** What people have allowed for always, to be taken back. */
 export function GrantList() {
@@ -45,7 +45,7 @@ export function GrantList() {
 
 function Row({ grant }: { grant: Grant }) {
   const { id, agent, effects, tool, cwd, by, expires_at, revoked_at, uses, prefix } = grant;
-  const exactly = effects.length > 0 ? effects.map(effectText).map(visible).join("; ") : visible(tool);
+  const exactly = effects.length > 0 ? effects.map(effectText).join("; ") : visibleLine(tool);
   const queries = useQueryClient();
   const revoke = useMutation({
     mutationFn: () => call(approvalOperations.revokeGrant, { params: { id } }),
@@ -53,12 +53,12 @@ function Row({ grant }: { grant: Grant }) {
   });
   return (
     <tr>
-      <Cell>{visible(agent)}</Cell>
-      <Cell isExact className="max-w-96 break-all">
-        {prefix ? `${visible(prefix.join(" "))} …` : exactly}
+      <Cell>{visibleLine(agent)}</Cell>
+      <Cell isExact className="max-w-96 whitespace-pre-wrap break-all">
+        {prefix ? `${commandText(prefix)} …` : exactly}
       </Cell>
-      <Cell isExact className="break-all">
-        {visible(cwd)}
+      <Cell isExact className="whitespace-pre-wrap break-all">
+        {visibleLine(cwd)}
       </Cell>
       <Cell>{by.join(", ")}</Cell>
       <Cell>

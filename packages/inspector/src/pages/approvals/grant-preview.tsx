@@ -1,7 +1,7 @@
 import type { Approval } from "@reins/api";
 import { Choice, Field } from "../../design/field.tsx";
-import { visible } from "../../design/visible.ts";
-import { effectText, saysAll } from "./effect-text.ts";
+import { visibleLine } from "../../design/visible.ts";
+import { commandText, effectText, saysAll } from "./effect-text.ts";
 
 const LENGTHS = [
   ["", "until it is taken back"],
@@ -31,24 +31,26 @@ export function GrantPreview({
       <p className="font-medium">“Always” would grant exactly this, in any session:</p>
       <ul className="list-disc pl-5">
         <li>
-          to <b>{visible(agent)}</b>, for {visible(user)}
-          {chain.length > 0 && `, reached through ${visible(chain.join(", "))}`}, held at level {enforcement}
+          to <b>{visibleLine(agent)}</b>, for {visibleLine(user)}
+          {chain.length > 0 && `, reached through ${visibleLine(chain.join(", "))}`}, held at level{" "}
+          {enforcement}
         </li>
         {prefix ? (
           <li>
-            every single command that begins with <code>{visible(prefix.join(" "))}</code>, without
-            redirections, substitutions or variables, and naming nothing outside of the folder
+            every single command that begins with{" "}
+            <code className="whitespace-pre-wrap">{commandText(prefix)}</code>, without redirections,
+            substitutions or variables, and naming nothing outside of the folder
           </li>
         ) : (
           facts.effects.map((effect) => (
-            <li key={JSON.stringify(effect)} className="font-mono text-xs break-all">
-              {visible(effectText(effect))}
+            <li key={JSON.stringify(effect)} className="font-mono text-xs whitespace-pre-wrap break-all">
+              {effectText(effect)}
             </li>
           ))
         )}
         <li>
-          with the tool <code>{visible(facts.tool)}</code>, in{" "}
-          <code className="break-all">{visible(cwd)}</code>
+          with the tool <code className="whitespace-pre-wrap">{visibleLine(facts.tool)}</code>, in{" "}
+          <code className="whitespace-pre-wrap break-all">{visibleLine(cwd)}</code>
           {!prefix &&
             (saysAll(facts) ? ", whatever else its arguments say" : ", with exactly these arguments")}
         </li>
@@ -67,8 +69,8 @@ export function GrantPreview({
             >
               <option value="">exactly this command</option>
               {prefixes.map((words, index) => (
-                <option key={words.join(" ")} value={index}>
-                  {visible(words.join(" "))} … here
+                <option key={words.join("\0")} value={index}>
+                  {commandText(words)} … here
                 </option>
               ))}
             </Choice>

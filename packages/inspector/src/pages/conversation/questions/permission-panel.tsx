@@ -1,7 +1,7 @@
 import type { Option, Question } from "../../../acp/question.ts";
 import { usePendingApprovals } from "../../../app/approvals/use-pending-approvals.ts";
 import { Button, type ButtonKind } from "../../../design/button.tsx";
-import { visible } from "../../../design/visible.ts";
+import { visible, visibleLine } from "../../../design/visible.ts";
 import { AnswerBar } from "../../approvals/answer-bar.tsx";
 import { ApprovalFacts, ApprovalWhat } from "../../approvals/approval-detail.tsx";
 import { ExactCallView } from "../../approvals/exact-call-view.tsx";
@@ -19,13 +19,13 @@ export function PermissionPanel({ question }: { question: Extract<Question, { ki
   const approval = usePendingApprovals().data?.find((one) => one.id === id);
   return (
     <div className="flex flex-col gap-2">
-      <p className="font-medium break-words">May it? {visible(call?.title ?? "")}</p>
+      <p className="font-medium whitespace-pre-wrap break-words">May it? {visible(call?.title ?? "")}</p>
       {approval ? (
         <>
           <ApprovalWhat approval={approval} />
           <details>
             <summary className="cursor-pointer text-sm text-ink-soft">
-              Asked because {visible(approval.reason)}
+              Asked because {visibleLine(approval.reason)}
             </summary>
             <ApprovalFacts approval={approval} />
           </details>
@@ -33,7 +33,7 @@ export function PermissionPanel({ question }: { question: Extract<Question, { ki
         </>
       ) : (
         <>
-          {reason !== undefined && <p className="text-sm text-ink-soft">{visible(reason)}</p>}
+          {reason !== undefined && <p className="text-sm text-ink-soft">{visibleLine(reason)}</p>}
           {call?.input !== undefined && <ExactCallView given={call.input} />}
           <div className="flex flex-wrap gap-1.5">
             {options.map((option) => (
@@ -42,7 +42,7 @@ export function PermissionPanel({ question }: { question: Extract<Question, { ki
                 kind={KINDS[option.kind] ?? "plain"}
                 onClick={() => question.answer(chosen(option))}
               >
-                {visible(option.name)}
+                {visibleLine(option.name)}
               </Button>
             ))}
           </div>

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
-import { DemoModel } from "../src/models/demo/demo-model.ts";
+import { DemoModel } from "../src/models/demo-model.ts";
 import { BenchClient, type TurnTimes } from "./native/bench-client.ts";
 
 const SESSIONS = 200;

@@ -1,9 +1,9 @@
 import { VolatileMemory } from "@reins/bridge";
 import { describe, expect, test } from "vitest";
+import { TestClient } from "../test/test-client.ts";
+import { testWorkspace } from "../test/workspace.ts";
 import { DefaultControl } from "./control/defaults/default-control.ts";
-import { VolatileSessionStore } from "./history/volatile-store.ts";
-import { TestClient } from "./testing/test-client.ts";
-import { testWorkspace } from "./testing/workspace.ts";
+import { VolatileSessionStore } from "./history/session-store.ts";
 
 describe("the native agent", () => {
   test("says what it can do", async () => {

@@ -1,11 +1,9 @@
-import type { JsonObject } from "./acp/message.ts";
-import type { AgentPort } from "./acp/port.ts";
-import { Rpc } from "./acp/rpc.ts";
-import { CODE, RpcError } from "./acp/rpc-error.ts";
-import { type AgentParts, type NativeAgentOptions, partsFrom } from "./agent-parts.ts";
-import { UnavailableModel } from "./models/unavailable-model.ts";
+import { CODE, type JsonObject, RpcError } from "./acp/json-rpc.ts";
+import { type AgentPort, Rpc } from "./acp/peer.ts";
+import { type AgentParts, type NativeAgentOptions, partsFrom } from "./agent-options.ts";
+import { UnavailableModel } from "./models/models.ts";
+import { configOptionsOf, isMode, isThoughtLevel, settingsOf } from "./sessions/config-options.ts";
 import { OpenSessions } from "./sessions/open-sessions.ts";
-import { configOptionsOf, isMode, isThoughtLevel, settingsOf } from "./sessions/options.ts";
 import {
   EarlierSession,
   Initialize,
@@ -13,14 +11,13 @@ import {
   NewSession,
   OneSession,
   Prompt,
+  promptParts,
   read,
   SetConfigOption,
   SetMode,
 } from "./sessions/params.ts";
-import { promptParts } from "./sessions/prompt-parts.ts";
-import { replay } from "./sessions/replay.ts";
 import type { Session } from "./sessions/session.ts";
-import type { ClientWishes } from "./sessions/updates.ts";
+import { type ClientWishes, replay } from "./sessions/updates.ts";
 import { allTools } from "./tools/all-tools.ts";
 
 const PROTOCOL_VERSION = 1;

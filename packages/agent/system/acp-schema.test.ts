@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, test } from "vitest";
-import { VolatileSessionStore } from "../src/history/volatile-store.ts";
-import { calling, ScriptedModel } from "../src/testing/scripted-model.ts";
-import { type Loose, TestClient } from "../src/testing/test-client.ts";
-import { testWorkspace } from "../src/testing/workspace.ts";
+import { VolatileSessionStore } from "../src/history/session-store.ts";
+import { calling, ScriptedModel } from "../test/scripted-model.ts";
+import { type Loose, TestClient } from "../test/test-client.ts";
+import { testWorkspace } from "../test/workspace.ts";
 
 let faultsOf: (name: string, value: unknown) => unknown;
 

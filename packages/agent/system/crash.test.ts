@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FileSessionStore } from "../src/history/file-store.ts";
-import { TestClient } from "../src/testing/test-client.ts";
-import { testWorkspace } from "../src/testing/workspace.ts";
+import { TestClient } from "../test/test-client.ts";
+import { testWorkspace } from "../test/workspace.ts";
 
 /** The native agent in a process of its own. */
 function agentProcess(folder: string) {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { NativeAgentOptions } from "../src/agent-parts.ts";
+import type { NativeAgentOptions } from "../src/agent-options.ts";
 import { DefaultControl } from "../src/control/defaults/default-control.ts";
-import { VolatileSessionStore } from "../src/history/volatile-store.ts";
-import { TestClient } from "../src/testing/test-client.ts";
-import { testWorkspace } from "../src/testing/workspace.ts";
+import { VolatileSessionStore } from "../src/history/session-store.ts";
+import { TestClient } from "../test/test-client.ts";
+import { testWorkspace } from "../test/workspace.ts";
 import { DIALECTS, type DialectName, modelAt, only } from "./fixtures/dialect-names.ts";
 import { modelServer, type Reply } from "./fixtures/model-server.ts";
 

@@ -1,8 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { VolatileSessionStore } from "../src/history/volatile-store.ts";
-import { TestClient } from "../src/testing/test-client.ts";
-import { testWorkspace } from "../src/testing/workspace.ts";
+import { VolatileSessionStore } from "../src/history/session-store.ts";
+import { TestClient } from "../test/test-client.ts";
+import { testWorkspace } from "../test/workspace.ts";
 
 const SESSIONS = 200;
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { calling, ScriptedModel } from "../src/testing/scripted-model.ts";
-import { TestClient } from "../src/testing/test-client.ts";
-import { testWorkspace } from "../src/testing/workspace.ts";
+import { calling, ScriptedModel } from "../test/scripted-model.ts";
+import { TestClient } from "../test/test-client.ts";
+import { testWorkspace } from "../test/workspace.ts";
 
 const LAB = {
   name: "lab",

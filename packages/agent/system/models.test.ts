@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Message } from "../src/history/transcript.ts";
-import { AnthropicModel } from "../src/models/anthropic/anthropic-model.ts";
+import { AnthropicModel } from "../src/models/anthropic-model.ts";
 import type { Model, ModelEvent, ModelRequest } from "../src/models/model.ts";
 import { DIALECTS, modelAt } from "./fixtures/dialect-names.ts";
 import { modelServer } from "./fixtures/model-server.ts";

@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { commandEnvironment, SystemCommands } from "../src/processes/command-runner.ts";
-import { toolContext, use } from "../src/testing/tool-context.ts";
-import { testWorkspace } from "../src/testing/workspace.ts";
-import { runCommand } from "../src/tools/run-command.ts";
+import { commandEnvironment, runCommand, SystemCommands } from "../src/tools/run-command.ts";
+import { toolContext, use } from "../test/tool-context.ts";
+import { testWorkspace } from "../test/workspace.ts";
 
 /** Whether a process runs; one that has ended and was not yet collected does not. */
 async function isAlive(pid: number): Promise<boolean> {

@@ -1,10 +1,10 @@
 import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { toolContext, use } from "../src/testing/tool-context.ts";
-import { type TestWorkspace, testWorkspace } from "../src/testing/workspace.ts";
-import { search } from "../src/tools/files/search.ts";
+import { search } from "../src/tools/search.ts";
 import type { Tool } from "../src/tools/tool.ts";
+import { toolContext, use } from "../test/tool-context.ts";
+import { type TestWorkspace, testWorkspace } from "../test/workspace.ts";
 
 const run = (tool: Tool, { cwd }: TestWorkspace, given: unknown) => use(tool, given, toolContext(cwd));
 const code = (name: string) => expect.objectContaining({ code: name });

@@ -1,12 +1,10 @@
 import type { HistoryEntry } from "../history/entry.ts";
 import { transcriptOf } from "../history/transcript.ts";
 import type { ModelInfo } from "../models/model.ts";
-import { tokensOfAll } from "../models/tokens.ts";
-import { contextTokens } from "../turn/context-tokens.ts";
-import type { Turn } from "../turn/turn.ts";
-import { cutFor } from "./cut.ts";
+import { tokensOf, tokensOfAll } from "../models/tokens.ts";
+import { contextTokens, type Turn } from "../turn/turn.ts";
 import { digestOf } from "./digest.ts";
-import { narrate } from "./narrate.ts";
+import { narrate } from "./summarize.ts";
 
 /** From which part of the room on the conversation is put together. */
 const FULL = 0.85;
@@ -63,4 +61,32 @@ async function summaryOf(turn: Turn, covered: readonly HistoryEntry[]): Promise<
   const told = await narrate(turn, covered, digest);
   const room = Math.floor(KEPT * roomFor(turn.setting.model.info) * 4);
   return (told === undefined ? digest : `${told}\n\n${digest}`).slice(0, room);
+}
+
+/**
+ * How many entries from the beginning are to be put into a summary, so that what is kept word for word has at most so
+ * many tokens. Results stay with the calls they belong to. `undefined` when there is nothing to put away.
+ */
+export function cutFor(entries: readonly HistoryEntry[], keptTokens: number): number | undefined {
+  const before = entries.findLast((entry) => entry.kind === "compaction")?.covers ?? 0;
+  let cut: number | undefined;
+  let tokens = 0;
+  for (let index = entries.length - 1; index >= before; index -= 1) {
+    const entry = entries[index];
+    if (entry === undefined) break;
+    tokens += tokensOfEntry(entry);
+    if (tokens > keptTokens) break;
+    if (entry.kind === "user" || entry.kind === "assistant") cut = index;
+  }
+  // Not even the last message fits; then all of it is told in short.
+  const covers = cut ?? entries.length;
+  const covered = entries.slice(before, covers).some(({ kind }) => kind === "user" || kind === "assistant");
+  return covered ? covers : undefined;
+}
+
+function tokensOfEntry(entry: HistoryEntry): number {
+  if (entry.kind === "results") return tokensOf({ role: "tool", results: entry.results });
+  return transcriptOf([entry])
+    .filter(({ role }) => role === "user" || role === "assistant")
+    .reduce((sum, message) => sum + tokensOf(message), 0);
 }

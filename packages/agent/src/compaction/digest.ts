@@ -1,6 +1,5 @@
-import { isObject } from "../acp/message.ts";
-import type { HistoryEntry } from "../history/entry.ts";
-import type { CallPart } from "../history/part.ts";
+import { isObject } from "../acp/json-rpc.ts";
+import type { CallPart, HistoryEntry } from "../history/entry.ts";
 
 const MAX_PROMPTS = 20;
 const MAX_CALLS = 60;

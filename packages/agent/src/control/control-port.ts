@@ -1,5 +1,4 @@
 import type { AskedEvents, AskedEventType } from "./events.ts";
-import type { ToldEvents, ToldEventType } from "./told-events.ts";
 
 /** Whose event it is. */
 export interface ControlCall {
@@ -30,3 +29,84 @@ export interface ControlPort {
     call: Pick<ControlCall, "sessionId">,
   ): Promise<void>;
 }
+
+/** Payload of `heartbeat`. */
+interface HeartbeatPayload {
+  readonly uptime_ms: number;
+  readonly total_events_processed: number;
+  readonly current_state: string;
+  readonly memory_bytes: number;
+  /** Turns that are under way. */
+  readonly pending_actions: number;
+}
+
+/** Payload of `success`. */
+interface SuccessPayload {
+  readonly session_id: string;
+  readonly action_type: string;
+  readonly action_summary: string;
+  readonly duration_ms: number;
+}
+
+/** Payload of `error`. */
+interface ErrorPayload {
+  readonly session_id: string;
+  /** A word for programs. */
+  readonly code: string;
+  readonly message: string;
+  /** Whether trying again can help. */
+  readonly retryable: boolean;
+  readonly tool?: string;
+}
+
+/** Payload of `run_lifecycle`. A run is one turn. */
+export interface RunLifecyclePayload {
+  readonly run_id: string;
+  readonly session_id: string;
+  readonly status: "created" | "planning" | "executing" | "verifying" | "completed" | "failed" | "cancelled";
+  readonly prompt?: string;
+  readonly result_summary?: string;
+  readonly error?: string;
+  readonly started_at: string;
+  readonly updated_at: string;
+}
+
+/** Payload of `task_list`: the plan as it stands. */
+interface TaskListPayload {
+  readonly run_id: string;
+  readonly session_id: string;
+  readonly tasks: readonly {
+    readonly id: string;
+    readonly title: string;
+    readonly status: "pending" | "in_progress" | "completed";
+  }[];
+  readonly updated_at: string;
+}
+
+/** Payload of `verification`: what was checked, and what came of it. */
+interface VerificationPayload {
+  readonly run_id: string;
+  readonly session_id: string;
+  readonly status: "passed" | "failed";
+  readonly checks: readonly {
+    readonly id: string;
+    readonly subject: string;
+    readonly status: "passed" | "failed";
+    readonly command: string;
+    readonly message: string;
+  }[];
+  readonly updated_at: string;
+}
+
+/** Every event that nobody waits for. */
+export interface ToldEvents {
+  readonly heartbeat: HeartbeatPayload;
+  readonly success: SuccessPayload;
+  readonly error: ErrorPayload;
+  readonly run_lifecycle: RunLifecyclePayload;
+  readonly task_list: TaskListPayload;
+  readonly verification: VerificationPayload;
+}
+
+/** The types of events that nobody waits for. */
+export type ToldEventType = keyof ToldEvents;

@@ -1,5 +1,12 @@
-import type { Fact } from "./facts.ts";
 import type { ContextPerceptionDecision, ContextPerceptionPayload } from "./perception.ts";
+
+/** Something known, where it is from, and how sure that is. */
+export interface Fact {
+  readonly content: string;
+  readonly source: string;
+  /** From 0 to 1. */
+  readonly confidence: number;
+}
 
 type Optional<Value> = Value | null | undefined;
 

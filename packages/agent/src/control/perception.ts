@@ -1,4 +1,4 @@
-import type { Fact } from "./facts.ts";
+import type { Fact } from "./events.ts";
 
 /** What the agent wants to do with the context it asks for. */
 export type PerceptionIntent =

@@ -2,8 +2,8 @@ import { appendFile, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { headerOf, saying, sessionStoreContract } from "../../test/contract.ts";
 import { FileSessionStore } from "./file-store.ts";
-import { headerOf, saying, sessionStoreContract } from "./testing/contract.ts";
 
 async function folder(): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), "sessions-"));

@@ -64,3 +64,31 @@ function keyOf({ updatedAt, id }: SessionHeader): string {
 function compare(left: string, right: string): number {
   return left < right ? -1 : Number(left > right);
 }
+
+/** Sessions that last as long as their process. */
+export class VolatileSessionStore implements SessionStore {
+  readonly #sessions = new Map<string, { header: SessionHeader; readonly entries: HistoryEntry[] }>();
+
+  async read(id: string): Promise<KeptSession | undefined> {
+    const kept = this.#sessions.get(id);
+    return kept && { header: kept.header, entries: [...kept.entries] };
+  }
+
+  async list(query: SessionQuery): Promise<SessionPage> {
+    return pageOf(
+      [...this.#sessions.values()].map(({ header }) => header),
+      query,
+    );
+  }
+
+  async append(header: SessionHeader, entries: readonly HistoryEntry[]): Promise<void> {
+    const kept = this.#sessions.get(header.id) ?? { header, entries: [] };
+    kept.header = header;
+    kept.entries.push(...entries);
+    this.#sessions.set(header.id, kept);
+  }
+
+  async remove(id: string): Promise<void> {
+    this.#sessions.delete(id);
+  }
+}

@@ -1,5 +1,4 @@
-import type { EntryOf, HistoryEntry } from "./entry.ts";
-import type { AssistantPart, ToolResult, UserPart } from "./part.ts";
+import type { AssistantPart, EntryOf, HistoryEntry, ToolResult, UserPart } from "./entry.ts";
 
 /** One message of a conversation, as a model gets it. */
 export type Message =

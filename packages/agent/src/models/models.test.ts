@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { modelConfigFrom } from "./model-config.ts";
-import { modelsFrom } from "./models.ts";
+import { modelConfigFrom, modelsFrom } from "./models.ts";
 
 const models = (env: Record<string, string>) => modelsFrom(modelConfigFrom(env));
 const anthropic = { ANTHROPIC_API_KEY: "k" };

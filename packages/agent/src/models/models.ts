@@ -1,12 +1,41 @@
-import { AnthropicModel } from "./anthropic/anthropic-model.ts";
-import { DEFAULT_ANTHROPIC_MODEL, OFFERED_ANTHROPIC_MODELS } from "./anthropic/known-models.ts";
-import { DemoModel } from "./demo/demo-model.ts";
-import type { Model, Price } from "./model.ts";
-import type { ModelConfig } from "./model-config.ts";
-import { ChatModel } from "./openai/chat-model.ts";
-import { DEFAULT_OPENAI_MODEL, OFFERED_OPENAI_MODELS } from "./openai/known-models.ts";
-import { ResponsesModel } from "./openai/responses-model.ts";
-import { UnavailableModel } from "./unavailable-model.ts";
+import {
+  type AnthropicAccess,
+  AnthropicModel,
+  DEFAULT_ANTHROPIC_MODEL,
+  OFFERED_ANTHROPIC_MODELS,
+} from "./anthropic-model.ts";
+import { DemoModel } from "./demo-model.ts";
+import { type Model, ModelError, type ModelEvent, type ModelInfo, type Price } from "./model.ts";
+import { ChatModel } from "./openai-chat.ts";
+import { DEFAULT_OPENAI_MODEL, OFFERED_OPENAI_MODELS, type OpenAiAccess } from "./openai-client.ts";
+import { ResponsesModel } from "./openai-responses.ts";
+
+/** What decides which models there are. */
+export interface ModelConfig {
+  /** The model to begin with, such as `claude-sonnet-5-5`, `openai:gpt-6-sol` or `demo`. */
+  readonly model?: string | undefined;
+  readonly anthropic?: AnthropicAccess | undefined;
+  readonly openai?: (OpenAiAccess & { readonly api?: "responses" | "chat" | undefined }) | undefined;
+}
+
+/** The configuration that environment variables make up. Empty ones count as absent. */
+export function modelConfigFrom(env: Readonly<Record<string, string | undefined>>): ModelConfig {
+  const given = (name: string) => env[name]?.trim() || undefined;
+  const api = given("OPENAI_API");
+  return {
+    model: given("REINS_MODEL"),
+    anthropic: {
+      apiKey: given("ANTHROPIC_API_KEY"),
+      authToken: given("ANTHROPIC_AUTH_TOKEN"),
+      baseUrl: given("ANTHROPIC_BASE_URL"),
+    },
+    openai: {
+      apiKey: given("OPENAI_API_KEY"),
+      baseUrl: given("OPENAI_BASE_URL"),
+      api: api === "chat" || api === "responses" ? api : undefined,
+    },
+  };
+}
 
 /** What models cost, by their ids. */
 export type Prices = Readonly<Record<string, Price>>;
@@ -101,4 +130,24 @@ function hasAnthropic({ anthropic }: ModelConfig): boolean {
 
 function hasOpenAi({ openai }: ModelConfig): boolean {
   return openai?.apiKey !== undefined || openai?.baseUrl !== undefined;
+}
+
+/** Stands for a model that was asked for by name and cannot run: every request says why. */
+export class UnavailableModel implements Model {
+  readonly info: ModelInfo;
+  /** Why it cannot run. */
+  readonly reason: string;
+  /** Whether it is a model of a provider that lacks a key, not a name of none. */
+  readonly isKnown: boolean;
+
+  constructor(id: string, reason: string, isKnown: boolean) {
+    this.isKnown = isKnown;
+    this.info = { id, contextTokens: 128_000, maxOutputTokens: 8_192, images: false, summarises: false };
+    this.reason = reason;
+  }
+
+  // biome-ignore lint/correctness/useYield: it never gets that far
+  async *stream(): AsyncIterable<ModelEvent> {
+    throw new ModelError("not_configured", this.reason);
+  }
 }

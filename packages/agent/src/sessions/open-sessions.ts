@@ -1,16 +1,14 @@
-import type { JsonObject } from "../acp/message.ts";
-import type { Rpc } from "../acp/rpc.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
-import type { AgentParts } from "../agent-parts.ts";
+import { CODE, type JsonObject, RpcError } from "../acp/json-rpc.ts";
+import type { Rpc } from "../acp/peer.ts";
+import type { AgentParts } from "../agent-options.ts";
 import { compact, isHalfFull } from "../compaction/compact.ts";
-import type { UserPart } from "../history/part.ts";
+import type { UserPart } from "../history/entry.ts";
 import type { KeptSession, SessionHeader } from "../history/session-store.ts";
-import { ModelQueue } from "../turn/model-queue.ts";
+import { ModelQueue } from "../turn/ask-model.ts";
 import { Turn } from "../turn/turn.ts";
-import { Heartbeat } from "./heartbeat.ts";
-import { IdleWork } from "./idle-work.ts";
-import { promptSession, type Stage, settingFor } from "./prompting.ts";
+import { promptSession, type Stage, settingFor } from "./prompt-session.ts";
 import { Session } from "./session.ts";
+import { Heartbeat, IdleWork } from "./timers.ts";
 import type { ClientWishes } from "./updates.ts";
 
 /** Where a session works. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VolatileSessionStore } from "../history/volatile-store.ts";
+import { VolatileSessionStore } from "../history/session-store.ts";
 import { Session } from "./session.ts";
 
 const HEADER = {

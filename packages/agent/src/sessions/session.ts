@@ -1,7 +1,7 @@
 import { Roots } from "../files/roots.ts";
 import type { HistoryEntry } from "../history/entry.ts";
 import type { KeptSession, SessionHeader, SessionStore } from "../history/session-store.ts";
-import { McpServers } from "../mcp/mcp-servers.ts";
+import { McpServers } from "../tools/mcp-servers.ts";
 
 const TITLE_LENGTH = 80;
 

@@ -1,8 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { ScriptedControl } from "../testing/scripted-control.ts";
-import { Heartbeat } from "./heartbeat.ts";
-import { IdleWork } from "./idle-work.ts";
+import { ScriptedControl } from "../../test/scripted-control.ts";
+import { Heartbeat, IdleWork } from "./timers.ts";
 
 const clock = { now: () => new Date() };
 

@@ -1,18 +1,13 @@
 import type { Memory } from "@reins/bridge";
-import { deleteFile } from "./files/delete-file.ts";
-import { editFile } from "./files/edit-file.ts";
-import { listFiles } from "./files/list-files.ts";
-import { readFile } from "./files/read-file.ts";
-import { search } from "./files/search.ts";
-import { writeFile } from "./files/write-file.ts";
-import { postBoard, readBoard } from "./host/board.ts";
-import { readMailbox, sendMessage } from "./host/mail.ts";
-import { spawnSubagent } from "./host/spawn-subagent.ts";
+import { z } from "zod";
+import { deleteFile, editFile, readFile, writeFile } from "./file-tools.ts";
 import type { HostServices } from "./host-services.ts";
-import { remember } from "./remember.ts";
+import { postBoard, readBoard, readMailbox, remember, sendMessage } from "./host-tools.ts";
+import { listFiles } from "./list-files.ts";
 import { runCommand } from "./run-command.ts";
-import type { Tool } from "./tool.ts";
-import { updatePlan } from "./update-plan.ts";
+import { search } from "./search.ts";
+import { spawnSubagent } from "./spawn-subagent.ts";
+import { defineTool, type Tool } from "./tool.ts";
 
 /** The tools of the native agent, as far as what they stand on is there. */
 export function allTools(
@@ -34,3 +29,26 @@ export function allTools(
     updatePlan,
   ];
 }
+
+/** Shows what is to be done and how far it is. It touches nothing but the agent's own plan. */
+export const updatePlan = defineTool({
+  name: "update_plan",
+  description:
+    "Shows the plan for the task and how far it is. Give all entries each time; one is in progress at a time.",
+  kind: "think",
+  isReadOnly: true,
+  isInner: true,
+  arguments: z.strictObject({
+    entries: z
+      .array(
+        z.strictObject({
+          content: z.string().min(1).max(500),
+          status: z.enum(["pending", "in_progress", "completed"]),
+          priority: z.enum(["high", "medium", "low"]).default("medium"),
+        }),
+      )
+      .max(50),
+  }),
+  title: () => "Update the plan",
+  perform: async ({ entries }) => ({ text: "Shown.", plan: entries }),
+});

@@ -1,8 +1,47 @@
 import { z } from "zod";
-import { expectFolder } from "../files/folder-check.ts";
-import type { ProgramEnd } from "../processes/run-program.ts";
-import { checkOf } from "./check.ts";
+import { expectFolder } from "../files/workspace-files.ts";
+import { type ProgramEnd, runProgram } from "./run-program.ts";
 import { defineTool } from "./tool.ts";
+
+/** A command line to be run. */
+export interface CommandRun {
+  readonly command: string;
+  /** The real folder it starts in. */
+  readonly cwd: string;
+  readonly timeoutMs: number;
+}
+
+/** Where command lines run. A host may give one that the operating system confines. */
+export interface CommandRunner {
+  run(command: CommandRun, signal: AbortSignal): Promise<ProgramEnd>;
+}
+
+/** What of the environment every command gets; nothing else, and no keys. */
+const PASSED = ["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+const HEAD_BYTES = 24 * 1024;
+const TAIL_BYTES = 24 * 1024;
+
+/** Runs command lines on this machine, as this user. */
+export class SystemCommands implements CommandRunner {
+  readonly #env: Readonly<Record<string, string>>;
+
+  constructor(env: Readonly<Record<string, string>> = commandEnvironment(process.env)) {
+    this.#env = env;
+  }
+
+  run({ command, cwd, timeoutMs }: CommandRun, signal: AbortSignal): Promise<ProgramEnd> {
+    const limits = { timeoutMs, headBytes: HEAD_BYTES, tailBytes: TAIL_BYTES };
+    return runProgram({ file: "/bin/sh", args: ["-c", command], cwd, env: this.#env, ...limits }, signal);
+  }
+}
+
+/** The environment of commands, out of a whole one. */
+export function commandEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const passed = PASSED.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
+  return { PATH: "/usr/local/bin:/usr/bin:/bin", ...Object.fromEntries(passed), TERM: "dumb" };
+}
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 600_000;
@@ -46,4 +85,22 @@ export const runCommand = defineTool({
 function endingOf({ exitCode, signal, timedOut }: ProgramEnd, timeoutMs: number): string {
   if (timedOut) return `ended after ${timeoutMs} milliseconds, which was its time`;
   return exitCode === null ? `ended by ${signal ?? "a signal"}` : `exit code ${exitCode}`;
+}
+
+/** What a command checks, by how it is called. */
+const CHECKS: readonly (readonly [subject: string, RegExp])[] = [
+  ["tests", /\b(?:npm|pnpm|yarn|bun) (?:run )?test\b|\b(?:pytest|vitest|jest|mocha|tox|rspec|phpunit)\b/],
+  ["tests", /\b(?:cargo|go|dotnet|mvn|gradle|swift|mix|deno|make) (?:\S+ )?(?:test|check)\b/],
+  ["types", /\b(?:tsc|mypy|pyright|flow check)\b/],
+  ["lint", /\b(?:eslint|biome|ruff|clippy|golangci-lint|shellcheck|rubocop|flake8)\b/],
+  ["lint", /\b(?:npm|pnpm|yarn) (?:run )?(?:lint|check|format)\b/],
+  [
+    "build",
+    /\b(?:npm|pnpm|yarn) run build\b|\b(?:cargo|go|dotnet|gradle|swift) build\b|\bmake\b(?! (?:test|check))/,
+  ],
+];
+
+/** What a command says about the work when it ends; `undefined` when it checks nothing. */
+export function checkOf(command: string): string | undefined {
+  return CHECKS.find(([, sign]) => sign.test(command))?.[0];
 }

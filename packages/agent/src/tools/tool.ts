@@ -1,11 +1,10 @@
 import type { Memory, WorkerUpdate } from "@reins/bridge";
 import { z } from "zod";
-import type { JsonObject } from "../acp/message.ts";
+import type { JsonObject } from "../acp/json-rpc.ts";
 import type { Roots } from "../files/roots.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { CommandRunner } from "../processes/command-runner.ts";
 import type { HostServices } from "./host-services.ts";
-import { ToolError } from "./tool-error.ts";
+import type { CommandRunner } from "./run-command.ts";
 
 /** What a tool does, in ACP's words. */
 export type ToolKind = "read" | "edit" | "delete" | "search" | "execute" | "think" | "other";
@@ -119,4 +118,18 @@ function faultsIn(error: z.ZodError): string {
     .slice(0, 5)
     .map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`))
     .join("; ");
+}
+
+/** Why a call was not made, or did not work. */
+export type ToolErrorCode = "malformed" | "unknown_tool" | "not_allowed" | "outside_workspace" | "failed";
+
+/** A call that did not work, said so that a model can do better. */
+export class ToolError extends Error {
+  override readonly name = "ToolError";
+  readonly code: ToolErrorCode;
+
+  constructor(code: ToolErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
 }

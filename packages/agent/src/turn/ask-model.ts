@@ -1,12 +1,9 @@
 import type { TokenUsage } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
-import type { ModelRequest } from "../models/model.ts";
-import { ModelError } from "../models/model-error.ts";
-import { contextTokens } from "./context-tokens.ts";
+import { ModelError, type ModelRequest } from "../models/model.ts";
+import { totalOf } from "../models/tokens.ts";
 import { type Answer, Draft } from "./draft.ts";
-import { Silence } from "./silence.ts";
-import type { Turn } from "./turn.ts";
-import { totalOf } from "./usage.ts";
+import { contextTokens, type Turn } from "./turn.ts";
 
 const GO_ON =
   "[The connection broke off here. Go on exactly where your last message ends, without repeating any of it.]";
@@ -129,5 +126,61 @@ async function waitAfter(turn: Turn, error: ModelError, attempt: number): Promis
   } catch (aborted) {
     leave();
     throw aborted;
+  }
+}
+
+/** Who waits for a model whose limit was hit: one request at a time, in the order they came. */
+export class ModelQueue {
+  readonly #last = new Map<string, Promise<void>>();
+
+  /** Waits for one's turn; what it gives back lets the next one in, and is to be called in any case. */
+  async enter(model: string, signal: AbortSignal): Promise<() => void> {
+    const before = this.#last.get(model) ?? Promise.resolve();
+    const { promise: done, resolve: leave } = Promise.withResolvers<void>();
+    const mine = before.then(() => done);
+    this.#last.set(model, mine);
+    void mine.then(() => {
+      if (this.#last.get(model) === mine) this.#last.delete(model);
+    });
+    const aborted = Promise.withResolvers<never>();
+    const abort = () => aborted.reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      signal.throwIfAborted();
+      await Promise.race([before, aborted.promise]);
+      return leave;
+    } catch (error) {
+      leave();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+}
+
+/** The time in which a model says nothing; its signal aborts when that is too long. */
+export class Silence {
+  readonly signal: AbortSignal;
+  readonly #limitMs: number;
+  readonly #over = new AbortController();
+  readonly #reason: string;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(limitMs: number, reason: string) {
+    this.signal = this.#over.signal;
+    this.#limitMs = limitMs;
+    this.#reason = reason;
+  }
+
+  begin(): void {
+    this.end();
+    this.#timer = setTimeout(
+      () => this.#over.abort(new ModelError("unavailable", this.#reason)),
+      this.#limitMs,
+    );
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
   }
 }

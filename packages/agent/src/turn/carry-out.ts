@@ -1,9 +1,17 @@
-import { isObject, type JsonObject } from "../acp/message.ts";
-import { FileError } from "../files/file-error.ts";
-import type { CallPart, ToolResult } from "../history/part.ts";
-import type { Call, Preparation, Tool, ToolContext, ToolOutcome } from "../tools/tool.ts";
-import { ToolError, type ToolErrorCode } from "../tools/tool-error.ts";
-import { reportCheck, showPlan } from "./reports.ts";
+import { isObject, type JsonObject } from "../acp/json-rpc.ts";
+import { FileError } from "../files/roots.ts";
+import type { CallPart, ToolResult } from "../history/entry.ts";
+import { checkOf } from "../tools/run-command.ts";
+import {
+  type Call,
+  type PlanEntry,
+  type Preparation,
+  type Tool,
+  type ToolContext,
+  ToolError,
+  type ToolErrorCode,
+  type ToolOutcome,
+} from "../tools/tool.ts";
 import type { Turn } from "./turn.ts";
 import type { ShownCall } from "./turn-event.ts";
 
@@ -187,4 +195,29 @@ function clipped(text: string, limit: number): string {
   return text.length <= limit
     ? text
     : `${text.slice(0, limit)}\n[cut here: ${text.length - limit} more characters]`;
+}
+
+/** Shows a plan to clients, and tells it as the run's list of tasks. */
+export async function showPlan(turn: Turn, entries: readonly PlanEntry[]): Promise<void> {
+  turn.tell("task_list", {
+    run_id: turn.id,
+    session_id: turn.setting.sessionId,
+    tasks: entries.map(({ content, status }, index) => ({ id: String(index + 1), title: content, status })),
+    updated_at: turn.now(),
+  });
+  await turn.setting.emit({ type: "plan", entries });
+}
+
+/** Tells what a command that checks the work found. */
+function reportCheck(turn: Turn, toolCallId: string, check: NonNullable<ToolOutcome["check"]>): void {
+  const { command, passed, message } = check;
+  const status = passed ? "passed" : "failed";
+  turn.reach("verifying");
+  turn.tell("verification", {
+    run_id: turn.id,
+    session_id: turn.setting.sessionId,
+    status,
+    checks: [{ id: toolCallId, subject: checkOf(command) ?? "work", status, command, message }],
+    updated_at: turn.now(),
+  });
 }

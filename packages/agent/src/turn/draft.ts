@@ -1,8 +1,6 @@
-import type { TokenUsage } from "../history/entry.ts";
-import type { AssistantPart } from "../history/part.ts";
+import type { AssistantPart, TokenUsage } from "../history/entry.ts";
 import type { ModelEvent, ModelStop } from "../models/model.ts";
-import { tokensFor } from "../models/tokens.ts";
-import { NO_USAGE } from "./usage.ts";
+import { NO_USAGE, tokensFor } from "../models/tokens.ts";
 
 /** What a model answered. */
 export interface Answer {

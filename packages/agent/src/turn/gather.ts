@@ -1,5 +1,4 @@
-import type { IntentDetectionDecision, PlanningStrategy } from "../control/events.ts";
-import type { Fact } from "../control/facts.ts";
+import type { Fact, IntentDetectionDecision, PlanningStrategy } from "../control/events.ts";
 import type {
   ContextPerceptionDecision,
   InjectedContext,

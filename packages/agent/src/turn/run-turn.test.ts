@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { NativeAgentOptions } from "../agent-parts.ts";
-import { VolatileSessionStore } from "../history/volatile-store.ts";
-import { ModelError } from "../models/model-error.ts";
-import { ScriptedControl } from "../testing/scripted-control.ts";
-import { calling, ScriptedModel, type ScriptedReply } from "../testing/scripted-model.ts";
-import { TestClient } from "../testing/test-client.ts";
-import { testWorkspace } from "../testing/workspace.ts";
+import { ScriptedControl } from "../../test/scripted-control.ts";
+import { calling, ScriptedModel, type ScriptedReply } from "../../test/scripted-model.ts";
+import { TestClient } from "../../test/test-client.ts";
+import { testWorkspace } from "../../test/workspace.ts";
+import type { NativeAgentOptions } from "../agent-options.ts";
+import { VolatileSessionStore } from "../history/session-store.ts";
+import { ModelError } from "../models/model.ts";
 
 async function run({
   replies = ["Done."],

@@ -1,17 +1,15 @@
 import { compact, compactIfFull } from "../compaction/compact.ts";
-import { type AssistantPart, type CallPart, textOf } from "../history/part.ts";
-import { ModelError } from "../models/model-error.ts";
+import { type AssistantPart, type CallPart, textOf } from "../history/entry.ts";
+import { ModelError } from "../models/model.ts";
+import { totalOf } from "../models/tokens.ts";
 import { askModel } from "./ask-model.ts";
-import { briefText } from "./brief-text.ts";
-import { carryOut } from "./carry-out.ts";
-import { goesOn } from "./confirmation.ts";
+import { carryOut, showPlan } from "./carry-out.ts";
 import type { Answer } from "./draft.ts";
 import { type Brief, gather } from "./gather.ts";
-import { askLeave } from "./leave.ts";
-import { showPlan } from "./reports.ts";
+import { askLeave, goesOn } from "./permission.ts";
+import { briefText } from "./prompt-text.ts";
 import type { Turn } from "./turn.ts";
 import type { StopReason, TurnEnd } from "./turn-event.ts";
-import { totalOf } from "./usage.ts";
 
 /**
  * One turn, from the prompt to its end: find out what is wanted, ask the model, carry out what it calls for, and ask

@@ -1,5 +1,5 @@
 import type { WorkerUpdate } from "@reins/bridge";
-import type { JsonObject } from "../acp/message.ts";
+import type { JsonObject } from "../acp/json-rpc.ts";
 import type { PlanEntry, ToolKind } from "../tools/tool.ts";
 
 /** A call of a tool, as clients see it before it is made. */
@@ -51,3 +51,17 @@ export type StopReason = "end_turn" | "max_tokens" | "max_turn_requests" | "refu
 export type TurnEnd =
   | { readonly kind: "stopped"; readonly reason: StopReason; readonly note?: string }
   | { readonly kind: "failed"; readonly error: Error };
+
+/** What was said to a call. */
+export type Permission =
+  | {
+      readonly kind: "given";
+      /** What is to be done instead of what was asked, where it was changed. */
+      readonly modified?: JsonObject;
+    }
+  | { readonly kind: "refused"; readonly reason: string };
+
+/** Whoever is asked before anything is done. Rejects when the turn is cancelled. */
+export interface PermissionGate {
+  ask(call: ShownCall, signal: AbortSignal): Promise<Permission>;
+}

@@ -1,18 +1,14 @@
-import type { ControlPort } from "../control/control-port.ts";
+import type { ControlPort, RunLifecyclePayload, ToldEvents, ToldEventType } from "../control/control-port.ts";
 import type { AskedEvents, AskedEventType } from "../control/events.ts";
-import type { RunLifecyclePayload, ToldEvents, ToldEventType } from "../control/told-events.ts";
-import type { HistoryEntry, TokenUsage } from "../history/entry.ts";
-import { textOf, type UserPart } from "../history/part.ts";
+import { type HistoryEntry, type TokenUsage, textOf, type UserPart } from "../history/entry.ts";
 import { type Message, transcriptOf } from "../history/transcript.ts";
 import type { Model, ThoughtLevel } from "../models/model.ts";
+import { addUsage, costOf, NO_USAGE, tokensIn, tokensOfAll, totalOf } from "../models/tokens.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Tool, ToolContext } from "../tools/tool.ts";
+import type { ModelQueue } from "./ask-model.ts";
 import type { Draft } from "./draft.ts";
-import type { TurnLimits } from "./limits.ts";
-import type { ModelQueue } from "./model-queue.ts";
-import type { PermissionGate } from "./permission-gate.ts";
-import type { TurnEvent } from "./turn-event.ts";
-import { addUsage, costOf, NO_USAGE, totalOf } from "./usage.ts";
+import type { PermissionGate, TurnEvent } from "./turn-event.ts";
 
 /** What the turns of a session stand on. */
 export interface TurnSetting {
@@ -144,4 +140,49 @@ export class Turn {
       ...more,
     });
   }
+}
+
+/** How far one turn may go. */
+export interface TurnLimits {
+  /** Requests to the model. */
+  readonly requests: number;
+  /** After how many requests somebody is asked whether to go on. */
+  readonly confirmEvery: number;
+  /** Times that a request which failed is made again. */
+  readonly retries: number;
+  /** Characters that the model may say or think at once. */
+  readonly answerCharacters: number;
+  /** Calls that the model may make at once. */
+  readonly callsAtOnce: number;
+  /** Characters of a result that the model is told, and clients are shown. */
+  readonly resultCharacters: number;
+  /** How long a model may be silent in the middle of an answer. */
+  readonly quietMs: number;
+  /** The first wait before a request is made again; each further one is twice as long. */
+  readonly backoffMs: number;
+  /** The longest wait that a model may ask for, unless the supervisor says otherwise. */
+  readonly longestWaitMs: number;
+  /** How long a session is left alone before anything is done for it in the background. */
+  readonly idleMs: number;
+}
+
+/** As far as a person in front of it will want it to go. */
+export const TURN_LIMITS: TurnLimits = {
+  requests: 100,
+  confirmEvery: 50,
+  retries: 4,
+  answerCharacters: 1 << 20,
+  callsAtOnce: 32,
+  resultCharacters: 64 * 1024,
+  quietMs: 120_000,
+  backoffMs: 500,
+  longestWaitMs: 60_000,
+  idleMs: 30_000,
+};
+
+/** How many tokens a conversation has, roughly, with what goes before it. */
+export function contextTokens({ messages, setting }: Turn): number {
+  const { system, tools } = setting;
+  const described = JSON.stringify(tools.map(({ parameters, description }) => [parameters, description]));
+  return tokensIn(system) + tokensIn(described) + tokensOfAll(messages);
 }

@@ -1,4 +1,4 @@
-import type { Fact } from "../../facts.ts";
+import type { Fact } from "../../events.ts";
 import type { Workspace } from "./workspace.ts";
 
 const MAX_HEAD = 1_000;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Fact } from "../../facts.ts";
+import type { Fact } from "../../events.ts";
 
 /** What a manifest tells of its project. */
 interface ManifestFacts {

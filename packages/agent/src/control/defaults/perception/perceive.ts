@@ -1,4 +1,4 @@
-import type { Fact } from "../../facts.ts";
+import type { Fact } from "../../events.ts";
 import type {
   ContextPerceptionPayload,
   FileSnippet,

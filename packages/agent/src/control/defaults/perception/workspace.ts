@@ -1,8 +1,6 @@
 import { readdir } from "node:fs/promises";
-import { FileError, systemCode } from "../../../files/file-error.ts";
-import { beginningOf, withFile } from "../../../files/opened.ts";
-import { Roots } from "../../../files/roots.ts";
-import { textIn } from "../../../files/text.ts";
+import { FileError, Roots, systemCode } from "../../../files/roots.ts";
+import { beginningOf, textIn, withFile } from "../../../files/workspace-files.ts";
 
 /** A project's folder, to look at. What may not be looked at is not there. */
 export interface Workspace {

@@ -1,0 +1,97 @@
+/** An object of JSON, as it came; what we do not know in it stays. */
+export type JsonObject = Record<string, unknown>;
+
+/** The id of a request, which goes back as it came. */
+export type RequestId = string | number | null;
+
+/** What a message is. */
+export type Sorted =
+  | { readonly kind: "request"; readonly id: RequestId; readonly method: string; readonly params: unknown }
+  | { readonly kind: "notification"; readonly method: string; readonly params: unknown }
+  | { readonly kind: "result"; readonly id: RequestId; readonly result: unknown }
+  | { readonly kind: "error"; readonly id: RequestId; readonly error: unknown }
+  | { readonly kind: "malformed"; readonly id: RequestId; readonly reason: string };
+
+/** Tells requests, notifications and answers apart. */
+export function sort(message: JsonObject): Sorted {
+  const { method, params } = message;
+  const id = idIn(message);
+  if (message.jsonrpc !== "2.0") return malformed(id, 'a message needs "jsonrpc": "2.0"');
+  if (typeof method === "string") {
+    if ("result" in message || "error" in message)
+      return malformed(id, "a message is either a request or an answer");
+    if (!("id" in message)) return { kind: "notification", method, params };
+    return id === undefined
+      ? malformed(id, "an id is text, a number or null")
+      : { kind: "request", id, method, params };
+  }
+  if (id === undefined) return malformed(id, "a message needs a method or an id");
+  if ("error" in message) return { kind: "error", id, error: message.error };
+  if ("result" in message) return { kind: "result", id, result: message.result };
+  return malformed(id, "an answer needs a result or an error");
+}
+
+function idIn({ id }: JsonObject): RequestId | undefined {
+  return typeof id === "string" || typeof id === "number" || id === null ? id : undefined;
+}
+
+function malformed(id: RequestId | undefined, reason: string): Sorted {
+  return { kind: "malformed", id: id ?? null, reason };
+}
+
+/** Whether a value is an object of JSON. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The members of a value that should be an object; none when it is not. */
+export function membersOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** Codes of JSON-RPC and ACP. */
+export const CODE = {
+  parse: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internal: -32603,
+  authRequired: -32000,
+  notFound: -32002,
+  cancelled: -32800,
+} as const;
+
+/** An error that goes over the wire. */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.data = data;
+  }
+
+  /** What an answer says went wrong. Agents write errors in several ways; the words are kept. */
+  static read(error: unknown): RpcError {
+    if (!isObject(error)) return new RpcError(CODE.internal, String(error));
+    const { code, message, data } = error;
+    return new RpcError(
+      typeof code === "number" ? code : CODE.internal,
+      typeof message === "string" ? message : "it failed without saying why",
+      data,
+    );
+  }
+
+  /** The error that a failure becomes for the other side. */
+  static of(error: unknown): RpcError {
+    if (error instanceof RpcError) return error;
+    return new RpcError(CODE.internal, error instanceof Error ? error.message : String(error));
+  }
+
+  /** As JSON-RPC has it. */
+  toWire(): { code: number; message: string; data?: unknown } {
+    return { code: this.code, message: this.message, ...(this.data !== undefined && { data: this.data }) };
+  }
+}

@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+import { type JsonObject, RpcError } from "./json-rpc.ts";
+import { Rpc } from "./peer.ts";
+
+/** One end of a conversation, with the other in the test's hands. */
+function conversation(
+  request: (method: string, params: JsonObject, signal: AbortSignal) => Promise<unknown> = async () => ({}),
+) {
+  const sent: JsonObject[] = [];
+  const faults: string[] = [];
+  const notified: string[] = [];
+  const gone = Promise.withResolvers<Error>();
+  let listener: (message: JsonObject) => void | Promise<void> = () => {};
+  let failing: Error | undefined;
+  const rpc = new Rpc(
+    {
+      send: async (message) => {
+        if (failing) throw failing;
+        sent.push(message);
+      },
+      onMessage: (given) => {
+        listener = given;
+      },
+      closed: gone.promise,
+    },
+    {
+      request,
+      notification: (method) => void notified.push(method),
+      fault: (reason) => void faults.push(reason),
+    },
+  );
+  const fail = (error: Error) => {
+    failing = error;
+  };
+  return {
+    rpc,
+    sent,
+    faults,
+    notified,
+    gone,
+    fail,
+    say: (message: JsonObject) => listener({ jsonrpc: "2.0", ...message }),
+  };
+}
+
+const live = () => new AbortController().signal;
+
+describe("a question", () => {
+  test("is answered by its id, with a result or an error", async () => {
+    const { rpc, sent, say } = conversation();
+    const [first, second] = [rpc.request("a", {}, live()), rpc.request("b", {}, live())];
+    expect(sent).toMatchObject([
+      { id: 1, method: "a" },
+      { id: 2, method: "b" },
+    ]);
+    say({ id: 2, result: "two" });
+    say({ id: 1, error: { code: -32602, message: "bad", data: 7 } });
+    expect(await second).toBe("two");
+    await expect(first).rejects.toMatchObject({ code: -32602, message: "bad", data: 7 });
+  });
+
+  test("is taken back when nobody wants the answer, which may still come", async () => {
+    const { rpc, sent, say } = conversation();
+    const abort = new AbortController();
+    const asked = rpc.request("a", {}, abort.signal);
+    abort.abort(new Error("enough"));
+    await expect(asked).rejects.toThrow("enough");
+    expect(sent.at(-1)).toMatchObject({ method: "$/cancel_request", params: { requestId: 1 } });
+    say({ id: 1, result: "late" });
+  });
+
+  test("fails when the other side goes, or cannot be reached", async () => {
+    const { rpc, gone, fail } = conversation();
+    const asked = rpc.request("a", {}, live());
+    gone.resolve(new Error("it has gone"));
+    await expect(asked).rejects.toThrow("it has gone");
+    expect(rpc.signal.aborted).toBe(true);
+    await expect(rpc.request("b", {}, live())).rejects.toThrow("it has gone");
+    const other = conversation();
+    other.fail(new Error("no way"));
+    await expect(other.rpc.request("a", {}, live())).rejects.toThrow("no way");
+    void fail;
+  });
+});
+
+describe("a request of the other side", () => {
+  test("is answered with the id it came with", async () => {
+    const { say, sent } = conversation(async (method) => {
+      if (method === "bad") throw new RpcError(-32000, "no", { why: 1 });
+      if (method === "worse") throw new TypeError("a bug");
+      return undefined;
+    });
+    for (const [index, method] of ["good", "bad", "worse"].entries()) say({ id: `id-${index}`, method });
+    await expect.poll(() => sent).toHaveLength(3);
+    expect(sent).toContainEqual({ jsonrpc: "2.0", id: "id-0", result: {} });
+    expect(sent).toContainEqual({
+      jsonrpc: "2.0",
+      id: "id-1",
+      error: { code: -32000, message: "no", data: { why: 1 } },
+    });
+    expect(sent).toContainEqual({ jsonrpc: "2.0", id: "id-2", error: { code: -32603, message: "a bug" } });
+  });
+
+  test("can be taken back, and does not hold up others", async () => {
+    const { say, sent } = conversation(
+      (method, _, signal) =>
+        new Promise((resolve, reject) => {
+          if (method === "quick") resolve("done");
+          signal.addEventListener("abort", () => reject(signal.reason));
+        }),
+    );
+    say({ id: 1, method: "slow" });
+    say({ id: 2, method: "quick" });
+    await expect.poll(() => sent).toHaveLength(1);
+    say({ method: "$/cancel_request", params: { requestId: 1 } });
+    await expect.poll(() => sent.at(-1)).toMatchObject({ id: 1, error: { code: -32800 } });
+  });
+});
+
+test("what is no message is answered and reported, what is unknown is passed on", () => {
+  const { say, sent, faults, notified } = conversation();
+  say({ id: 3 });
+  say({ id: { strange: true }, method: "x" });
+  say({ method: "some/notification" });
+  expect(sent).toMatchObject([
+    { id: 3, error: { code: -32600 } },
+    { id: null, error: { code: -32600 } },
+  ]);
+  expect(faults).toHaveLength(2);
+  expect(notified).toEqual(["some/notification"]);
+});

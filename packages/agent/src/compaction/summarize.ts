@@ -1,0 +1,93 @@
+import type { HistoryEntry, TokenUsage } from "../history/entry.ts";
+import { transcriptOf } from "../history/transcript.ts";
+import { ModelError } from "../models/model.ts";
+import { tokensIn, totalOf } from "../models/tokens.ts";
+import { Silence } from "../turn/ask-model.ts";
+import type { Turn } from "../turn/turn.ts";
+
+const SYSTEM =
+  "You put a conversation between a person and an agent into a summary that the agent will go on from. Say what the person wants, what was decided and why, what was found out, what is done and what is left. Keep names, paths, commands and numbers exact. Write nothing else.";
+
+/** Tokens have about four characters; half of the room is left for the answer and for being wrong. */
+const CHARACTERS_PER_TOKEN = 2;
+const MAX_SUMMARY = 8_000;
+
+/** A summary in the model's own words; `undefined` when it has none to give, or may not be asked. */
+export async function narrate(
+  turn: Turn,
+  covered: readonly HistoryEntry[],
+  digest: string,
+): Promise<string | undefined> {
+  const { model, sessionId } = turn.setting;
+  if (!model.info.summarises) return undefined;
+  const text = `${conversationIn(covered, model.info.contextTokens * CHARACTERS_PER_TOKEN)}\n\n${digest}`;
+  const decision = await turn.ask("pre_prompt", {
+    session_id: sessionId,
+    prompt: text,
+    message_count: 1,
+    model: model.info.id,
+    request: 0,
+    tokens_used: totalOf(turn.usage),
+    purpose: "compaction",
+  });
+  if (decision.decision !== "allow") return undefined;
+  try {
+    return await answerTo(turn, text);
+  } catch (error) {
+    turn.signal.throwIfAborted();
+    if (!(error instanceof ModelError)) throw error;
+    turn.setting.onFault(error);
+    return undefined;
+  }
+}
+
+async function answerTo(turn: Turn, text: string): Promise<string | undefined> {
+  const { model, limits } = turn.setting;
+  const silence = new Silence(limits.quietMs, `${model.info.id} was silent for too long`);
+  let said = "";
+  let usage: TokenUsage | undefined;
+  const request = {
+    system: SYSTEM,
+    messages: [{ role: "user" as const, parts: [{ type: "text" as const, text }] }],
+    tools: [],
+    thoughtLevel: "default" as const,
+  };
+  try {
+    silence.begin();
+    for await (const event of model.stream(request, AbortSignal.any([turn.signal, silence.signal]))) {
+      silence.begin();
+      if (event.type === "text") said += event.text;
+      if (event.type === "usage") usage = event.usage;
+      if (said.length > MAX_SUMMARY) break;
+    }
+  } finally {
+    silence.end();
+    if (usage || said !== "")
+      await turn.charge(usage ?? { inputTokens: tokensIn(text), outputTokens: tokensIn(said) });
+  }
+  return said.trim() === "" ? undefined : said.slice(0, MAX_SUMMARY).trim();
+}
+
+/** A conversation as a text, its middle left out where it is too long. */
+function conversationIn(entries: readonly HistoryEntry[], characters: number): string {
+  const text = transcriptOf(entries)
+    .map((message) =>
+      message.role === "tool"
+        ? message.results.map(({ name, text: said }) => `[${name}] ${said}`).join("\n")
+        : `${message.role}: ${message.parts.map(lineOf).join("\n")}`,
+    )
+    .join("\n\n");
+  if (text.length <= characters) return text;
+  const half = Math.floor(characters / 2);
+  return `${text.slice(0, half)}\n[…]\n${text.slice(-half)}`;
+}
+
+function lineOf(part: {
+  readonly type: string;
+  readonly text?: string;
+  readonly name?: string;
+  readonly arguments?: string;
+}): string {
+  if (part.type === "call") return `calls ${part.name} ${part.arguments}`;
+  return part.type === "text" ? (part.text ?? "") : `[${part.type}]`;
+}

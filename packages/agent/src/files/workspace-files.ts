@@ -1,0 +1,145 @@
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readlink, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { FileError, type Roots, systemCode } from "./roots.ts";
+
+/** Uses a file within the roots: resolved, opened, and looked at through the descriptor, so that nobody can swap it. */
+export async function withFile<Result>(
+  roots: Roots,
+  path: string,
+  use: (file: FileHandle) => Promise<Result>,
+): Promise<Result> {
+  const real = await roots.resolve(path);
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
+  const file = await open(real, O_RDONLY | O_NONBLOCK | O_NOFOLLOW).catch((error: unknown) => {
+    throw translated(error, path);
+  });
+  try {
+    await roots.expectInside(await placeOf(file, real), path);
+    if (!(await file.stat()).isFile()) throw new FileError("not_a_file", `${path} is no file`);
+    return await use(file);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Where a descriptor really leads. Only Linux tells; elsewhere it is where it was opened. */
+async function placeOf({ fd }: FileHandle, opened: string): Promise<string> {
+  return readlink(`/proc/self/fd/${fd}`).catch(() => opened);
+}
+
+/** The beginning of an open file. */
+export async function beginningOf(file: FileHandle, bytes: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(bytes);
+  let length = 0;
+  while (length < bytes) {
+    const { bytesRead } = await file.read(buffer, length, bytes - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return buffer.subarray(0, length);
+}
+
+function translated(error: unknown, path: string): Error {
+  const code = systemCode(error);
+  if (code === "ENOENT") return new FileError("missing", `there is no file ${path}`);
+  if (code === "EISDIR") return new FileError("not_a_file", `${path} is a folder`);
+  if (code === "ELOOP") return new FileError("outside", `${path} became a link`);
+  if (code === "EACCES" || code === "EPERM") return new FileError("missing", `${path} cannot be read`);
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/**
+ * Uses a folder within the roots by a path that keeps leading there: on Linux through its descriptor, so that nobody who
+ * moves folders about meanwhile can lead us elsewhere. `make` makes it when it is not there.
+ */
+export async function withFolder<Result>(
+  roots: Roots,
+  path: string,
+  { make }: { readonly make: boolean },
+  use: (base: string) => Promise<Result>,
+): Promise<Result> {
+  const real = await roots.resolve(path);
+  if (make) await mkdir(real, { recursive: true });
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+  const folder = await open(real, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((error: unknown) => {
+    if (systemCode(error) === "ENOENT") throw new FileError("missing", `there is no folder ${path}`);
+    if (systemCode(error) === "ENOTDIR") throw new FileError("not_a_folder", `${path} is no folder`);
+    throw error;
+  });
+  try {
+    const place = await placeOf(folder, real);
+    await roots.expectInside(place, path);
+    return await use(process.platform === "linux" ? `/proc/self/fd/${folder.fd}` : place);
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Throws unless there is a folder at a real path; `shown` is what it was called. */
+export async function expectFolder(real: string, shown: string): Promise<void> {
+  const found = await stat(real).catch((error: unknown) => {
+    if (systemCode(error) === "ENOENT") throw new FileError("missing", `there is no folder ${shown}`);
+    throw error;
+  });
+  if (!found.isDirectory()) throw new FileError("not_a_folder", `${shown} is no folder`);
+}
+
+/** Writes a file as a whole: who reads it meanwhile sees the old one or the new one. Folders are made as needed. */
+export async function writeWhole(roots: Roots, path: string, content: string): Promise<void> {
+  const real = await roots.resolve(path);
+  const name = basename(real);
+  await withFolder(roots, dirname(real), { make: true }, async (base) => {
+    const mode = await modeOf(join(base, name), path);
+    const fresh = join(base, `.${name.slice(0, 100)}.${randomUUID()}`);
+    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+    try {
+      const file = await open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode ?? 0o666);
+      try {
+        await file.writeFile(content, "utf8");
+        if (mode !== undefined) await file.chmod(mode);
+      } finally {
+        await file.close();
+      }
+      await rename(fresh, join(base, name));
+    } catch (error) {
+      await rm(fresh, { force: true });
+      throw error;
+    }
+  });
+}
+
+/** The rights of the file that is replaced; `undefined` when there is none. */
+async function modeOf(at: string, path: string): Promise<number | undefined> {
+  try {
+    const found = await lstat(at);
+    if (found.isDirectory()) throw new FileError("not_a_file", `${path} is a folder`);
+    return found.isFile() ? found.mode & 0o777 : undefined;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** The text in bytes that may be cut within a sign; `undefined` when they are no text. */
+export function textIn(bytes: Buffer, isCut: boolean): string | undefined {
+  const whole = isCut ? bytes.subarray(0, wholeSigns(bytes)) : bytes;
+  if (whole.includes(0)) return undefined;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(whole);
+  } catch {
+    return undefined;
+  }
+}
+
+/** How many bytes are whole signs of UTF-8. */
+function wholeSigns(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(4, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if ((byte & 0b1100_0000) === 0b1000_0000) continue;
+    const length = byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+    return length > back ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}

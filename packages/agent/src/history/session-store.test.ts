@@ -1,0 +1,7 @@
+import { describe } from "vitest";
+import { sessionStoreContract } from "../../test/contract.ts";
+import { VolatileSessionStore } from "./session-store.ts";
+
+describe("sessions in the process", () => {
+  sessionStoreContract(async () => new VolatileSessionStore());
+});

@@ -1,0 +1,196 @@
+import type Anthropic from "@anthropic-ai/sdk";
+import type { TokenUsage } from "../history/entry.ts";
+import { type AnthropicSettings, anthropicRequest } from "./anthropic-request.ts";
+import {
+  type Model,
+  ModelError,
+  type ModelEvent,
+  type ModelInfo,
+  type ModelRequest,
+  type ModelStop,
+} from "./model.ts";
+import { CallArguments, modelErrorOf } from "./provider-api.ts";
+import { toldTokens } from "./tokens.ts";
+
+/** How to reach Anthropic, or whoever speaks like it. */
+export interface AnthropicAccess {
+  readonly apiKey?: string | undefined;
+  readonly authToken?: string | undefined;
+  readonly baseUrl?: string | undefined;
+}
+
+const STOPS: Readonly<Record<string, ModelStop | undefined>> = {
+  end_turn: "end",
+  stop_sequence: "end",
+  tool_use: "tool_use",
+  max_tokens: "max_tokens",
+  refusal: "refusal",
+  pause_turn: "paused",
+  model_context_window_exceeded: "context_exceeded",
+};
+
+/** A model that is spoken to by Anthropic's Messages API. */
+export class AnthropicModel implements Model {
+  readonly info: ModelInfo;
+  readonly #settings: AnthropicSettings;
+  readonly #access: AnthropicAccess;
+  #client: Promise<Anthropic> | undefined;
+
+  constructor(model: string, access: AnthropicAccess) {
+    const { contextTokens, maxOutputTokens, thinking } = knownAnthropic(model);
+    const id = `anthropic:${model}`;
+    this.info = { id, contextTokens, maxOutputTokens, images: true, summarises: true };
+    this.#settings = { model, id, maxOutputTokens, thinking };
+    this.#access = access;
+  }
+
+  async *stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
+    try {
+      this.#client ??= clientFor(this.#access);
+      const client = await this.#client;
+      const events = await client.messages.create(anthropicRequest(request, this.#settings), { signal });
+      yield* readEvents(events);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw modelErrorOf(error, this.info.id);
+    }
+    // An aborted stream ends as if nothing had happened.
+    signal.throwIfAborted();
+  }
+}
+
+/** The SDK takes a while to load, so it is loaded by the first request. */
+async function clientFor({ apiKey, authToken, baseUrl }: AnthropicAccess): Promise<Anthropic> {
+  const { default: Client } = await import("@anthropic-ai/sdk");
+  return new Client({
+    ...(authToken === undefined ? { apiKey: apiKey ?? "" } : { apiKey: null, authToken }),
+    ...(baseUrl !== undefined && { baseURL: baseUrl }),
+    maxRetries: 0,
+    logLevel: "off",
+  });
+}
+
+interface OpenBlock {
+  readonly block: Anthropic.RawContentBlockStartEvent["content_block"];
+  readonly json: CallArguments;
+  signature: string;
+}
+
+async function* readEvents(
+  events: AsyncIterable<Anthropic.RawMessageStreamEvent>,
+): AsyncIterable<ModelEvent> {
+  const open = new Map<number, OpenBlock>();
+  let usage: TokenUsage = { inputTokens: 0, outputTokens: 0 };
+  let stop: ModelStop = "end";
+  for await (const event of events) {
+    switch (event.type) {
+      case "message_start":
+        usage = usageFrom(event.message.usage, usage);
+        break;
+      case "content_block_start":
+        open.set(event.index, { block: event.content_block, json: new CallArguments(), signature: "" });
+        if (event.content_block.type === "text" && event.content_block.text !== "")
+          yield { type: "text", text: event.content_block.text };
+        break;
+      case "content_block_delta":
+        yield* readDelta(event.delta, open.get(event.index));
+        break;
+      case "content_block_stop":
+        yield* closeBlock(open.get(event.index));
+        open.delete(event.index);
+        break;
+      case "message_delta":
+        usage = usageFrom(event.usage, usage);
+        stop = STOPS[event.delta.stop_reason ?? ""] ?? "end";
+        break;
+      case "message_stop":
+        yield { type: "usage", usage };
+        yield { type: "end", stop };
+        return;
+    }
+  }
+  throw new ModelError("cut_off", "the answer broke off in the middle");
+}
+
+function* readDelta(
+  delta: Anthropic.RawContentBlockDelta,
+  block: OpenBlock | undefined,
+): Iterable<ModelEvent> {
+  switch (delta.type) {
+    case "text_delta":
+      yield { type: "text", text: delta.text };
+      break;
+    case "thinking_delta":
+      yield { type: "thinking", text: delta.thinking };
+      break;
+    case "input_json_delta":
+      block?.json.add(delta.partial_json);
+      yield { type: "progress" };
+      break;
+    case "signature_delta":
+      if (block) block.signature += delta.signature;
+      break;
+  }
+}
+
+function* closeBlock(open: OpenBlock | undefined): Iterable<ModelEvent> {
+  if (open?.block.type === "tool_use") {
+    const { id, name, input } = open.block;
+    yield { type: "call", id, name, arguments: String(open.json) || JSON.stringify(input ?? {}) };
+  }
+  if (open?.block.type === "thinking")
+    yield { type: "thinking_end", seal: { signature: open.signature || open.block.signature } };
+  if (open?.block.type === "redacted_thinking")
+    yield { type: "thinking_end", seal: { data: open.block.data } };
+}
+
+function usageFrom(
+  told: Partial<Anthropic.Usage | Anthropic.MessageDeltaUsage>,
+  known: TokenUsage,
+): TokenUsage {
+  const thoughtTokens = toldTokens(told.output_tokens_details?.thinking_tokens, known.thoughtTokens);
+  const cachedReadTokens = toldTokens(told.cache_read_input_tokens, known.cachedReadTokens);
+  const cachedWriteTokens = toldTokens(told.cache_creation_input_tokens, known.cachedWriteTokens);
+  return {
+    inputTokens: toldTokens(told.input_tokens, known.inputTokens),
+    outputTokens: toldTokens(told.output_tokens, known.outputTokens),
+    ...(thoughtTokens > 0 && { thoughtTokens }),
+    ...(cachedReadTokens > 0 && { cachedReadTokens }),
+    ...(cachedWriteTokens > 0 && { cachedWriteTokens }),
+  };
+}
+
+/** How a model is told to think: by effort, by a budget of tokens, or not at all. */
+export type ThinkingStyle = "adaptive" | "budget" | "none";
+
+/** What is known of a family of models. */
+interface KnownModel {
+  readonly contextTokens: number;
+  readonly maxOutputTokens: number;
+  readonly thinking: ThinkingStyle;
+}
+
+/** The model that is used when nobody names one. */
+export const DEFAULT_ANTHROPIC_MODEL = "claude-sonnet-5-5";
+
+/** The models that are offered where there is a key. */
+export const OFFERED_ANTHROPIC_MODELS: readonly string[] = [
+  "claude-sonnet-5-5",
+  "claude-opus-5-5",
+  "claude-haiku-5-5",
+];
+
+const KNOWN: readonly (readonly [RegExp, KnownModel])[] = [
+  [
+    /^claude-(?:haiku|sonnet|opus)-4-5/,
+    { contextTokens: 200_000, maxOutputTokens: 32_000, thinking: "budget" },
+  ],
+  [/^claude-3/, { contextTokens: 200_000, maxOutputTokens: 8_192, thinking: "none" }],
+  [/^claude-/, { contextTokens: 200_000, maxOutputTokens: 32_000, thinking: "adaptive" }],
+];
+
+/** What is known of a model by its name; of others, what is safe to assume. */
+function knownAnthropic(model: string): KnownModel {
+  const found = KNOWN.find(([name]) => name.test(model))?.[1];
+  return found ?? { contextTokens: 128_000, maxOutputTokens: 8_192, thinking: "none" };
+}

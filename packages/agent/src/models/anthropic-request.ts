@@ -1,0 +1,154 @@
+import type Anthropic from "@anthropic-ai/sdk";
+import { isObject, type JsonObject } from "../acp/json-rpc.ts";
+import type { AssistantPart, UserPart } from "../history/entry.ts";
+import type { Message } from "../history/transcript.ts";
+import type { ThinkingStyle } from "./anthropic-model.ts";
+import type { ModelRequest, ThoughtLevel } from "./model.ts";
+
+type Block = Anthropic.ContentBlockParam;
+
+/** What a request of ours is to Anthropic. */
+export interface AnthropicSettings {
+  /** The model's name there. */
+  readonly model: string;
+  /** Its id here, under which it sealed its thoughts. */
+  readonly id: string;
+  readonly maxOutputTokens: number;
+  readonly thinking: ThinkingStyle;
+}
+
+const CACHED = { cache_control: { type: "ephemeral" } } as const;
+const BUDGETS: Readonly<Record<"low" | "medium" | "high", number>> = {
+  low: 2_048,
+  medium: 8_192,
+  high: 16_384,
+};
+
+/**
+ * A request in Anthropic's words. What does not change comes first and is marked, so that it is paid for once: tools and
+ * system prompt together, then the conversation up to the last two messages of the user's side.
+ */
+export function anthropicRequest(
+  { system, messages, tools, thoughtLevel }: ModelRequest,
+  settings: AnthropicSettings,
+): Anthropic.MessageCreateParamsStreaming {
+  return {
+    model: settings.model,
+    max_tokens: settings.maxOutputTokens,
+    stream: true,
+    system: [{ type: "text", text: system, ...CACHED }],
+    messages: cached(conversation(messages, settings.id)),
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, parameters }) => ({
+        name,
+        description,
+        input_schema: { ...parameters, type: "object" as const },
+      })),
+    }),
+    ...thinkingOf(thoughtLevel, settings.thinking),
+  };
+}
+
+function thinkingOf(
+  level: ThoughtLevel,
+  style: ThinkingStyle,
+): Pick<Anthropic.MessageCreateParamsStreaming, "thinking" | "output_config"> {
+  if (level === "default" || style === "none") return {};
+  if (level === "off") return { thinking: { type: "disabled" } };
+  if (style === "budget") return { thinking: { type: "enabled", budget_tokens: BUDGETS[level] } };
+  return { thinking: { type: "adaptive", display: "summarized" }, output_config: { effort: level } };
+}
+
+interface Turn {
+  readonly role: "user" | "assistant";
+  readonly content: Block[];
+}
+
+/** Results of tools are said by the user; what one side says in several messages is one. */
+function conversation(messages: readonly Message[], id: string): readonly Turn[] {
+  const turns: Turn[] = [];
+  for (const message of messages) {
+    const role = message.role === "assistant" ? "assistant" : "user";
+    const content = blocksOf(message, id);
+    const last = turns.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else if (content.length > 0) turns.push({ role, content });
+  }
+  return turns;
+}
+
+function blocksOf(message: Message, id: string): Block[] {
+  switch (message.role) {
+    case "user":
+      return message.parts.flatMap(userBlock);
+    case "assistant":
+      return message.parts.flatMap((part) => assistantBlock(part, id));
+    case "tool":
+      return message.results.map(({ call, text, isError }) => ({
+        type: "tool_result",
+        tool_use_id: call,
+        content: text === "" ? "(nothing)" : text,
+        is_error: isError,
+      }));
+  }
+}
+
+function userBlock(part: UserPart): Block[] {
+  if (part.type === "text") return textBlock(part.text);
+  const media_type = imageType(part.mimeType);
+  if (media_type === undefined)
+    return textBlock(`[an image of the type ${part.mimeType}, which cannot be shown]`);
+  return [{ type: "image", source: { type: "base64", media_type, data: part.data } }];
+}
+
+function assistantBlock(part: AssistantPart, id: string): Block[] {
+  switch (part.type) {
+    case "text":
+      return textBlock(part.text);
+    case "call":
+      return [{ type: "tool_use", id: part.id, name: part.name, input: objectIn(part.arguments) }];
+    case "thinking":
+      return part.seal?.model === id ? thoughtBlock(part.text, part.seal.data) : [];
+  }
+}
+
+/** Thoughts go back as they came, or not at all. */
+function thoughtBlock(thinking: string, { signature, data }: JsonObject): Block[] {
+  if (typeof data === "string") return [{ type: "redacted_thinking", data }];
+  return typeof signature === "string" ? [{ type: "thinking", thinking, signature }] : [];
+}
+
+function textBlock(text: string): Block[] {
+  return text.trim() === "" ? [] : [{ type: "text", text }];
+}
+
+function objectIn(json: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(json);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function imageType(mimeType: string): "image/jpeg" | "image/png" | "image/gif" | "image/webp" | undefined {
+  return (["image/jpeg", "image/png", "image/gif", "image/webp"] as const).find((type) => type === mimeType);
+}
+
+function cached(turns: readonly Turn[]): Anthropic.MessageParam[] {
+  const marked = turns.filter(({ role }) => role === "user").slice(-2);
+  return turns.map((turn) => ({
+    role: turn.role,
+    content: marked.includes(turn)
+      ? turn.content.map((block, index) =>
+          index === turn.content.length - 1 && isMarkable(block) ? { ...block, ...CACHED } : block,
+        )
+      : turn.content,
+  }));
+}
+
+function isMarkable(
+  block: Block,
+): block is Anthropic.TextBlockParam | Anthropic.ImageBlockParam | Anthropic.ToolResultBlockParam {
+  return block.type === "text" || block.type === "image" || block.type === "tool_result";
+}

@@ -1,0 +1,58 @@
+import { describe, expect, test } from "vitest";
+import type { Message } from "../history/transcript.ts";
+import { chatRequest } from "./openai-chat.ts";
+
+const text = (words: string) => ({ type: "text" as const, text: words });
+const image = { type: "image" as const, mimeType: "image/png", data: "AAAA" };
+
+function messagesOf(...messages: readonly Message[]) {
+  return chatRequest("m", { system: "s", messages, tools: [], thoughtLevel: "default" }).messages.slice(1);
+}
+
+describe("a request in Chat Completions", () => {
+  test("has no two messages of the user in a row, and text as a string", () => {
+    expect(
+      messagesOf(
+        { role: "user", parts: [text("hello")] },
+        { role: "user", parts: [text("beside it")] },
+        { role: "assistant", model: "m", parts: [text("yes")] },
+        { role: "user", parts: [text("next")] },
+      ),
+    ).toEqual([
+      { role: "user", content: "hello\n\nbeside it" },
+      { role: "assistant", content: "yes" },
+      { role: "user", content: "next" },
+    ]);
+  });
+
+  test("keeps images beside the text", () => {
+    const [message] = messagesOf(
+      { role: "user", parts: [text("look"), image] },
+      { role: "user", parts: [text("now")] },
+    );
+    expect(message).toEqual({
+      role: "user",
+      content: [
+        { type: "text", text: "look" },
+        { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+        { type: "text", text: "now" },
+      ],
+    });
+  });
+
+  test.each(['{"path": "a', "", "null", "[1]", '"x"'])(
+    "never sends back the broken arguments %j",
+    (broken) => {
+      const call = { type: "call" as const, id: "1", name: "read_file", toolCallId: "t", arguments: broken };
+      const [message] = messagesOf({ role: "assistant", model: "m", parts: [call] });
+      expect(message).toMatchObject({ tool_calls: [{ function: { arguments: "{}" } }] });
+    },
+  );
+
+  test("sends good arguments back as they came", () => {
+    const json = '{ "path":"a" }';
+    const call = { type: "call" as const, id: "1", name: "read_file", toolCallId: "t", arguments: json };
+    const [message] = messagesOf({ role: "assistant", model: "m", parts: [call] });
+    expect(message).toMatchObject({ tool_calls: [{ function: { arguments: json } }] });
+  });
+});

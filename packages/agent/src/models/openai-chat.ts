@@ -1,0 +1,224 @@
+import type OpenAI from "openai";
+import { isObject } from "../acp/json-rpc.ts";
+import { type TokenUsage, textOf, type UserPart } from "../history/entry.ts";
+import type { Message } from "../history/transcript.ts";
+import {
+  type Model,
+  ModelError,
+  type ModelEvent,
+  type ModelInfo,
+  type ModelRequest,
+  type ModelStop,
+} from "./model.ts";
+import { clientFor, effortOf, knownContext, type OpenAiAccess } from "./openai-client.ts";
+import { CallArguments, modelErrorOf } from "./provider-api.ts";
+import { toldTokens } from "./tokens.ts";
+
+const STOPS: Readonly<Record<string, ModelStop | undefined>> = {
+  stop: "end",
+  tool_calls: "tool_use",
+  function_call: "tool_use",
+  length: "max_tokens",
+  content_filter: "refusal",
+};
+
+/** A model that is spoken to by OpenAI's Chat Completions API, wherever it is served. */
+export class ChatModel implements Model {
+  readonly info: ModelInfo;
+  readonly #model: string;
+  readonly #access: OpenAiAccess;
+  #client: Promise<OpenAI> | undefined;
+
+  constructor(model: string, access: OpenAiAccess) {
+    const contextTokens = knownContext(model);
+    this.info = {
+      id: `openai-chat:${model}`,
+      contextTokens,
+      maxOutputTokens: Math.floor(contextTokens / 8),
+      images: true,
+      summarises: true,
+    };
+    this.#model = model;
+    this.#access = access;
+  }
+
+  async *stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
+    try {
+      this.#client ??= clientFor(this.#access);
+      const client = await this.#client;
+      const chunks = await client.chat.completions.create(chatRequest(this.#model, request), { signal });
+      yield* readChunks(chunks);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw modelErrorOf(error, this.info.id);
+    }
+    // An aborted stream ends as if nothing had happened.
+    signal.throwIfAborted();
+  }
+}
+
+interface OpenCall {
+  readonly index: number;
+  id: string;
+  name: string;
+  readonly arguments: CallArguments;
+}
+
+/** More calls than this are none that anybody would make. */
+const MOST_CALLS = 1_000;
+
+async function* readChunks(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): AsyncIterable<ModelEvent> {
+  const calls: OpenCall[] = [];
+  let finish: string | undefined;
+  let usage: TokenUsage = { inputTokens: 0, outputTokens: 0 };
+  for await (const { choices, usage: told } of chunks) {
+    if (told) usage = usageFrom(told);
+    // Servers of all kinds speak this; some leave out what has to be there.
+    const [choice] = choices ?? [];
+    if (!choice) continue;
+    const { delta = {}, finish_reason } = choice;
+    const thought = thoughtIn(delta);
+    if (thought !== "") yield { type: "thinking", text: thought };
+    if (delta.content) yield { type: "text", text: delta.content };
+    if (delta.refusal) yield { type: "text", text: delta.refusal };
+    for (const piece of delta.tool_calls ?? []) {
+      collect(calls, piece);
+      yield { type: "progress" };
+    }
+    finish = finish_reason ?? finish;
+  }
+  // The last piece of a call is not marked; only the end of the answer says that it is whole.
+  if (finish === undefined) throw new ModelError("cut_off", "the answer broke off in the middle");
+  for (const call of calls)
+    yield { type: "call", id: call.id, name: call.name, arguments: String(call.arguments) || "{}" };
+  yield { type: "usage", usage };
+  yield { type: "end", stop: calls.length > 0 && finish === "stop" ? "tool_use" : (STOPS[finish] ?? "end") };
+}
+
+/** Servers count calls as they like, or not at all: one that begins with another id is another call. */
+function collect(
+  calls: OpenCall[],
+  { index, id, function: called }: OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall,
+): void {
+  const open = calls.findLast((one) => one.index === index);
+  const isAnother = open !== undefined && Boolean(id && called?.name) && open.id !== id;
+  const call =
+    open && !isAnother
+      ? open
+      : { index, id: `call_${calls.length}`, name: "", arguments: new CallArguments() };
+  if (id) call.id = id;
+  if (called?.name) call.name += called.name;
+  if (called?.arguments) call.arguments.add(called.arguments);
+  if (call === open) return;
+  calls.push(call);
+  if (calls.length > MOST_CALLS)
+    throw new ModelError("too_long", `the model made more than ${MOST_CALLS} calls at once`);
+}
+
+/** Other servers show what a model thinks under names of their own. */
+function thoughtIn(delta: object): string {
+  const found = ["reasoning_content", "reasoning"].map((name) => Reflect.get(delta, name));
+  return found.find((text) => typeof text === "string") ?? "";
+}
+
+function usageFrom({
+  prompt_tokens,
+  completion_tokens,
+  prompt_tokens_details,
+  completion_tokens_details,
+}: OpenAI.CompletionUsage): TokenUsage {
+  const cachedReadTokens = toldTokens(prompt_tokens_details?.cached_tokens);
+  const thoughtTokens = toldTokens(completion_tokens_details?.reasoning_tokens);
+  return {
+    inputTokens: Math.max(0, toldTokens(prompt_tokens) - cachedReadTokens),
+    outputTokens: toldTokens(completion_tokens),
+    ...(cachedReadTokens > 0 && { cachedReadTokens }),
+    ...(thoughtTokens > 0 && { thoughtTokens }),
+  };
+}
+
+type Param = OpenAI.ChatCompletionMessageParam;
+
+/** A request in the words of OpenAI's Chat Completions, which most other servers understand. */
+export function chatRequest(
+  model: string,
+  { system, messages, tools, thoughtLevel }: ModelRequest,
+): OpenAI.ChatCompletionCreateParamsStreaming {
+  return {
+    model,
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: [{ role: "system", content: system }, ...alternating(messages.flatMap(paramsOf))],
+    ...(tools.length > 0 && {
+      tools: tools.map((tool) => ({ type: "function" as const, function: { ...tool } })),
+    }),
+    ...(thoughtLevel !== "default" && { reasoning_effort: effortOf(thoughtLevel) }),
+  };
+}
+
+/** Joins what the user's side says in several messages: the templates of many models refuse two in a row. */
+function alternating(params: readonly Param[]): Param[] {
+  const joined: Param[] = [];
+  for (const param of params) {
+    const last = joined.at(-1);
+    if (param.role === "user" && last?.role === "user")
+      joined[joined.length - 1] = { role: "user", content: [...contentsOf(last), ...contentsOf(param)] };
+    else joined.push(param);
+  }
+  return joined.map(plain);
+}
+
+function contentsOf({ content }: OpenAI.ChatCompletionUserMessageParam): OpenAI.ChatCompletionContentPart[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+}
+
+/** Text alone goes as a string: not every server knows lists. */
+function plain(param: Param): Param {
+  if (param.role !== "user" || typeof param.content === "string") return param;
+  const texts = param.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  return texts.length < param.content.length ? param : { role: "user", content: texts.join("\n\n") };
+}
+
+function paramsOf(message: Message): Param[] {
+  switch (message.role) {
+    case "user":
+      return [{ role: "user", content: message.parts.map(contentOf) }];
+    case "assistant":
+      return assistantParam(message);
+    case "tool":
+      return message.results.map(({ call, text }) => ({ role: "tool", tool_call_id: call, content: text }));
+  }
+}
+
+function assistantParam({ parts }: Extract<Message, { role: "assistant" }>): Param[] {
+  const text = textOf(parts);
+  const calls = parts.flatMap((part) =>
+    part.type === "call"
+      ? [
+          {
+            id: part.id,
+            type: "function" as const,
+            function: { name: part.name, arguments: objectText(part.arguments) },
+          },
+        ]
+      : [],
+  );
+  if (text === "" && calls.length === 0) return [];
+  return [
+    { role: "assistant", content: text === "" ? null : text, ...(calls.length > 0 && { tool_calls: calls }) },
+  ];
+}
+
+/** Arguments as they were if they are an object; strict servers refuse a conversation that holds broken ones. */
+export function objectText(json: string): string {
+  try {
+    return isObject(JSON.parse(json)) ? json : "{}";
+  } catch {
+    return "{}";
+  }
+}
+
+function contentOf(part: UserPart): OpenAI.ChatCompletionContentPart {
+  if (part.type === "text") return { type: "text", text: part.text };
+  return { type: "image_url", image_url: { url: `data:${part.mimeType};base64,${part.data}` } };
+}

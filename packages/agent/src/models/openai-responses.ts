@@ -1,0 +1,191 @@
+import type OpenAI from "openai";
+import type { JsonObject } from "../acp/json-rpc.ts";
+import type { AssistantPart, TokenUsage, UserPart } from "../history/entry.ts";
+import type { Message } from "../history/transcript.ts";
+import { type Model, ModelError, type ModelEvent, type ModelInfo, type ModelRequest } from "./model.ts";
+import { objectText } from "./openai-chat.ts";
+import { clientFor, effortOf, knownContext, type OpenAiAccess } from "./openai-client.ts";
+import { modelErrorOf } from "./provider-api.ts";
+import { toldTokens } from "./tokens.ts";
+
+type Response = OpenAI.Responses.Response;
+
+/** A model that is spoken to by OpenAI's Responses API. */
+export class ResponsesModel implements Model {
+  readonly info: ModelInfo;
+  readonly #model: string;
+  readonly #access: OpenAiAccess;
+  #client: Promise<OpenAI> | undefined;
+
+  constructor(model: string, access: OpenAiAccess) {
+    const contextTokens = knownContext(model);
+    this.info = {
+      id: `openai:${model}`,
+      contextTokens,
+      maxOutputTokens: Math.floor(contextTokens / 8),
+      images: true,
+      summarises: true,
+    };
+    this.#model = model;
+    this.#access = access;
+  }
+
+  async *stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
+    try {
+      this.#client ??= clientFor(this.#access);
+      const client = await this.#client;
+      const named = { name: this.#model, id: this.info.id };
+      const events = await client.responses.create(responsesRequest(named, request), { signal });
+      yield* readEvents(events);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw modelErrorOf(error, this.info.id);
+    }
+    // An aborted stream ends as if nothing had happened.
+    signal.throwIfAborted();
+  }
+}
+
+async function* readEvents(
+  events: AsyncIterable<OpenAI.Responses.ResponseStreamEvent>,
+): AsyncIterable<ModelEvent> {
+  let called = false;
+  for await (const event of events) {
+    switch (event.type) {
+      case "response.output_text.delta":
+      case "response.refusal.delta":
+        yield { type: "text", text: event.delta };
+        break;
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_text.delta":
+        yield { type: "thinking", text: event.delta };
+        break;
+      case "response.function_call_arguments.delta":
+        yield { type: "progress" };
+        break;
+      case "response.output_item.done":
+        if (event.item.type === "function_call") {
+          const { call_id: id, name, arguments: given } = event.item;
+          called = true;
+          yield { type: "call", id, name, arguments: given === "" ? "{}" : given };
+        }
+        if (event.item.type === "reasoning") yield thoughtOf(event.item);
+        break;
+      case "response.completed":
+        yield* endOf(event.response, called ? "tool_use" : "end");
+        return;
+      case "response.incomplete":
+        yield* endOf(event.response, stopOf(event.response));
+        return;
+      case "response.failed":
+        throw failureOf(event.response);
+      case "error":
+        throw failure(event.message, event.code);
+    }
+  }
+  throw new ModelError("cut_off", "the answer broke off in the middle");
+}
+
+function thoughtOf({ id, encrypted_content }: OpenAI.Responses.ResponseReasoningItem): ModelEvent {
+  return { type: "thinking_end", ...(encrypted_content && { seal: { id, encrypted_content } }) };
+}
+
+function* endOf(
+  { usage }: Response,
+  stop: "end" | "tool_use" | "max_tokens" | "refusal",
+): Iterable<ModelEvent> {
+  if (usage) yield { type: "usage", usage: usageFrom(usage) };
+  yield { type: "end", stop };
+}
+
+function stopOf({ incomplete_details }: Response): "max_tokens" | "refusal" {
+  return incomplete_details?.reason === "content_filter" ? "refusal" : "max_tokens";
+}
+
+function failureOf({ error }: Response): ModelError {
+  return failure(error?.message ?? "it failed without saying why", error?.code);
+}
+
+/** A failure in the middle of an answer, by its words and its word for programs. */
+function failure(message: string, type: string | null | undefined): ModelError {
+  return modelErrorOf(Object.assign(new Error(message), { type }), "the model");
+}
+
+function usageFrom({
+  input_tokens,
+  output_tokens,
+  input_tokens_details,
+  output_tokens_details,
+}: OpenAI.Responses.ResponseUsage): TokenUsage {
+  const cachedReadTokens = toldTokens(input_tokens_details?.cached_tokens);
+  const thoughtTokens = toldTokens(output_tokens_details?.reasoning_tokens);
+  return {
+    inputTokens: Math.max(0, toldTokens(input_tokens) - cachedReadTokens),
+    outputTokens: toldTokens(output_tokens),
+    ...(cachedReadTokens > 0 && { cachedReadTokens }),
+    ...(thoughtTokens > 0 && { thoughtTokens }),
+  };
+}
+
+type Item = OpenAI.Responses.ResponseInputItem;
+
+/** A request in the words of OpenAI's Responses API. Nothing is kept on the other side. */
+function responsesRequest(
+  model: { readonly name: string; readonly id: string },
+  { system, messages, tools, thoughtLevel }: ModelRequest,
+): OpenAI.Responses.ResponseCreateParamsStreaming {
+  const thinks = thoughtLevel !== "default" && thoughtLevel !== "off";
+  return {
+    model: model.name,
+    stream: true,
+    store: false,
+    instructions: system,
+    input: messages.flatMap((message) => itemsOf(message, model.id)),
+    ...(tools.length > 0 && {
+      tools: tools.map((tool) => ({ type: "function" as const, strict: false, ...tool })),
+    }),
+    ...(thoughtLevel !== "default" && {
+      reasoning: { effort: effortOf(thoughtLevel), ...(thinks && { summary: "auto" as const }) },
+    }),
+    ...(thinks && { include: ["reasoning.encrypted_content" as const] }),
+  };
+}
+
+function itemsOf(message: Message, id: string): Item[] {
+  switch (message.role) {
+    case "user":
+      return [{ type: "message", role: "user", content: message.parts.map(contentOf) }];
+    case "assistant":
+      return message.parts.flatMap((part) => assistantItem(part, id));
+    case "tool":
+      return message.results.map(({ call, text }) => ({
+        type: "function_call_output",
+        call_id: call,
+        output: text,
+      }));
+  }
+}
+
+function contentOf(part: UserPart): OpenAI.Responses.ResponseInputContent {
+  if (part.type === "text") return { type: "input_text", text: part.text };
+  return { type: "input_image", detail: "auto", image_url: `data:${part.mimeType};base64,${part.data}` };
+}
+
+function assistantItem(part: AssistantPart, id: string): Item[] {
+  switch (part.type) {
+    case "text":
+      return part.text === "" ? [] : [{ role: "assistant", content: part.text }];
+    case "call":
+      return [
+        { type: "function_call", call_id: part.id, name: part.name, arguments: objectText(part.arguments) },
+      ];
+    case "thinking":
+      return part.seal?.model === id ? reasoningItem(part.text, part.seal.data) : [];
+  }
+}
+
+function reasoningItem(text: string, { id, encrypted_content }: JsonObject): Item[] {
+  if (typeof id !== "string" || typeof encrypted_content !== "string") return [];
+  const summary = text === "" ? [] : [{ type: "summary_text" as const, text }];
+  return [{ type: "reasoning", id, encrypted_content, summary }];
+}

@@ -1,0 +1,61 @@
+import type { JsonObject } from "../acp/json-rpc.ts";
+import type { SessionHeader } from "../history/session-store.ts";
+import type { ThoughtLevel } from "../models/model.ts";
+import type { Models } from "../models/models.ts";
+
+const MODES = [
+  { id: "default", name: "Default", description: "Works with all its tools; every call is decided about." },
+  { id: "plan", name: "Plan", description: "Reads and plans, and changes nothing." },
+];
+
+const THOUGHT_LEVELS: readonly { readonly value: ThoughtLevel; readonly name: string }[] = [
+  { value: "default", name: "As the model likes" },
+  { value: "off", name: "Off" },
+  { value: "low", name: "Low" },
+  { value: "medium", name: "Medium" },
+  { value: "high", name: "High" },
+];
+
+/** Whether there is such a mode. */
+export function isMode(mode: string): boolean {
+  return MODES.some(({ id }) => id === mode);
+}
+
+/** Whether a model can be told to think so much. */
+export function isThoughtLevel(level: string): level is ThoughtLevel {
+  return THOUGHT_LEVELS.some(({ value }) => value === level);
+}
+
+/** What a session can be set to, and is, in ACP's words. */
+export function settingsOf({ mode, model, thoughtLevel }: SessionHeader, models: Models): JsonObject {
+  return {
+    modes: { currentModeId: mode, availableModes: MODES },
+    configOptions: configOptionsOf({ model, thoughtLevel }, models),
+  };
+}
+
+/** The options of a session. A model that was asked for by name is on offer for as long as it is in use. */
+export function configOptionsOf(
+  { model, thoughtLevel }: Pick<SessionHeader, "model" | "thoughtLevel">,
+  { choices }: Pick<Models, "choices">,
+): readonly JsonObject[] {
+  const models = choices.includes(model) ? choices : [model, ...choices];
+  return [
+    {
+      id: "model",
+      name: "Model",
+      category: "model",
+      type: "select",
+      currentValue: model,
+      options: models.map((id) => ({ value: id, name: id })),
+    },
+    {
+      id: "thought_level",
+      name: "Thinking",
+      category: "thought_level",
+      type: "select",
+      currentValue: thoughtLevel,
+      options: THOUGHT_LEVELS,
+    },
+  ];
+}

@@ -1,0 +1,210 @@
+import { CODE, isObject, type JsonObject, membersOf, RpcError } from "../acp/json-rpc.ts";
+import type { Rpc } from "../acp/peer.ts";
+import type { AgentParts } from "../agent-options.ts";
+import type { UserPart } from "../history/entry.ts";
+import { ModelError } from "../models/model.ts";
+import { totalOf } from "../models/tokens.ts";
+import { allTools } from "../tools/all-tools.ts";
+import { clientTools } from "../tools/host-tools.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { ModelQueue } from "../turn/ask-model.ts";
+import { systemPrompt } from "../turn/prompt-text.ts";
+import { runTurn, summaryOf } from "../turn/run-turn.ts";
+import { Turn, type TurnSetting } from "../turn/turn.ts";
+import type { Permission, PermissionGate, ShownCall, TurnEnd } from "../turn/turn-event.ts";
+import { isThoughtLevel } from "./config-options.ts";
+import type { Session } from "./session.ts";
+import { type ClientWishes, updateFor } from "./updates.ts";
+
+/** What turns of all sessions have in common. */
+export interface Stage {
+  readonly parts: AgentParts;
+  readonly rpc: Rpc;
+  readonly queue: ModelQueue;
+  readonly wishes: () => ClientWishes;
+}
+
+/** What the turns of a session stand on, as it is set now. */
+export async function settingFor(stage: Stage, session: Session, signal: AbortSignal): Promise<TurnSetting> {
+  const { parts, rpc, queue, wishes } = stage;
+  const { id: sessionId, cwd, additionalDirectories, mode, model, thoughtLevel } = session.header;
+  const { control, services, memory, commands, limits, clock, random, newId, instructions, onFault } = parts;
+  return {
+    sessionId,
+    model: parts.models.open(model),
+    thoughtLevel: isThoughtLevel(thoughtLevel) ? thoughtLevel : "default",
+    mode,
+    system: systemPrompt({ cwd, additionalDirectories, mode, instructions: instructions(sessionId) }),
+    tools: await offeredTools(parts, session, signal),
+    toolContext: {
+      sessionId,
+      roots: session.roots,
+      services,
+      commands,
+      memory,
+      clock,
+      newId,
+    },
+    control,
+    gate: new AcpGate(rpc, sessionId),
+    queue,
+    limits,
+    clock,
+    random,
+    newId,
+    entries: session.entries,
+    keep: (entry) => session.keep(entry),
+    async emit(event) {
+      const update = updateFor(event, wishes());
+      if (update) await rpc.notify("session/update", { sessionId, update });
+    },
+    onFault,
+  };
+}
+
+/** The tools that a session is offered: those that its mode and its policy leave it. */
+async function offeredTools(
+  { services, memory, mayUse }: AgentParts,
+  { id, header, servers }: Session,
+  signal: AbortSignal,
+): Promise<readonly Tool[]> {
+  const { tools: lent } = await unlessAborted(servers.offered(), signal);
+  const tools = [...allTools(services, memory), ...lent, ...clientTools(services, id)].filter(
+    ({ isReadOnly }) => header.mode !== "plan" || isReadOnly,
+  );
+  const allowed = await Promise.all(tools.map(({ name }) => mayUse(name, id)));
+  return tools.filter((_, index) => allowed[index]);
+}
+
+/** Runs one turn of a session, and gives what its prompt is answered with. */
+export async function promptSession(
+  stage: Stage,
+  session: Session,
+  prompt: readonly UserPart[],
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  const setting = await settingFor(stage, session, signal).catch((error: unknown) => {
+    if (signal.aborted) return undefined;
+    throw error;
+  });
+  if (!setting) return { stopReason: "cancelled" };
+  const turn = new Turn(setting, prompt, signal);
+  await entitle(stage, session, turn);
+  await tellFaults(session, turn);
+  const end = await runTurn(turn);
+  await conclude(turn, end);
+  if (end.kind === "failed") throw promptError(end.error);
+  return { stopReason: end.reason, usage: usageOf(turn) };
+}
+
+/** A session is called after the first thing that was asked in it. */
+async function entitle({ rpc }: Stage, session: Session, { words }: Turn): Promise<void> {
+  const title = session.titleFrom(words);
+  if (title === undefined) return;
+  await session.set({ title });
+  const update = { sessionUpdate: "session_info_update", title, updatedAt: session.header.updatedAt };
+  await rpc.notify("session/update", { sessionId: session.id, update });
+}
+
+/** Says of servers that could not be used why, once. */
+async function tellFaults({ servers, faulty }: Session, { setting }: Turn): Promise<void> {
+  for (const { server, reason } of (await servers.offered()).faults) {
+    if (faulty.has(server)) continue;
+    faulty.add(server);
+    const title = `The tools of ${server} cannot be used`;
+    await setting.emit({ type: "notice", severity: "warning", title, description: reason });
+  }
+}
+
+/** Puts down how a turn ended, and tells it. One that came to nothing is not mentioned again. */
+async function conclude(turn: Turn, end: TurnEnd): Promise<void> {
+  const { keep, entries, sessionId, clock } = turn.setting;
+  const isAnswered = entries.some((entry) => entry.turn === turn.id && entry.kind === "assistant");
+  if (end.kind === "failed" && !isAnswered) await keep({ kind: "withdrawn", ...turn.mark });
+  const stop = end.kind === "failed" ? "error" : end.reason;
+  await keep({ kind: "end", ...turn.mark, stop, usage: turn.usage });
+  if (end.kind === "failed") {
+    const { message } = end.error;
+    const { code, isRetryable } =
+      end.error instanceof ModelError ? end.error : { code: "internal", isRetryable: false };
+    turn.tell("error", { session_id: sessionId, code, message, retryable: isRetryable });
+    turn.reach("failed", { error: message });
+    return;
+  }
+  const result_summary = summaryOf(turn);
+  if (end.reason === "cancelled" || end.reason === "refusal")
+    return turn.reach("cancelled", { result_summary });
+  turn.reach("completed", { result_summary });
+  turn.tell("success", {
+    session_id: sessionId,
+    action_type: "turn",
+    action_summary: result_summary,
+    duration_ms: clock.now().getTime() - Date.parse(turn.startedAt),
+  });
+}
+
+async function unlessAborted<Value>(waiting: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([waiting, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+function usageOf({ usage }: Turn): JsonObject {
+  return { totalTokens: totalOf(usage), ...usage };
+}
+
+/** A model that did not answer is an error of the prompt; the session stays as it is. */
+function promptError(error: Error): RpcError {
+  if (!(error instanceof ModelError)) return RpcError.of(error);
+  const { code, status, isRetryable } = error;
+  const needsKey = code === "unauthorized" || code === "not_configured";
+  return new RpcError(needsKey ? CODE.authRequired : CODE.internal, error.message, {
+    reins: { code, retryable: isRetryable, ...(status !== undefined && { status }) },
+  });
+}
+
+const OPTIONS = [
+  { optionId: "allow_once", name: "Allow once", kind: "allow_once" },
+  { optionId: "allow_always", name: "Always allow this", kind: "allow_always" },
+  { optionId: "reject_once", name: "Do not allow", kind: "reject_once" },
+];
+
+/** Asks by `session/request_permission`. What was allowed "always" is asked about again: remembering is not ours. */
+class AcpGate implements PermissionGate {
+  readonly #rpc: Rpc;
+  readonly #sessionId: string;
+
+  constructor(rpc: Rpc, sessionId: string) {
+    this.#rpc = rpc;
+    this.#sessionId = sessionId;
+  }
+
+  async ask({ locations, content, ...call }: ShownCall, signal: AbortSignal): Promise<Permission> {
+    const toolCall = {
+      ...call,
+      status: "pending",
+      ...(locations.length > 0 && { locations: locations.map((path) => ({ path })) }),
+      ...(content.length > 0 && { content }),
+    };
+    const params = { sessionId: this.#sessionId, toolCall, options: OPTIONS };
+    const answer = await this.#rpc.request("session/request_permission", params, signal);
+    signal.throwIfAborted();
+    return permissionIn(answer);
+  }
+}
+
+function permissionIn(answer: unknown): Permission {
+  const { outcome, _meta } = membersOf(answer);
+  const { outcome: kind, optionId } = membersOf(outcome);
+  const { reason, modified_arguments } = membersOf(membersOf(_meta).reins);
+  if (kind === "selected" && (optionId === "allow_once" || optionId === "allow_always"))
+    return { kind: "given", ...(isObject(modified_arguments) && { modified: modified_arguments }) };
+  if (typeof reason === "string" && reason !== "") return { kind: "refused", reason };
+  return { kind: "refused", reason: kind === "selected" ? "a person said no" : "nobody allowed it" };
+}

@@ -1,0 +1,220 @@
+import { chmod, mkdir, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { toolContext, use } from "../../test/tool-context.ts";
+import { type TestWorkspace, testWorkspace } from "../../test/workspace.ts";
+import { deleteFile, editFile, readFile, writeFile as writeTool } from "./file-tools.ts";
+import { listFiles } from "./list-files.ts";
+import type { Tool } from "./tool.ts";
+
+const run = (tool: Tool, { cwd }: TestWorkspace, given: unknown) => use(tool, given, toolContext(cwd));
+const code = (name: string) => expect.objectContaining({ code: name });
+
+/** A workspace with a secret beside it and links that lead to it. */
+async function besideASecret() {
+  const workspace = await testWorkspace({ "src/a.ts": "export const a = 1;\n" });
+  await writeFile(join(workspace.base, "secret.txt"), "the launch code");
+  await symlink(join(workspace.base, "secret.txt"), join(workspace.cwd, "link.txt"));
+  await symlink(workspace.base, join(workspace.cwd, "out"));
+  return workspace;
+}
+
+describe("read_file", () => {
+  test("gives what the file holds", async () => {
+    const workspace = await testWorkspace({ "a.txt": "héllo\n" });
+    expect(await run(readFile, workspace, { path: "a.txt" })).toEqual({ text: "héllo\n" });
+    expect(await run(readFile, workspace, { path: join(workspace.cwd, "a.txt") })).toEqual({
+      text: "héllo\n",
+    });
+  });
+
+  test("cuts after 50 KB, at a whole sign, and says so", async () => {
+    const workspace = await testWorkspace({
+      "big.txt": "é".repeat(30 * 1024),
+      "fits.txt": "x".repeat(50 * 1024),
+    });
+    const { text } = await run(readFile, workspace, { path: "big.txt" });
+    expect(text).toMatch(/^é+\n\[cut here: the file has 61440 bytes\]$/);
+    expect(text.indexOf("\n")).toBe(25 * 1024);
+    expect((await run(readFile, workspace, { path: "fits.txt" })).text).toHaveLength(50 * 1024);
+  });
+
+  test("says what is wrong with what is missing, a folder, or no text", async () => {
+    const workspace = await testWorkspace({ "src/a.ts": "" });
+    await writeFile(join(workspace.cwd, "image"), Buffer.from([0x89, 0x50, 0, 1]));
+    await expect(run(readFile, workspace, { path: "none.txt" })).rejects.toThrow("there is no file none.txt");
+    await expect(run(readFile, workspace, { path: "src" })).rejects.toThrow("src is no file");
+    await expect(run(readFile, workspace, { path: "image" })).rejects.toThrow("no text file");
+  });
+
+  test.each(["../secret.txt", "link.txt", "out/secret.txt", "/etc/passwd", "src/../../secret.txt"])(
+    "stays in the workspace: %s",
+    async (path) => {
+      await expect(run(readFile, await besideASecret(), { path })).rejects.toThrow(code("outside"));
+    },
+  );
+
+  test("takes a path and nothing else", async () => {
+    const workspace = await testWorkspace();
+    await expect(run(readFile, workspace, {})).rejects.toThrow(code("malformed"));
+    await expect(run(readFile, workspace, { path: 7 })).rejects.toThrow("path");
+    await expect(run(readFile, workspace, { path: "a", encoding: "x" })).rejects.toThrow("encoding");
+    await expect(run(readFile, workspace, "a.txt")).rejects.toThrow(code("malformed"));
+  });
+});
+
+describe("list_files", () => {
+  test("lists a folder, folders with a slash", async () => {
+    const workspace = await testWorkspace({ "b.txt": "", ".env": "", "src/deep/a.ts": "" });
+    expect((await run(listFiles, workspace, {})).text).toBe(".env\nb.txt\nsrc/");
+    expect((await run(listFiles, workspace, { path: "src" })).text).toBe("src/deep/");
+  });
+
+  test("lists by a pattern, at any depth, but not what others put there", async () => {
+    const workspace = await testWorkspace({
+      "a.ts": "",
+      "a.md": "",
+      "src/b.ts": "",
+      "src/deep/c.ts": "",
+      "node_modules/x/d.ts": "",
+      ".git/e.ts": "",
+    });
+    expect((await run(listFiles, workspace, { pattern: "*.ts" })).text).toBe("a.ts");
+    expect((await run(listFiles, workspace, { pattern: "**/*.ts" })).text).toBe(
+      "a.ts\nsrc/b.ts\nsrc/deep/c.ts",
+    );
+    expect((await run(listFiles, workspace, { pattern: "src/*" })).text).toBe("src/b.ts\nsrc/deep/");
+    expect((await run(listFiles, workspace, { path: "src", pattern: "*/*.ts" })).text).toBe("src/deep/c.ts");
+    expect((await run(listFiles, workspace, { pattern: "*.rs" })).text).toContain("Nothing in . matches");
+    await mkdir(join(workspace.cwd, "hollow"));
+    expect((await run(listFiles, workspace, { path: "hollow" })).text).toBe("There is nothing in hollow.");
+  });
+
+  test("shows 200 entries and says that there are more", async () => {
+    const names = Array.from({ length: 230 }, (_, index) => [`f${index}`, ""]);
+    const workspace = await testWorkspace(Object.fromEntries(names));
+    const lines = (await run(listFiles, workspace, {})).text.split("\n");
+    expect(lines).toHaveLength(201);
+    expect(lines.at(-1)).toContain("only the first 200");
+  });
+
+  test("follows no links, and stays in the workspace", async () => {
+    const workspace = await besideASecret();
+    expect((await run(listFiles, workspace, { pattern: "**/*" })).text).not.toContain("secret");
+    for (const given of [
+      { path: ".." },
+      { path: "out" },
+      { pattern: "../*" },
+      { pattern: "{..,x}/*" },
+      { pattern: "/*" },
+    ])
+      await expect(run(listFiles, workspace, given)).rejects.toThrow(code("outside"));
+  });
+
+  test("says what is wrong with a folder that is none", async () => {
+    const workspace = await testWorkspace({ "a.txt": "" });
+    await expect(run(listFiles, workspace, { path: "a.txt" })).rejects.toThrow("is no folder");
+    await expect(run(listFiles, workspace, { path: "none" })).rejects.toThrow("there is no folder");
+  });
+});
+
+describe("write_file", () => {
+  test("makes a file with its folders, and replaces one with its rights", async () => {
+    const workspace = await testWorkspace({ "run.sh": "old" });
+    await chmod(join(workspace.cwd, "run.sh"), 0o755);
+    await run(writeTool, workspace, { path: "new/deep/a.txt", content: "hello" });
+    await run(writeTool, workspace, { path: "run.sh", content: "new" });
+    expect(await workspace.text("new/deep/a.txt")).toBe("hello");
+    expect(await workspace.text("run.sh")).toBe("new");
+    expect((await stat(join(workspace.cwd, "run.sh"))).mode & 0o777).toBe(0o755);
+  });
+
+  test("says beforehand what would be there, without looking at what is", async () => {
+    const workspace = await testWorkspace({ "a.txt": "private" });
+    const call = writeTool.call({ path: "a.txt", content: "new" });
+    const path = join(workspace.cwd, "a.txt");
+    expect(await call.prepare(toolContext(workspace.cwd))).toEqual({
+      locations: [path],
+      content: [{ type: "diff", path, oldText: null, newText: "new" }],
+    });
+    expect(await workspace.text("a.txt")).toBe("private");
+  });
+
+  test("writes nothing outside, not even through links that lead nowhere yet", async () => {
+    const workspace = await besideASecret();
+    await symlink(join(workspace.base, "not-yet.txt"), join(workspace.cwd, "dangling.txt"));
+    for (const path of ["../x.txt", "out/x.txt", "link.txt", "/etc/x"])
+      await expect(run(writeTool, workspace, { path, content: "x" })).rejects.toThrow(code("outside"));
+    await run(writeTool, workspace, { path: "dangling.txt", content: "x" });
+    await expect(stat(join(workspace.base, "not-yet.txt"))).rejects.toThrow("ENOENT");
+    expect(await workspace.text("dangling.txt")).toBe("x");
+  });
+
+  test("does not write over a folder, and leaves nothing behind", async () => {
+    const workspace = await testWorkspace({ "src/a.ts": "" });
+    await expect(run(writeTool, workspace, { path: "src", content: "x" })).rejects.toThrow("is a folder");
+    expect((await run(listFiles, workspace, {})).text).toBe("src/");
+  });
+});
+
+describe("edit_file", () => {
+  const edit = (path: string, old_text: string, new_text: string, more = {}) => ({
+    path,
+    old_text,
+    new_text,
+    ...more,
+  });
+
+  test("replaces the one place, or all of them", async () => {
+    const workspace = await testWorkspace({ "a.txt": "one two two $& three" });
+    await run(editFile, workspace, edit("a.txt", "one", "$& 1"));
+    expect(await workspace.text("a.txt")).toBe("$& 1 two two $& three");
+    expect((await run(editFile, workspace, edit("a.txt", "two", "2", { replace_all: true }))).text).toContain(
+      "2 places",
+    );
+    expect(await workspace.text("a.txt")).toBe("$& 1 2 2 $& three");
+  });
+
+  test("says when the text is not there, or too often", async () => {
+    const workspace = await testWorkspace({ "a.txt": "two two" });
+    await expect(run(editFile, workspace, edit("a.txt", "zebra", "x"))).rejects.toThrow("read it again");
+    await expect(run(editFile, workspace, edit("a.txt", "two", "x"))).rejects.toThrow("2 times");
+    await expect(run(editFile, workspace, edit("none.txt", "two", "x"))).rejects.toThrow("there is no file");
+    expect(await workspace.text("a.txt")).toBe("two two");
+  });
+
+  test("stays in the workspace", async () => {
+    const workspace = await besideASecret();
+    await expect(run(editFile, workspace, edit("link.txt", "launch", "x"))).rejects.toThrow(code("outside"));
+  });
+});
+
+describe("delete_file", () => {
+  test("takes away a file, or a folder with what is in it", async () => {
+    const workspace = await testWorkspace({ "a.txt": "", "src/deep/b.ts": "", "keep.txt": "" });
+    await run(deleteFile, workspace, { path: "a.txt" });
+    await run(deleteFile, workspace, { path: "src" });
+    expect((await run(listFiles, workspace, {})).text).toBe("keep.txt");
+    await expect(run(deleteFile, workspace, { path: "a.txt" })).rejects.toThrow("there is no a.txt");
+  });
+
+  test("takes away a link and not what it leads to", async () => {
+    const workspace = await testWorkspace({ "real.txt": "x" });
+    await symlink(join(workspace.cwd, "real.txt"), join(workspace.cwd, "link.txt"));
+    await run(deleteFile, workspace, { path: "link.txt" });
+    expect((await run(listFiles, workspace, {})).text).toBe("real.txt");
+  });
+
+  test.each([".", "./", "..", "src/..", "../work", "../secret.txt", "out/secret.txt", "/"])(
+    "deletes neither the workspace nor anything outside: %s",
+    async (path) => {
+      const workspace = await besideASecret();
+      await mkdir(join(workspace.cwd, "more"));
+      await expect(run(deleteFile, workspace, { path })).rejects.toThrow(
+        code(/secret/.test(path) ? "outside" : "invalid"),
+      );
+      expect(await workspace.text("../secret.txt")).toBe("the launch code");
+      expect(await workspace.text("src/a.ts")).toBeDefined();
+    },
+  );
+});

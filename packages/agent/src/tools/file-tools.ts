@@ -1,0 +1,135 @@
+import { lstat, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { z } from "zod";
+import { FileError, type Roots, systemCode } from "../files/roots.ts";
+import { beginningOf, textIn, withFile, withFolder, writeWhole } from "../files/workspace-files.ts";
+import { defineTool, ToolError } from "./tool.ts";
+
+/** As much of a file as is read. */
+const MAX_READ_BYTES = 50 * 1024;
+
+/** Reads a text file. */
+export const readFile = defineTool({
+  name: "read_file",
+  description: "Reads a text file of the workspace. Files longer than 50 KB are cut.",
+  kind: "read",
+  isReadOnly: true,
+  arguments: z.strictObject({
+    path: z.string().min(1).describe("The file, from the working folder on or absolute"),
+  }),
+  title: ({ path }) => `Read ${path}`,
+  prepare: async ({ path }, { roots }) => ({ locations: [await roots.resolve(path)] }),
+  perform: ({ path }, { roots }) =>
+    withFile(roots, path, async (file) => {
+      const { size } = await file.stat();
+      const bytes = await beginningOf(file, MAX_READ_BYTES);
+      const isCut = size > bytes.length && bytes.length === MAX_READ_BYTES;
+      const text = textIn(bytes, isCut);
+      if (text === undefined) throw new FileError("not_text", `${path} is no text file`);
+      return { text: isCut ? `${text}\n[cut here: the file has ${size} bytes]` : text };
+    }),
+});
+
+/** Makes a file, or replaces one. */
+export const writeFile = defineTool({
+  name: "write_file",
+  description: "Writes a text file of the workspace, replacing what was there. Folders are made as needed.",
+  kind: "edit",
+  arguments: z.strictObject({
+    path: z.string().min(1).describe("The file, from the working folder on or absolute"),
+    content: z.string().describe("All of its text"),
+  }),
+  title: ({ path }) => `Write ${path}`,
+  // The old text is not looked at for this: whether it may be is what is being asked.
+  prepare: async ({ path, content }, { roots }) => {
+    const real = await roots.resolve(path);
+    return { locations: [real], content: [{ type: "diff", path: real, oldText: null, newText: content }] };
+  },
+  async perform({ path, content }, { roots }) {
+    const real = await roots.resolve(path);
+    await writeWhole(roots, path, content);
+    return {
+      text: `Wrote ${Buffer.byteLength(content)} bytes to ${path}.`,
+      content: [{ type: "diff", path: real, oldText: null, newText: content }],
+    };
+  },
+});
+
+/** The largest file that is edited. */
+const MAX_EDITED_BYTES = 5 * 1024 * 1024;
+
+/** Replaces a text within a file. */
+export const editFile = defineTool({
+  name: "edit_file",
+  description:
+    "Replaces a text in a file of the workspace. The old text has to be there exactly, and only once unless all places are to be changed.",
+  kind: "edit",
+  arguments: z.strictObject({
+    path: z.string().min(1).describe("The file, from the working folder on or absolute"),
+    old_text: z.string().min(1).describe("What is there now"),
+    new_text: z.string().describe("What is to be there instead"),
+    replace_all: z.boolean().optional().describe("Whether to change every place"),
+  }),
+  title: ({ path }) => `Edit ${path}`,
+  prepare: async ({ path, old_text, new_text }, { roots }) => {
+    const real = await roots.resolve(path);
+    return {
+      locations: [real],
+      content: [{ type: "diff", path: real, oldText: old_text, newText: new_text }],
+    };
+  },
+  async perform({ path, old_text, new_text, replace_all = false }, { roots }) {
+    const text = await withFile(roots, path, async (file) => {
+      if ((await file.stat()).size > MAX_EDITED_BYTES)
+        throw new FileError("too_large", `${path} is too large to be edited`);
+      return textIn(await beginningOf(file, MAX_EDITED_BYTES), false);
+    });
+    if (text === undefined) throw new FileError("not_text", `${path} is no text file`);
+    const places = text.split(old_text).length - 1;
+    if (places === 0) throw new ToolError("failed", `the old text is not in ${path}; read it again`);
+    if (places > 1 && !replace_all)
+      throw new ToolError(
+        "failed",
+        `the old text is ${places} times in ${path}; give more of it, or set replace_all`,
+      );
+    await writeWhole(roots, path, text.split(old_text).join(new_text));
+    return {
+      text: `Changed ${places} place${places === 1 ? "" : "s"} in ${path}.`,
+      content: [{ type: "diff", path: await roots.resolve(path), oldText: old_text, newText: new_text }],
+    };
+  },
+});
+
+/** Deletes a file or a folder. */
+export const deleteFile = defineTool({
+  name: "delete_file",
+  description:
+    "Deletes a file of the workspace, or a folder with everything in it. It cannot be brought back.",
+  kind: "delete",
+  arguments: z.strictObject({
+    path: z.string().min(1).describe("The file, from the working folder on or absolute"),
+  }),
+  title: ({ path }) => `Delete ${path}`,
+  prepare: async ({ path }, { roots }) => ({ locations: [join(...(await placeIn(roots, path)))] }),
+  async perform({ path }, { roots }) {
+    const [folder, name] = await placeIn(roots, path);
+    await withFolder(roots, folder, { make: false }, async (base) => {
+      const at = join(base, name);
+      await lstat(at).catch((error: unknown) => {
+        if (systemCode(error) === "ENOENT") throw new FileError("missing", `there is no ${path}`);
+        throw error;
+      });
+      // Links within are taken away and not followed.
+      await rm(at, { recursive: true });
+    });
+    return { text: `Deleted ${path}.` };
+  },
+});
+
+/** The real folder of what is to go, and its name there. A link is what it is, not what it leads to. */
+async function placeIn(roots: Roots, path: string): Promise<readonly [folder: string, name: string]> {
+  const name = basename(path);
+  if (name === "" || name === "." || name === ".." || (await roots.isRoot(await roots.resolve(path))))
+    throw new FileError("invalid", "the workspace itself is not deleted; name what is in it");
+  return [await roots.resolve(dirname(path)), name];
+}

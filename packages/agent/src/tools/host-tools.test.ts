@@ -1,0 +1,228 @@
+import { VolatileMemory, type WorkerUpdate } from "@reins/bridge";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { toolContext, use } from "../../test/tool-context.ts";
+import { testWorkspace } from "../../test/workspace.ts";
+import { allTools, updatePlan } from "./all-tools.ts";
+import type { ClientToolService, HostServices, Mail, SubagentTask } from "./host-services.ts";
+import { clientTools, postBoard, readBoard, readMailbox, remember, sendMessage } from "./host-tools.ts";
+import { spawnSubagent } from "./spawn-subagent.ts";
+
+/** A host that keeps mail and board in memory, and whose subagents do what a test wrote. */
+function host(run: (task: SubagentTask, signal: AbortSignal) => Promise<string> = async () => "done") {
+  const mail: Mail[] = [];
+  const board: string[] = [];
+  const services: HostServices = {
+    mail: {
+      send: async (sessionId, { subject, body }) =>
+        void mail.push({ from: sessionId, subject, body, timestamp: "now" }),
+      unread: async () => mail,
+    },
+    board: {
+      read: async (_, lines) => board.slice(-lines),
+      post: async (sessionId, content) => void board.push(`[${sessionId}] ${content}`),
+    },
+    subagents: { run },
+  };
+  return { services, mail, board };
+}
+
+async function contextWith(services: HostServices, more: Partial<Parameters<typeof toolContext>[1]> = {}) {
+  const { cwd } = await testWorkspace();
+  return toolContext(cwd, { services, ...more });
+}
+
+describe("mail", () => {
+  test("that is sent is read", async () => {
+    const { services } = host();
+    const context = await contextWith(services);
+    expect((await use(readMailbox, {}, context)).text).toBe("No unread messages.");
+    await use(sendMessage, { to: "reed", subject: "hi", body: "all is well" }, context);
+    expect((await use(readMailbox, {}, context)).text).toBe(
+      "from: session-1\ntime: now\nsubject: hi\n\nall is well",
+    );
+  });
+
+  test("needs somebody to go to, a subject and a text", async () => {
+    const context = await contextWith(host().services);
+    for (const given of [{ subject: "s", body: "b" }, { to: "x", body: "b" }, { to: "x", subject: "s" }, {}])
+      await expect(use(sendMessage, given, context)).rejects.toThrow(
+        expect.objectContaining({ code: "malformed" }),
+      );
+  });
+});
+
+describe("the board", () => {
+  test("shows what was posted, in the session's name, the last twenty lines", async () => {
+    const { services, board } = host();
+    const context = await contextWith(services);
+    expect((await use(readBoard, {}, context)).text).toBe("The board is empty.");
+    await use(postBoard, { content: "we are live" }, context);
+    board.unshift(...Array.from({ length: 30 }, (_, index) => `line ${index}`));
+    const lines = (await use(readBoard, {}, context)).text.split("\n");
+    expect(lines).toHaveLength(20);
+    expect(lines.at(-1)).toBe("[session-1] we are live");
+    expect((await use(readBoard, { lines: 1 }, context)).text).toBe("[session-1] we are live");
+  });
+});
+
+describe("a subagent", () => {
+  const shown = () => {
+    const updates: WorkerUpdate[] = [];
+    return { updates, onWorker: async (update: WorkerUpdate) => void updates.push(update) };
+  };
+
+  test("whose steps nobody can be shown any more ends with that, and nothing else does", async () => {
+    const unheard: unknown[] = [];
+    const note = (reason: unknown) => void unheard.push(reason);
+    process.on("unhandledRejection", note);
+    onTestFinished(() => void process.off("unhandledRejection", note));
+    const { services } = host(async ({ onProgress }) => {
+      onProgress({ summary: "it works" });
+      await new Promise((resolve) => setImmediate(resolve));
+      return "done";
+    });
+    const onWorker = () => Promise.reject(new Error("the other side has gone"));
+    const context = await contextWith(services, { onWorker });
+    await expect(use(spawnSubagent, { prompt: "look" }, context)).rejects.toThrow("the other side has gone");
+    expect(unheard).toEqual([]);
+  });
+
+  test("does what it is asked, and clients see how it is doing", async () => {
+    const { updates, onWorker } = shown();
+    const { services } = host(async ({ prompt, onProgress }) => {
+      onProgress({ audit: { parent_session_id: "session-1", session_id: "child" } });
+      onProgress({}, "WorkerWaitingForInput");
+      return `did: ${prompt}`;
+    });
+    const context = await contextWith(services, { onWorker });
+    expect(await use(spawnSubagent, { prompt: "count" }, context)).toEqual({ text: "did: count" });
+    expect(updates.map(({ status }) => status)).toEqual([
+      "running",
+      "progressed",
+      "awaiting_input",
+      "completed",
+    ]);
+    expect(updates.at(-1)).toMatchObject({
+      workerTask: "count",
+      workerMode: "sub_agent",
+      terminal: true,
+      audit: { parent_session_id: "session-1", session_id: "child" },
+    });
+  });
+
+  test("that fails says why", async () => {
+    const { updates, onWorker } = shown();
+    const { services } = host(async () => {
+      throw new Error("no such agent");
+    });
+    const context = await contextWith(services, { onWorker });
+    await expect(use(spawnSubagent, { prompt: "x" }, context)).rejects.toThrow(
+      "the subagent failed: no such agent",
+    );
+    expect(updates.at(-1)).toMatchObject({ status: "failed", metadata: { error: "no such agent" } });
+  });
+
+  test("ends with the turn", async () => {
+    const { updates, onWorker } = shown();
+    const turn = new AbortController();
+    const { services } = host(
+      (_, signal) =>
+        new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    );
+    const context = await contextWith(services, { onWorker, signal: turn.signal });
+    const running = use(spawnSubagent, { prompt: "x" }, context);
+    await expect.poll(() => updates.length).toBe(1);
+    turn.abort(new Error("cancelled"));
+    await expect(running).rejects.toThrow("cancelled");
+    expect(updates.at(-1)?.status).toBe("cancelled");
+  });
+
+  test("needs a prompt, and works within the workspace", async () => {
+    const context = await contextWith(host().services);
+    await expect(use(spawnSubagent, {}, context)).rejects.toThrow("prompt");
+    await expect(use(spawnSubagent, { prompt: "x", working_dir: "/" }, context)).rejects.toThrow(
+      expect.objectContaining({ code: "outside" }),
+    );
+  });
+});
+
+describe("what is remembered", () => {
+  test("is there for later sessions of the same folder", async () => {
+    const memory = new VolatileMemory();
+    const context = await contextWith({}, { memory });
+    await use(remember, { content: "the tests need a database" }, context);
+    expect(await memory.recall({ query: "tests", limit: 1, workspace: context.roots.cwd })).toMatchObject([
+      { content: "the tests need a database", source: "session:session-1" },
+    ]);
+    expect(await memory.recall({ query: "tests", limit: 1, workspace: "/elsewhere" })).toEqual([]);
+  });
+});
+
+describe("the plan", () => {
+  test("is shown as given, every entry with a priority", async () => {
+    const entries = [
+      { content: "look", status: "completed" },
+      { content: "act", status: "pending", priority: "high" },
+    ];
+    expect((await use(updatePlan, { entries }, await contextWith({}))).plan).toEqual([
+      { content: "look", status: "completed", priority: "medium" },
+      { content: "act", status: "pending", priority: "high" },
+    ]);
+  });
+});
+
+describe("the tools on offer", () => {
+  test("are those whose services are there", () => {
+    const bare = allTools({}, undefined).map(({ name }) => name);
+    expect(bare).toEqual([
+      "read_file",
+      "list_files",
+      "search",
+      "write_file",
+      "edit_file",
+      "delete_file",
+      "run_command",
+      "update_plan",
+    ]);
+    const all = allTools(host().services, new VolatileMemory()).map(({ name }) => name);
+    expect(all).toHaveLength(14);
+  });
+
+  test("describe their arguments so that nothing else is taken", () => {
+    for (const { parameters, description } of allTools(host().services, new VolatileMemory())) {
+      expect(parameters).toMatchObject({ type: "object", additionalProperties: false });
+      expect(parameters).not.toHaveProperty("$schema");
+      expect(description).not.toBe("");
+    }
+  });
+});
+
+const service: ClientToolService = {
+  offered: (sessionId) => [
+    { name: `ring_${sessionId}`, description: "Rings", parameters: { type: "object" } },
+  ],
+  call: async (sessionId, name, input) => ({
+    text: `${sessionId} ${name} ${JSON.stringify(input)}`,
+    isError: false,
+  }),
+};
+
+describe("a tool that the client brings along", () => {
+  test("is carried out by the client of its own session", async () => {
+    const { cwd } = await testWorkspace();
+    const services = { clientTools: service };
+    const context = toolContext(cwd, { services });
+    const [ring] = clientTools(services, context.sessionId);
+    if (!ring) throw new Error("nothing is offered");
+    expect(ring).toMatchObject({ name: `ring_${context.sessionId}`, isReadOnly: false, isInner: false });
+    expect(await use(ring, { times: 2 }, context)).toEqual({
+      text: `${context.sessionId} ${ring.name} {"times":2}`,
+      isError: false,
+    });
+    expect(() => ring.call("twice")).toThrow("are no object");
+  });
+
+  test("is offered by nobody where there is no such service", () => {
+    expect(clientTools({}, "s")).toEqual([]);
+  });
+});

@@ -1,0 +1,170 @@
+import type { Client, Tool as McpTool, Transport } from "@modelcontextprotocol/client";
+import { z } from "zod";
+import { isObject, type JsonObject } from "../acp/json-rpc.ts";
+import { type Tool, ToolError } from "./tool.ts";
+
+const CONNECT_MS = 30_000;
+const MAX_TOOLS = 200;
+
+/** A server that could not be used, and why. */
+interface McpFault {
+  readonly server: string;
+  readonly reason: string;
+}
+
+/** What the servers of a session offer. */
+export interface Offered {
+  readonly tools: readonly Tool[];
+  readonly faults: readonly McpFault[];
+}
+
+/** The servers of tools that a session was given. They are reached when the first turn needs them, and once. */
+export class McpServers {
+  readonly #declared: readonly unknown[];
+  readonly #ways: Transport[] = [];
+  #offered: Promise<Offered> | undefined;
+  readonly #closing = new AbortController();
+
+  constructor(declared: readonly unknown[]) {
+    this.#declared = declared;
+  }
+
+  /** The tools of all servers that can be reached. */
+  offered(): Promise<Offered> {
+    this.#offered ??= this.#connectAll();
+    return this.#offered;
+  }
+
+  /** Lets go of every server. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error("the session was closed"));
+    await this.#offered;
+    await Promise.allSettled(this.#ways.splice(0).map((way) => way.close()));
+  }
+
+  async #connectAll(): Promise<Offered> {
+    const all = await Promise.all(this.#declared.map((one) => this.#connect(one)));
+    const tools = new Map(all.flatMap((offered) => offered.tools.map((tool) => [tool.name, tool] as const)));
+    return { tools: [...tools.values()], faults: all.flatMap(({ faults }) => faults) };
+  }
+
+  async #connect(declared: unknown): Promise<Offered> {
+    const { data: entry, error } = McpServerEntry.safeParse(declared);
+    if (error) return failed("a server", `it is not declared as one: ${z.prettifyError(error)}`);
+    const limits = { timeout: CONNECT_MS, signal: this.#closing.signal };
+    try {
+      // Loaded by the first session that has a server.
+      const { Client } = await import("@modelcontextprotocol/client");
+      const client = new Client({ name: "reins-native", version: "0.1.0" });
+      const way = await transportTo(entry);
+      this.#ways.push(way);
+      await client.connect(way, limits);
+      const { tools } = await client.listTools(undefined, limits);
+      return {
+        tools: tools.slice(0, MAX_TOOLS).map((tool) => mcpTool(entry.name, client, tool)),
+        faults: [],
+      };
+    } catch (cause) {
+      return failed(entry.name, cause instanceof Error ? cause.message : String(cause));
+    }
+  }
+}
+
+function failed(server: string, reason: string): Offered {
+  return { tools: [], faults: [{ server, reason }] };
+}
+
+async function transportTo(entry: McpServerEntry): Promise<Transport> {
+  if ("url" in entry) {
+    const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+    const headers = asRecord(entry.headers);
+    return new StreamableHTTPClientTransport(new URL(entry.url), { requestInit: { headers } });
+  }
+  const { StdioClientTransport, getDefaultEnvironment } = await import("@modelcontextprotocol/client/stdio");
+  return new StdioClientTransport({
+    command: entry.command,
+    args: entry.args,
+    env: { ...getDefaultEnvironment(), ...asRecord(entry.env) },
+    stderr: "ignore",
+  });
+}
+
+const Named = z.object({ name: z.string(), value: z.string() });
+
+const StdioServer = z.object({
+  name: z.string().min(1),
+  command: z.string().min(1),
+  args: z.array(z.string()).default([]),
+  env: z.array(Named).default([]),
+});
+
+const HttpServer = z.object({
+  type: z.literal("http"),
+  name: z.string().min(1),
+  url: z.url({ protocol: /^https?$/ }),
+  headers: z.array(Named).default([]),
+});
+
+/** A server of tools, as `session/new` declares it. */
+const McpServerEntry = z.union([HttpServer, StdioServer]);
+type McpServerEntry = z.infer<typeof McpServerEntry>;
+
+/** Names and values as an object. */
+function asRecord(pairs: readonly z.infer<typeof Named>[]): Record<string, string> {
+  return Object.fromEntries(pairs.map(({ name, value }) => [name, value]));
+}
+
+const TIMEOUT_MS = 300_000;
+const MAX_DESCRIPTION = 2_000;
+const MAX_NAME = 64;
+
+/** What the agent calls a tool of a server; models take no other signs than these. */
+function mcpToolName(server: string, tool: string): string {
+  return `mcp__${server}__${tool}`.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_NAME);
+}
+
+/** A tool of a server as one of the agent's own: asked about like any other, and carried out by the server. */
+function mcpTool(server: string, client: Pick<Client, "callTool">, tool: McpTool): Tool {
+  const name = mcpToolName(server, tool.name);
+  return {
+    name,
+    description: (tool.description ?? "").slice(0, MAX_DESCRIPTION),
+    parameters: { ...tool.inputSchema },
+    kind: "other",
+    // What a server says of its tools is a claim, and no reason to use them while planning.
+    isReadOnly: false,
+    isInner: false,
+    call(given) {
+      if (!isObject(given)) throw new ToolError("malformed", `the arguments of ${name} are no object`);
+      return {
+        title: `${server}: ${tool.name}`,
+        prepare: async () => ({}),
+        async perform({ signal }) {
+          const result = await client.callTool(
+            { name: tool.name, arguments: given },
+            { signal, timeout: TIMEOUT_MS },
+          );
+          return { text: textOf(result), isError: result.isError === true };
+        },
+      };
+    },
+  };
+}
+
+function textOf({
+  content,
+  structuredContent,
+}: {
+  content: readonly unknown[];
+  structuredContent?: unknown;
+}): string {
+  const texts = content.filter(isObject).map(blockText);
+  if (texts.length > 0) return texts.join("\n");
+  return structuredContent === undefined ? "(nothing)" : JSON.stringify(structuredContent);
+}
+
+function blockText(block: JsonObject): string {
+  if (typeof block.text === "string") return block.text;
+  if (isObject(block.resource) && typeof block.resource.text === "string") return block.resource.text;
+  return `[${String(block.type)}]`;
+}

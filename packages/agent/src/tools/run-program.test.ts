@@ -1,0 +1,39 @@
+import { array, assert, integer, property, string } from "fast-check";
+import { describe, expect, it } from "vitest";
+import { KeptOutput } from "./run-program.ts";
+
+function kept(pieces: readonly string[], head: number, tail: number): KeptOutput {
+  const output = new KeptOutput(head, tail);
+  for (const piece of pieces) output.add(Buffer.from(piece));
+  return output;
+}
+
+describe("the output of a program", () => {
+  it("is kept as it is while it fits", () => {
+    expect(kept(["one ", "two"], 4, 3).text).toBe("one two");
+    expect(kept([], 4, 4).text).toBe("");
+  });
+
+  it("loses its middle when it does not, and says how much", () => {
+    const output = kept(["beginning", "x".repeat(1_000), "end"], 9, 3);
+    expect(output.text).toBe("beginning\n[1000 bytes left out]\nend");
+    expect(output.total).toBe(1_012);
+  });
+
+  it("always has its beginning and its end, however it comes in", () => {
+    const ascii = string({ unit: "grapheme-ascii" });
+    assert(
+      property(
+        array(ascii),
+        integer({ min: 1, max: 20 }),
+        integer({ min: 1, max: 20 }),
+        (pieces, head, tail) => {
+          const whole = pieces.join("");
+          const { text } = kept(pieces, head, tail);
+          if (whole.length <= head + tail) return text === whole;
+          return text.startsWith(whole.slice(0, head)) && text.endsWith(whole.slice(-tail));
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+import { AllottedTime } from "./spawn-subagent.ts";
+
+/** A watch that goes only when a test says so. */
+function watch() {
+  let now = 0;
+  const due = new Map<() => void, number>();
+  return {
+    now: () => now,
+    after: (milliseconds: number, run: () => void) => {
+      due.set(run, now + milliseconds);
+      return () => void due.delete(run);
+    },
+    pass(milliseconds: number) {
+      now += milliseconds;
+      for (const [run, at] of due) if (at <= now) run();
+    },
+  };
+}
+
+it("is over when it has run for as long as was given", () => {
+  const passing = watch();
+  const time = new AllottedTime(100, passing);
+  passing.pass(99);
+  expect(time.signal.aborted).toBe(false);
+  passing.pass(1);
+  expect(time.signal.aborted).toBe(true);
+});
+
+it("does not count while it rests, however often that is", () => {
+  const passing = watch();
+  const time = new AllottedTime(100, passing);
+  passing.pass(60);
+  time.rest();
+  time.rest();
+  passing.pass(1_000);
+  time.run();
+  time.run();
+  passing.pass(39);
+  expect(time.signal.aborted).toBe(false);
+  passing.pass(1);
+  expect(time.signal.aborted).toBe(true);
+});
+
+it("is never over once nobody needs it", () => {
+  const passing = watch();
+  const time = new AllottedTime(100, passing);
+  time.end();
+  time.run();
+  passing.pass(1_000);
+  expect(time.signal.aborted).toBe(false);
+});

@@ -1,0 +1,189 @@
+import {
+  advanceWorker,
+  isTerminal,
+  spawnWorker,
+  type Worker,
+  type WorkerDetails,
+  type WorkerEvent,
+  workerUpdate,
+} from "@reins/bridge";
+import { z } from "zod";
+import { expectFolder } from "../files/workspace-files.ts";
+import { defineTool, type ToolContext, ToolError } from "./tool.ts";
+
+const TIMEOUT_SECONDS = 120;
+const MAX_TIMEOUT_SECONDS = 3_600;
+const MAX_TEXT = 50 * 1024;
+const SUMMARY_LENGTH = 200;
+
+/** Has a child do something: a governed session of its own, which clients see from its first step to its last. */
+export const spawnSubagent = defineTool({
+  name: "spawn_subagent",
+  description:
+    "Starts another agent on a task and waits for what it says, for at most two minutes unless more is given. It works in one folder, under the same rules, and may do no more than this session.",
+  kind: "other",
+  arguments: z.strictObject({
+    prompt: z.string().min(1).describe("The task, with everything the other agent needs to know"),
+    working_dir: z.string().min(1).optional().describe("Where it works; the working folder when absent"),
+    agent: z.string().min(1).max(64).optional().describe("Which agent, such as claude; this one when absent"),
+    allowed_tools: z
+      .array(z.string().min(1).max(128))
+      .max(64)
+      .optional()
+      .describe("The only tools it may use; all that the rules leave it when absent"),
+    max_calls: z.int().min(1).max(1_000).optional().describe("How many calls of tools it may make"),
+    max_tokens: z.int().min(1).optional().describe("How many tokens it may use"),
+    timeout_seconds: z
+      .int()
+      .min(1)
+      .max(MAX_TIMEOUT_SECONDS)
+      .optional()
+      .describe("How long it may take; 120 when absent"),
+  }),
+  title: ({ prompt, agent }) => `Have ${agent ?? "a subagent"}: ${prompt}`,
+  prepare: async ({ working_dir = "." }, { roots }) => ({ locations: [await roots.resolve(working_dir)] }),
+  async perform(given, context) {
+    const { prompt, working_dir = ".", agent, timeout_seconds = TIMEOUT_SECONDS } = given;
+    const { services, roots, sessionId, signal } = context;
+    const { subagents } = services;
+    if (!subagents) throw new ToolError("failed", "no subagents can be started here");
+    const workingDir = await roots.resolve(working_dir);
+    await expectFolder(workingDir, working_dir);
+    const worker = new ShownWorker(context, {
+      name: agent ?? "subagent",
+      task: prompt,
+      parent: services.nameOf?.(sessionId) ?? sessionId,
+    });
+    const time = new AllottedTime(timeout_seconds * 1_000);
+    try {
+      const text = await subagents.run(
+        {
+          ...{ sessionId, prompt, workingDir, agent },
+          tools: given.allowed_tools,
+          allowance: { calls: given.max_calls, tokens: given.max_tokens },
+          onProgress: (details, event = "WorkerProgressed") => {
+            if (event === "WorkerWaitingForInput") time.rest();
+            else time.run();
+            worker.show(event, details);
+          },
+        },
+        AbortSignal.any([signal, time.signal]),
+      );
+      worker.show("WorkerCompleted", { summary: text.slice(0, SUMMARY_LENGTH) });
+      return { text: text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}\n[cut here]` : text };
+    } catch (error) {
+      const why = time.signal.aborted ? `it took longer than ${timeout_seconds} seconds` : messageOf(error);
+      worker.show(signal.aborted ? "WorkerCancelled" : "WorkerFailed", { error: why });
+      signal.throwIfAborted();
+      throw new ToolError("failed", `the subagent failed: ${why}`, { cause: error });
+    } finally {
+      time.end();
+      await worker.shown;
+    }
+  },
+});
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A worker whose every step is shown, in order. */
+class ShownWorker {
+  readonly #context: Pick<ToolContext, "onWorker" | "clock">;
+  #worker: Worker;
+  #shown: Promise<void>;
+
+  /** `parent` is what clients call the session that has it done. */
+  constructor(
+    context: Pick<ToolContext, "onWorker" | "clock" | "newId">,
+    { name, task, parent }: { readonly name: string; readonly task: string; readonly parent: string },
+  ) {
+    this.#context = context;
+    this.#worker = spawnWorker({
+      id: `worker_${context.newId()}`,
+      name,
+      task,
+      mode: "sub_agent",
+      audit: { parent_session_id: parent },
+      at: context.clock.now().toISOString(),
+    });
+    this.#shown = heard(context.onWorker(workerUpdate(this.#worker)));
+  }
+
+  /** Settles when everything so far has been shown. */
+  get shown(): Promise<void> {
+    return this.#shown;
+  }
+
+  show(event: Exclude<WorkerEvent, "WorkerSpawned">, details: WorkerDetails): void {
+    // What comes after its end, as from a child that was given up, changes nothing.
+    if (isTerminal(this.#worker)) return;
+    this.#worker = advanceWorker(this.#worker, event, this.#context.clock.now().toISOString(), details);
+    const update = workerUpdate(this.#worker);
+    this.#shown = heard(this.#shown.then(() => this.#context.onWorker(update)));
+  }
+}
+
+/** A promise whose failure is heard by whoever waits for it in the end, and until then by nobody. */
+function heard(shown: Promise<void>): Promise<void> {
+  shown.catch(() => undefined);
+  return shown;
+}
+
+/** How time is taken. */
+export interface Watch {
+  /** Milliseconds from some moment on. */
+  readonly now: () => number;
+  /** Runs something later, unless what this gives back is called. */
+  readonly after: (milliseconds: number, run: () => void) => () => void;
+}
+
+const systemWatch: Watch = {
+  now: () => performance.now(),
+  after: (milliseconds, run) => {
+    const timer = setTimeout(run, milliseconds);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Time that counts only while it runs: whoever waits for a person is not hurried by it. */
+export class AllottedTime {
+  readonly #over = new AbortController();
+  readonly #watch: Watch;
+  #left: number;
+  #began: number | undefined;
+  #callOff: () => void = () => undefined;
+  #isDone = false;
+
+  constructor(milliseconds: number, watch: Watch = systemWatch) {
+    this.#left = milliseconds;
+    this.#watch = watch;
+    this.run();
+  }
+
+  /** Aborts when it is over. */
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** Counts from now on, if it does not already. */
+  run(): void {
+    if (this.#began !== undefined || this.#isDone) return;
+    this.#began = this.#watch.now();
+    this.#callOff = this.#watch.after(this.#left, () => this.#over.abort(new Error("its time is over")));
+  }
+
+  /** Never counts again. */
+  end(): void {
+    this.rest();
+    this.#isDone = true;
+  }
+
+  /** Does not count until it runs again. */
+  rest(): void {
+    if (this.#began === undefined) return;
+    this.#callOff();
+    this.#left = Math.max(0, this.#left - (this.#watch.now() - this.#began));
+    this.#began = undefined;
+  }
+}

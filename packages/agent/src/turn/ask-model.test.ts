@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { ModelQueue } from "./ask-model.ts";
+
+const live = () => new AbortController().signal;
+
+describe("the queue of a model", () => {
+  it("lets one in at a time, in order, and does not hold up other models", async () => {
+    const queue = new ModelQueue();
+    const order: string[] = [];
+    const leaveFirst = await queue.enter("m", live());
+    const waiting = ["b", "c"].map(async (name) => {
+      const leave = await queue.enter("m", live());
+      order.push(name);
+      leave();
+    });
+    (await queue.enter("other", live()))();
+    expect(order).toEqual([]);
+    leaveFirst();
+    await Promise.all(waiting);
+    expect(order).toEqual(["b", "c"]);
+  });
+
+  it("is left by whoever does not want to wait any more, without losing the order", async () => {
+    const queue = new ModelQueue();
+    const leave = await queue.enter("m", live());
+    const impatient = new AbortController();
+    const gone = queue.enter("m", impatient.signal);
+    const patient = queue.enter("m", live());
+    impatient.abort(new Error("cancelled"));
+    await expect(gone).rejects.toThrow("cancelled");
+    leave();
+    (await patient)();
+  });
+
+  it("is not entered by whoever has already gone", async () => {
+    const queue = new ModelQueue();
+    await expect(queue.enter("m", AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
+    (await queue.enter("m", live()))();
+  });
+});

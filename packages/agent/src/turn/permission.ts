@@ -1,0 +1,96 @@
+import { isObject } from "../acp/json-rpc.ts";
+import { textOf } from "../history/entry.ts";
+import { totalOf } from "../models/tokens.ts";
+import type { Turn } from "./turn.ts";
+
+/** Whether the model may be asked. */
+export type Leave = { readonly kind: "given" } | { readonly kind: "refused"; readonly reason: string };
+
+/** As much of what is new as is told. */
+const MAX_PROMPT = 256 * 1024;
+/** How often a decision may be put off. */
+const MAX_DEFERRALS = 20;
+
+/** Asks whether the model may be asked: every request of a turn is a prompt of its own. */
+export async function askLeave(turn: Turn, request: number): Promise<Leave> {
+  const { sessionId, model, clock } = turn.setting;
+  for (let deferrals = 0; deferrals <= MAX_DEFERRALS; deferrals += 1) {
+    const decision = await turn.ask("pre_prompt", {
+      session_id: sessionId,
+      prompt: (request === 1 ? turn.words : lastResults(turn)).slice(0, MAX_PROMPT),
+      message_count: turn.messages.length + (request === 1 ? 1 : 0),
+      model: model.info.id,
+      request,
+      tokens_used: totalOf(turn.usage),
+      purpose: "turn",
+    });
+    switch (decision.decision) {
+      case "allow":
+        return modify(turn, request, decision.modified_payload);
+      case "modify":
+        return modify(turn, request, decision.modified_payload);
+      case "block":
+      case "escalate":
+        return { kind: "refused", reason: decision.reason };
+      case "defer":
+        await clock.sleep(decision.retry_after_ms, turn.signal);
+    }
+  }
+  return { kind: "refused", reason: "no decision came, however often it was asked for" };
+}
+
+/** What the person said can be changed; what tools gave back cannot, so that a change of it is a refusal. */
+function modify(turn: Turn, request: number, payload: unknown): Leave {
+  if (payload === undefined || payload === null) return { kind: "given" };
+  if (!isObject(payload) || typeof payload.prompt !== "string")
+    return { kind: "refused", reason: "the prompt was to be changed, but not said into what" };
+  if (request > 1)
+    return { kind: "refused", reason: "what tools gave back cannot be changed on its way to the model" };
+  turn.say(payload.prompt);
+  return { kind: "given" };
+}
+
+function lastResults(turn: Turn): string {
+  const last = turn.messages.at(-1);
+  if (last === undefined) return "";
+  return last.role === "tool" ? last.results.map(({ text }) => text).join("\n") : textOf(last.parts);
+}
+
+/** Whether a turn that has gone on for long may go on: the supervisor says so, or a person. */
+export async function goesOn(turn: Turn, request: number): Promise<boolean> {
+  const { limits, emit, sessionId } = turn.setting;
+  const made = request - 1;
+  if (made === 0 || made % limits.confirmEvery !== 0) return true;
+  const message = `The model was asked ${made} times in this turn. Is it to go on?`;
+  const decision = await turn.ask("confirmation", {
+    session_id: sessionId,
+    confirmation_type: "cost_confirm",
+    message,
+    options: ["go on", "stop"],
+  });
+  if (decision.decision === "approve") return true;
+  const refusal = decision.decision === "reject" ? decision.reason : await askPerson(turn, message);
+  if (refusal === undefined) return true;
+  await emit({ type: "notice", severity: "warning", title: "The turn was ended", description: refusal });
+  return false;
+}
+
+/** Puts the question to whoever answers permission requests; why not, if so. */
+async function askPerson(turn: Turn, message: string): Promise<string | undefined> {
+  const { gate, emit, newId } = turn.setting;
+  const toolCallId = newId();
+  const call = {
+    toolCallId,
+    title: message,
+    name: "continue_turn",
+    kind: "other",
+    rawInput: { message },
+    locations: [],
+    content: [],
+  } as const;
+  await emit({ type: "call", call });
+  const permission = await gate.ask(call, turn.signal);
+  const status = permission.kind === "given" ? "completed" : "failed";
+  await emit({ type: "call_update", toolCallId, status });
+  return permission.kind === "given" ? undefined : permission.reason;
+}

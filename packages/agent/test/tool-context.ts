@@ -1,0 +1,27 @@
+import { Roots } from "../src/files/roots.ts";
+import { systemClock } from "../src/ports/clock.ts";
+import { SystemCommands } from "../src/tools/run-command.ts";
+import type { Tool, ToolContext, ToolOutcome } from "../src/tools/tool.ts";
+
+/** What tools of a test work with. */
+export function toolContext(cwd: string, more: Partial<ToolContext> = {}): ToolContext {
+  return {
+    sessionId: "session-1",
+    roots: new Roots(cwd),
+    services: {},
+    commands: new SystemCommands(),
+    memory: undefined,
+    clock: systemClock,
+    newId: () => "id",
+    signal: new AbortController().signal,
+    onWorker: async () => undefined,
+    ...more,
+  };
+}
+
+/** Calls a tool as the agent does once it may. */
+export async function use(tool: Tool, given: unknown, context: ToolContext): Promise<ToolOutcome> {
+  const call = tool.call(given);
+  await call.prepare(context);
+  return call.perform(context);
+}

@@ -7,7 +7,7 @@ import { parseExact as parseAny, parseJson } from "../../packages/ahp/src/json/p
 import { scan } from "../../packages/ahp/src/json/scan.ts";
 import { stringifySorted } from "../../packages/ahp/src/json/stringify.ts";
 import { LineSplitter } from "../../packages/ahp/src/transport/lines/splitter.ts";
-import { serverEvents } from "../../packages/cli/src/operator/event-stream.ts";
+import { serverEvents } from "../../packages/cli/src/client/event-stream.ts";
 import { printable } from "../../packages/cli/src/printable.ts";
 import { defused, mentionsIn } from "../../packages/host/src/governor/mentions.ts";
 import { readEvents } from "../../packages/host/src/mcp/wire/event-stream.ts";

@@ -1,4 +1,5 @@
-import { CliError } from "./errors/cli-error.ts";
+import { text as readAll } from "node:stream/consumers";
+import { CliError } from "./errors.ts";
 
 /** Collects the values of a flag that may be repeated. */
 export function repeated(value: string, before: readonly string[] | undefined): readonly string[] {
@@ -10,4 +11,50 @@ export function wholeNumber(text: string, flag: string, least = 0): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= least && Number.isSafeInteger(number)) return number;
   throw new CliError(`${flag} is "${text}".`, { next: `Give a whole number, ${least} or more.` });
+}
+
+/** Reads a flag that says how many are wanted. */
+export function readCount(text: string | undefined, flag: string, most: number): number | undefined {
+  if (text === undefined) return undefined;
+  const count = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (count >= 1 && count <= most) return count;
+  throw new CliError(`${flag} is "${text}".`, { next: `Give a whole number from 1 to ${most}.` });
+}
+
+/** What a number has to be, and in which words that is said. */
+interface AmountRange {
+  /** Such as "a number of minutes". */
+  readonly what: string;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** Reads a number that a person wrote; `source` is where. */
+export function readAmount(text: string, source: string, { what, least, most }: AmountRange): number {
+  const amount = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN;
+  if (amount >= least && amount <= most) return amount;
+  throw new CliError(`${source} is "${text}", which is not ${what}.`, {
+    next: `Give a number from ${least} to ${most}.`,
+  });
+}
+
+/** Collects the names in a flag that may be repeated, or hold several with commas between; an empty one stands for none. */
+export function names(value: string, before: readonly string[] | undefined): readonly string[] {
+  const given = value.split(",").map((name) => name.trim());
+  return [...(before ?? []), ...given.filter((name) => name !== "")];
+}
+
+/** Names for people. */
+export function nameList(list: readonly string[], none: string): string {
+  if (list.includes("*")) return "all";
+  return list.length === 0 ? none : list.join(", ");
+}
+
+/** What somebody says in a command: its words, or what comes on stdin where the only word is `-`. */
+export async function saidText(words: readonly string[], what: string): Promise<string> {
+  const text = words.length === 1 && words[0] === "-" ? await readAll(process.stdin) : words.join(" ");
+  if (text.trim() !== "") return text.trim();
+  throw new CliError(`There is nothing in ${what}.`, {
+    next: "Say something, or give - and write it to stdin.",
+  });
 }

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, stat, symlink, writeFile } from "node:fs/pro
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CliError } from "./errors/cli-error.ts";
+import { CliError } from "./errors.ts";
 import { artifactsIn, databaseIn, homeFolder, keysIn, openHome, socketIn } from "./home.ts";
 
 describe("the home folder", () => {

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { enableCompileCache } from "node:module";
-import { compileCacheFolder } from "./compile-cache.ts";
+import { compileCacheFolder } from "./installation.ts";
 
 // Before anything else is loaded, because only what is loaded later is cached. The variable is for the threads of the
 // database, which do not take it over otherwise.
 process.env.NODE_COMPILE_CACHE ??= compileCacheFolder(process.platform, process.env);
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
-const { run } = await import("./run.ts");
+const { run } = await import("./program.ts");
 await run(process.argv.slice(2));

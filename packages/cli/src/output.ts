@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { systemCode } from "./errors/system-code.ts";
+import { systemCode } from "./errors.ts";
 
 /** Where a command writes a long result: no faster than it is read, and not after the reader has gone. */
 export class Output {
@@ -26,4 +26,19 @@ export class Output {
       if (!this.gone.aborted && systemCode(error) !== "EPIPE") throw error;
     });
   }
+}
+
+/** Prints a command's result. */
+export function print(text: string): void {
+  process.stdout.write(text);
+}
+
+/** Tells a person something beside the result of a command. */
+export type Notice = (message: string) => void;
+
+/** Notices on stderr: a line for people, a JSON document for programs. */
+export function noticeOnStderr(json: boolean | undefined): Notice {
+  return (message) => {
+    process.stderr.write(json ? `${JSON.stringify({ notice: { message } })}\n` : `reins: ${message}\n`);
+  };
 }

@@ -1,7 +1,8 @@
 import { HIDDEN as API_HIDDEN } from "@reins/api";
 import { HIDDEN } from "@reins/supervisor/visible";
 import { expect, it } from "vitest";
-import { printable, printableJson, printableLine } from "./printable.ts";
+import { nameList, names } from "./flags.ts";
+import { printable, printableJson, printableLine, table } from "./printable.ts";
 
 it("shows what would steer a terminal", () => {
   expect(printable("plain – ünïcödé 🐎\n\tindented")).toBe("plain – ünïcödé 🐎\n\tindented");
@@ -38,4 +39,25 @@ it("shows every character that hides, by the definition that the page has too", 
     expect(text).not.toContain(hidden);
     expect(JSON.parse(text)).toEqual({ [hidden]: hidden });
   }
+});
+
+it("a table has its columns under each other, and stays within a width", () => {
+  const rows = [
+    ["agent", "trust", "mandate"],
+    ["a-long-name", "-", "mandates/a.md"],
+  ];
+  expect(table(rows)).toBe("agent        trust  mandate\na-long-name  -      mandates/a.md\n");
+  expect(table(rows, 24)).toBe("agent        trust  man…\na-long-name  -      man…\n");
+  expect(table([])).toBe("");
+});
+
+it("names come from one flag or several, with commas between, and may be none", () => {
+  expect(names("a, b", undefined)).toEqual(["a", "b"]);
+  expect(names("c", ["a", "b"])).toEqual(["a", "b", "c"]);
+  expect(names("", undefined)).toEqual([]);
+  expect([nameList([], "none"), nameList(["*"], "none"), nameList(["a", "b"], "none")]).toEqual([
+    "none",
+    "all",
+    "a, b",
+  ]);
 });

@@ -1,7 +1,6 @@
 import { type Command, CommanderError } from "commander";
 import { describe, expect, it } from "vitest";
-import { newInvocation } from "./invocation.ts";
-import { makeProgram } from "./program.ts";
+import { makeProgram, newInvocation } from "./program.ts";
 
 /** What a command line prints before anything of it runs, and how commander ends it. */
 async function outcomeOf(...args: string[]) {

@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, CommanderError } from "commander";
 import { declareAcp } from "./commands/acp/command.ts";
 import { declareAgents } from "./commands/agents/command.ts";
 import { declareAhp } from "./commands/ahp/command.ts";
@@ -18,9 +18,20 @@ import { declareService } from "./commands/service/command.ts";
 import { declareToken } from "./commands/token/command.ts";
 import { declareUp } from "./commands/up/command.ts";
 import { declareUser } from "./commands/user/command.ts";
-import { exitCodesHelp } from "./exit-codes.ts";
-import type { Invocation } from "./invocation.ts";
-import { version } from "./version.ts";
+import { EXIT, exitCodeOf, exitCodesHelp, renderError, systemCode } from "./errors.ts";
+import { version } from "./installation.ts";
+
+/** One run of the command line: how it was asked to speak, and what it came to. */
+export interface Invocation {
+  verbose: boolean;
+  json: boolean;
+  exitCode: number;
+}
+
+/** A run that has not begun. */
+export function newInvocation(): Invocation {
+  return { verbose: false, json: false, exitCode: EXIT.done };
+}
 
 const EXAMPLES = `
 Examples:
@@ -81,4 +92,26 @@ export function makeProgram(invocation: Invocation): Command {
   declareLedger(program, invocation);
   declarePolicy(program, invocation);
   return program;
+}
+
+/** Runs a command line and sets the exit code of this process. */
+export async function run(args: readonly string[]): Promise<void> {
+  // A reader that has seen enough and gone, such as `head`, is no error.
+  process.stdout.on("error", (error) => {
+    if (systemCode(error) !== "EPIPE") throw error;
+  });
+  process.exitCode = await resultOf(args);
+}
+
+async function resultOf(args: readonly string[]): Promise<number> {
+  const invocation = newInvocation();
+  try {
+    await makeProgram(invocation).parseAsync(args, { from: "user" });
+    return invocation.exitCode;
+  } catch (error) {
+    // Commander has said already what was wrong with the command line, or shown the help that was asked for.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    process.stderr.write(renderError(error, invocation));
+    return exitCodeOf(error);
+  }
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { webSocketChannel } from "../src/hosting/web-socket-channel.ts";
+import { webSocketChannel } from "../src/hosting/agent-channel.ts";
 import { folder } from "./support/reins.ts";
 
 it("a Reins that takes the connection and then hangs is not waited for without end", async () => {

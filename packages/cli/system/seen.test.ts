@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { type Draft, KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite, type Store } from "@reins/store";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { checkSeen } from "../src/ledger/check-seen.ts";
+import { checkSeen, SeenMismatch } from "../src/ledger/check-seen.ts";
 import { SeenCheckpoints } from "../src/ledger/seen-checkpoints.ts";
-import { SeenMismatch } from "../src/ledger/seen-mismatch.ts";
 
 const draft = (n: number): Draft => ({ quality: "tool_call", actor: "reed", target: "bash", payload: { n } });
 

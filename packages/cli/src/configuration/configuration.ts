@@ -1,6 +1,42 @@
+import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { HostingOptions } from "@reins/host";
 import { z } from "zod";
-import { readIfThere, readYamlFile, unusable } from "./yaml-file.ts";
+import { CliError, isNotFound } from "../errors.ts";
+
+/** Reads a file of YAML that a person wrote; one that is not there says nothing. */
+export async function readYamlFile<Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+): Promise<z.output<Schema>> {
+  const text = await readIfExists(path);
+  if (text === undefined) return schema.parse({});
+  const { parseDocument } = await import("yaml");
+  const document = parseDocument(text, { uniqueKeys: true });
+  const [fault] = document.errors;
+  if (fault) throw unusable(path, fault.message);
+  const checked = schema.safeParse(document.toJS() ?? {});
+  if (!checked.success) throw unusable(path, z.prettifyError(checked.error));
+  return checked.data;
+}
+
+/** The text of a file; `undefined` when it is not there. */
+export async function readIfExists(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** A file that a person has to mend. */
+export function unusable(path: string, why: string, cause?: unknown): CliError {
+  return new CliError(`${path} cannot be used: ${why}`, {
+    next: "Mend the file, or move it away to go without it.",
+    ...(cause !== undefined && { cause }),
+  });
+}
 
 /** A year. */
 export const MAX_TTL_MINUTES = 525_600;
@@ -132,8 +168,32 @@ async function withSecret(
 ): Promise<Configuration["webhooks"][number]> {
   if (!webhook.secret.startsWith("@")) return webhook;
   const path = resolve(home, webhook.secret.slice(1));
-  const secret = await readIfThere(path);
+  const secret = await readIfExists(path);
   if (secret === undefined)
     throw unusable(path, `it holds the secret of the webhook "${webhook.name}" and is not there`);
   return { ...webhook, secret: secret.trim() };
+}
+
+/** What a configuration says of the native agent, in the host's words. */
+export function nativeSettings({
+  quiet_hours,
+  most_load,
+  patience,
+  may_spend,
+  prices = {},
+}: Partial<Configuration["native"]>): NonNullable<HostingOptions["native"]> {
+  return {
+    idle: {
+      ...(quiet_hours && { quietHours: quiet_hours }),
+      ...(most_load !== undefined && { mostLoad: most_load }),
+    },
+    patience: { ...(patience !== undefined && { mostMs: patience * 1_000 }) },
+    presence: { ...(may_spend !== undefined && { maySpend: may_spend }) },
+    prices: Object.fromEntries(
+      Object.entries(prices).map(([model, { input, output, cache_read, cache_write }]) => [
+        model,
+        { input, output, cacheRead: cache_read, cacheWrite: cache_write },
+      ]),
+    ),
+  };
 }

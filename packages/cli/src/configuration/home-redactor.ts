@@ -1,12 +1,11 @@
 import { join, resolve } from "node:path";
 import { Redactor } from "@reins/supervisor";
-import { readAgentsFile } from "../hosting/agents-file.ts";
 import { loadCatalogue } from "../hosting/home-agents.ts";
-import { CONFIGURATION_FILE, type Configuration } from "./configuration.ts";
-import { readIfThere, unusable } from "./yaml-file.ts";
+import { readAgentsFile } from "./agents-file.ts";
+import { CONFIGURATION_FILE, type Configuration, readIfExists, unusable } from "./configuration.ts";
 
 /** What the secrets of a home are found in. */
-export interface SecretSources {
+interface SecretSources {
   readonly home: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly file: Pick<Configuration, "redact" | "webhooks">;
@@ -33,7 +32,7 @@ export async function homeRedactor({ home, environment, file }: SecretSources): 
 }
 
 async function linesOf(home: string, path: string): Promise<readonly string[]> {
-  const text = await readIfThere(resolve(home, path));
+  const text = await readIfExists(resolve(home, path));
   if (text === undefined) throw unusable(resolve(home, path), "it is to hold secrets, and is not there");
   return text.split(/\r?\n/).filter((line) => line !== "");
 }

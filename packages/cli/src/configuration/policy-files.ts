@@ -1,5 +1,7 @@
+import { access, constants } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { NamedPolicyFiles } from "@reins/supervisor";
+import { CliError, errorMessage } from "../errors.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** The flags that say where a constitution lies, as they were written. */
@@ -9,7 +11,7 @@ export interface PolicyFileFlags {
 }
 
 /** Where it may be said. */
-export interface PolicyFileSources {
+interface PolicyFileSources {
   readonly home: string;
   readonly flags?: PolicyFileFlags;
   readonly environment: NodeJS.ProcessEnv;
@@ -30,4 +32,20 @@ export function namedPolicyFiles(sources: PolicyFileSources): NamedPolicyFiles {
 function placeOf(home: string, said: string | undefined, configured: string | undefined): string | undefined {
   if (said) return resolve(said);
   return configured === undefined ? undefined : resolve(home, configured);
+}
+
+/** Refuses to start under a constitution that was named and cannot be read: it is not what somebody meant. */
+export async function requirePolicyFiles({ rules, prose }: NamedPolicyFiles): Promise<void> {
+  await require(rules, "The rules", "--policy, REINS_POLICY or policy in reins.yaml");
+  await require(prose, "The constitution", "--constitution, REINS_CONSTITUTION or constitution in reins.yaml");
+}
+
+async function require(path: string | undefined, what: string, source: string): Promise<void> {
+  if (path === undefined) return;
+  await access(path, constants.R_OK).catch((error: unknown) => {
+    throw new CliError(`${what} at ${path} cannot be read: ${errorMessage(error)}`, {
+      next: `Check the path that is said by ${source}.`,
+      cause: error,
+    });
+  });
 }

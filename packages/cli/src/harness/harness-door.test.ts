@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CliError } from "../errors/cli-error.ts";
+import { CliError } from "../errors.ts";
 import { HarnessDoor, type HarnessPort } from "./harness-door.ts";
 
 type Open = (report: (error: unknown) => void) => Promise<HarnessPort>;

@@ -1,16 +1,15 @@
 import type { AgentRunner, Hosting } from "@reins/host";
 import type { Harness } from "@reins/supervisor";
-import { CliError } from "../errors/cli-error.ts";
-import { textOf } from "../errors/render.ts";
+import { CliError, errorMessage } from "../errors.ts";
 import type { OpenRunner } from "../hosting/open-runner.ts";
-import { DamagedHome } from "../ledger/damaged-home.ts";
-import type { Log } from "../log/logger.ts";
+import { DamagedHome } from "../ledger/ledger-error.ts";
+import type { Log } from "../log.ts";
 
 /** A harness that is open. */
 export type HarnessPort = Pick<OpenRunner, "harness" | "hosting" | "runner" | "close" | "abandonAfter">;
 
 /** What a door needs. */
-export interface DoorOptions {
+interface DoorOptions {
   /** Opens the harness, which reports what went wrong in it later. */
   readonly open: (report: (error: unknown) => void) => Promise<HarnessPort>;
   readonly log: Pick<Log, "error">;
@@ -114,6 +113,6 @@ export class HarnessDoor {
   }
 
   #tell(error: unknown, message: string, next?: string): void {
-    this.#options.log.error({ error: textOf(error), ...(next !== undefined && { next }) }, message);
+    this.#options.log.error({ error: errorMessage(error), ...(next !== undefined && { next }) }, message);
   }
 }

@@ -1,7 +1,24 @@
-import { type PreparedSqlite, prepareSqlite, type Store, type StoreLoss } from "@reins/store";
-import { realDatabase } from "../home.ts";
-import { privateDatabase } from "../home-privacy.ts";
-import { homeTables } from "./home-tables.ts";
+import { hostTables } from "@reins/host/tables";
+import { ledgerTables } from "@reins/ledger/tables";
+import { serverTables } from "@reins/server/tables";
+import {
+  type Operations,
+  type PreparedSqlite,
+  prepareSqlite,
+  type Store,
+  type StoreLoss,
+  type Tables,
+} from "@reins/store";
+import { harnessTables } from "@reins/supervisor/tables";
+import { privateDatabase, realDatabase } from "../home.ts";
+
+/** The tables of a home. */
+export const homeTables: readonly Tables<Operations, Operations>[] = [
+  ledgerTables,
+  ...harnessTables,
+  ...hostTables,
+  ...serverTables,
+];
 
 /** The store of a home. Its threads are started long before it is needed, because they take their time to begin. */
 export class HomeStore {

@@ -5,12 +5,12 @@ import { Harness, type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { homeRedactor } from "../configuration/home-redactor.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../configuration/policy-files.ts";
-import { damageIn } from "../ledger/damaged-home.ts";
+import { version } from "../installation.ts";
+import { damageIn } from "../ledger/ledger-error.ts";
+import { WritableLedger } from "../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
-import { WritableLedger } from "../ledger/write-ledger.ts";
-import { hideIn, type Log } from "../log/logger.ts";
-import { version } from "../version.ts";
-import { homeTables } from "./home-tables.ts";
+import { hideIn, type Log } from "../log.ts";
+import { homeTables } from "./home-store.ts";
 
 /** After these a store takes nothing more until it is opened anew. */
 const BROKEN: ReadonlySet<StoreErrorCode> = new Set(["io", "corrupt", "closed"]);

@@ -1,13 +1,15 @@
-import { type Channel, channelPair, serveChannel } from "@reins/host";
+import { once } from "node:events";
+import { parseExact } from "@reins/ahp";
+import { type Channel, channelPair, type Hosting, type JsonObject, serveChannel } from "@reins/host";
 import { StoreError } from "@reins/store";
-import { CliError } from "../errors/cli-error.ts";
-import { EXIT } from "../exit-codes.ts";
+import type { Harness } from "@reins/supervisor";
+import { WebSocket } from "ws";
+import { CliError, EXIT, errorMessage } from "../errors.ts";
 import { operatorSocketIn, socketIn } from "../home.ts";
-import { ledgerFault } from "../ledger/fault.ts";
-import type { Log } from "../log/logger.ts";
+import { ledgerFault } from "../ledger/ledger-error.ts";
+import type { Log } from "../log.ts";
+import { openAccess, operatorGateway, serveOperator } from "../serving/gateway.ts";
 import { isServed, requireSocketPath } from "../serving/socket.ts";
-import { heldElsewhere } from "./held-elsewhere.ts";
-import { serveOperatorHere } from "./operator-here.ts";
 
 /** A way to speak ACP with the agents of a home. */
 export interface AgentChannel {
@@ -31,7 +33,6 @@ export async function openAgentChannel(
   const socket = operatorSocketIn(home);
   requireSocketPath(socket);
   if (await isServed(socket)) {
-    const { webSocketChannel } = await import("./web-socket-channel.ts");
     const isServer = await isServed(socketIn(home));
     return { ...(await webSocketChannel({ home, socket, agent })), isServer };
   }
@@ -68,4 +69,106 @@ async function openHere(home: string, agent: string, log: Log): Promise<AgentCha
 
 function isLocked(error: unknown): boolean {
   return error instanceof StoreError && error.code === "locked";
+}
+
+/** A home that is open in this process, as its operator reaches it from elsewhere. */
+interface OperatorHere {
+  close(): Promise<void>;
+}
+
+/**
+ * Answers the operator of a home while this process holds it, so that questions can be answered from another terminal, and
+ * another editor finds its agents here.
+ * Where that cannot be, everything else goes on.
+ */
+async function serveOperatorHere(
+  home: string,
+  { harness, hosting }: { readonly harness: Harness; readonly hosting: Hosting },
+  log: Log,
+): Promise<OperatorHere> {
+  const taken = { message: `${home} is served by another process`, next: "" };
+  try {
+    const gateway = await operatorGateway(await openAccess({ home }), harness, log, hosting);
+    const { served } = await serveOperator(gateway, operatorSocketIn(home), taken);
+    return {
+      close: async () => {
+        await served.close();
+        await gateway.close();
+      },
+    };
+  } catch (error) {
+    log.warn({ error: errorMessage(error) }, "questions can be answered here alone");
+    return { close: async () => undefined };
+  }
+}
+
+const MAX_MESSAGE_BYTES = 32 << 20;
+/** A Reins that hangs is connected to all the same, and never answers. */
+const PATIENCE_MS = 30_000;
+
+/** Speaks ACP with the Reins that serves the socket of a home. */
+export async function webSocketChannel({
+  home,
+  socket,
+  agent,
+  patienceMs = PATIENCE_MS,
+}: {
+  readonly home: string;
+  readonly socket: string;
+  readonly agent: string;
+  /** How long a Reins may take to answer at all. */
+  readonly patienceMs?: number;
+}): Promise<Omit<AgentChannel, "isServer">> {
+  const address = `ws+unix:${socket}:/acp?agent=${encodeURIComponent(agent)}`;
+  const web = new WebSocket(address, {
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+    handshakeTimeout: patienceMs,
+  });
+  const closed = Promise.withResolvers<Error>();
+  web.on("close", (code, reason) =>
+    closed.resolve(new Error(reason.toString() || `Reins closed it (${code})`)),
+  );
+  web.on("error", (error) => closed.resolve(error));
+  web.on("unexpected-response", (request, { statusCode }) => {
+    request.destroy();
+    closed.resolve(statusCode === 404 ? heldElsewhere(home) : new Error(`it answered ${statusCode}`));
+  });
+  const opened = once(web, "open").then(() => undefined);
+  const failure = await Promise.race([opened, closed.promise]);
+  if (failure instanceof CliError) throw failure;
+  if (failure)
+    throw new CliError(`The Reins on ${socket} does not answer: ${errorMessage(failure)}`, {
+      next: "See what it says for itself, or stop it and try again.",
+      exitCode: EXIT.unreachable,
+    });
+  return {
+    channel: {
+      send: (message) =>
+        new Promise((resolve, reject) =>
+          web.send(JSON.stringify(message), (error) => (error ? reject(error) : resolve())),
+        ),
+      onMessage: (listener) => {
+        let last: Promise<void> = Promise.resolve();
+        web.on("message", (data) => {
+          const message: JsonObject = Object(parseExact(String(data)));
+          last = last.then(() => listener(message)).catch(() => undefined);
+        });
+      },
+      closed: closed.promise,
+    },
+    close: async () => {
+      web.close();
+      await closed.promise;
+    },
+  };
+}
+
+/** Another process runs agents in a home, and only those of its own. */
+function heldElsewhere(home: string, cause?: unknown): CliError {
+  return new CliError(`Another process holds ${home}, and runs agents of its own.`, {
+    next: "To run several at a time, start one Reins for all of them first: reins up",
+    exitCode: EXIT.taken,
+    ...(cause !== undefined && { cause }),
+  });
 }

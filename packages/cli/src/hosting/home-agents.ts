@@ -10,10 +10,14 @@ import {
   ProbeCache,
   Stamps,
 } from "@reins/host";
-import { type Configuration, readConfiguration, tenantRoots } from "../configuration/configuration.ts";
-import { nativeSettings } from "../configuration/native-settings.ts";
-import { unusable } from "../configuration/yaml-file.ts";
-import { type AgentsFile, agentsFileIn, readAgentsFile } from "./agents-file.ts";
+import { type AgentsFile, agentsFileIn, readAgentsFile } from "../configuration/agents-file.ts";
+import {
+  type Configuration,
+  nativeSettings,
+  readConfiguration,
+  tenantRoots,
+  unusable,
+} from "../configuration/configuration.ts";
 
 /** What of the configuration is about agents and their sessions. */
 type AgentConfiguration = Pick<

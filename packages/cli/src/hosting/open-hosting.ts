@@ -1,9 +1,9 @@
 import { homedir } from "node:os";
 import { Hosting, type WireTap } from "@reins/host";
 import { OpenHarness, type OpenHarnessOptions } from "../harness/open-harness.ts";
-import type { Log } from "../log/logger.ts";
+import type { Log } from "../log.ts";
 import { HomeAgents } from "./home-agents.ts";
-import { installOnFirstUse } from "./installer.ts";
+import { installOnFirstUse } from "./install-agent.ts";
 
 /** What a home is opened with, to run agents in it. */
 export interface OpenHostingOptions extends Omit<OpenHarnessOptions, "report"> {

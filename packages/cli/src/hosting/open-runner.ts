@@ -8,7 +8,7 @@ export type RunnerSettings = Pick<
 >;
 
 /** What a home is opened with, to be served. */
-export interface OpenRunnerOptions extends OpenHostingOptions {
+interface OpenRunnerOptions extends OpenHostingOptions {
   readonly report: (error: unknown) => void;
   readonly settings: RunnerSettings;
 }

@@ -1,16 +1,19 @@
-import { type Checkpoint, LedgerError, type LedgerReader, openCheckpoint } from "@reins/ledger";
+import {
+  type Checkpoint,
+  LedgerError,
+  type LedgerReader,
+  openCheckpoint,
+  readCheckpoint,
+} from "@reins/ledger";
 import { verifyConsistency } from "@reins/verify";
-import { CliError } from "../errors/cli-error.ts";
-import { textOf } from "../errors/render.ts";
-import { EXIT } from "../exit-codes.ts";
-import type { Notice } from "../notice.ts";
+import { CliError, EXIT, errorMessage } from "../errors.ts";
+import type { Notice } from "../output.ts";
 import { printableLine } from "../printable.ts";
-import { keepSeen } from "./keep-seen.ts";
-import type { SeenCheckpoints } from "./seen-checkpoints.ts";
-import { SeenMismatch } from "./seen-mismatch.ts";
+import { ACCEPT_LOSS, DamagedHome } from "./ledger-error.ts";
+import type { SeenCheckpoints, Sighting } from "./seen-checkpoints.ts";
 
 /** What is needed of a ledger to check it against the past. */
-export type CheckedLedger = Pick<LedgerReader, "origin" | "logKey" | "size" | "checkpoint" | "consistency">;
+type CheckedLedger = Pick<LedgerReader, "origin" | "logKey" | "size" | "checkpoint" | "consistency">;
 
 /** A checkpoint whose signature was checked, and the note it was read from. */
 interface OpenedNote extends Checkpoint {
@@ -104,10 +107,91 @@ function openKept(note: string, logKey: string, file: string): OpenedNote {
   try {
     return { ...openCheckpoint(note, logKey), note };
   } catch (error) {
-    throw new CliError(`The checkpoint kept in ${file} is damaged: ${textOf(error)}`, {
+    throw new CliError(`The checkpoint kept in ${file} is damaged: ${errorMessage(error)}`, {
       next: "If nobody but you could have changed it, remove it; the next command then begins anew.",
       exitCode: EXIT.failed,
       cause: error,
     });
   }
+}
+
+/** Keeps what is seen in a home, which was checked, for the next time, and tells what a person should know about it. */
+async function keepSeen(
+  home: string,
+  sighting: Sighting,
+  seen: SeenCheckpoints,
+  notice: Notice,
+): Promise<void> {
+  try {
+    const before = await seen.inHome(home);
+    if (before?.logKey !== sighting.logKey) await tellOfFirst(home, before, sighting, seen, notice);
+    await seen.keep(home, sighting);
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    notice(`What was seen cannot be kept, so a later change may go unnoticed: ${errorMessage(error)}`);
+  }
+}
+
+/**
+ * A home whose ledger was exchanged for another one starts a history that no checkpoint contradicts, so that is told;
+ * the same ledger under another key is refused.
+ */
+async function tellOfFirst(
+  home: string,
+  before: Sighting | undefined,
+  { logKey, note }: Sighting,
+  seen: SeenCheckpoints,
+  notice: Notice,
+): Promise<void> {
+  const name = nameIn(logKey);
+  if (before && nameIn(before.logKey) === name) throw anotherKey(name, before.logKey, logKey);
+  if (before)
+    notice(`${home} has another ledger than before: it was ${nameIn(before.logKey)}, now it is ${name}.`);
+  const largest = await seen.largest(logKey);
+  if (largest === undefined) {
+    const file = seen.fileOf(logKey);
+    notice(
+      `First look at the ledger ${name}: a change of what it says now will be noticed, by the checkpoint in ${file}`,
+    );
+    return;
+  }
+  const [size, known] = [readCheckpoint(note).size, readCheckpoint(largest).size];
+  if (size < known)
+    notice(`${home} has only ${size} entries of the ledger ${name}, of which ${known} were seen elsewhere.`);
+}
+
+function anotherKey(name: string, before: string, now: string): CliError {
+  return new CliError(`The ledger ${name} is signed with another key than before.`, {
+    next: [
+      `Before: ${printableLine(before)}`,
+      `Now:    ${printableLine(now)}`,
+      "The key of a ledger never changes: this is not the ledger that was here.",
+    ].join("\n"),
+    exitCode: EXIT.failed,
+  });
+}
+
+/** The ledger that a verifier key names, NAME+HASH+KEY. */
+function nameIn(logKey: string): string {
+  return printableLine(logKey.split("+", 1)[0] ?? "");
+}
+
+/** The ledger does not continue what it was when it was last seen: somebody took entries away or rewrote them. */
+export class SeenMismatch extends DamagedHome {
+  constructor(message: string, seen: Checkpoint, found: Checkpoint | undefined, file: string) {
+    super(message, {
+      next: [
+        `Seen before: ${describe(seen)}`,
+        `Found now:   ${found ? describe(found) : "no checkpoint at all"}`,
+        "To see what is wrong with it, run: reins ledger verify",
+        `What was seen is kept in ${file}`,
+        ACCEPT_LOSS,
+      ].join("\n"),
+      exitCode: EXIT.failed,
+    });
+  }
+}
+
+function describe({ origin, size, root }: Checkpoint): string {
+  return printableLine(`${origin}, ${size} entries, root ${Buffer.from(root).toString("base64")}`);
 }

@@ -1,12 +1,11 @@
 import { hash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readCheckpoint } from "@reins/ledger";
 import { replaceFile } from "@reins/supervisor/replace-file";
-import { CliError } from "../errors/cli-error.ts";
-import { textOf } from "../errors/render.ts";
-import { EXIT } from "../exit-codes.ts";
-import { stateFolder } from "../state-folder.ts";
-import { readKept } from "./kept-file.ts";
+import { CliError, EXIT, errorMessage, systemCode } from "../errors.ts";
+import { stateFolder } from "../installation.ts";
+import type { Notice } from "../output.ts";
 
 /** A ledger as it was seen: the key that names it, and its newest checkpoint of then. */
 export interface Sighting {
@@ -71,9 +70,10 @@ export class SeenCheckpoints {
 
 async function readSeen(path: string): Promise<string | undefined> {
   try {
-    return await readKept(path);
+    return await readFile(path, "utf8");
   } catch (error) {
-    throw new CliError(`What was seen of the ledger before cannot be read: ${textOf(error)}`, {
+    if (systemCode(error) === "ENOENT") return undefined;
+    throw new CliError(`What was seen of the ledger before cannot be read: ${errorMessage(error)}`, {
       next: "Check who may read it, and the folders above it.",
       exitCode: EXIT.failed,
       cause: error,
@@ -88,4 +88,69 @@ function isLarger(note: string, other: string): boolean {
 /** Origins and paths are arbitrary, so files are called by their hash. */
 function nameOf(text: string): string {
   return hash("sha256", text, "hex").slice(0, 32);
+}
+
+/** Checkpoints are kept at most so often. */
+const INTERVAL_MS = 1_000;
+
+/** Where the checkpoints of a ledger that is written to are kept, apart from its home. */
+interface RunningSightOptions {
+  readonly home: string;
+  readonly seen: SeenCheckpoints;
+  readonly notice: Notice;
+  /** Milliseconds from any beginning. */
+  readonly now?: () => number;
+}
+
+/** Keeps the checkpoints of a ledger while it is written to, so that whatever ends the process, the newest is known. */
+export class RunningSight {
+  readonly #options: RunningSightOptions;
+  readonly #now: () => number;
+  #newest: Sighting | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #keeping: Promise<void> = Promise.resolve();
+  #isTold = false;
+  #keptAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+
+  constructor(options: RunningSightOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** Takes a checkpoint that was made. */
+  saw(sighting: Sighting): void {
+    if (this.#closed) return;
+    this.#newest = sighting;
+    this.#timer ??= setTimeout(
+      () => {
+        this.#timer = undefined;
+        this.#keep();
+      },
+      Math.max(0, this.#keptAt + INTERVAL_MS - this.#now()),
+    ).unref();
+  }
+
+  /** Settles when nothing is being kept any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#keeping;
+  }
+
+  #keep(): void {
+    const newest = this.#newest;
+    if (!newest) return;
+    this.#keptAt = this.#now();
+    const { home, seen, notice } = this.#options;
+    this.#keeping = this.#keeping
+      .then(() => seen.keep(home, newest))
+      .then(() => {
+        this.#isTold = false;
+      })
+      .catch((error: unknown) => {
+        if (!this.#isTold) notice(`The newest checkpoint cannot be kept: ${errorMessage(error)}`);
+        this.#isTold = true;
+      });
+  }
 }

@@ -1,9 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { newInvocation } from "../invocation.ts";
-import { makeProgram } from "../program.ts";
-import { cliReference } from "./cli-reference.ts";
-import { CLI_REFERENCE } from "./place.ts";
+import { makeProgram, newInvocation } from "../program.ts";
+import { CLI_REFERENCE, cliReference } from "./cli-reference.ts";
 
 describe("the page about the command line", () => {
   it("says what the commands say; npm run schemas writes it anew", async () => {

@@ -1,5 +1,8 @@
 import type { Command } from "commander";
 
+/** Where the page about the command line is kept. */
+export const CLI_REFERENCE = new URL("../../../../docs/reference/cli.md", import.meta.url);
+
 const INTRODUCTION = `# Command line
 
 Made from the commands themselves by \`npm run schemas\`; \`reins <command> --help\` says the same. In a clone,

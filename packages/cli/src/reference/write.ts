@@ -1,7 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { newInvocation } from "../invocation.ts";
-import { makeProgram } from "../program.ts";
-import { cliReference } from "./cli-reference.ts";
-import { CLI_REFERENCE } from "./place.ts";
+import { makeProgram, newInvocation } from "../program.ts";
+import { CLI_REFERENCE, cliReference } from "./cli-reference.ts";
 
 await writeFile(CLI_REFERENCE, cliReference(makeProgram(newInvocation())));

@@ -1,14 +1,24 @@
-import { Access, AccessError, type AccessOptions, type Gateway } from "@reins/server";
-import { CliError } from "../errors/cli-error.ts";
-import { EXIT } from "../exit-codes.ts";
-import { portFault } from "./fault.ts";
-import { hostNames } from "./host-names.ts";
-import type { Opened } from "./opened.ts";
+import { AhpServer } from "@reins/ahp";
+import type { Hosting } from "@reins/host";
+import {
+  Access,
+  AccessError,
+  type AccessOptions,
+  agentDialects,
+  Gateway,
+  type GatewayOptions,
+  hostDialects,
+} from "@reins/server";
+import type { Harness } from "@reins/supervisor";
+import { CliError, EXIT } from "../errors.ts";
+import { version } from "../installation.ts";
+import { hostNames, portFault } from "./address.ts";
+import type { Opened } from "./listen.ts";
 import { onSocket, type TakenSocket } from "./socket.ts";
 import type { TlsPair } from "./tls.ts";
 
 /** Where a gateway listens on the network, and under which names. */
-export interface GatewayPlace {
+interface GatewayPlace {
   readonly host: string;
   readonly port: number;
   /** Names by which the server may be addressed, beside its own. */
@@ -54,4 +64,28 @@ export async function serveGateway(gateway: Gateway, place: GatewayPlace): Promi
 /** Lets a gateway listen on the socket on which it answers the operator. */
 export async function serveOperator(gateway: Gateway, path: string, taken: TakenSocket): Promise<Opened> {
   return { served: await onSocket(path, taken, () => gateway.listenSocket(path)), entrances: [] };
+}
+
+/**
+ * A gateway for the operator of a home that is open in this process. No agent of AHP comes by this way; those of `hosting`
+ * are to be had by it.
+ */
+export function operatorGateway(
+  access: Access,
+  harness: Harness,
+  log: GatewayOptions["log"],
+  hosting?: Hosting,
+): Promise<Gateway> {
+  const opened = async () => harness;
+  const agents = hosting
+    ? agentDialects({ harness: opened, hosting: async () => hosting, log, defaultAgent: "native" })
+    : [];
+  return Gateway.create({
+    harness: opened,
+    ahp: new AhpServer({ event: () => ({ decision: "block", reason: "no agent comes by this way" }) }),
+    access,
+    version: version(),
+    log,
+    dialects: [...hostDialects, ...agents],
+  });
 }

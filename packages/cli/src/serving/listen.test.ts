@@ -1,7 +1,6 @@
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
-import { serveUntilStopped, startAll } from "./listen.ts";
-import type { Opened } from "./opened.ts";
+import { type Opened, serveUntilStopped, startAll } from "./listen.ts";
 
 function opened(address: string, journal: string[]): Opened {
   const closed = Promise.withResolvers<void>();

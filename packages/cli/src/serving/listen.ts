@@ -1,6 +1,23 @@
-import type { Log } from "../log/logger.ts";
-import type { Opened } from "./opened.ts";
+import type { Served, TransportName } from "@reins/ahp";
+import type { Log } from "../log.ts";
 import type { Stop } from "./stop.ts";
+
+/** One way in to a server. */
+export interface Entrance {
+  readonly transport: TransportName;
+  readonly address: string;
+}
+
+/** A server that listens, and the ways in to it: one port can offer two. */
+export interface Opened {
+  readonly served: Served;
+  readonly entrances: readonly Entrance[];
+}
+
+/** A server with one way in. */
+export function openedAt(served: Served, transport: TransportName): Opened {
+  return { served, entrances: [{ transport, address: served.address }] };
+}
 
 /** Begins to listen somewhere. */
 export type Start = () => Promise<Opened>;
@@ -18,7 +35,7 @@ export async function startAll(starts: readonly Start[]): Promise<Opened[]> {
 }
 
 /** What serving stands on. */
-export interface Backing {
+interface Backing {
   /** Rejects when serving must not go on. */
   readonly refused: Promise<never>;
   /** Ends what is under way, while whoever waits for it can still be answered. */

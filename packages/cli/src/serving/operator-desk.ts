@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Hosting } from "@reins/host";
 import { type AgentShelf, OperatorDesk } from "@reins/server";
-import { version } from "../version.ts";
+import { version } from "../installation.ts";
 
 /** What somebody who operates the Reins of a home sees of it. What it needs is loaded when somebody asks. */
 export function operatorDesk(home: string, hosting: () => Promise<Hosting>): OperatorDesk {

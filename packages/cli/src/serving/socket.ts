@@ -1,9 +1,7 @@
 import { connect } from "node:net";
 import { type AhpServer, type Served, serveUnix } from "@reins/ahp";
-import { CliError } from "../errors/cli-error.ts";
-import { textOf } from "../errors/render.ts";
-import { EXIT } from "../exit-codes.ts";
-import { type Opened, openedAt } from "./opened.ts";
+import { CliError, EXIT, errorMessage } from "../errors.ts";
+import { type Opened, openedAt } from "./listen.ts";
 
 /** The longest path a Unix socket can have; BSD systems, macOS among them, allow a little less than Linux. */
 const LONGEST_PATH_BYTES = process.platform === "linux" ? 107 : 103;
@@ -32,7 +30,7 @@ export async function onSocket(
     if (await isServed(path)) {
       throw new CliError(taken.message, { next: taken.next, exitCode: EXIT.taken, cause: error });
     }
-    throw new CliError(textOf(error), {
+    throw new CliError(errorMessage(error), {
       next: "Choose another path, or remove what is there.",
       exitCode: EXIT.failed,
       cause: error,

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
-import { CliError } from "../errors/cli-error.ts";
-import { textOf } from "../errors/render.ts";
+import { CliError, errorMessage } from "../errors.ts";
 
 /** The flags that name a certificate and its key, as they were written. */
 export interface TlsFlags {
@@ -11,7 +10,7 @@ export interface TlsFlags {
 }
 
 /** What `reins.yaml` in a home says of them. */
-export interface TlsConfiguration {
+interface TlsConfiguration {
   readonly home: string;
   readonly tls: Readonly<Record<"cert" | "key", string>> | undefined;
 }
@@ -58,7 +57,7 @@ function usable(pair: TlsPair): TlsPair {
     createSecureContext({ ...pair });
     return pair;
   } catch (error) {
-    throw new CliError(`The certificate or its key cannot be used: ${textOf(error)}`, {
+    throw new CliError(`The certificate or its key cannot be used: ${errorMessage(error)}`, {
       next: "Give both in PEM, and the key that belongs to the certificate.",
       cause: error,
     });
@@ -69,6 +68,9 @@ function read({ path, from }: NamedFile): Buffer {
   try {
     return readFileSync(path);
   } catch (error) {
-    throw new CliError(`${from} cannot be read: ${textOf(error)}`, { next: "Check the path.", cause: error });
+    throw new CliError(`${from} cannot be read: ${errorMessage(error)}`, {
+      next: "Check the path.",
+      cause: error,
+    });
   }
 }

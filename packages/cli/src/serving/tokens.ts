@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type Authenticator, knownTokens } from "@reins/ahp";
-import { CliError } from "../errors/cli-error.ts";
-import { textOf } from "../errors/render.ts";
+import { CliError, errorMessage } from "../errors.ts";
 
 /**
  * The secrets that flags and environment name; flags replace what the environment says. `@path` stands for the lines
@@ -44,7 +43,7 @@ function linesOf(path: string, source: string): string[] {
     const lines = readFileSync(path, "utf8").split("\n");
     return lines.map((line) => line.trim()).filter((line) => line !== "");
   } catch (error) {
-    throw new CliError(`${source} names a file that cannot be read: ${textOf(error)}`, {
+    throw new CliError(`${source} names a file that cannot be read: ${errorMessage(error)}`, {
       next: "Check the path after the @ and who may read the file.",
       cause: error,
     });

@@ -1,8 +1,6 @@
 import { type AhpServer, type HttpOptions, serveHttp } from "@reins/ahp";
-import { portFault } from "./fault.ts";
-import { hostNames } from "./host-names.ts";
-import { refuseOpenServer } from "./loopback.ts";
-import type { Entrance, Opened } from "./opened.ts";
+import { hostNames, portFault, refuseOpenServer } from "./address.ts";
+import type { Entrance, Opened } from "./listen.ts";
 import { authenticatorOf } from "./tokens.ts";
 
 /** Where to serve HTTP and WebSocket, and for whom. */

@@ -1,20 +1,16 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { stdioChannel } from "@reins/host";
-import { CliError } from "../../errors/cli-error.ts";
-import { textOf } from "../../errors/render.ts";
-import { EXIT } from "../../exit-codes.ts";
+import { CliError, EXIT, errorMessage } from "../../errors.ts";
 import { homeFolder, openHome } from "../../home.ts";
 import { type AgentChannel, openAgentChannel } from "../../hosting/agent-channel.ts";
-import { readyAgent } from "../../hosting/ready-agent.ts";
-import { logLevel } from "../../log/level.ts";
-import { type Log, openLog } from "../../log/logger.ts";
+import { readyAgent } from "../../hosting/install-agent.ts";
+import { type Log, logLevel, openLog } from "../../log.ts";
+import { noticeOnStderr } from "../../output.ts";
 import { LastingChannel } from "./lasting-channel.ts";
 
 /** How long a home may be held by a process that does not answer yet, or any more: one that starts or ends. */
 const HELD_MS = 15_000;
 const LOOK_MS = 250;
-
-import { noticeOnStderr } from "../../notice.ts";
 
 /** The flags of `reins acp` as they were written. */
 export interface AcpFlags {
@@ -44,7 +40,7 @@ export async function acp({ agent, home: flag, verbose }: AcpFlags): Promise<voi
     client.onMessage((message) => agents.send(message));
     const gone = await Promise.race([client.closed.then(() => undefined), agents.closed]);
     if (gone)
-      throw new CliError(`Reins has gone and does not come back: ${textOf(gone)}`, {
+      throw new CliError(`Reins has gone and does not come back: ${errorMessage(gone)}`, {
         next: "Start it again with reins up; sessions are kept and can be loaded.",
         exitCode: EXIT.unreachable,
       });

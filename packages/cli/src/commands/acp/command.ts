@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../exit-codes.ts";
+import { exitCodesHelp } from "../../errors.ts";
 import type { AcpFlags } from "./acp.ts";
 
 const HELP = `

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type Channel, CODE, type JsonObject, membersOf, type RequestId, sort } from "@reins/host";
-import { textOf } from "../../errors/render.ts";
+import { errorMessage } from "../../errors.ts";
 import type { AgentChannel } from "../../hosting/agent-channel.ts";
-import type { Log } from "../../log/logger.ts";
+import type { Log } from "../../log.ts";
 
 /** What a lasting channel is made with. */
-export interface LastingChannelOptions {
+interface LastingChannelOptions {
   /** Opens the way to the agents of a home; rejects while there is none. */
   readonly open: () => Promise<AgentChannel>;
   readonly log: Pick<Log, "warn" | "info">;
@@ -151,7 +151,7 @@ export class LastingChannel implements Channel {
   async #lost(opened: AgentChannel, reason: Error): Promise<void> {
     if (this.#isOver || this.#current !== opened) return;
     this.#current = undefined;
-    this.#options.log.warn({ reason: textOf(reason) }, "Reins has gone; waiting for it to come back");
+    this.#options.log.warn({ reason: errorMessage(reason) }, "Reins has gone; waiting for it to come back");
     await opened.close().catch(() => undefined);
     for (const id of this.#asked)
       await this.#listener({ jsonrpc: "2.0", method: "$/cancel_request", params: { requestId: id } });

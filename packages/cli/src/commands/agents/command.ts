@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Invocation } from "../../invocation.ts";
+import type { Invocation } from "../../program.ts";
 import { declareInstall } from "./install/command.ts";
 import { declareList } from "./list/command.ts";
 import { declareProbe } from "./probe/command.ts";

@@ -1,6 +1,5 @@
 import type { AgentEntry, Installed } from "@reins/host";
-import { CliError } from "../../errors/cli-error.ts";
-import { EXIT } from "../../exit-codes.ts";
+import { CliError, EXIT } from "../../errors.ts";
 import type { HomeAgents } from "../../hosting/home-agents.ts";
 
 /** The install of an agent that has to be there. */

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Invocation } from "../../invocation.ts";
+import type { Invocation } from "../../program.ts";
 import { declareConformance } from "./conformance/command.ts";
 import { declareSend } from "./send/command.ts";
 import { declareServe } from "./serve/command.ts";

@@ -1,6 +1,5 @@
 import { AhpError } from "@reins/ahp";
-import { CliError } from "../../errors/cli-error.ts";
-import { EXIT } from "../../exit-codes.ts";
+import { CliError, EXIT } from "../../errors.ts";
 import { printable } from "../../printable.ts";
 
 const NOT_REACHED = ["transport", "io", "timeout", "closed", "authentication"];

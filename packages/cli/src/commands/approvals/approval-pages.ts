@@ -1,5 +1,5 @@
 import { type Approval, approvalOperations, type ShownApproval } from "@reins/api";
-import type { Operator } from "../../operator/operator.ts";
+import type { Operator } from "../../client/api-client.ts";
 
 /** Which approvals, and in which order. */
 export interface ApprovalFilter {

@@ -1,6 +1,6 @@
 import { approvalOperations, type ShownApproval } from "@reins/api";
-import { idByPrefix } from "../../operator/by-prefix.ts";
-import type { Operator } from "../../operator/operator.ts";
+import type { Operator } from "../../client/api-client.ts";
+import { idByPrefix } from "../../client/id-prefix.ts";
 import { type ApprovalFilter, approvalPages } from "./approval-pages.ts";
 
 const FORM = {

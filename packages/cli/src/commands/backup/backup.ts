@@ -4,8 +4,8 @@ import { resolve } from "node:path";
 import { KeyFolder, KeyRing, ledgerTables } from "@reins/ledger";
 import { change, openSqlite, openSqliteReader } from "@reins/store";
 import { databaseIn, homeFolder, keysIn } from "../../home.ts";
-import { ledgerFault, noLedger } from "../../ledger/fault.ts";
-import { noticeOnStderr } from "../../notice.ts";
+import { ledgerFault, noLedger } from "../../ledger/ledger-error.ts";
+import { noticeOnStderr } from "../../output.ts";
 
 /** The flags of `reins backup` as they were written. */
 export interface BackupFlags {

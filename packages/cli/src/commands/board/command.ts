@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../exit-codes.ts";
-import { OPERATOR_CODES, OPERATOR_HELP, type OperatorFlags, operatorFlags } from "../../operator/flags.ts";
+import { OPERATOR_CODES, OPERATOR_HELP, type OperatorFlags, operatorFlags } from "../../client/connect.ts";
+import { exitCodesHelp } from "../../errors.ts";
 import type { ShowFlags } from "./show.ts";
 
 const CODES = exitCodesHelp(OPERATOR_CODES);

@@ -1,8 +1,7 @@
 import { boardOperations } from "@reins/api";
-import type { OperatorFlags } from "../../operator/flags.ts";
-import { saidText } from "../../operator/said-text.ts";
-import { withOperator } from "../../operator/with-operator.ts";
-import { print } from "../../print.ts";
+import { type OperatorFlags, withOperator } from "../../client/connect.ts";
+import { saidText } from "../../flags.ts";
+import { print } from "../../output.ts";
 
 /** Leaves word on the board. */
 export async function post(words: readonly string[], flags: OperatorFlags): Promise<void> {

@@ -1,8 +1,7 @@
 import { boardOperations } from "@reins/api";
-import { readCount } from "../../operator/count-flag.ts";
-import type { OperatorFlags } from "../../operator/flags.ts";
-import { withOperator } from "../../operator/with-operator.ts";
-import { print } from "../../print.ts";
+import { type OperatorFlags, withOperator } from "../../client/connect.ts";
+import { readCount } from "../../flags.ts";
+import { print } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 
 /** The flags of `reins board show` as they were written. */

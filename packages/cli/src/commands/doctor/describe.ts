@@ -1,5 +1,4 @@
-import { table } from "../../operator/table.ts";
-import { printableLine } from "../../printable.ts";
+import { printableLine, table } from "../../printable.ts";
 import type { Finding } from "./finding.ts";
 
 const MARKS: Readonly<Record<Finding["state"], string>> = { fine: "ok", note: "note", wrong: "WRONG" };

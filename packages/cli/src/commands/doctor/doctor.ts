@@ -1,8 +1,7 @@
 import { homedir } from "node:os";
-import { textOf } from "../../errors/render.ts";
-import { EXIT, type ExitCode } from "../../exit-codes.ts";
+import { EXIT, type ExitCode, errorMessage } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
-import { print } from "../../print.ts";
+import { print } from "../../output.ts";
 import { agentsCheck, credentialsCheck } from "./checks/agents.ts";
 import { constitutionCheck } from "./checks/constitution.ts";
 import { databaseCheck } from "./checks/database.ts";
@@ -58,7 +57,7 @@ async function examine(check: Check, patient: Patient): Promise<Finding[]> {
     return [
       {
         check: name,
-        ...wrong(`it could not be found out: ${textOf(error)}`, "Mend what it says, then look again."),
+        ...wrong(`it could not be found out: ${errorMessage(error)}`, "Mend what it says, then look again."),
       },
     ];
   }

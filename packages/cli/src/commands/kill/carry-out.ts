@@ -2,10 +2,9 @@ import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { type KillReport, type KillRequest, killOperations } from "@reins/api";
 import { askKill, type KillOrder, killLeftBehind, killSocketIn } from "@reins/host/kill";
+import { Operator } from "../../client/api-client.ts";
+import { HttpCarrier, Unreachable } from "../../client/transport.ts";
 import { operatorSocketIn } from "../../home.ts";
-import { HttpCarrier } from "../../operator/http-carrier.ts";
-import { Operator } from "../../operator/operator.ts";
-import { Unreachable } from "../../operator/unreachable.ts";
 
 /** As the ledger names whoever sits at this machine. */
 const OPERATOR = "user:default/operator";

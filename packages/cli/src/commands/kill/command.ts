@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../exit-codes.ts";
-import type { Invocation } from "../../invocation.ts";
-import { OPERATOR_CODES, operatorFlags } from "../../operator/flags.ts";
+import { OPERATOR_CODES, operatorFlags } from "../../client/connect.ts";
+import { exitCodesHelp } from "../../errors.ts";
+import type { Invocation } from "../../program.ts";
 import type { KillFlags } from "./kill.ts";
 
 const HELP = `

@@ -1,9 +1,8 @@
-import { EXIT, type ExitCode } from "../../exit-codes.ts";
-import type { OperatorFlags } from "../../operator/flags.ts";
-import { HttpCarrier } from "../../operator/http-carrier.ts";
-import { Operator } from "../../operator/operator.ts";
-import { settlePlace } from "../../operator/place.ts";
-import { print } from "../../print.ts";
+import { Operator } from "../../client/api-client.ts";
+import { type OperatorFlags, settlePlace } from "../../client/connect.ts";
+import { HttpCarrier } from "../../client/transport.ts";
+import { EXIT, type ExitCode } from "../../errors.ts";
+import { print } from "../../output.ts";
 import { killHere, killOver } from "./carry-out.ts";
 import { describeKill } from "./describe.ts";
 import { type KillNames, targetOf } from "./target.ts";

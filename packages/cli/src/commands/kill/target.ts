@@ -1,5 +1,5 @@
 import type { KillRequest } from "@reins/api";
-import { CliError } from "../../errors/cli-error.ts";
+import { CliError } from "../../errors.ts";
 
 /** How something to be ended may be named. */
 export interface KillNames {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Invocation } from "../../invocation.ts";
+import type { Invocation } from "../../program.ts";
 import { declareCheckpoint } from "./checkpoint/command.ts";
 import { declareExport } from "./export/command.ts";
 import { declareGet } from "./get/command.ts";

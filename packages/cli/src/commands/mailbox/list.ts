@@ -1,12 +1,9 @@
 import { type MailMessage, mailboxOperations } from "@reins/api";
-import { CliError } from "../../errors/cli-error.ts";
-import { noticeOnStderr } from "../../notice.ts";
-import { readCount } from "../../operator/count-flag.ts";
-import type { OperatorFlags } from "../../operator/flags.ts";
-import { screenWidth, table } from "../../operator/table.ts";
-import { withOperator } from "../../operator/with-operator.ts";
-import { print } from "../../print.ts";
-import { printableLine } from "../../printable.ts";
+import { type OperatorFlags, withOperator } from "../../client/connect.ts";
+import { CliError } from "../../errors.ts";
+import { readCount } from "../../flags.ts";
+import { noticeOnStderr, print } from "../../output.ts";
+import { printableLine, screenWidth, table } from "../../printable.ts";
 import { SHOWN_ID } from "./message-id.ts";
 
 /** The flags of `reins mailbox list` as they were written. */

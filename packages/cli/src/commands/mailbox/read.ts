@@ -1,10 +1,8 @@
 import { type MailMessage, mailboxOperations } from "@reins/api";
-import { CliError } from "../../errors/cli-error.ts";
-import { EXIT } from "../../exit-codes.ts";
-import { idByPrefix } from "../../operator/by-prefix.ts";
-import type { OperatorFlags } from "../../operator/flags.ts";
-import { withOperator } from "../../operator/with-operator.ts";
-import { print } from "../../print.ts";
+import { type OperatorFlags, withOperator } from "../../client/connect.ts";
+import { idByPrefix } from "../../client/id-prefix.ts";
+import { CliError, EXIT } from "../../errors.ts";
+import { print } from "../../output.ts";
 import { printable, printableLine } from "../../printable.ts";
 import { MESSAGE_ID } from "./message-id.ts";
 

@@ -1,8 +1,7 @@
 import { mailboxOperations } from "@reins/api";
-import type { OperatorFlags } from "../../operator/flags.ts";
-import { saidText } from "../../operator/said-text.ts";
-import { withOperator } from "../../operator/with-operator.ts";
-import { print } from "../../print.ts";
+import { type OperatorFlags, withOperator } from "../../client/connect.ts";
+import { saidText } from "../../flags.ts";
+import { print } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 
 /** The flags of `reins mailbox send` as they were written. */

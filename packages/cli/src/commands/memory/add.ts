@@ -1,10 +1,8 @@
 import { resolve } from "node:path";
 import { memoryOperations } from "@reins/api";
-import { readAmount } from "../../configuration/amount.ts";
-import type { OperatorFlags } from "../../operator/flags.ts";
-import { saidText } from "../../operator/said-text.ts";
-import { withOperator } from "../../operator/with-operator.ts";
-import { print } from "../../print.ts";
+import { type OperatorFlags, withOperator } from "../../client/connect.ts";
+import { readAmount, saidText } from "../../flags.ts";
+import { print } from "../../output.ts";
 import { SHOWN_ID } from "./fact-id.ts";
 
 /** The flags of `reins memory add` as they were written. */

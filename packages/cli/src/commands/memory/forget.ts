@@ -1,9 +1,8 @@
 import { memoryOperations } from "@reins/api";
-import { idByPrefix } from "../../operator/by-prefix.ts";
-import type { OperatorFlags } from "../../operator/flags.ts";
-import type { Operator } from "../../operator/operator.ts";
-import { withOperator } from "../../operator/with-operator.ts";
-import { print } from "../../print.ts";
+import type { Operator } from "../../client/api-client.ts";
+import { type OperatorFlags, withOperator } from "../../client/connect.ts";
+import { idByPrefix } from "../../client/id-prefix.ts";
+import { print } from "../../output.ts";
 import { FACT_ID } from "./fact-id.ts";
 
 const MOST = 1_000;

@@ -1,11 +1,9 @@
 import { resolve } from "node:path";
 import { type MemoryFact, memoryOperations } from "@reins/api";
-import { readCount } from "../../operator/count-flag.ts";
-import type { OperatorFlags } from "../../operator/flags.ts";
-import { screenWidth, table } from "../../operator/table.ts";
-import { withOperator } from "../../operator/with-operator.ts";
-import { print } from "../../print.ts";
-import { printableLine } from "../../printable.ts";
+import { type OperatorFlags, withOperator } from "../../client/connect.ts";
+import { readCount } from "../../flags.ts";
+import { print } from "../../output.ts";
+import { printableLine, screenWidth, table } from "../../printable.ts";
 import { SHOWN_ID } from "./fact-id.ts";
 
 /** The flags of `reins memory list` and `reins memory search` as they were written. */

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../exit-codes.ts";
-import { OPERATOR_CODES, operatorFlags } from "../../operator/flags.ts";
+import { OPERATOR_CODES, operatorFlags } from "../../client/connect.ts";
+import { exitCodesHelp } from "../../errors.ts";
 import type { OpenFlags } from "./open.ts";
 
 const HELP = `

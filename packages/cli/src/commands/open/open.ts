@@ -1,9 +1,7 @@
 import { accessOperations } from "@reins/api";
-import { CliError } from "../../errors/cli-error.ts";
-import { EXIT } from "../../exit-codes.ts";
-import type { OperatorFlags } from "../../operator/flags.ts";
-import { withOperator } from "../../operator/with-operator.ts";
-import { print } from "../../print.ts";
+import { type OperatorFlags, withOperator } from "../../client/connect.ts";
+import { CliError, EXIT } from "../../errors.ts";
+import { print } from "../../output.ts";
 import { openInBrowser } from "../../serving/browser.ts";
 
 /** The flags of `reins open` as they were written. */

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Invocation } from "../../invocation.ts";
+import type { Invocation } from "../../program.ts";
 import { declareAccept } from "./accept/command.ts";
 import { declareBacktest } from "./backtest/command.ts";
 import { declareCheck } from "./check/command.ts";

@@ -4,9 +4,7 @@ import type { ConstitutionText } from "@reins/policy";
 import { policyFiles } from "@reins/supervisor";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { namedPolicyFiles } from "../../configuration/policy-files.ts";
-import { CliError } from "../../errors/cli-error.ts";
-import { textOf } from "../../errors/render.ts";
-import { systemCode } from "../../errors/system-code.ts";
+import { CliError, errorMessage, systemCode } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
 
 /** The flags that every command about a constitution has, as they were written. */
@@ -59,7 +57,7 @@ function unreadable(path: string, isHomes: boolean, cause: unknown): CliError {
       next: "Reins writes one when it first runs there: reins up. Or name a file.",
       cause,
     });
-  return new CliError(`${path} cannot be read: ${textOf(cause)}`, {
+  return new CliError(`${path} cannot be read: ${errorMessage(cause)}`, {
     next: "Check the path and who may read the file.",
     cause,
   });

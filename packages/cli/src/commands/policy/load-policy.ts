@@ -1,7 +1,6 @@
 import { type ConstitutionText, checkConstitution, type Policy } from "@reins/policy";
-import { CliError } from "../../errors/cli-error.ts";
-import { EXIT } from "../../exit-codes.ts";
-import type { Notice } from "../../notice.ts";
+import { CliError, EXIT } from "../../errors.ts";
+import type { Notice } from "../../output.ts";
 import { describeFault } from "./faults.ts";
 import { counted } from "./layout.ts";
 

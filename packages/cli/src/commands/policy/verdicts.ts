@@ -1,7 +1,7 @@
 import type { LedgerReader } from "@reins/ledger";
 import { pastVerdicts } from "@reins/supervisor";
 import { wholeNumber } from "../../flags.ts";
-import { readMoment } from "../ledger/log/moment.ts";
+import { readMoment } from "../../time.ts";
 
 /** The flags that say which verdicts of the past are meant. */
 export interface VerdictFlags {

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { printableLine } from "../../printable.ts";
 
 /** An agent of the roster. */
-export type RosterAgent = z.output<typeof rosterOperations.addAgent.answer>;
+type RosterAgent = z.output<typeof rosterOperations.addAgent.answer>;
 
 /** Which agents there are cannot be known from their names. */
 export const ROSTER_ADVICE = {

@@ -2,7 +2,7 @@ import { type JsonObject, membersOf } from "@reins/host";
 import { printable, printableLine } from "../../printable.ts";
 
 /** How words stand out. */
-export interface Ink {
+interface Ink {
   dim(text: string): string;
   strong(text: string): string;
   bad(text: string): string;

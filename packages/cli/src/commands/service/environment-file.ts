@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { systemCode } from "../../errors/system-code.ts";
-import { writeNewFile } from "../../new-file.ts";
+import { systemCode } from "../../errors.ts";
+import { writeNewFile } from "../../files.ts";
 
 const FIRST = `# Variables of the service, one on each line. Only this user can read the file.
 # The key of a model for the native agent, without which it only shows how things go:

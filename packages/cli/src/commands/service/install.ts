@@ -1,8 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { openHome } from "../../home.ts";
-import { noticeOnStderr } from "../../notice.ts";
-import { print } from "../../print.ts";
+import { noticeOnStderr, print } from "../../output.ts";
 import { openEnvironmentFile } from "./environment-file.ts";
 import { keeperFor, type Machine, type ServiceFlags, thisMachine } from "./keeper.ts";
 

@@ -1,7 +1,6 @@
 import { homedir, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { CliError } from "../../errors/cli-error.ts";
-import { EXIT } from "../../exit-codes.ts";
+import { CliError, EXIT } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
 import { environmentFileIn } from "./environment-file.ts";
 import { Launchd } from "./launchd.ts";

@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import { CliError } from "../../errors/cli-error.ts";
-import { EXIT } from "../../exit-codes.ts";
+import { CliError, EXIT } from "../../errors.ts";
 import { launchdLabel, launchdLogs, launchdPlist } from "./launchd-plist.ts";
 import { mustRun, type Run } from "./ran.ts";
 import type { ServiceKeeper, ServicePlan, ServiceState } from "./service.ts";

@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { CliError } from "../../errors/cli-error.ts";
-import { EXIT } from "../../exit-codes.ts";
+import { CliError, EXIT } from "../../errors.ts";
 
 /** How a program ended. */
 interface Ran {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { EXIT } from "../../exit-codes.ts";
+import { EXIT } from "../../errors.ts";
 import { operatorSocketIn } from "../../home.ts";
-import { print } from "../../print.ts";
+import { print } from "../../output.ts";
 import { isServed } from "../../serving/socket.ts";
 import { keeperFor, type Machine, type ServiceFlags, thisMachine } from "./keeper.ts";
 

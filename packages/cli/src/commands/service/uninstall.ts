@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { CliError } from "../../errors/cli-error.ts";
-import { EXIT } from "../../exit-codes.ts";
-import { print } from "../../print.ts";
+import { CliError, EXIT } from "../../errors.ts";
+import { print } from "../../output.ts";
 import { keeperFor, type Machine, type ServiceFlags, thisMachine } from "./keeper.ts";
 
 /** Ends the service and takes its file away. The home stays. */

@@ -1,6 +1,6 @@
 import type { identityOperations } from "@reins/api";
 import type { z } from "zod";
-import { shortSpan } from "../../operator/length-of-time.ts";
+import { shortSpan } from "../../time.ts";
 
 /** A token as others see it. */
 export type Token = z.output<typeof identityOperations.listTokens.answer>["tokens"][number];

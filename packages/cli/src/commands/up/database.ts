@@ -1,9 +1,6 @@
 import { lstat, mkdir, open, readlink, realpath, symlink } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { CliError } from "../../errors/cli-error.ts";
-import { textOf } from "../../errors/render.ts";
-import { systemCode } from "../../errors/system-code.ts";
-import { EXIT } from "../../exit-codes.ts";
+import { CliError, EXIT, errorMessage, systemCode } from "../../errors.ts";
 import { databaseIn } from "../../home.ts";
 
 /**
@@ -28,7 +25,7 @@ async function makeLink(link: string, path: string): Promise<void> {
     await (await open(path, "a", 0o600)).close();
     await symlink(path, link);
   } catch (error) {
-    throw new CliError(`The database cannot lie at ${path}: ${textOf(error)}`, {
+    throw new CliError(`The database cannot lie at ${path}: ${errorMessage(error)}`, {
       next: "Choose another place with --db, or leave it out to keep it in the home.",
       exitCode: EXIT.failed,
       cause: error,

@@ -16,13 +16,13 @@ import {
 import type { NativeSettings } from "@reins/host";
 import type { Harness, supervisorHandlers, Workplace } from "@reins/supervisor";
 import type { z } from "zod";
-import { textOf } from "../../errors/render.ts";
+import { errorMessage } from "../../errors.ts";
 
 /** Told of every event: what it was, and `undefined` or the decision it got. */
 export type Witness = (event: AhpEvent, decision: string | undefined) => void;
 
 /** How `reins up` answers AHP agents. */
-export interface AhpHarnessOptions {
+interface AhpHarnessOptions {
   /** The harness, once it is open. */
   readonly harness: () => Promise<Harness>;
   /** Where agents that only speak AHP work. */
@@ -100,7 +100,7 @@ async function closedOnFault<Type extends SpecialisedEventType>(
   try {
     return await decide();
   } catch (error) {
-    return closedDecision(type, `Reins allows nothing now: ${textOf(error)}`);
+    return closedDecision(type, `Reins allows nothing now: ${errorMessage(error)}`);
   }
 }
 
@@ -114,7 +114,7 @@ async function decided(
   } catch (error) {
     if (!isBlocking(event.event_type)) throw error;
     const type: BlockingEventType = "pre_action";
-    return closedDecision(type, `Reins allows nothing now: ${textOf(error)}`);
+    return closedDecision(type, `Reins allows nothing now: ${errorMessage(error)}`);
   }
 }
 

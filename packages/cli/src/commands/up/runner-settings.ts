@@ -1,10 +1,10 @@
-import { readAmount } from "../../configuration/amount.ts";
 import {
   type Configuration,
   MAX_HEARTBEAT_SECONDS,
   MAX_TTL_MINUTES,
 } from "../../configuration/configuration.ts";
-import { CliError } from "../../errors/cli-error.ts";
+import { CliError } from "../../errors.ts";
+import { readAmount } from "../../flags.ts";
 import type { RunnerSettings } from "../../hosting/open-runner.ts";
 
 /** The flags about sessions, as they were written. */

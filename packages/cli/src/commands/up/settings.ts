@@ -1,12 +1,10 @@
 import { resolve } from "node:path";
-import { type Configuration, tenantRoots } from "../../configuration/configuration.ts";
-import { nativeSettings } from "../../configuration/native-settings.ts";
+import { type Configuration, nativeSettings, tenantRoots } from "../../configuration/configuration.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../../configuration/policy-files.ts";
-import { CliError } from "../../errors/cli-error.ts";
+import { CliError } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
 import type { RunnerSettings } from "../../hosting/open-runner.ts";
-import { isLoopback } from "../../serving/loopback.ts";
-import { DEFAULT_PORT, readPort } from "../../serving/port.ts";
+import { DEFAULT_PORT, isLoopback, readPort } from "../../serving/address.ts";
 import { type TlsFiles, type TlsFlags, tlsFiles } from "../../serving/tls.ts";
 import { readTokens } from "../../serving/tokens.ts";
 import { type RunnerConfiguration, type RunnerFlags, settleRunner } from "./runner-settings.ts";
@@ -52,7 +50,7 @@ export interface UpSettings {
 }
 
 /** What `reins.yaml` says about where to listen. */
-export type UpConfiguration = RunnerConfiguration &
+type UpConfiguration = RunnerConfiguration &
   Partial<
     Pick<
       Configuration,

@@ -9,29 +9,25 @@ import {
   type OperatorDesk,
 } from "@reins/server";
 import { readConfiguration } from "../../configuration/configuration.ts";
-import { textOf } from "../../errors/render.ts";
+import { requirePolicyFiles } from "../../configuration/policy-files.ts";
+import { errorMessage } from "../../errors.ts";
+import { requireFolder } from "../../files.ts";
 import { HarnessDoor } from "../../harness/harness-door.ts";
 import { HomeStore } from "../../harness/home-store.ts";
 import { homeFolder, openHome, operatorSocketIn, socketIn } from "../../home.ts";
-import { logLevel } from "../../log/level.ts";
-import { type Log, openLog } from "../../log/logger.ts";
-import { requireFolder } from "../../require-folder.ts";
-import { greet } from "../../serving/announce.ts";
-import { outliveFullDisk } from "../../serving/full-disk.ts";
+import { inspectorFolder, version } from "../../installation.ts";
+import { type Log, logLevel, openLog } from "../../log.ts";
+import { isLoopback, refuseOpenServer } from "../../serving/address.ts";
 import { openAccess, serveGateway, serveOperator } from "../../serving/gateway.ts";
-import { inspectorFolder } from "../../serving/inspector-folder.ts";
-import { serveUntilStopped, startAll } from "../../serving/listen.ts";
-import { isLoopback, refuseOpenServer } from "../../serving/loopback.ts";
-import type { Opened } from "../../serving/opened.ts";
+import { greet } from "../../serving/greeting.ts";
+import { type Opened, serveUntilStopped, startAll } from "../../serving/listen.ts";
 import { operatorDesk } from "../../serving/operator-desk.ts";
 import { serveSocket } from "../../serving/socket.ts";
-import { watchForStop } from "../../serving/stop.ts";
+import { outliveFullDisk, watchForStop } from "../../serving/stop.ts";
 import { readTls, type TlsPair } from "../../serving/tls.ts";
-import { version } from "../../version.ts";
 import { CAPABILITIES } from "./capabilities.ts";
 import { placeDatabase } from "./database.ts";
 import { ahpHarness, type Witness } from "./harness.ts";
-import { requirePolicyFiles } from "./policy-files.ts";
 import { settleUp, type UpFlags, type UpSettings } from "./settings.ts";
 import { sessionWorkspace, workspaceSource } from "./workspace.ts";
 
@@ -171,7 +167,7 @@ function warn({ host, auth }: UpSettings, encrypted: boolean, log: Log): void {
 
 function refusalOf(log: Log): (event: AhpEvent, error: unknown) => void {
   return ({ event_type, session_id, agent_id }, error) =>
-    log.warn({ event_type, session_id, agent_id, error: textOf(error) }, "not taken");
+    log.warn({ event_type, session_id, agent_id, error: errorMessage(error) }, "not taken");
 }
 
 function witnessOf(log: Log): Witness {

@@ -1,11 +1,10 @@
 import type { identityOperations } from "@reins/api";
 import type { z } from "zod";
-import { nameList } from "../../operator/names.ts";
-import { table } from "../../operator/table.ts";
-import { printableLine } from "../../printable.ts";
+import { nameList } from "../../flags.ts";
+import { printableLine, table } from "../../printable.ts";
 
 /** A user. */
-export type User = z.output<typeof identityOperations.addUser.answer>;
+type User = z.output<typeof identityOperations.addUser.answer>;
 
 /** What to do about a user that is not there, or is there already. */
 export const USER_ADVICE = {

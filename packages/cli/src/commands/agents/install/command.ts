@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../../exit-codes.ts";
-import type { Invocation } from "../../../invocation.ts";
+import { exitCodesHelp } from "../../../errors.ts";
+import type { Invocation } from "../../../program.ts";
 import { agentsFlags } from "../flags.ts";
 import type { InstallFlags } from "./install.ts";
 

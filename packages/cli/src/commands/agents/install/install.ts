@@ -1,13 +1,11 @@
 import type { AgentEntry, Installed } from "@reins/host";
-import { EXIT, type ExitCode } from "../../../exit-codes.ts";
+import { EXIT, type ExitCode } from "../../../errors.ts";
 import { homeFolder, openHome } from "../../../home.ts";
-import { agentFault } from "../../../hosting/agent-fault.ts";
+import { agentFault } from "../../../hosting/agent-error.ts";
 import { HomeAgents } from "../../../hosting/home-agents.ts";
-import { InstallDisplay } from "../../../hosting/install-display.ts";
-import { entryOf } from "../../../hosting/ready-agent.ts";
-import { noticeOnStderr } from "../../../notice.ts";
-import { print } from "../../../print.ts";
-import { untilStopped } from "../../../serving/until-stopped.ts";
+import { entryOf, InstallDisplay } from "../../../hosting/install-agent.ts";
+import { noticeOnStderr, print } from "../../../output.ts";
+import { untilStopped } from "../../../serving/stop.ts";
 import type { AgentsFlags } from "../flags.ts";
 import { describeReport } from "../verify/describe.ts";
 import { verifyInstalled } from "../verify/verify-installed.ts";

@@ -1,8 +1,7 @@
 import { homeFolder } from "../../../home.ts";
 import { HomeAgents } from "../../../hosting/home-agents.ts";
-import { screenWidth, table } from "../../../operator/table.ts";
-import { print } from "../../../print.ts";
-import { printableLine } from "../../../printable.ts";
+import { print } from "../../../output.ts";
+import { printableLine, screenWidth, table } from "../../../printable.ts";
 import type { AgentsFlags } from "../flags.ts";
 import { type ListedAgent, listedAgent } from "./listed-agent.ts";
 

@@ -1,7 +1,6 @@
 import { membersOf, type Probed } from "@reins/host";
-import { table } from "../../../operator/table.ts";
-import { printableLine } from "../../../printable.ts";
-import { moment } from "../../approvals/words/moments.ts";
+import { printableLine, table } from "../../../printable.ts";
+import { moment } from "../../../time.ts";
 
 /** What an agent said of itself, for people. */
 export function describeProbed(

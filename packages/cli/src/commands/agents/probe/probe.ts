@@ -1,11 +1,11 @@
 import { type AgentEntry, type Installed, type Probed, probeAgent } from "@reins/host";
-import { CliError } from "../../../errors/cli-error.ts";
+import { CliError } from "../../../errors.ts";
 import { homeFolder } from "../../../home.ts";
-import { agentFault } from "../../../hosting/agent-fault.ts";
+import { agentFault } from "../../../hosting/agent-error.ts";
 import { HomeAgents } from "../../../hosting/home-agents.ts";
-import { entryOf } from "../../../hosting/ready-agent.ts";
-import { print } from "../../../print.ts";
-import { untilStopped } from "../../../serving/until-stopped.ts";
+import { entryOf } from "../../../hosting/install-agent.ts";
+import { print } from "../../../output.ts";
+import { untilStopped } from "../../../serving/stop.ts";
 import type { AgentsFlags } from "../flags.ts";
 import { installedOf } from "../installed-of.ts";
 import { describeProbed } from "./describe.ts";

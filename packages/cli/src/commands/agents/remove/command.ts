@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../../exit-codes.ts";
+import { exitCodesHelp } from "../../../errors.ts";
 import { AGENTS_CODES, type AgentsFlags, agentsFlags } from "../flags.ts";
 
 const HELP = `

@@ -1,7 +1,7 @@
 import { homeFolder } from "../../../home.ts";
 import { HomeAgents } from "../../../hosting/home-agents.ts";
-import { entryOf } from "../../../hosting/ready-agent.ts";
-import { print } from "../../../print.ts";
+import { entryOf } from "../../../hosting/install-agent.ts";
+import { print } from "../../../output.ts";
 import type { AgentsFlags } from "../flags.ts";
 
 /** Removes every installed version of an agent. */

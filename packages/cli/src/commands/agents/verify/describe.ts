@@ -1,6 +1,5 @@
 import type { ProbeResult, VerifyReport } from "@reins/host";
-import { table } from "../../../operator/table.ts";
-import { printableLine } from "../../../printable.ts";
+import { printableLine, table } from "../../../printable.ts";
 import { DEEDS, SETTINGS } from "./words.ts";
 
 const PROBES: readonly ProbeResult["probe"][] = [

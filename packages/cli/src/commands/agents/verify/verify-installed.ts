@@ -1,7 +1,7 @@
 import { type AgentEntry, type Installed, type VerifyReport, verifyAgent } from "@reins/host";
-import { agentFault } from "../../../hosting/agent-fault.ts";
+import { agentFault } from "../../../hosting/agent-error.ts";
 import type { HomeAgents } from "../../../hosting/home-agents.ts";
-import { untilStopped } from "../../../serving/until-stopped.ts";
+import { untilStopped } from "../../../serving/stop.ts";
 import { VerifyLine } from "./verify-line.ts";
 
 /** Verifies an install as it will run in its home, and keeps what was found. How far it is goes to stderr. */

@@ -2,7 +2,7 @@ import type { VerifyProgress } from "@reins/host";
 import { SETTINGS } from "./words.ts";
 
 /** Where a verification is shown. */
-export interface VerifyScreen {
+interface VerifyScreen {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }

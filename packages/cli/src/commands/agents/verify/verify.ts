@@ -1,8 +1,8 @@
-import { EXIT, type ExitCode } from "../../../exit-codes.ts";
+import { EXIT, type ExitCode } from "../../../errors.ts";
 import { homeFolder } from "../../../home.ts";
 import { HomeAgents } from "../../../hosting/home-agents.ts";
-import { entryOf } from "../../../hosting/ready-agent.ts";
-import { print } from "../../../print.ts";
+import { entryOf } from "../../../hosting/install-agent.ts";
+import { print } from "../../../output.ts";
 import type { AgentsFlags } from "../flags.ts";
 import { installedOf } from "../installed-of.ts";
 import { describeReport } from "./describe.ts";

@@ -1,7 +1,7 @@
 import { type ConformanceReport, formatReport, runConformance } from "@reins/ahp/conformance";
-import { EXIT, type ExitCode } from "../../../exit-codes.ts";
+import { EXIT, type ExitCode } from "../../../errors.ts";
 import { wholeNumber } from "../../../flags.ts";
-import { print } from "../../../print.ts";
+import { print } from "../../../output.ts";
 import { watchForStop } from "../../../serving/stop.ts";
 import { conversationFault } from "../conversation-fault.ts";
 import { placeOf, readCredentials, refuseIdleCredentials } from "../target.ts";

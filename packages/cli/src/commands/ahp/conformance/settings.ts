@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { CliError } from "../../../errors/cli-error.ts";
+import { CliError } from "../../../errors.ts";
 import { type CredentialFlags, type NamedTarget, stdioTarget, urlTarget } from "../target.ts";
 
 /** The flags of `reins ahp conformance` as they were written. */

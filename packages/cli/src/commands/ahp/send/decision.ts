@@ -1,8 +1,8 @@
-import { EXIT, type ExitCode } from "../../../exit-codes.ts";
+import { EXIT, type ExitCode } from "../../../errors.ts";
 import { printable } from "../../../printable.ts";
 
 /** A decision of any family: what it is called, why, and what goes with it. */
-export interface AnyDecision {
+interface AnyDecision {
   readonly decision: string;
   readonly reason?: unknown;
 }

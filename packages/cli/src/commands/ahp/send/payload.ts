@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { parseExact } from "@reins/ahp";
-import { CliError } from "../../../errors/cli-error.ts";
-import { textOf } from "../../../errors/render.ts";
+import { CliError, errorMessage } from "../../../errors.ts";
 
 /** The payload that a flag gives: JSON, `@file`, or `-` for what comes in. */
 export async function readPayload(flag: string, input: NodeJS.ReadableStream): Promise<unknown> {
@@ -10,7 +9,7 @@ export async function readPayload(flag: string, input: NodeJS.ReadableStream): P
   try {
     return parseExact(source);
   } catch (error) {
-    throw new CliError(`The payload is not JSON: ${textOf(error)}`, {
+    throw new CliError(`The payload is not JSON: ${errorMessage(error)}`, {
       next: `Give JSON such as '{"tool_name":"bash"}', @file, or - for stdin.`,
       cause: error,
     });
@@ -23,7 +22,7 @@ async function sourceOf(flag: string, input: NodeJS.ReadableStream): Promise<str
   try {
     return await readFile(flag.slice(1), "utf8");
   } catch (error) {
-    throw new CliError(`The payload cannot be read: ${textOf(error)}`, {
+    throw new CliError(`The payload cannot be read: ${errorMessage(error)}`, {
       next: "Check the path after the @.",
       cause: error,
     });

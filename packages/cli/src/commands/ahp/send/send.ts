@@ -1,8 +1,8 @@
 import { AhpClient, type EventType, type FullEvent, type Transport } from "@reins/ahp";
-import { EXIT, type ExitCode } from "../../../exit-codes.ts";
+import { EXIT, type ExitCode } from "../../../errors.ts";
 import { wholeNumber } from "../../../flags.ts";
-import { print } from "../../../print.ts";
-import { version } from "../../../version.ts";
+import { version } from "../../../installation.ts";
+import { print } from "../../../output.ts";
 import { conversationFault } from "../conversation-fault.ts";
 import {
   type Credentials,

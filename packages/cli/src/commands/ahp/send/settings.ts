@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { EventType } from "@reins/ahp";
-import { CliError } from "../../../errors/cli-error.ts";
+import { CliError } from "../../../errors.ts";
 import { homeFolder, socketIn } from "../../../home.ts";
 import { type CredentialFlags, type NamedTarget, stdioTarget, urlTarget } from "../target.ts";
 

@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { CliError } from "../../../errors/cli-error.ts";
-import { EXIT } from "../../../exit-codes.ts";
+import { CliError, EXIT } from "../../../errors.ts";
 
 /**
  * Puts the Reins that runs in a home behind stdin and stdout: both sides speak one message per line, so they are passed

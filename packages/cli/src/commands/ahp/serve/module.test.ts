@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CliError } from "../../../errors/cli-error.ts";
+import { CliError } from "../../../errors.ts";
 import { loadHandlers } from "./module.ts";
 
 let folder: string;

@@ -2,14 +2,13 @@ import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Handlers } from "@reins/ahp";
-import { CliError } from "../../../errors/cli-error.ts";
-import { textOf } from "../../../errors/render.ts";
+import { CliError, errorMessage } from "../../../errors.ts";
 import { handlersFault, isHandlers, unknownHandlers } from "./handlers.ts";
 
 const NEXT = "See the example in: reins ahp serve --help";
 
 /** Handlers from a module, and the members of theirs that nobody will ever call. */
-export interface LoadedHandlers {
+interface LoadedHandlers {
   readonly handlers: Handlers;
   readonly unknown: readonly string[];
 }
@@ -47,7 +46,7 @@ async function load(path: string): Promise<Record<string, unknown>> {
   try {
     return await import(pathToFileURL(path).href);
   } catch (error) {
-    throw new CliError(`The handler module ${path} cannot be loaded: ${textOf(error)}`, {
+    throw new CliError(`The handler module ${path} cannot be loaded: ${errorMessage(error)}`, {
       next: "Correct the module; --verbose shows where. TypeScript must be erasable: no enum, no namespace, no parameter property.",
       cause: error,
     });
@@ -58,7 +57,7 @@ async function made(make: () => unknown, path: string): Promise<unknown> {
   try {
     return await make();
   } catch (error) {
-    throw new CliError(`The function that ${path} exports failed: ${textOf(error)}`, {
+    throw new CliError(`The function that ${path} exports failed: ${errorMessage(error)}`, {
       next: "Correct the module; --verbose shows where.",
       cause: error,
     });

@@ -1,6 +1,6 @@
 import type { Handlers } from "@reins/ahp";
-import { textOf } from "../../../errors/render.ts";
-import type { Log } from "../../../log/logger.ts";
+import { errorMessage } from "../../../errors.ts";
+import type { Log } from "../../../log.ts";
 
 /** Handlers that do the same and leave a trace in the log: what they decided, and with what error they failed. */
 export function observed(handlers: Handlers, log: Log): Handlers {
@@ -16,7 +16,7 @@ export function observed(handlers: Handlers, log: Log): Handlers {
           return result;
         } catch (error) {
           const stack = log.isLevelEnabled("debug") ? { stack: stackOf(error) } : {};
-          log.error({ ...call, error: textOf(error), ...stack }, "a handler failed");
+          log.error({ ...call, error: errorMessage(error), ...stack }, "a handler failed");
           throw error;
         }
       };

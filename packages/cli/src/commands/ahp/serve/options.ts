@@ -1,5 +1,5 @@
 import type { HarnessConfig, ServerOptions } from "@reins/ahp";
-import { CliError } from "../../../errors/cli-error.ts";
+import { CliError } from "../../../errors.ts";
 import { wholeNumber } from "../../../flags.ts";
 import type { ServeFlags } from "./flags.ts";
 

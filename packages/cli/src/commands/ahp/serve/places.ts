@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { CliError } from "../../../errors/cli-error.ts";
-import { DEFAULT_PORT, readPort } from "../../../serving/port.ts";
+import { CliError } from "../../../errors.ts";
+import { DEFAULT_PORT, readPort } from "../../../serving/address.ts";
 import { readTls, tlsFiles } from "../../../serving/tls.ts";
 import { readTokens } from "../../../serving/tokens.ts";
 import type { WebPlace } from "../../../serving/web.ts";

@@ -1,12 +1,10 @@
 import { AhpServer, serveStdio } from "@reins/ahp";
-import { CliError } from "../../../errors/cli-error.ts";
+import { CliError } from "../../../errors.ts";
 import { homeFolder } from "../../../home.ts";
-import { logLevel } from "../../../log/level.ts";
-import { type Log, openLog } from "../../../log/logger.ts";
-import { announce } from "../../../serving/announce.ts";
-import { type Start, serveUntilStopped, startAll } from "../../../serving/listen.ts";
-import { isLoopback } from "../../../serving/loopback.ts";
-import { openedAt } from "../../../serving/opened.ts";
+import { type Log, logLevel, openLog } from "../../../log.ts";
+import { isLoopback } from "../../../serving/address.ts";
+import { announce } from "../../../serving/greeting.ts";
+import { openedAt, type Start, serveUntilStopped, startAll } from "../../../serving/listen.ts";
 import { serveSocket } from "../../../serving/socket.ts";
 import { watchForStop } from "../../../serving/stop.ts";
 import { serveWeb } from "../../../serving/web.ts";

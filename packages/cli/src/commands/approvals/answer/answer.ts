@@ -1,10 +1,9 @@
 import { type Approval, approvalOperations } from "@reins/api";
-import { CliError } from "../../../errors/cli-error.ts";
-import type { OperatorFlags } from "../../../operator/flags.ts";
-import { readSpan } from "../../../operator/length-of-time.ts";
-import type { Operator } from "../../../operator/operator.ts";
-import { withOperator } from "../../../operator/with-operator.ts";
-import { print } from "../../../print.ts";
+import type { Operator } from "../../../client/api-client.ts";
+import { type OperatorFlags, withOperator } from "../../../client/connect.ts";
+import { CliError } from "../../../errors.ts";
+import { print } from "../../../output.ts";
+import { readSpan } from "../../../time.ts";
 import { APPROVAL_ADVICE, approvalId } from "../find-approval.ts";
 import { outcomeWords } from "./outcome.ts";
 

@@ -1,8 +1,8 @@
 import type { Approval } from "@reins/api";
+import { moment } from "../../../time.ts";
 import { quorumWords } from "../words/answers.ts";
 import { exact } from "../words/exact.ts";
 import { gistOf } from "../words/gist.ts";
-import { moment } from "../words/moments.ts";
 
 /** What came of an answer, for the one who gave it. */
 export function outcomeWords(approval: Approval, decision: Approval["options"][number]): string {

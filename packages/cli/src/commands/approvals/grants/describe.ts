@@ -1,8 +1,8 @@
+import { ago, left, moment } from "../../../time.ts";
 import { argumentLines } from "../show/arguments.ts";
 import { type SheetRow, sheet } from "../show/sheet-layout.ts";
 import { effectWords } from "../words/effect.ts";
 import { exact, exactWords } from "../words/exact.ts";
-import { ago, left, moment } from "../words/moments.ts";
 import type { Grant } from "./grant-pages.ts";
 
 /** A grant for people: what it lets through, for whom, since when, and how often it was used. */

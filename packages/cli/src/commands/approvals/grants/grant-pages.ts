@@ -1,12 +1,12 @@
 import { approvalOperations } from "@reins/api";
 import type { z } from "zod";
-import type { Operator } from "../../../operator/operator.ts";
+import type { Operator } from "../../../client/api-client.ts";
 
 /** A standing permission. */
 export type Grant = z.output<typeof approvalOperations.revokeGrant.answer>;
 
 /** Whose grants. */
-export interface GrantFilter {
+interface GrantFilter {
   readonly user?: string | undefined;
   readonly agent?: string | undefined;
 }

@@ -1,7 +1,6 @@
-import type { OperatorFlags } from "../../../operator/flags.ts";
-import { pageWidth } from "../../../operator/table.ts";
-import { withOperator } from "../../../operator/with-operator.ts";
+import { type OperatorFlags, withOperator } from "../../../client/connect.ts";
 import { Output } from "../../../output.ts";
+import { pageWidth } from "../../../printable.ts";
 import { describeGrant, isInForce } from "./describe.ts";
 import { type Grant, grantPages } from "./grant-pages.ts";
 

@@ -1,9 +1,8 @@
 import { approvalOperations } from "@reins/api";
-import { idByPrefix } from "../../../operator/by-prefix.ts";
-import type { OperatorFlags } from "../../../operator/flags.ts";
-import type { Operator } from "../../../operator/operator.ts";
-import { withOperator } from "../../../operator/with-operator.ts";
-import { print } from "../../../print.ts";
+import type { Operator } from "../../../client/api-client.ts";
+import { type OperatorFlags, withOperator } from "../../../client/connect.ts";
+import { idByPrefix } from "../../../client/id-prefix.ts";
+import { print } from "../../../output.ts";
 import { type Grant, grantPages } from "./grant-pages.ts";
 
 const FORM = { what: "grant", mark: "grt_", length: 26, list: "reins approvals grants --all" } as const;

@@ -1,7 +1,7 @@
 import type { ShownApproval } from "@reins/api";
+import { ago, left } from "../../../time.ts";
 import { exact } from "../words/exact.ts";
 import { gistOf } from "../words/gist.ts";
-import { ago, left } from "../words/moments.ts";
 
 const ID_SHOWN = 12;
 const STATE_WIDTH = "withdrawn".length;

@@ -1,7 +1,7 @@
 import type { ShownApproval } from "@reins/api";
-import { screenWidth } from "../../../operator/table.ts";
-import { withOperator } from "../../../operator/with-operator.ts";
+import { withOperator } from "../../../client/connect.ts";
 import { Output } from "../../../output.ts";
+import { screenWidth } from "../../../printable.ts";
 import { approvalPages } from "../approval-pages.ts";
 import { HEADING, lineOf } from "./line.ts";
 import { type ListFlags, settleList } from "./settings.ts";

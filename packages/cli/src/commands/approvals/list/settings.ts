@@ -1,7 +1,7 @@
 import type { Approval } from "@reins/api";
-import { CliError } from "../../../errors/cli-error.ts";
+import type { OperatorFlags } from "../../../client/connect.ts";
+import { CliError } from "../../../errors.ts";
 import { wholeNumber } from "../../../flags.ts";
-import type { OperatorFlags } from "../../../operator/flags.ts";
 import type { ApprovalFilter } from "../approval-pages.ts";
 
 /** The flags of `reins approvals list` as they were written. */
@@ -13,7 +13,7 @@ export interface ListFlags extends OperatorFlags {
 }
 
 /** Which approvals are to be listed, and how many at most. */
-export interface ListSettings {
+interface ListSettings {
   readonly filter: ApprovalFilter;
   readonly limit: number | undefined;
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../../exit-codes.ts";
-import { OPERATOR_CODES, OPERATOR_HELP, type OperatorFlags, operatorFlags } from "../../../operator/flags.ts";
+import { OPERATOR_CODES, OPERATOR_HELP, type OperatorFlags, operatorFlags } from "../../../client/connect.ts";
+import { exitCodesHelp } from "../../../errors.ts";
 
 const HELP = `
 An id may be cut short as long as it is clear which one is meant. What was

@@ -1,8 +1,8 @@
 import type { Approval } from "@reins/api";
+import { ago, left, moment } from "../../../time.ts";
 import { answerWords, approverWords, quorumWords } from "../words/answers.ts";
 import { effectWords } from "../words/effect.ts";
 import { exact, exactWords } from "../words/exact.ts";
-import { ago, left, moment } from "../words/moments.ts";
 import { argumentLines } from "./arguments.ts";
 import { type SheetRow, sheet } from "./sheet-layout.ts";
 

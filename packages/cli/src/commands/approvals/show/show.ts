@@ -1,7 +1,6 @@
-import type { OperatorFlags } from "../../../operator/flags.ts";
-import { pageWidth } from "../../../operator/table.ts";
-import { withOperator } from "../../../operator/with-operator.ts";
-import { print } from "../../../print.ts";
+import { type OperatorFlags, withOperator } from "../../../client/connect.ts";
+import { print } from "../../../output.ts";
+import { pageWidth } from "../../../printable.ts";
 import { findApproval } from "../find-approval.ts";
 import { lineOf } from "../list/line.ts";
 import { describeApproval } from "./describe.ts";

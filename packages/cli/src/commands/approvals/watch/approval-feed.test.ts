@@ -1,8 +1,7 @@
 import type { Approval, ApprovalChange } from "@reins/api";
 import { describe, expect, it } from "vitest";
-import type { Carrier } from "../../../operator/carrier.ts";
-import { Operator } from "../../../operator/operator.ts";
-import { Unreachable } from "../../../operator/unreachable.ts";
+import { Operator } from "../../../client/api-client.ts";
+import { type Carrier, Unreachable } from "../../../client/transport.ts";
 import { sampleApproval } from "../testing/sample-approval.ts";
 import { approvalFeed } from "./approval-feed.ts";
 

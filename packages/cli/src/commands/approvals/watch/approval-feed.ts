@@ -1,6 +1,6 @@
 import { type ApprovalChange, approvalOperations, type ShownApproval } from "@reins/api";
-import type { Operator } from "../../../operator/operator.ts";
-import { Unreachable } from "../../../operator/unreachable.ts";
+import type { Operator } from "../../../client/api-client.ts";
+import { Unreachable } from "../../../client/transport.ts";
 import { approvalPages } from "../approval-pages.ts";
 
 /** An approval as it was found, or as a change left it. */

@@ -1,7 +1,7 @@
 import type { Approval } from "@reins/api";
 import { describe, expect, it } from "vitest";
-import { CliError } from "../../../errors/cli-error.ts";
-import { Unreachable } from "../../../operator/unreachable.ts";
+import { Unreachable } from "../../../client/transport.ts";
+import { CliError } from "../../../errors.ts";
 import type { Answer } from "../answer/answer.ts";
 import { sampleApproval } from "../testing/sample-approval.ts";
 import { ApprovalConsole } from "./console.ts";

@@ -1,6 +1,6 @@
 import type { Approval, ShownApproval } from "@reins/api";
-import { CliError } from "../../../errors/cli-error.ts";
-import { Unreachable } from "../../../operator/unreachable.ts";
+import { Unreachable } from "../../../client/transport.ts";
+import { CliError } from "../../../errors.ts";
 import type { Answer } from "../answer/answer.ts";
 import { outcomeWords } from "../answer/outcome.ts";
 import { lineOf } from "../list/line.ts";
@@ -14,7 +14,7 @@ interface Screen {
 }
 
 /** What a console needs. */
-export interface ConsoleOptions {
+interface ConsoleOptions {
   readonly screen: Screen;
   /** Gives an answer. */
   readonly answer: (id: string, answer: Answer) => Promise<Approval>;

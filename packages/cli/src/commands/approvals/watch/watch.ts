@@ -1,11 +1,9 @@
 import { setTimeout } from "node:timers/promises";
-import { type Notice, noticeOnStderr } from "../../../notice.ts";
-import type { OperatorFlags } from "../../../operator/flags.ts";
-import type { Operator } from "../../../operator/operator.ts";
-import { pageWidth, screenWidth } from "../../../operator/table.ts";
-import type { Unreachable } from "../../../operator/unreachable.ts";
-import { withOperator } from "../../../operator/with-operator.ts";
-import { Output } from "../../../output.ts";
+import type { Operator } from "../../../client/api-client.ts";
+import { type OperatorFlags, withOperator } from "../../../client/connect.ts";
+import type { Unreachable } from "../../../client/transport.ts";
+import { type Notice, noticeOnStderr, Output } from "../../../output.ts";
+import { pageWidth, screenWidth } from "../../../printable.ts";
 import { watchForStop } from "../../../serving/stop.ts";
 import { answerTo } from "../answer/answer.ts";
 import { lineOf } from "../list/line.ts";

@@ -1,6 +1,6 @@
 import type { Approval } from "@reins/api";
+import { moment } from "../../../time.ts";
 import { exact, exactWords } from "./exact.ts";
-import { moment } from "./moments.ts";
 
 type Answer = Approval["answers"][number];
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { left, moment } from "../../../time.ts";
 import { sampleApproval, sampleFacts } from "../testing/sample-approval.ts";
 import { answerWords, quorumWords } from "./answers.ts";
 import { effectGist, effectWords } from "./effect.ts";
 import { exact, exactLines, exactWords } from "./exact.ts";
 import { gistOf } from "./gist.ts";
-import { left, moment } from "./moments.ts";
 
 describe("text of somebody else's", () => {
   it("stands as it is only where nothing about it could mislead", () => {

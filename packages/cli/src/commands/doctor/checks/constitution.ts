@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { checkConstitution, defaultFile } from "@reins/policy";
-import { CliError } from "../../../errors/cli-error.ts";
+import { CliError } from "../../../errors.ts";
 import { homeFolder } from "../../../home.ts";
 import { readConstitutionFile } from "../../policy/constitution-file.ts";
 import { type Check, type Finding, fine, note, type Patient, wrong } from "../finding.ts";

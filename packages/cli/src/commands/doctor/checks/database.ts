@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { examineSqlite, StoreError } from "@reins/store";
 import { operatorSocketIn, realDatabase } from "../../../home.ts";
-import { ACCEPT_LOSS } from "../../../ledger/damaged-home.ts";
+import { ACCEPT_LOSS } from "../../../ledger/ledger-error.ts";
 import { isServed } from "../../../serving/socket.ts";
 import { type Check, fine, note, wrong } from "../finding.ts";
 

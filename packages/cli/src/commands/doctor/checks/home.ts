@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import { isNotThere } from "../../../errors/system-code.ts";
+import { isNotFound } from "../../../errors.ts";
 import { databaseIn, keysIn } from "../../../home.ts";
 import { type Check, type Finding, fine, note, wrong } from "../finding.ts";
 
@@ -49,7 +49,7 @@ async function privateFolder(
       return wrong(`others may look into ${path}`, `Take that from them: chmod 700 ${path}`);
     return fine(`${path}, for this user alone`);
   } catch (error) {
-    if (isNotThere(error)) return absent();
+    if (isNotFound(error)) return absent();
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { systemCode } from "../../../errors/system-code.ts";
+import { systemCode } from "../../../errors.ts";
 import { browserOpener } from "../../../serving/browser.ts";
 import { type Check, fine, note, wrong } from "../finding.ts";
 

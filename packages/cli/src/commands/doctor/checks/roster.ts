@@ -1,6 +1,6 @@
 import { Roster } from "@reins/policy";
 import { policyFiles } from "@reins/supervisor";
-import { readIfThere } from "../../../configuration/yaml-file.ts";
+import { readIfExists } from "../../../configuration/configuration.ts";
 import { DEFAULT_TENANT } from "../../policy/constitution-file.ts";
 import { type Check, fine, wrong } from "../finding.ts";
 
@@ -9,7 +9,7 @@ export const rosterCheck: Check = {
   name: "roster",
   look: async ({ home }) => {
     const path = policyFiles(home, DEFAULT_TENANT).roster;
-    const text = await readIfThere(path);
+    const text = await readIfExists(path);
     if (text === undefined) return [];
     const { entries, faults } = Roster.read(text);
     if (faults.length === 0)

@@ -1,12 +1,11 @@
 import { createServer } from "node:net";
 import { accessOperations } from "@reins/api";
+import { Operator } from "../../../client/api-client.ts";
+import { HttpCarrier } from "../../../client/transport.ts";
 import { readConfiguration } from "../../../configuration/configuration.ts";
-import { textOf } from "../../../errors/render.ts";
-import { systemCode } from "../../../errors/system-code.ts";
+import { errorMessage, systemCode } from "../../../errors.ts";
 import { operatorSocketIn } from "../../../home.ts";
-import { HttpCarrier } from "../../../operator/http-carrier.ts";
-import { Operator } from "../../../operator/operator.ts";
-import { DEFAULT_PORT, readPort } from "../../../serving/port.ts";
+import { DEFAULT_PORT, readPort } from "../../../serving/address.ts";
 import { isServed } from "../../../serving/socket.ts";
 import { type Check, type Finding, fine, wrong } from "../finding.ts";
 
@@ -34,7 +33,7 @@ async function health(socket: string): Promise<Omit<Finding, "check">> {
     );
   } catch (error) {
     return wrong(
-      `Reins runs and does not answer: ${textOf(error)}`,
+      `Reins runs and does not answer: ${errorMessage(error)}`,
       "If it hangs, end its agents with reins kill --all, then start it anew.",
     );
   }

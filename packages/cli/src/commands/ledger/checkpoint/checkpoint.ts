@@ -1,6 +1,6 @@
 import { readCheckpoint } from "@reins/ledger";
-import { type LedgerFlags, readLedger } from "../../../ledger/read-ledger.ts";
-import { print } from "../../../print.ts";
+import { type LedgerFlags, readLedger } from "../../../ledger/open-ledger.ts";
+import { print } from "../../../output.ts";
 
 /** Prints the newest checkpoint of a home's ledger. */
 export async function checkpoint(flags: LedgerFlags): Promise<void> {

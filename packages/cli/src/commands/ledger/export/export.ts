@@ -2,12 +2,12 @@ import { pipeline } from "node:stream";
 import { pipeline as pipelineEnd } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { ArtifactStore, exportLines } from "@reins/ledger";
-import { systemCode } from "../../../errors/system-code.ts";
+import { systemCode } from "../../../errors.ts";
+import { writeNewFile } from "../../../files.ts";
 import { artifactsIn } from "../../../home.ts";
-import { type LedgerFlags, readLedger } from "../../../ledger/read-ledger.ts";
-import { writeNewFile } from "../../../new-file.ts";
-import { noticeOnStderr } from "../../../notice.ts";
-import { untilStopped } from "../../../serving/until-stopped.ts";
+import { type LedgerFlags, readLedger } from "../../../ledger/open-ledger.ts";
+import { noticeOnStderr } from "../../../output.ts";
+import { untilStopped } from "../../../serving/stop.ts";
 import { inPieces } from "./pieces.ts";
 
 /** The flags of `reins ledger export` as they were written. */

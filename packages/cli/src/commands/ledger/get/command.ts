@@ -1,7 +1,6 @@
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../../exit-codes.ts";
-import type { LedgerFlags } from "../../../ledger/read-ledger.ts";
-import { READING } from "../exit-codes.ts";
+import { exitCodesHelp } from "../../../errors.ts";
+import { type LedgerFlags, READING } from "../../../ledger/open-ledger.ts";
 
 const HELP = `
 Private content stays a reference, and what is sealed stays sealed.

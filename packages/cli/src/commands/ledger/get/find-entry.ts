@@ -1,6 +1,5 @@
 import type { LedgerReader, PlacedEntry } from "@reins/ledger";
-import { CliError } from "../../../errors/cli-error.ts";
-import { EXIT } from "../../../exit-codes.ts";
+import { CliError, EXIT } from "../../../errors.ts";
 
 /** Shorter beginnings are more likely a slip than meant. */
 const SHORTEST = 4;

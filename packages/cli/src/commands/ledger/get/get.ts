@@ -1,5 +1,5 @@
-import { type LedgerFlags, readLedger } from "../../../ledger/read-ledger.ts";
-import { print } from "../../../print.ts";
+import { type LedgerFlags, readLedger } from "../../../ledger/open-ledger.ts";
+import { print } from "../../../output.ts";
 import { printableJson } from "../../../printable.ts";
 import { findEntry, readCidPrefix } from "./find-entry.ts";
 

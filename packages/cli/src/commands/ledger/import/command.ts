@@ -1,7 +1,6 @@
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../../exit-codes.ts";
-import type { LedgerFlags } from "../../../ledger/read-ledger.ts";
-import { WRITING } from "../exit-codes.ts";
+import { exitCodesHelp } from "../../../errors.ts";
+import { type LedgerFlags, WRITING } from "../../../ledger/open-ledger.ts";
 
 const HELP = `
 What is there already is left alone, so an import that broke off can be run again. Every entry's content id and chain is

@@ -1,9 +1,7 @@
 import { createReadStream } from "node:fs";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { CliError } from "../../../errors/cli-error.ts";
-import { textOf } from "../../../errors/render.ts";
-import { EXIT } from "../../../exit-codes.ts";
+import { CliError, EXIT, errorMessage } from "../../../errors.ts";
 
 /** The largest artifact in base64 fits; no export has a longer line. */
 const LONGEST_LINE = 96 * 1024 * 1024;
@@ -14,7 +12,7 @@ export async function* linesOfExport(file: string, input: Readable): AsyncGenera
   try {
     yield* linesOf(await uncompressed(source));
   } catch (error) {
-    throw new CliError(`${file === "-" ? "stdin" : file} cannot be read: ${textOf(error)}`, {
+    throw new CliError(`${file === "-" ? "stdin" : file} cannot be read: ${errorMessage(error)}`, {
       next: "Give an export as reins ledger export writes it, compressed with gzip or not.",
       exitCode: EXIT.unreachable,
       cause: error,

@@ -4,11 +4,10 @@ import { ArtifactStore, type Imported, importLines, LedgerReader, ledgerTables }
 import { openSqlite, type Store } from "@reins/store";
 import { artifactsIn, homeFolder, openHome, realDatabase } from "../../../home.ts";
 import { checkSeen } from "../../../ledger/check-seen.ts";
-import { ledgerFault } from "../../../ledger/fault.ts";
-import type { LedgerFlags } from "../../../ledger/read-ledger.ts";
+import { ledgerFault } from "../../../ledger/ledger-error.ts";
+import type { LedgerFlags } from "../../../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../../../ledger/seen-checkpoints.ts";
-import { type Notice, noticeOnStderr } from "../../../notice.ts";
-import { print } from "../../../print.ts";
+import { type Notice, noticeOnStderr, print } from "../../../output.ts";
 import { printableLine } from "../../../printable.ts";
 import { linesOfExport } from "./export-lines.ts";
 

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../../exit-codes.ts";
-import type { LedgerFlags } from "../../../ledger/read-ledger.ts";
-import { READING, WRITING } from "../exit-codes.ts";
+import { exitCodesHelp } from "../../../errors.ts";
+import { type LedgerFlags, READING, WRITING } from "../../../ledger/open-ledger.ts";
 
 const HELP = `
 Keys are held by Reins, one for itself and one for each agent and person who signs; a retired key signs nothing more,

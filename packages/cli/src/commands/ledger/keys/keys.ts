@@ -1,6 +1,6 @@
 import { type AnnouncedKey, announcedKeys } from "@reins/ledger";
-import { type LedgerFlags, readLedger } from "../../../ledger/read-ledger.ts";
-import { print } from "../../../print.ts";
+import { type LedgerFlags, readLedger } from "../../../ledger/open-ledger.ts";
+import { print } from "../../../output.ts";
 import { printableLine } from "../../../printable.ts";
 
 /** Lists the keys of a home's ledger. */

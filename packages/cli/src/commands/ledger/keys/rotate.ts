@@ -1,14 +1,11 @@
 import { existsSync } from "node:fs";
 import { type AnnouncedKey, announcedKeys } from "@reins/ledger";
-import { CliError } from "../../../errors/cli-error.ts";
-import { EXIT } from "../../../exit-codes.ts";
+import { CliError, EXIT } from "../../../errors.ts";
 import { databaseIn, homeFolder, keysIn } from "../../../home.ts";
-import { ledgerFault, noLedger } from "../../../ledger/fault.ts";
-import type { LedgerFlags } from "../../../ledger/read-ledger.ts";
+import { ledgerFault, noLedger } from "../../../ledger/ledger-error.ts";
+import { type LedgerFlags, WritableLedger } from "../../../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../../../ledger/seen-checkpoints.ts";
-import { WritableLedger } from "../../../ledger/write-ledger.ts";
-import { noticeOnStderr } from "../../../notice.ts";
-import { print } from "../../../print.ts";
+import { noticeOnStderr, print } from "../../../output.ts";
 import { describeKeys } from "./keys.ts";
 
 /** The holder of the key with which things are sealed. It signs nothing, so the ledger does not know it. */

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../../exit-codes.ts";
-import { READING } from "../exit-codes.ts";
+import { exitCodesHelp } from "../../../errors.ts";
+import { READING } from "../../../ledger/open-ledger.ts";
 import type { LogFlags } from "./settings.ts";
 
 const HELP = `

@@ -3,10 +3,10 @@ import { pagesOf } from "./pages.ts";
 import type { EntryFilter } from "./settings.ts";
 
 /** What is needed of a ledger to follow it. */
-export type FollowedLedger = Pick<LedgerReader, "read" | "size">;
+type FollowedLedger = Pick<LedgerReader, "read" | "size">;
 
 /** How to follow. */
-export interface FollowOptions {
+interface FollowOptions {
   readonly filter: EntryFilter;
   /** The place behind which to begin. */
   readonly after: number;

@@ -4,7 +4,7 @@ import { printableLine } from "../../../printable.ts";
 import { gistOf } from "./gist.ts";
 
 /** How lines are written. */
-export interface LineStyle {
+interface LineStyle {
   readonly color: boolean;
   /** Columns to stay within; without it nothing is cut but what is very long. */
   readonly width: number | undefined;

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import type { LedgerReader, PlacedEntry } from "@reins/ledger";
-import { readLedger } from "../../../ledger/read-ledger.ts";
+import { readLedger } from "../../../ledger/open-ledger.ts";
 import { Output } from "../../../output.ts";
 import { watchForStop } from "../../../serving/stop.ts";
 import { follow } from "./follow.ts";

@@ -4,7 +4,7 @@ import type { EntryFilter } from "./settings.ts";
 const PAGE = 500;
 
 /** Which entries, from where, and how many at most. */
-export interface PageOptions {
+interface PageOptions {
   readonly filter: EntryFilter;
   readonly order: "oldest" | "newest";
   /** Behind this place, or before it when the newest come first. */

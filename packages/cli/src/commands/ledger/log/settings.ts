@@ -1,8 +1,8 @@
 import { EntryQuality, type EntryRange } from "@reins/ledger";
-import { CliError } from "../../../errors/cli-error.ts";
+import { CliError } from "../../../errors.ts";
 import { wholeNumber } from "../../../flags.ts";
-import type { LedgerFlags } from "../../../ledger/read-ledger.ts";
-import { readMoment } from "./moment.ts";
+import type { LedgerFlags } from "../../../ledger/open-ledger.ts";
+import { readMoment } from "../../../time.ts";
 
 /** The flags of `reins ledger log` as they were written. */
 export interface LogFlags extends LedgerFlags {

@@ -1,8 +1,7 @@
 import { proveEntry } from "@reins/ledger";
-import { type LedgerFlags, readLedger } from "../../../ledger/read-ledger.ts";
-import { writeNewFile } from "../../../new-file.ts";
-import { noticeOnStderr } from "../../../notice.ts";
-import { print } from "../../../print.ts";
+import { writeNewFile } from "../../../files.ts";
+import { type LedgerFlags, readLedger } from "../../../ledger/open-ledger.ts";
+import { noticeOnStderr, print } from "../../../output.ts";
 import { findEntry, readCidPrefix } from "../get/find-entry.ts";
 
 /** The flags of `reins ledger prove` as they were written. */

@@ -1,6 +1,6 @@
 import { announcedKeys, type LedgerReader, readCheckpoint } from "@reins/ledger";
-import { type LedgerFlags, readLedger } from "../../../ledger/read-ledger.ts";
-import { print } from "../../../print.ts";
+import { type LedgerFlags, readLedger } from "../../../ledger/open-ledger.ts";
+import { print } from "../../../output.ts";
 import { describeSummary, type Summary } from "./summary.ts";
 
 const RECENT = 5;

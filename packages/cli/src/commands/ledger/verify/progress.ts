@@ -5,7 +5,7 @@ const QUIET_MS = 1_000;
 const EVERY_MS = 100;
 
 /** The part of a terminal that progress is shown on. */
-export interface ProgressScreen {
+interface ProgressScreen {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }

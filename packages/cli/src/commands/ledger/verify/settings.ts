@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { CliError } from "../../../errors/cli-error.ts";
-import { textOf } from "../../../errors/render.ts";
-import type { LedgerFlags } from "../../../ledger/read-ledger.ts";
+import { CliError, errorMessage } from "../../../errors.ts";
+import type { LedgerFlags } from "../../../ledger/open-ledger.ts";
 import { readTokens } from "../../../serving/tokens.ts";
 
 /** The flags of `reins ledger verify` as they were written. */
@@ -32,7 +31,7 @@ async function read(path: string, flag: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw new CliError(`${flag} names a file that cannot be read: ${textOf(error)}`, {
+    throw new CliError(`${flag} names a file that cannot be read: ${errorMessage(error)}`, {
       next: "Check the path and who may read the file.",
       cause: error,
     });

@@ -1,13 +1,10 @@
 import { policyOperations } from "@reins/api";
 import { ConstitutionFile, constitutionDifference } from "@reins/policy";
 import type { z } from "zod";
-import { CliError } from "../../../errors/cli-error.ts";
-import { EXIT } from "../../../exit-codes.ts";
-import type { OperatorFlags } from "../../../operator/flags.ts";
-import type { Operator } from "../../../operator/operator.ts";
-import { foreign } from "../../../operator/problem.ts";
-import { withOperator } from "../../../operator/with-operator.ts";
-import { print } from "../../../print.ts";
+import { foreign, type Operator } from "../../../client/api-client.ts";
+import { type OperatorFlags, withOperator } from "../../../client/connect.ts";
+import { CliError, EXIT } from "../../../errors.ts";
+import { print } from "../../../output.ts";
 import { printable } from "../../../printable.ts";
 import { describeDifference } from "../diff/words.ts";
 import { isAgreed } from "./agreement.ts";

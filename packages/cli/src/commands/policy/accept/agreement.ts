@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 
 /** Where a person would answer, if one sits there. */
-export type Answering = NodeJS.ReadableStream & { readonly isTTY?: boolean };
+type Answering = NodeJS.ReadableStream & { readonly isTTY?: boolean };
 
 /** Asks the person at the terminal; where nobody sits at one, whoever ran the command has agreed by running it. */
 export async function isAgreed(input: Answering, output: NodeJS.WritableStream): Promise<boolean> {

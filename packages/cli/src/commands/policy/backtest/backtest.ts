@@ -1,9 +1,8 @@
 import { Backtest, type BacktestReport } from "@reins/policy";
 import { policiesInForce } from "@reins/supervisor";
-import { EXIT, type ExitCode } from "../../../exit-codes.ts";
-import { readLedger } from "../../../ledger/read-ledger.ts";
-import { noticeOnStderr } from "../../../notice.ts";
-import { print } from "../../../print.ts";
+import { EXIT, type ExitCode } from "../../../errors.ts";
+import { readLedger } from "../../../ledger/open-ledger.ts";
+import { noticeOnStderr, print } from "../../../output.ts";
 import { readConstitutionFile } from "../constitution-file.ts";
 import { policyIn } from "../load-policy.ts";
 import { eachVerdict } from "../verdicts.ts";

@@ -1,4 +1,4 @@
-import { CliError } from "../../../errors/cli-error.ts";
+import { CliError } from "../../../errors.ts";
 import { wholeNumber } from "../../../flags.ts";
 import { DEFAULT_TENANT, type PolicyFlags } from "../constitution-file.ts";
 import { settleRange, type VerdictFlags, type VerdictRange } from "../verdicts.ts";
@@ -13,7 +13,7 @@ export interface BacktestFlags extends PolicyFlags, VerdictFlags {
 export type FailOn = "looser" | "change" | "nothing";
 
 /** How a backtest is made. */
-export interface BacktestSettings {
+interface BacktestSettings {
   readonly range: VerdictRange;
   readonly tenant: string;
   readonly examples: number;

@@ -1,6 +1,6 @@
 import { type ConstitutionCheck, type ConstitutionText, checkConstitution } from "@reins/policy";
-import { EXIT, type ExitCode } from "../../../exit-codes.ts";
-import { print } from "../../../print.ts";
+import { EXIT, type ExitCode } from "../../../errors.ts";
+import { print } from "../../../output.ts";
 import { type PolicyFlags, readConstitutionFile } from "../constitution-file.ts";
 import { describeFault, plainFault } from "../faults.ts";
 import { counted, wrapped } from "../layout.ts";

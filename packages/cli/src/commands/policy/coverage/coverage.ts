@@ -1,7 +1,6 @@
 import { Coverage } from "@reins/policy";
-import { readLedger } from "../../../ledger/read-ledger.ts";
-import { noticeOnStderr } from "../../../notice.ts";
-import { print } from "../../../print.ts";
+import { readLedger } from "../../../ledger/open-ledger.ts";
+import { noticeOnStderr, print } from "../../../output.ts";
 import { DEFAULT_TENANT, type PolicyFlags, readConstitutionFile } from "../constitution-file.ts";
 import { policyIn } from "../load-policy.ts";
 import { eachVerdict, settleRange, type VerdictFlags } from "../verdicts.ts";

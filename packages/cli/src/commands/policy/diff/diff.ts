@@ -1,6 +1,5 @@
 import { constitutionDifference } from "@reins/policy";
-import { noticeOnStderr } from "../../../notice.ts";
-import { print } from "../../../print.ts";
+import { noticeOnStderr, print } from "../../../output.ts";
 import { readConstitutionFile } from "../constitution-file.ts";
 import { policyIn } from "../load-policy.ts";
 import { describeDifference } from "./words.ts";

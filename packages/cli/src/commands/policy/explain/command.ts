@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../../exit-codes.ts";
+import { exitCodesHelp } from "../../../errors.ts";
 import { repeated } from "../../../flags.ts";
 import { LOOKING } from "../exit-codes.ts";
 import type { ExplainFlags } from "./settings.ts";

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { parseExact } from "@reins/ahp";
-import { CliError } from "../../../errors/cli-error.ts";
-import { textOf } from "../../../errors/render.ts";
+import { CliError, errorMessage } from "../../../errors.ts";
 
 /** An event as far as it was written down. */
 export interface GivenEvent {
@@ -24,7 +23,7 @@ async function textFrom(source: string, input: NodeJS.ReadableStream): Promise<s
   try {
     return await readFile(source, "utf8");
   } catch (error) {
-    throw new CliError(`The event cannot be read: ${textOf(error)}`, {
+    throw new CliError(`The event cannot be read: ${errorMessage(error)}`, {
       next: `Give a file, - for stdin, or the JSON itself: '{"tool_name":"bash","arguments":{"command":"ls"}}'`,
       cause: error,
     });
@@ -35,7 +34,7 @@ function parse(json: string): unknown {
   try {
     return parseExact(json);
   } catch (error) {
-    throw new CliError(`The event is not JSON: ${textOf(error)}`, {
+    throw new CliError(`The event is not JSON: ${errorMessage(error)}`, {
       next: `Give JSON such as {"tool_name":"bash","arguments":{"command":"ls"}}.`,
       cause: error,
     });

@@ -14,10 +14,9 @@ import {
   withMembers,
 } from "@reins/policy";
 import { policyFiles } from "@reins/supervisor";
-import { systemCode } from "../../../errors/system-code.ts";
+import { systemCode } from "../../../errors.ts";
 import { homeFolder } from "../../../home.ts";
-import { noticeOnStderr } from "../../../notice.ts";
-import { print } from "../../../print.ts";
+import { noticeOnStderr, print } from "../../../output.ts";
 import { readConstitutionFile } from "../constitution-file.ts";
 import { policyIn } from "../load-policy.ts";
 import { describeExplanation } from "./describe.ts";

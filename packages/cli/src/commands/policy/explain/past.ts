@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { type Counters, History, type Policy, RecordReader, type Subject } from "@reins/policy";
 import { databaseIn, homeFolder } from "../../../home.ts";
-import { readLedger } from "../../../ledger/read-ledger.ts";
+import { readLedger } from "../../../ledger/open-ledger.ts";
 import type { PolicyFlags } from "../constitution-file.ts";
 import { eachVerdict } from "../verdicts.ts";
 

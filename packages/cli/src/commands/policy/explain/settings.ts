@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { ENFORCEMENTS, type Roster, STARTS, type Subject, TRUST_LEVELS } from "@reins/policy";
-import { CliError } from "../../../errors/cli-error.ts";
+import { CliError } from "../../../errors.ts";
 import type { PolicyFlags } from "../constitution-file.ts";
 import type { GivenEvent } from "./event.ts";
 

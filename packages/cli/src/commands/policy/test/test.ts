@@ -1,6 +1,6 @@
 import { type ConstitutionText, type TestOutcome, testOutcomes } from "@reins/policy";
-import { EXIT, type ExitCode } from "../../../exit-codes.ts";
-import { print } from "../../../print.ts";
+import { EXIT, type ExitCode } from "../../../errors.ts";
+import { print } from "../../../output.ts";
 import { type PolicyFlags, readConstitutionFile } from "../constitution-file.ts";
 import { counted, ruleName, wrapped } from "../layout.ts";
 import { policyIn } from "../load-policy.ts";

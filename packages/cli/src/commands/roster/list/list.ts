@@ -1,10 +1,7 @@
 import { rosterOperations } from "@reins/api";
-import { noticeOnStderr } from "../../../notice.ts";
-import type { OperatorFlags } from "../../../operator/flags.ts";
-import { screenWidth, table } from "../../../operator/table.ts";
-import { withOperator } from "../../../operator/with-operator.ts";
-import { print } from "../../../print.ts";
-import { printableLine } from "../../../printable.ts";
+import { type OperatorFlags, withOperator } from "../../../client/connect.ts";
+import { noticeOnStderr, print } from "../../../output.ts";
+import { printableLine, screenWidth, table } from "../../../printable.ts";
 import { member } from "../agent.ts";
 
 /** Lists the agents that are known. */

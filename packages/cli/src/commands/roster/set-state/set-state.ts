@@ -1,7 +1,6 @@
 import { rosterOperations } from "@reins/api";
-import type { OperatorFlags } from "../../../operator/flags.ts";
-import { withOperator } from "../../../operator/with-operator.ts";
-import { print } from "../../../print.ts";
+import { type OperatorFlags, withOperator } from "../../../client/connect.ts";
+import { print } from "../../../output.ts";
 import { describeAgent, ROSTER_ADVICE } from "../agent.ts";
 
 /** Changes the state of an agent on the roster. */

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
-import { exitCodesHelp } from "../../../exit-codes.ts";
-import { OPERATOR_CODES, OPERATOR_HELP, operatorFlags } from "../../../operator/flags.ts";
-import { names } from "../../../operator/names.ts";
+import { OPERATOR_CODES, OPERATOR_HELP, operatorFlags } from "../../../client/connect.ts";
+import { exitCodesHelp } from "../../../errors.ts";
+import { names } from "../../../flags.ts";
 import type { CreateFlags } from "./create.ts";
 
 const HELP = `

@@ -1,10 +1,8 @@
 import { identityOperations } from "@reins/api";
-import { noticeOnStderr } from "../../../notice.ts";
-import type { OperatorFlags } from "../../../operator/flags.ts";
-import { readComing } from "../../../operator/length-of-time.ts";
-import { table } from "../../../operator/table.ts";
-import { withOperator } from "../../../operator/with-operator.ts";
-import { print } from "../../../print.ts";
+import { type OperatorFlags, withOperator } from "../../../client/connect.ts";
+import { noticeOnStderr, print } from "../../../output.ts";
+import { table } from "../../../printable.ts";
+import { readComing } from "../../../time.ts";
 
 /** The flags of `reins token create` as they were written. */
 export interface CreateFlags extends OperatorFlags {

@@ -1,10 +1,8 @@
 import { identityOperations } from "@reins/api";
-import type { OperatorFlags } from "../../../operator/flags.ts";
-import { nameList } from "../../../operator/names.ts";
-import { screenWidth, table } from "../../../operator/table.ts";
-import { withOperator } from "../../../operator/with-operator.ts";
-import { print } from "../../../print.ts";
-import { printableLine } from "../../../printable.ts";
+import { type OperatorFlags, withOperator } from "../../../client/connect.ts";
+import { nameList } from "../../../flags.ts";
+import { print } from "../../../output.ts";
+import { printableLine, screenWidth, table } from "../../../printable.ts";
 import { endOf, isValid, type Token } from "../token.ts";
 
 /** The flags of `reins token list` as they were written. */

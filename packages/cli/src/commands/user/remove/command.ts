@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../../exit-codes.ts";
-import { OPERATOR_CODES, OPERATOR_HELP, operatorFlags } from "../../../operator/flags.ts";
+import { OPERATOR_CODES, OPERATOR_HELP, operatorFlags } from "../../../client/connect.ts";
+import { exitCodesHelp } from "../../../errors.ts";
 import type { RemoveFlags } from "./remove.ts";
 
 const HELP = `${OPERATOR_HELP}

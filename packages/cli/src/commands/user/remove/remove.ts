@@ -1,7 +1,6 @@
 import { identityOperations } from "@reins/api";
-import type { OperatorFlags } from "../../../operator/flags.ts";
-import { withOperator } from "../../../operator/with-operator.ts";
-import { print } from "../../../print.ts";
+import { type OperatorFlags, withOperator } from "../../../client/connect.ts";
+import { print } from "../../../output.ts";
 import { USER_ADVICE } from "../user.ts";
 
 /** The flags of `reins user remove` as they were written. */

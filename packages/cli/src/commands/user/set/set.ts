@@ -1,8 +1,7 @@
 import { identityOperations } from "@reins/api";
-import { CliError } from "../../../errors/cli-error.ts";
-import type { OperatorFlags } from "../../../operator/flags.ts";
-import { withOperator } from "../../../operator/with-operator.ts";
-import { print } from "../../../print.ts";
+import { type OperatorFlags, withOperator } from "../../../client/connect.ts";
+import { CliError } from "../../../errors.ts";
+import { print } from "../../../output.ts";
 import { describeUser, USER_ADVICE } from "../user.ts";
 
 /** The flags of `reins user set` as they were written. */

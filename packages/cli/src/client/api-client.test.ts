@@ -1,0 +1,104 @@
+import { approvalOperations, identityOperations, problem } from "@reins/api";
+import { describe, expect, it } from "vitest";
+import { Operator, problemFault } from "./api-client.ts";
+import type { CarriedAnswer, CarriedRequest, Carrier } from "./transport.ts";
+
+const faultOf = (...given: Parameters<typeof problem>) => {
+  const body = problem(...given);
+  return problemFault({ status: body.status, body }, "here", { not_found: "Look again." });
+};
+
+describe("a problem", () => {
+  it("is told in the words of the harness, with what to do", () => {
+    expect(faultOf("conflict", "the approval apr_1 is denied already: ann said deny")).toMatchObject({
+      message: "The approval apr_1 is denied already: ann said deny.",
+      exitCode: 1,
+    });
+    expect(faultOf("not_found", "reed is not on the roster")).toMatchObject({
+      message: "reed is not on the roster.",
+      next: "Look again.",
+      exitCode: 1,
+    });
+  });
+
+  it("with what was given names it member by member, and counts as wrong usage", () => {
+    const errors = [
+      { path: "email", message: "Invalid email address" },
+      { path: "", message: "too much" },
+    ];
+    expect(faultOf("invalid", "✖ …", errors)).toMatchObject({
+      message: "email: Invalid email address; too much.",
+      exitCode: 2,
+    });
+  });
+
+  it("with the token says so, and counts as not reached", () => {
+    expect(faultOf("unauthenticated", "the token is not known")).toMatchObject({
+      next: expect.stringContaining("--token"),
+      exitCode: 3,
+    });
+  });
+
+  it("cannot steer the terminal", () => {
+    expect(faultOf("forbidden", "no\u001b[2Jthing").message).toBe("No\\u{1b}[2Jthing.".replace("No", "no"));
+  });
+
+  it("that no Reins tells is none", () => {
+    expect(problemFault({ status: 502, body: "<html>" }, "http://x", {})).toMatchObject({
+      message: expect.stringContaining("http://x is no Reins that this one understands"),
+      exitCode: 3,
+    });
+  });
+});
+
+/** A way to a Reins that answers as it is told, and keeps what it was asked. */
+function answering(answer: CarriedAnswer) {
+  const asked: CarriedRequest[] = [];
+  const carrier: Carrier = {
+    place: "here",
+    async exchange(request) {
+      asked.push(request);
+      return answer;
+    },
+  };
+  return { operator: new Operator(carrier), asked };
+}
+
+describe("an operator", () => {
+  it("asks with names in the path, the query and the body", async () => {
+    const { operator, asked } = answering({ status: 200, body: { approvals: [] } });
+    await operator.ask(approvalOperations.listApprovals, {
+      query: { state: "used", session: "a b", limit: 5 },
+    });
+    expect(asked).toEqual([
+      { method: "GET", path: "/v1/approvals?state=used&session=a+b&limit=5", body: undefined },
+    ]);
+  });
+
+  it("cannot be led elsewhere by a name", async () => {
+    const { operator, asked } = answering({ status: 204, body: undefined });
+    await operator.ask(identityOperations.revokeToken, { params: { token: "../users/ann?x#y" } });
+    expect(asked[0]?.path).toBe("/v1/identity/tokens/..%2Fusers%2Fann%3Fx%23y");
+  });
+
+  it("tells what went wrong", async () => {
+    const body = problem("forbidden", "an agent may not ask for this");
+    const { operator } = answering({ status: 403, body });
+    await expect(operator.ask(approvalOperations.listGrants)).rejects.toThrow(
+      "An agent may not ask for this.",
+    );
+  });
+
+  it("refuses an answer in another form than was agreed on", async () => {
+    const { operator } = answering({ status: 200, body: { approvals: [{ id: 1 }] } });
+    await expect(operator.ask(approvalOperations.listApprovals)).rejects.toThrow("no Reins that this one");
+  });
+
+  it("has nothing to follow where nothing runs", async () => {
+    const { operator } = answering({ status: 200, body: {} });
+    const { signal } = new AbortController();
+    await expect(operator.follow(approvalOperations.streamApprovals, { signal })).rejects.toThrow(
+      "No Reins runs on here",
+    );
+  });
+});

@@ -1,0 +1,79 @@
+import { Unreachable } from "./transport.ts";
+
+/** One server-sent event. */
+export interface ServerEvent {
+  /** The last id the server gave, with this event or before. */
+  readonly id: string;
+  readonly event: string;
+  /** Absent where the server only tells where the stream stands. */
+  readonly data?: string;
+}
+
+/** The longest event that is taken; an approval is at most a megabyte. */
+const LONGEST_EVENT = 8 * 1024 * 1024;
+const LINE_END = /\r\n|\n|\r(?!$)/;
+
+/** Reads server-sent events from the text of a stream. */
+export async function* serverEvents(text: AsyncIterable<string>): AsyncGenerator<ServerEvent> {
+  const reading = new Reading();
+  let held: string[] = [];
+  let length = 0;
+  for await (const piece of text) {
+    held.push(piece);
+    length += piece.length;
+    // A long line comes in many pieces, and each is looked at once.
+    const lines = /[\r\n]/.test(piece) ? held.join("").split(LINE_END) : undefined;
+    if (lines) {
+      held = [lines.pop() ?? ""];
+      length = held[0]?.length ?? 0;
+    }
+    if (length > LONGEST_EVENT) throw tooLong();
+    if (!lines) continue;
+    for (const line of lines) {
+      const event = reading.take(line);
+      if (event) yield event;
+    }
+  }
+}
+
+/** The event that is being read, line by line. */
+class Reading {
+  #id = "";
+  #placed = false;
+  #event = "";
+  #data: string[] = [];
+  #length = 0;
+
+  take(line: string): ServerEvent | undefined {
+    if (line === "") return this.#end();
+    const [, name = "", value = ""] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+    if (name === "id") {
+      this.#id = value;
+      this.#placed = true;
+    }
+    if (name === "event") this.#event = value;
+    if (name !== "data") return undefined;
+    this.#length += value.length;
+    if (this.#length > LONGEST_EVENT) throw tooLong();
+    this.#data.push(value);
+    return undefined;
+  }
+
+  #end(): ServerEvent | undefined {
+    const event = { id: this.#id, event: this.#event || "message" };
+    const [data, placed] = [this.#data, this.#placed];
+    this.#event = "";
+    this.#data = [];
+    this.#length = 0;
+    this.#placed = false;
+    if (data.length > 0) return { ...event, data: data.join("\n") };
+    return placed ? event : undefined;
+  }
+}
+
+function tooLong(): Unreachable {
+  return new Unreachable(
+    "An event came that is too long to be one of Reins.",
+    "Check that the address is that of a Reins.",
+  );
+}

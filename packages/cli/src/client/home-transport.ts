@@ -1,0 +1,101 @@
+import { homedir } from "node:os";
+import type { Access, Gateway } from "@reins/server";
+import { StoreError } from "@reins/store";
+import { Harness } from "@reins/supervisor";
+import { readConfiguration } from "../configuration/configuration.ts";
+import { homeRedactor } from "../configuration/home-redactor.ts";
+import { namedPolicyFiles } from "../configuration/policy-files.ts";
+import { CliError, EXIT, errorMessage } from "../errors.ts";
+import { homeTables } from "../harness/home-store.ts";
+import { operatorSocketIn } from "../home.ts";
+import { ledgerFault } from "../ledger/ledger-error.ts";
+import { WritableLedger } from "../ledger/open-ledger.ts";
+import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
+import { type Notice, noticeOnStderr } from "../output.ts";
+import { openAccess, operatorGateway } from "../serving/gateway.ts";
+import type { CarriedAnswer, CarriedRequest, Carrier } from "./transport.ts";
+
+/** The way to a home on which no Reins runs: opened in this process, which meanwhile is the one that may write to it. */
+export class HomeCarrier implements Carrier {
+  readonly place: string;
+  readonly #gateway: Gateway;
+  readonly #harness: Harness;
+  readonly #writable: WritableLedger;
+
+  private constructor(
+    place: string,
+    parts: { gateway: Gateway; harness: Harness; writable: WritableLedger },
+  ) {
+    this.place = place;
+    this.#gateway = parts.gateway;
+    this.#harness = parts.harness;
+    this.#writable = parts.writable;
+  }
+
+  /** Opens a home. Nothing is added to a ledger that was changed since it was last seen. */
+  static async open(home: string, { json }: { readonly json?: boolean | undefined }): Promise<HomeCarrier> {
+    const notice = noticeOnStderr(json);
+    const access = await openAccess({ home });
+    const file = await readConfiguration(home);
+    const policyFiles = namedPolicyFiles({ home, environment: process.env, file });
+    const redactor = await homeRedactor({ home, environment: process.env, file });
+    const writable = await openWritable(home, notice);
+    try {
+      const { store, ledger } = writable;
+      const onError = (error: unknown) => notice(errorMessage(error));
+      const parts = { home, policyFiles, userHome: homedir(), store, ledger, redactor, onError };
+      const harness = await Harness.open(parts);
+      return new HomeCarrier(home, { gateway: await gatewayOf(access, harness, notice), harness, writable });
+    } catch (error) {
+      await writable.abandon();
+      throw ledgerFault(error, home);
+    }
+  }
+
+  exchange({ method, path, body }: CarriedRequest): Promise<CarriedAnswer> {
+    return this.#gateway.inject({ method, path, body });
+  }
+
+  /** Lets go of the home. */
+  async close(): Promise<void> {
+    try {
+      await this.#gateway.close();
+      await this.#harness.close();
+    } finally {
+      await this.#writable.close();
+    }
+  }
+}
+
+async function openWritable(home: string, notice: Notice): Promise<WritableLedger> {
+  try {
+    const seen = SeenCheckpoints.ofUser(process.env);
+    return await WritableLedger.open({ home, tables: homeTables, seen, notice });
+  } catch (error) {
+    throw isLocked(error) ? heldElsewhere(home, error) : ledgerFault(error, home);
+  }
+}
+
+async function gatewayOf(access: Access, harness: Harness, notice: Notice): Promise<Gateway> {
+  const tell = (fields: object, message: string) =>
+    notice("err" in fields ? `${message}: ${errorMessage(fields.err)}` : message);
+  const ignore = () => undefined;
+  try {
+    return await operatorGateway(access, harness, { debug: ignore, info: ignore, warn: tell, error: tell });
+  } catch (error) {
+    await harness.close();
+    throw error;
+  }
+}
+
+function isLocked(error: unknown): boolean {
+  return error instanceof StoreError && error.code === "locked";
+}
+
+function heldElsewhere(home: string, cause: unknown): CliError {
+  return new CliError(`Another process holds ${home}, and no Reins answers on ${operatorSocketIn(home)}.`, {
+    next: "If Reins is just being started or stopped, or another command runs, try again; else end that process.",
+    exitCode: EXIT.taken,
+    cause,
+  });
+}

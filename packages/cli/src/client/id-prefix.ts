@@ -1,0 +1,54 @@
+import { CliError, EXIT } from "../errors.ts";
+
+/** How the ids of something look. */
+interface IdForm {
+  /** What it is called. */
+  readonly what: string;
+  /** What every id begins with; it may be left out. */
+  readonly mark: string;
+  /** How long a whole id is. */
+  readonly length: number;
+  /** The command that lists them. */
+  readonly list: string;
+}
+
+/** So many characters behind the mark are needed, so that nobody means another one by chance. */
+const SHORTEST = 4;
+const MOST_SHOWN = 5;
+
+/**
+ * The whole id that somebody means by the beginning of it. Searches are gone through in order, and the first in which
+ * anything is found decides.
+ */
+export async function idByPrefix(
+  given: string,
+  form: IdForm,
+  searches: readonly (() => AsyncIterable<readonly string[]>)[],
+): Promise<string> {
+  const { mark, length, what, list } = form;
+  const start = given.startsWith(mark) ? given : mark + given;
+  if (start.length >= length) return start;
+  if (start.length < mark.length + SHORTEST)
+    throw new CliError(`"${given}" is too short to tell one ${what} from another.`, {
+      next: `Give at least ${SHORTEST} characters of its id. To see them: ${list}`,
+    });
+  for (const search of searches) {
+    const found = new Set<string>();
+    for await (const page of search()) for (const id of page) if (id.startsWith(start)) found.add(id);
+    const [only] = found;
+    if (only !== undefined && found.size === 1) return only;
+    if (only !== undefined) throw ambiguous(given, what, [...found]);
+  }
+  throw new CliError(`There is no ${what} whose id begins with ${start}.`, {
+    next: `To see them: ${list}`,
+    exitCode: EXIT.failed,
+  });
+}
+
+function ambiguous(given: string, what: string, ids: readonly string[]): CliError {
+  const shown = ids.slice(0, MOST_SHOWN).map((id) => `  ${id}`);
+  if (ids.length > MOST_SHOWN) shown.push(`  and ${ids.length - MOST_SHOWN} more`);
+  return new CliError(`"${given}" is the beginning of more than one ${what}.`, {
+    next: ["Give more of the id:", ...shown].join("\n"),
+  });
+}

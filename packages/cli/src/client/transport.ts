@@ -1,0 +1,164 @@
+import { type IncomingMessage, request as overHttp, type RequestOptions } from "node:http";
+import { request as overHttps } from "node:https";
+import { parseExact } from "@reins/ahp";
+import { CliError, EXIT, errorMessage, systemCode } from "../errors.ts";
+
+/** A Reins that cannot be reached, or no longer; it may be there again later. */
+export class Unreachable extends CliError {
+  constructor(message: string, next: string, cause?: unknown) {
+    super(message, { next, exitCode: EXIT.unreachable, ...(cause !== undefined && { cause }) });
+  }
+}
+
+/** A request as it travels. */
+export interface CarriedRequest {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** With its query. */
+  readonly path: string;
+  /** Anything that JSON can hold. */
+  readonly body?: unknown;
+}
+
+/** An answer as it came. */
+export interface CarriedAnswer {
+  readonly status: number;
+  /** The value, where the answer is JSON; else the text, if there is any. */
+  readonly body: unknown;
+}
+
+/** How to follow a stream of server-sent events. */
+export interface FollowOptions {
+  /** The id of the last event that was seen; without it, only what comes from now on. */
+  readonly after?: string | undefined;
+  /** Ends the stream. */
+  readonly signal: AbortSignal;
+}
+
+/** A stream that was opened, or the answer that came instead. */
+type CarriedStream =
+  | { readonly status: 200; readonly text: AsyncIterable<string> }
+  | (CarriedAnswer & { readonly text?: undefined });
+
+/** The way to a Reins. */
+export interface Carrier {
+  /** Where that Reins is, for messages. */
+  readonly place: string;
+  exchange(request: CarriedRequest): Promise<CarriedAnswer>;
+  /** Opens a stream; absent where nothing runs that could send one. */
+  follow?(path: string, options: FollowOptions): Promise<CarriedStream>;
+}
+
+/** Where a Reins serves HTTP: a socket of this machine, or an address with a token to show there. */
+type HttpPlace =
+  | { readonly socket: string; readonly url?: undefined }
+  | { readonly url: URL; readonly token: string | undefined };
+
+const ANSWER_MS = 30_000;
+const LONGEST_ANSWER = 64 * 1024 * 1024;
+/** A quiet stream says that it lives several times within this. */
+const SILENCE_MS = 60_000;
+
+/** The way to a Reins that runs, over HTTP. */
+export class HttpCarrier implements Carrier {
+  readonly place: string;
+  readonly #place: HttpPlace;
+
+  constructor(place: HttpPlace) {
+    this.#place = place;
+    this.place = place.url ? place.url.origin + place.url.pathname.replace(/\/$/, "") : place.socket;
+  }
+
+  async exchange({ method, path, body: value }: CarriedRequest): Promise<CarriedAnswer> {
+    const body = value === undefined ? undefined : JSON.stringify(value);
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    try {
+      const answer = await this.#send(path, { method, headers: jsonHeaders(body), signal }, body);
+      return await this.#whole(answer);
+    } catch (error) {
+      throw this.#fault(signal.aborted ? signal.reason : error);
+    }
+  }
+
+  async follow(path: string, { after, signal }: FollowOptions): Promise<CarriedStream> {
+    const headers = {
+      accept: "text/event-stream, application/problem+json",
+      ...(after !== undefined && { "last-event-id": after }),
+    };
+    try {
+      const answer = await this.#send(path, { method: "GET", headers, signal });
+      if (answer.statusCode !== 200) return await this.#whole(answer);
+      answer
+        .setEncoding("utf8")
+        .setTimeout(SILENCE_MS, () => answer.destroy(new Error("nothing came any more")));
+      return { status: 200, text: this.#piecesOf(answer, signal) };
+    } catch (error) {
+      throw this.#fault(error);
+    }
+  }
+
+  #send(path: string, options: RequestOptions, body?: string): Promise<IncomingMessage> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const place = this.#place;
+    const sent = place.url
+      ? sendTo(place.url, path, { ...options, headers: { ...options.headers, ...bearer(place.token) } })
+      : overHttp({ ...options, socketPath: place.socket, path, agent: false });
+    sent.once("response", resolve);
+    sent.once("error", reject);
+    sent.end(body);
+    return promise;
+  }
+
+  async #whole(answer: IncomingMessage): Promise<CarriedAnswer> {
+    const pieces: Uint8Array[] = [];
+    let length = 0;
+    for await (const piece of answer) {
+      const bytes: Uint8Array = piece;
+      length += bytes.length;
+      if (length > LONGEST_ANSWER) throw new Error(`the answer is longer than ${LONGEST_ANSWER} bytes`);
+      pieces.push(bytes);
+    }
+    const text = Buffer.concat(pieces).toString("utf8");
+    return { status: answer.statusCode ?? 0, body: text === "" ? undefined : jsonOr(text, text) };
+  }
+
+  async *#piecesOf(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<string> {
+    try {
+      yield* answer;
+    } catch (error) {
+      if (!signal.aborted) throw this.#fault(error);
+    }
+  }
+
+  #fault(error: unknown): unknown {
+    if (error instanceof CliError) return error;
+    const why = systemCode(error) === "ECONNREFUSED" ? "nobody listens there" : errorMessage(error);
+    const next = this.#place.url
+      ? "Check the address after --url or in REINS_URL, and that Reins runs there."
+      : "Is it being stopped? Try again; see also what reins up says.";
+    return new Unreachable(`Reins cannot be reached at ${this.place}: ${why}`, next, error);
+  }
+}
+
+function sendTo(url: URL, path: string, options: RequestOptions) {
+  const send = url.protocol === "https:" ? overHttps : overHttp;
+  return send(new URL(url.pathname.replace(/\/$/, "") + path, url), { ...options, agent: false });
+}
+
+function bearer(token: string | undefined) {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
+}
+
+function jsonHeaders(body: string | undefined) {
+  const accept = "application/json, application/problem+json";
+  if (body === undefined) return { accept };
+  return { accept, "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+}
+
+/** The value of a JSON text, or something else where it is none. */
+export function jsonOr(text: string, otherwise: unknown): unknown {
+  try {
+    return parseExact(text);
+  } catch {
+    return otherwise;
+  }
+}

@@ -1,0 +1,55 @@
+import { open, rm, stat } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { CliError, EXIT, errorMessage, systemCode } from "./errors.ts";
+
+/** Writes a file, for this user only, that must not be there yet; what was called off or could not be written whole is taken away. */
+export async function writeNewFile(
+  path: string,
+  pieces: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const file = await open(path, "wx", 0o600).catch((error: unknown) => {
+    throw newFileFault(error, path);
+  });
+  try {
+    await pipeline(pieces, file.createWriteStream({ flush: true }), { signal });
+  } catch (error) {
+    await rm(path, { force: true });
+    if (signal?.aborted) throw calledOff(path, error);
+    throw systemCode(error) === undefined ? error : newFileFault(error, path);
+  }
+}
+
+function calledOff(path: string, cause: unknown): CliError {
+  return new CliError(`${path} was not finished, so there is none.`, {
+    next: "Run the same command again when you like.",
+    exitCode: EXIT.failed,
+    cause,
+  });
+}
+
+function newFileFault(error: unknown, path: string): CliError {
+  if (systemCode(error) === "EEXIST") {
+    return new CliError(`${path} is there already.`, {
+      next: "Choose another name, or remove it first.",
+      cause: error,
+    });
+  }
+  return new CliError(`${path} cannot be written: ${errorMessage(error)}`, {
+    next: "Choose another place, or make room.",
+    exitCode: EXIT.failed,
+    cause: error,
+  });
+}
+
+/** Refuses a folder to work in that is not there, or is none; `source` is where somebody named it. */
+export async function requireFolder(path: string, source: string): Promise<void> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw new CliError(`${source} cannot be used: ${errorMessage(error)}`, {
+      next: "Check the path, or make the folder first.",
+      cause: error,
+    });
+  });
+  if (!found.isDirectory())
+    throw new CliError(`${source} is ${path}, which is no folder.`, { next: "Give a folder." });
+}

@@ -1,0 +1,62 @@
+import { type AgentEntry, AgentError, CODE, REFUSED, RpcError } from "@reins/host";
+import { CliError, EXIT } from "../errors.ts";
+import { printable } from "../printable.ts";
+
+/** What npm says when it cannot reach anybody. */
+const OFFLINE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT)\b/;
+
+/** What went wrong with an agent, and what a person can do about it. Anything else is given back as it is. */
+export function agentFault(error: unknown, agent: string, entry?: AgentEntry): unknown {
+  if (error instanceof AgentError) return ownFault(error, agent);
+  if (!(error instanceof RpcError)) return error;
+  const message = printable(error.message);
+  if (error.code === CODE.authRequired && entry) return loginFault(error, entry);
+  if (error.code === REFUSED)
+    return failed(message, "To see why: reins ledger log. The rules are in constitution.yaml.", error);
+  return failed(message, "Run the same command with --verbose to see more.", error);
+}
+
+function ownFault(error: AgentError, agent: string): CliError {
+  const message = printable(error.message);
+  switch (error.code) {
+    case "unknown_agent":
+      return new CliError(message, {
+        next: "To see them all: reins agents list. To add one of your own: agents.yaml in the home.",
+        cause: error,
+      });
+    case "install_failed":
+      if (OFFLINE.test(message))
+        return failed(
+          `${agent} is not installed, and where npm gets its packages from cannot be reached.`,
+          `Connect to the network, then: reins agents install ${agent}`,
+          error,
+        );
+      return failed(message, `To try again: reins agents install ${agent}`, error);
+    case "agent_not_installed":
+      return failed(message, `To install it: reins agents install ${agent}`, error);
+    case "not_verified":
+      return failed(message, "agents.yaml in the home asks for this (require_verified).", error);
+    case "cancelled":
+      return failed(message, "Nothing half-done is used; run it again when you like.", error);
+    case "probe_failed":
+      return failed(message, `To install it anew: reins agents install ${agent} --reinstall`, error);
+    default:
+      return failed(message, "To see which agents there are: reins agents list", error);
+  }
+}
+
+/** An agent that knows nobody: by which variables and files it would. */
+function loginFault(error: RpcError, { name, credentials }: AgentEntry): CliError {
+  const ways = [
+    ...(credentials.variables.length > 0 ? [`Set ${credentials.variables.join(" or ")}.`] : []),
+    ...credentials.files.map(
+      ({ from }) => `Log in with ${name} itself, which leaves ~/${from}; it is taken from there.`,
+    ),
+  ];
+  const next = ways.length > 0 ? ways.join("\nOr: ") : `Log in with ${name} itself, then try again.`;
+  return failed(`${name} needs a login: ${printable(error.message)}`, next, error);
+}
+
+function failed(message: string, next: string, cause: Error): CliError {
+  return new CliError(message, { next, exitCode: EXIT.failed, cause });
+}

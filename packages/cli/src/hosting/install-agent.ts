@@ -1,0 +1,114 @@
+import { type AgentEntry, AgentError, type InstalledAgent, type InstallProgress } from "@reins/host";
+import { noticeOnStderr } from "../output.ts";
+import { agentFault } from "./agent-error.ts";
+import { HomeAgents } from "./home-agents.ts";
+
+/** An agent that is about to run, installed if it was not yet; whoever waits at the terminal sees how far that is. */
+export async function readyAgent(home: string, agent: string, json?: boolean): Promise<AgentEntry> {
+  const agents = await HomeAgents.open(home);
+  const entry = entryOf(agents, agent);
+  if (entry.builtIn) return entry;
+  try {
+    await installOnFirstUse(agents, entry, { notice: noticeOnStderr(json), screen: process.stderr });
+    return entry;
+  } catch (error) {
+    throw agentFault(error, agent);
+  }
+}
+
+/** The agent of an id; faults say what to do. */
+export function entryOf({ catalogue }: HomeAgents, agent: string): AgentEntry {
+  try {
+    return catalogue.entry(agent);
+  } catch (error) {
+    throw agentFault(error, agent);
+  }
+}
+
+/** Who hears of an install. */
+interface InstallAudience {
+  readonly notice: (text: string) => void;
+  readonly screen: InstallScreen;
+}
+
+/** An install of an agent; one that is not there is made, with a word about it. */
+export async function installOnFirstUse(
+  { installer, requireInstalled }: Pick<HomeAgents, "installer" | "requireInstalled">,
+  { id, name, install }: AgentEntry,
+  { notice, screen }: InstallAudience,
+): Promise<InstalledAgent> {
+  const installed = await installer.installed(id);
+  if (installed) return installed;
+  if (requireInstalled && install)
+    throw new AgentError(
+      "agent_not_installed",
+      `${name} is not installed, and require_installed in agents.yaml keeps it from being installed on first use; run reins agents install ${id}`,
+    );
+  const size = install?.megabytes === undefined ? "" : ` (about ${install.megabytes} MB)`;
+  if (install) notice(`${name} is not installed yet; installing it, which happens once${size}`);
+  const display = new InstallDisplay(screen, name);
+  try {
+    return await installer.install(id, { onProgress: (progress) => display.update(progress) });
+  } finally {
+    display.clear();
+  }
+}
+
+/** Where an install is shown. */
+interface InstallScreen {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+const BAR = 24;
+/** Without a terminal, so many parts of the way are told. */
+const PARTS = 4;
+
+/** Shows how far an install is: a bar on a terminal, a few lines elsewhere. */
+export class InstallDisplay {
+  readonly #screen: InstallScreen;
+  readonly #name: string;
+  #told = 0;
+  #hasBar = false;
+
+  constructor(screen: InstallScreen, name: string) {
+    this.#screen = screen;
+    this.#name = name;
+  }
+
+  /** Takes how far it is. */
+  update(progress: InstallProgress): void {
+    const { phase } = progress;
+    if (phase === "installing") this.#packages(progress.done, progress.total);
+    else if (phase === "waiting")
+      this.#line(`another process (${progress.holder}) is installing ${this.#name}; waiting for it`);
+    else if (phase === "verifying") this.#line(`${this.#name}: packages are there; starting it once`);
+    else this.#line(`${this.#name} ${progress.version} is installed`);
+  }
+
+  /** Takes the bar away. */
+  clear(): void {
+    if (this.#hasBar) this.#screen.write("\r\u001b[K");
+    this.#hasBar = false;
+  }
+
+  #packages(done: number, total: number): void {
+    const share = total === 0 ? 0 : done / total;
+    if (this.#screen.isTTY) {
+      const filled = Math.round(share * BAR);
+      const bar = `${"#".repeat(filled)}${"-".repeat(BAR - filled)}`;
+      this.#screen.write(`\r\u001b[K${this.#name} [${bar}] ${done} of ${total} packages`);
+      this.#hasBar = true;
+      return;
+    }
+    const part = Math.floor(share * PARTS);
+    if (done > 0 && part <= this.#told) return;
+    this.#told = part;
+    this.#line(`${this.#name}: ${done} of ${total} packages`);
+  }
+
+  #line(text: string): void {
+    this.clear();
+    this.#screen.write(`${text}\n`);
+  }
+}

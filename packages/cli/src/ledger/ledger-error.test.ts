@@ -1,0 +1,33 @@
+import { LedgerError } from "@reins/ledger";
+import { StoreError } from "@reins/store";
+import { describe, expect, it } from "vitest";
+import { ledgerFault, noLedger } from "./ledger-error.ts";
+
+describe("what is told of a ledger that cannot be used", () => {
+  it.each([
+    [new StoreError("locked", "in use by another process"), 4, "reins up"],
+    [new StoreError("full", "the disk is full"), 1, "Make room"],
+    [new StoreError("newer", "of version 9"), 3, "newer"],
+    [new StoreError("corrupt", "the database is damaged"), 3, "backup"],
+    [new LedgerError("corrupt", "entry 3 is not what it says"), 1, "reins ledger verify"],
+    [new LedgerError("conflict", "of another ledger"), 1, "reins ledger show"],
+    [new LedgerError("unreadable", "others may read it"), 1, "keys"],
+  ])("%s", (error, exitCode, next) => {
+    expect(ledgerFault(error, "/home")).toMatchObject({
+      message: `The ledger in /home: ${error.message}`,
+      next: expect.stringContaining(next),
+      exitCode,
+    });
+  });
+
+  it("is nothing of ours when the error is not", () => {
+    const error = new Error("a mistake in the code");
+    expect(ledgerFault(error, "/home")).toBe(error);
+    const unknown = new StoreError("invalid", "there is no such query");
+    expect(ledgerFault(unknown, "/home")).toBe(unknown);
+  });
+
+  it("says when there is none", () => {
+    expect(noLedger("/home")).toMatchObject({ exitCode: 3, next: expect.stringContaining("reins up") });
+  });
+});

@@ -1,0 +1,89 @@
+import { LedgerError } from "@reins/ledger";
+import { StoreError, type StoreErrorCode } from "@reins/store";
+import { CliError, EXIT, type ExitCode } from "../errors.ts";
+import { printableLine } from "../printable.ts";
+
+interface Advice {
+  readonly next: string;
+  readonly exitCode: ExitCode;
+}
+
+const STORE: Partial<Record<StoreErrorCode, Advice>> = {
+  locked: {
+    next: "Is Reins running on this home? Stop it first (Ctrl-C in `reins up`), or use another --home.",
+    exitCode: EXIT.taken,
+  },
+  full: { next: "Make room on the disk and run the command again.", exitCode: EXIT.failed },
+  newer: { next: "Use the version of Reins that wrote it, or a newer one.", exitCode: EXIT.unreachable },
+  older: {
+    next: "Start Reins once on this home, which brings it up to date: reins up",
+    exitCode: EXIT.unreachable,
+  },
+  lost: {
+    next: "See what is missing with reins doctor; restore a backup, or accept the loss: reins up --accept-loss",
+    exitCode: EXIT.failed,
+  },
+  corrupt: { next: "Restore the home from a backup or an export.", exitCode: EXIT.unreachable },
+  io: { next: "Check the disk, and who may read and write the home folder.", exitCode: EXIT.unreachable },
+};
+
+/** Why the ledger of a home could not be used, and what to do about it. Anything else is given back as it is. */
+export function ledgerFault(error: unknown, home: string): unknown {
+  if (error instanceof StoreError) {
+    const advice = STORE[error.code];
+    return advice ? faultWith(error, home, advice) : error;
+  }
+  if (!(error instanceof LedgerError)) return error;
+  return faultWith(error, home, { next: adviceOn(error), exitCode: EXIT.failed });
+}
+
+/** There is no ledger in a home. */
+export function noLedger(home: string, cause?: unknown): CliError {
+  return new CliError(`There is no ledger in ${home} yet.`, {
+    next: "It begins when Reins first runs there: reins up. For another home, give --home <folder> or set REINS_HOME.",
+    exitCode: EXIT.unreachable,
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+function faultWith(error: Error, home: string, { next, exitCode }: Advice): CliError {
+  return new CliError(`The ledger in ${home}: ${printableLine(error.message)}`, {
+    next,
+    exitCode,
+    cause: error,
+  });
+}
+
+function adviceOn({ code }: LedgerError): string {
+  switch (code) {
+    case "corrupt":
+      return "To see what is wrong, run: reins ledger verify";
+    case "unreadable":
+      return "Check who may reach the keys folder of this home.";
+    default:
+      return "To see what is there, run: reins ledger show";
+  }
+}
+
+const CODES: ReadonlySet<StoreErrorCode> = new Set(["lost", "corrupt"]);
+
+/** How to go on with a home of which something is gone or changed. */
+export const ACCEPT_LOSS =
+  "Stop Reins and put a backup of the whole home back. If there is none, copy the home away and accept the loss: reins up --accept-loss, which records it in the ledger.";
+
+/** A home lacks something that was recorded in it, or it was changed; nothing is decided there until a person has. */
+export class DamagedHome extends CliError {}
+
+/** The damage that an error tells of; `undefined` for other errors. */
+export function damageIn(error: unknown, home: string): DamagedHome | undefined {
+  if (error instanceof DamagedHome) return error;
+  if (!(error instanceof StoreError) || !CODES.has(error.code)) return undefined;
+  return new DamagedHome(
+    `The database of ${home} is not what was written to it: ${printableLine(error.message)}`,
+    {
+      next: ACCEPT_LOSS,
+      exitCode: EXIT.failed,
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,143 @@
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { KeyFolder, KeyRing, Ledger, LedgerError, LedgerReader, ledgerTables } from "@reins/ledger";
+import {
+  type Operations,
+  openSqlite,
+  openSqliteReader,
+  type Store,
+  type StoreReader,
+  type Tables,
+} from "@reins/store";
+import { databaseIn, homeFolder, keysIn, privateDatabase, realDatabase, tightenHome } from "../home.ts";
+import { type Notice, noticeOnStderr } from "../output.ts";
+import { acceptSeen, checkSeen } from "./check-seen.ts";
+import { ledgerFault, noLedger } from "./ledger-error.ts";
+import { RunningSight, SeenCheckpoints } from "./seen-checkpoints.ts";
+
+/** What the exit codes of a command mean that reads the ledger of a home. */
+export const READING = {
+  done: "done",
+  failed: "failed, or the ledger is not the one seen before",
+  usage: "wrong usage",
+  unreachable: "there is no ledger, or it cannot be read",
+} as const;
+
+/** The same for a command that writes to it. */
+export const WRITING = { ...READING, taken: "another process writes to it, most likely reins up" } as const;
+
+/** The flags that every command of the ledger has, as they were written. */
+export interface LedgerFlags {
+  readonly home?: string;
+  readonly json?: boolean;
+}
+
+/** Reads the ledger of a home, also while a Reins writes to it, after checking it against what was seen before. */
+export async function readLedger<Result>(
+  { home: flag, json }: LedgerFlags,
+  read: (ledger: LedgerReader, home: string) => Promise<Result>,
+): Promise<Result> {
+  const home = homeFolder(flag, process.env);
+  if (!existsSync(databaseIn(home))) throw noLedger(home);
+  let store: StoreReader | undefined;
+  try {
+    await tightenHome(home, noticeOnStderr(json));
+    store = await openSqliteReader(databaseIn(home), [ledgerTables]);
+    const ledger = await LedgerReader.of(store).catch((error: unknown) => {
+      throw error instanceof LedgerError && error.code === "not_found" ? noLedger(home, error) : error;
+    });
+    await checkSeen(ledger, home, SeenCheckpoints.ofUser(process.env), noticeOnStderr(json));
+    return await read(ledger, home);
+  } catch (error) {
+    throw ledgerFault(error, home);
+  } finally {
+    await store?.close();
+  }
+}
+
+/** What opening a ledger for writing needs to know. */
+interface WriteOptions {
+  readonly home: string;
+  /** What the database holds, the ledger's own tables among it; by default only those. */
+  readonly tables?: readonly Tables<Operations, Operations>[];
+  /** Opens the database, which is closed with the ledger; by default with those tables. */
+  readonly openStore?: () => Promise<Store>;
+  readonly seen: SeenCheckpoints;
+  readonly notice: Notice;
+  /** Told when a checkpoint could not be made. */
+  readonly onCheckpointError?: (error: unknown) => void;
+  /** Whether a ledger that does not continue what was seen is opened all the same. */
+  readonly acceptLoss?: boolean | undefined;
+  /** Told what is missing in a ledger that was opened all the same. */
+  readonly onLoss?: ((text: string) => void) | undefined;
+}
+
+/** The ledger of a home, for the one process that may write to it. */
+export class WritableLedger {
+  readonly ledger: Ledger;
+  readonly store: Store;
+  readonly #options: WriteOptions;
+  readonly #sight: RunningSight;
+
+  private constructor(ledger: Ledger, store: Store, options: WriteOptions, sight: RunningSight) {
+    this.ledger = ledger;
+    this.store = store;
+    this.#options = options;
+    this.#sight = sight;
+  }
+
+  /** Opens the ledger of a home, or begins it. Nothing is added to one that was changed since it was last seen. */
+  static async open(options: WriteOptions): Promise<WritableLedger> {
+    const { home, onCheckpointError, openStore, seen, notice, tables = [ledgerTables] } = options;
+    await tightenHome(home, notice);
+    const sight = new RunningSight({ home, seen, notice });
+    const openNew = async () => openSqlite({ path: await privateDatabase(await realDatabase(home)), tables });
+    const store = await (openStore ?? openNew)();
+    try {
+      const begun = await checkBegun(store, options);
+      const ledger = await Ledger.open({
+        store,
+        signers: new KeyRing(new KeyFolder(keysIn(home))),
+        newOrigin: () => `reins/${randomBytes(8).toString("hex")}`,
+        onCheckpoint: (note, logKey) => sight.saw({ note, logKey }),
+        ...(onCheckpointError && { onCheckpointError }),
+      });
+      if (!begun) await checkSeen(ledger, home, seen, notice);
+      return new WritableLedger(ledger, store, options, sight);
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  /** Covers what was written with a checkpoint, keeps that as seen, and lets go of the home. */
+  async close(): Promise<void> {
+    try {
+      await this.ledger.close();
+      await this.#sight.close();
+      await checkSeen(this.ledger, this.#options.home, this.#options.seen, this.#options.notice);
+    } finally {
+      await this.store.close();
+    }
+  }
+
+  /** Lets go of the home at once, after a failure. */
+  async abandon(): Promise<void> {
+    await this.#sight.close();
+    await this.store.close();
+  }
+}
+
+/** Checks a ledger that was begun; whether it was. */
+async function checkBegun(store: Store, options: WriteOptions): Promise<boolean> {
+  const { home, seen, notice, acceptLoss, onLoss } = options;
+  const begun = await LedgerReader.of(store).catch((error: unknown) => {
+    if (error instanceof LedgerError && error.code === "not_found") return undefined;
+    throw error;
+  });
+  if (begun && acceptLoss) {
+    const lost = await acceptSeen(begun, home, seen, notice);
+    if (lost !== undefined) onLoss?.(lost);
+  } else if (begun) await checkSeen(begun, home, seen, notice);
+  return begun !== undefined;
+}

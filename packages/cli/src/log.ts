@@ -1,0 +1,77 @@
+import type { Redactor } from "@reins/supervisor";
+import { type Logger, type LoggerOptions, pino } from "pino";
+import type { PrettyOptions } from "pino-pretty";
+import { CliError } from "./errors.ts";
+
+const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+
+/** How much is logged. */
+type LogLevel = (typeof LEVELS)[number];
+
+/** The level that flags and environment ask for; `--verbose` wins over `REINS_LOG`. */
+export function logLevel(verbose: boolean | undefined, environment: NodeJS.ProcessEnv): LogLevel {
+  if (verbose) return "debug";
+  const named = environment.REINS_LOG;
+  if (!named) return "info";
+  const level = LEVELS.find((each) => each === named.toLowerCase());
+  if (level) return level;
+  throw new CliError(`REINS_LOG is "${named}", which is no log level.`, {
+    next: `Use one of: ${LEVELS.join(", ")}.`,
+  });
+}
+
+/** Takes what a command has to say while it runs. */
+export type Log = Logger;
+
+/** The stream a log goes to. */
+type LogStream = NodeJS.WriteStream & { readonly fd: number };
+
+/** More log than this waits for a slow reader; then lines are dropped rather than the server stalled. */
+const MOST_WAITING_BYTES = 8 * 1024 * 1024;
+
+/** What takes secrets out of the lines of a log; there is nothing of an agent in them before a home is open. */
+const hiding = new WeakMap<Log, Pick<Redactor, "text">>();
+
+/** Takes secrets out of every line of a log from now on. */
+export function hideIn(log: Log, redactor: Pick<Redactor, "text">): void {
+  hiding.set(log, redactor);
+}
+
+/** Opens a log: human lines on a terminal, one JSON document per line otherwise. */
+export async function openLog(stream: LogStream, level: LogLevel): Promise<Log> {
+  const log = await logTo(stream, level, (line) => hiding.get(log)?.text(line) ?? line);
+  return log;
+}
+
+async function logTo(
+  stream: LogStream,
+  level: LogLevel,
+  streamWrite: (line: string) => string,
+): Promise<Log> {
+  const hooks = { streamWrite };
+  if (stream.isTTY) {
+    return pino({ level, hooks }, await prettyStream(stream.fd, stream.hasColors()));
+  }
+  const options: LoggerOptions = {
+    level,
+    hooks,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+  };
+  return pino(options, pino.destination({ dest: stream.fd, sync: false, maxLength: MOST_WAITING_BYTES }));
+}
+
+/** Formats log entries as lines for people. Loads the formatter on first use. */
+export async function prettyStream(destination: NonNullable<PrettyOptions["destination"]>, colours: boolean) {
+  const { build } = await import("pino-pretty");
+  return build({
+    destination,
+    colorize: colours,
+    sync: true,
+    singleLine: true,
+    // The message says these in words.
+    ignore: "pid,hostname,transport,address,signal,version,home,ledger",
+    translateTime: "SYS:HH:MM:ss",
+  });
+}

@@ -1,0 +1,62 @@
+import { hostname } from "node:os";
+import { describe, expect, it } from "vitest";
+import { hostNames, isLoopback, portFault, refuseOpenServer } from "./address.ts";
+
+describe("a host", () => {
+  it.each(["127.0.0.1", "127.9.9.9", "::1", "localhost", "LocalHost"])(
+    "%s is this machine's alone",
+    (host) => {
+      expect(isLoopback(host)).toBe(true);
+      expect(() => refuseOpenServer(host, [])).not.toThrow();
+    },
+  );
+
+  it("is known as it stands in a URL, too", () => {
+    expect(isLoopback(new URL("http://[::1]:1").hostname)).toBe(true);
+    expect(isLoopback("[fe80::1]")).toBe(false);
+  });
+
+  it.each(["0.0.0.0", "::", "10.0.0.1", "fe80::1", "example.org", "127.0.0.1.example.org", ""])(
+    "%s may be reached by others, and needs a token",
+    (host) => {
+      expect(isLoopback(host)).toBe(false);
+      expect(() => refuseOpenServer(host, [])).toThrow("without a token");
+      expect(() => refuseOpenServer(host, ["secret"])).not.toThrow();
+    },
+  );
+
+  it("is answered for by its own name", () => {
+    expect(hostNames("Example.org")).toEqual(["example.org"]);
+    expect(hostNames("fe80::1")).toEqual(["[fe80::1]"]);
+  });
+
+  it("that means everywhere is answered for by every address of this machine", () => {
+    expect(hostNames("0.0.0.0")).toContain("127.0.0.1");
+    expect(hostNames("::")).toContain(hostname().toLowerCase());
+  });
+});
+
+function fault(code: string) {
+  const cause = Object.assign(new Error(code), { code });
+  return portFault(new Error("Cannot listen", { cause }), "127.0.0.1", 18789, "reins up");
+}
+
+describe("a port that cannot be had", () => {
+  it("because it is in use comes with another one to try", () => {
+    expect(fault("EADDRINUSE")).toMatchObject({
+      message: "Port 18789 on 127.0.0.1 is in use by another program.",
+      next: expect.stringContaining("reins up --port 18790"),
+      exitCode: 4,
+    });
+  });
+
+  it.each([
+    ["EACCES", "may not listen", 2],
+    ["EADDRNOTAVAIL", "no address 127.0.0.1", 2],
+    ["ENOTFOUND", "no address", 2],
+    ["EIO", "Cannot listen on 127.0.0.1:18789: Cannot listen", 1],
+  ])("because of %s says so", (code, text, exitCode) => {
+    expect(fault(code).message).toContain(text);
+    expect(fault(code).exitCode).toBe(exitCode);
+  });
+});

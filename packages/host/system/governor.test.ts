@@ -412,8 +412,14 @@ describe("what a client wants of an agent", () => {
   );
 });
 
+const EVERYTHING = {
+  fs: { readTextFile: true, writeTextFile: true },
+  terminal: true,
+  elicitation: { form: {}, url: {} },
+};
+
 test("what an agent asks of people, and terminals, are the client's to answer", async () => {
-  const governed = await govern();
+  const governed = await govern({ capabilities: EVERYTHING });
   const id = await governed.begin();
   const answers: unknown[] = [];
   await governed.prompt(id, async ({ request }) => {
@@ -426,7 +432,7 @@ test("what an agent asks of people, and terminals, are the client's to answer", 
   });
   expect(answers).toMatchObject([
     { content: { asked: "elicitation/create" } },
-    { content: { asked: "terminal/create" } },
+    { terminalId: "1" },
     { content: { asked: "terminal/output" } },
   ]);
   expect(governed.offered).toMatchObject([
@@ -437,7 +443,7 @@ test("what an agent asks of people, and terminals, are the client's to answer", 
 });
 
 test("a command that a client is to run for an agent is decided first, whichever way it is put", async () => {
-  const governed = await govern();
+  const governed = await govern({ capabilities: { terminal: true } });
   const id = await governed.begin();
   const refused: unknown[] = [];
   await governed.prompt(id, async ({ request }) => {

@@ -3,10 +3,14 @@ import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
 
 const home = agentsForAll();
+const FORMS = { elicitation: { form: {} } };
 
-async function two() {
+async function two(capabilities: object = {}) {
   const served = await serveAgents(home());
-  const [one, other] = [await RpcClient.open(served), await RpcClient.open(served)];
+  const [one, other] = [
+    await RpcClient.open(served, { capabilities }),
+    await RpcClient.open(served, { capabilities }),
+  ];
   const id = await one.begin(home().workspace);
   await other.result("session/resume", { sessionId: id });
   const streams = [await one.stream(), await other.stream()] as const;
@@ -164,7 +168,7 @@ describe("a question of an agent", () => {
   });
 
   test("that one client does not understand is left to the other", async () => {
-    const { one, other, id, streams } = await two();
+    const { one, other, id, streams } = await two(FORMS);
     const turn = one.prompt(id, "elicit your name");
     await expect.poll(() => streams.map(({ asked }) => asked.length)).toEqual([1, 1]);
     const [question = {}] = streams[0].asked;
@@ -177,8 +181,28 @@ describe("a question of an agent", () => {
     await expect.poll(() => streams[0].said).toEqual(["decline"]);
   });
 
+  test("is put only to clients that offered to answer it", async () => {
+    const served = await serveAgents(home());
+    const [able, onlooker] = [
+      await RpcClient.open(served, { capabilities: FORMS }),
+      await RpcClient.open(served, { capabilities: { terminal: true, elicitation: {} } }),
+    ];
+    const id = await able.begin(home().workspace);
+    await onlooker.result("session/resume", { sessionId: id });
+    const [stream, other] = [await able.stream(), await onlooker.stream()];
+    const turn = onlooker.prompt(id, "elicit your name");
+    await expect.poll(() => stream.asked.length).toBe(1);
+    await able.post({ jsonrpc: "2.0", id: stream.asked[0]?.id, result: { action: "accept" } });
+    await turn;
+    await expect.poll(() => other.said).toEqual(["accept"]);
+    await able.result("_sandboxagent/session/detach", { sessionId: id });
+    await onlooker.prompt(id, "elicit your name", "custom hello");
+    await expect.poll(() => other.said).toEqual(["accept", "error -32601", "error -32601"]);
+    expect(other.asked).toEqual([]);
+  });
+
   test("that nobody understands is answered so", async () => {
-    const client = await RpcClient.open(await serveAgents(home()));
+    const client = await RpcClient.open(await serveAgents(home()), { capabilities: FORMS });
     const id = await client.begin(home().workspace);
     const stream = await client.stream();
     const turn = client.prompt(id, "elicit your name");

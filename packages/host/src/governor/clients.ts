@@ -28,7 +28,8 @@ export interface Clients {
   /**
    * Asks them; the first answer counts, and from the others the question is taken back. While there is nobody it waits.
    * Aborting takes it back from all and rejects. A permission request is answered by a choice, or by the answer of the last
-   * of them if all chose nothing.
+   * of them if all chose nothing. Any other is put only to those that offered to answer it; where none of those that are
+   * there did, it fails as a method that is not known.
    */
   request(
     method: string,
@@ -36,8 +37,8 @@ export interface Clients {
     signal: AbortSignal,
     options?: RequestOptions,
   ): Promise<ClientAnswer>;
-  /** The id of a client that offers to serve a method of the file system, which knows files better than the disk. */
-  whoServes?(method: string): string | undefined;
+  /** The id of a client that offers to answer a request of an agent, and is asked alone: it has an effect there. */
+  whoServes?(method: string, params: JsonObject): string | undefined;
   /**
    * Keeps the entry of a turn until it is in the ledger, whatever becomes of this process. Where nobody can, a turn ends
    * only when its entry is there.

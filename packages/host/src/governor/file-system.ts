@@ -67,7 +67,7 @@ async function byClient(
   signal: AbortSignal,
 ): Promise<unknown> {
   const clients = context.clients(session);
-  const only = clients.whoServes?.(method);
+  const only = clients.whoServes?.(method, params);
   if (only === undefined) return undefined;
   const late = AbortSignal.timeout(CLIENT_MS);
   try {

@@ -16,6 +16,8 @@ export class GovernedSession {
   readonly served: Workplace;
   readonly toolCalls = new ToolCalls();
   readonly permits = new FilePermits();
+  /** The terminals that clients run for its agent, each with the client. */
+  readonly terminals = new Map<string, string>();
   /** What has to end with it. */
   readonly closing: (() => Promise<void>)[] = [];
   /** The tools of its MCP servers, which the harness carries out: server and tool, as the agent names them together. */

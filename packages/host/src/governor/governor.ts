@@ -1,38 +1,28 @@
 import { randomUUID } from "node:crypto";
 import type { Decided, Enforcement, Harness, NetworkReach, Principal, ReportKind } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
-import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "../acp/message.ts";
 import { Peer, type RequestCall } from "../acp/peer.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { AgentLaunch } from "../agents/agent-launch.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
 import { within } from "../process/within.ts";
-import { newSessionRecord } from "../sessions/new-session.ts";
-import type { SessionRecord } from "../sessions/session-record.ts";
-import { sessionTables } from "../sessions/tables.ts";
 import { borderedChannel } from "../wire/agent-border.ts";
+import { answerAgent, mayTell, notKnown, tellClients } from "./agent-requests.ts";
 import type { Clients } from "./clients.ts";
 import { forwardIn, type GovernorContext, subjectIn, type TurnPreparation } from "./context.ts";
 import type { Descent } from "./descent.ts";
-import { FILE_METHODS, serveFile } from "./file-system.ts";
-import { GovernedSession } from "./governed-session.ts";
+import type { GovernedSession } from "./governed-session.ts";
 import { Judge } from "./judge.ts";
-import { isCustom, mayKnow } from "./known-methods.ts";
-import { answerPermission } from "./permission.ts";
-import { CANCELLED, type PermissionOutcome } from "./permission-options.ts";
+import { mayKnow } from "./known-methods.ts";
 import { cancelTurn, cutTurn, decidePrompt, runTurn } from "./prompts.ts";
-import { REFUSED, refusal } from "./refusal.ts";
-import { beginSession, endSession, SESSION_CALLS } from "./session-calls.ts";
+import { beginSession, endSession, keptSession, SESSION_CALLS } from "./session-calls.ts";
 import { SessionFolders } from "./session-folders.ts";
 import { endServers } from "./session-servers.ts";
-import { settingsOf, typedOption } from "./settings.ts";
-import { noteBeside, showUpdate } from "./shown-updates.ts";
-import { askClients, CREATE_TERMINAL, createTerminal } from "./terminals.ts";
 import type { TurnUsage } from "./turn.ts";
-import { mayWork, noticeUpdate } from "./unprompted.ts";
-import { takeUpdate, tellsState } from "./updates.ts";
-import { decideAs, mayPass } from "./wishes.ts";
+import { tellsState } from "./updates.ts";
+import { askAgent, outsideOfSessions, tellAgent } from "./wishes.ts";
 
 /** What a governor is made from. */
 export interface GovernorOptions {
@@ -84,16 +74,8 @@ export interface GovernedCall extends Pick<RequestCall, "signal"> {
   readonly begun?: Date | undefined;
 }
 
-/** What an agent may ask of the clients of a session beside leave: terminals, forms, and questions in the older form. */
-const FOR_CLIENTS = /^(terminal\/|elicitation\/|_sandboxagent\/session\/request_question$)/;
-
-/** What ACP has agents tell about no session. */
-const TOLD_OUTSIDE: ReadonlySet<string> = new Set(["elicitation/complete", "auth/status_update"]);
 /** How long an agent may take to end a turn that was cancelled, where the operator says nothing else. */
 const CANCEL_GRACE_MS = 10_000;
-/** What an agent may ask only in a turn. */
-const ACTS = new Set(["session/request_permission", CREATE_TERMINAL, ...FILE_METHODS]);
-
 /** How long a turn may take to end after its session was closed. */
 const ENDING_MS = 2_000;
 
@@ -122,7 +104,8 @@ export class Governor {
     this.#onSessions = options.onSessions;
     this.#showReplays = options.showReplays ?? true;
     // Our own agent is part of Reins.
-    const bordered = options.isOurs ? channel : borderedChannel(channel, onFault);
+    const replays = (id: unknown) => this.#byAgentId.get(String(id))?.replaying ?? false;
+    const bordered = options.isOurs ? channel : borderedChannel(channel, { onFault, replays });
     const agent = new Peer(bordered, {
       request: (method, params, call) => this.#fromAgent(method, membersOf(params), call),
       notification: (method, params) => this.#toldByAgent(method, membersOf(params)),
@@ -240,7 +223,7 @@ export class Governor {
     if (SESSION_CALLS.has(method)) return this.#begin(method, params, call);
     if (params.sessionId === undefined) {
       this.#expectKnown(method);
-      return this.#control(method, params, signal);
+      return askAgent(this.#context, this.#outside(), { method, params, signal });
     }
     const session = this.#expect(params.sessionId);
     switch (method) {
@@ -251,7 +234,7 @@ export class Governor {
         return this.#close(session, method, params);
       default:
         this.#expectKnown(method);
-        return this.#set(session, method, params, signal);
+        return askAgent(this.#context, session, { method, params, signal });
     }
   }
 
@@ -265,13 +248,8 @@ export class Governor {
       return;
     }
     // As in ACP, a notification that the agent does not know is passed over.
-    const { entry, agent, isOurs } = this.#context;
-    if (!mayKnow(method, isOurs, this.#initialized)) return;
-    // What an agent is told may do as much as what it is asked, but nobody waits for people to decide about it.
-    const args = settingsOf(method, params, entry);
-    const wish = { event_type: "pre_action", tool: method, args };
-    const { verdict } = await mayPass(this.#context, session ?? this.#outside(), wish);
-    if (verdict === "allowed") await agent.notify(method, session ? this.#forAgent(session, params) : params);
+    if (!mayKnow(method, this.#context.isOurs, this.#initialized)) return;
+    await tellAgent(this.#context, session ?? this.#outside(), { method, params });
   }
 
   /** Cuts off the turn of a session because Reins stops. */
@@ -291,7 +269,8 @@ export class Governor {
     params: JsonObject,
     { signal, mark, descent, begun }: GovernedCall,
   ): Promise<unknown> {
-    const earlier = params.sessionId === undefined ? undefined : await this.#kept(params.sessionId);
+    const earlier =
+      params.sessionId === undefined ? undefined : await keptSession(this.#context, params.sessionId);
     const open = earlier && this.#sessions.get(earlier.id);
     if (open?.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
     try {
@@ -335,60 +314,11 @@ export class Governor {
     return result;
   }
 
-  /** A change of a session's settings, or anything else a client wants of it, is a control point. */
-  async #set(
-    session: GovernedSession,
-    method: string,
-    params: JsonObject,
-    signal: AbortSignal,
-  ): Promise<unknown> {
-    const { entry, agent } = this.#context;
-    const args = settingsOf(method, params, entry);
-    const decided = await decideAs(this.#context, session, {
-      event_type: "pre_action",
-      tool: method,
-      args,
-      signal,
-    });
-    if (decided.verdict !== "allowed") throw await refusal(method, decided);
-    const wanted = method === "session/set_config_option" ? typedOption(params) : params;
-    const result = await agent.request(method, this.#forAgent(session, wanted), { signal });
-    if (method === "session/set_mode" && typeof params.modeId === "string") session.mode = params.modeId;
-    return result;
-  }
-
-  /** What a client wants of the agent outside of any session is a control point too. */
-  async #control(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
-    const { entry, agent } = this.#context;
-    const session = this.#outside();
-    const args = settingsOf(method, params, entry);
-    const decided = await decideAs(this.#context, session, {
-      event_type: "pre_action",
-      tool: method,
-      args,
-      signal,
-    });
-    if (decided.verdict !== "allowed") throw await refusal(method, decided);
-    return agent.request(method, params, { signal });
-  }
-
   async #fromAgent(method: string, params: JsonObject, { signal }: RequestCall): Promise<unknown> {
     const session = this.#byAgentId.get(String(params.sessionId));
-    if (!session) throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
-    const acts = ACTS.has(method);
-    if (acts && !(await mayWork(this.#context, session, method))) return refuseUnprompted(method);
-    if (method === "session/request_permission")
-      return answerPermission(this.#context, session, params, signal);
-    if (FILE_METHODS.has(method)) return serveFile(this.#context, session, method, params, signal);
-    if (method === CREATE_TERMINAL) return createTerminal(this.#context, session, params, signal);
-    if (!FOR_CLIENTS.test(method)) {
-      if (!isCustom(method)) throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
-      const { sessionId: _, ...args } = params;
-      return askClients(this.#context, session, { method, params, args }, signal);
-    }
-    const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
-    const asked = { ...params, sessionId: session.id };
-    return (await this.#context.clients(session).request(method, asked, waiting)).value;
+    if (!session) throw notKnown(method);
+    const initialized = this.#initialized;
+    return answerAgent(this.#context, session, { method, params, initialized }, signal);
   }
 
   #toldByAgent(method: string, params: JsonObject): void | Promise<void> {
@@ -396,21 +326,12 @@ export class Governor {
     const session = this.#byAgentId.get(String(params.sessionId));
     if (!session || (session.replaying && !this.#showReplays && !tellsState(membersOf(params.update))))
       return;
-    const { clients, redact } = this.#context;
-    if (method !== "session/update" || !isObject(params.update))
-      return clients(session).notify(method, membersOf(redact({ ...params, sessionId: session.id })));
-    const tell = (update: JsonObject) =>
-      session.isClosing ? undefined : showUpdate(this.#context, session, update);
-    noticeUpdate(this.#context, session, params.update);
-    noteBeside(this.#context, session, params);
-    // Most updates need no waiting, and thousands of them come at once.
-    const taken = takeUpdate(this.#context, session, params.update);
-    return taken instanceof Promise ? taken.then(tell) : tell(taken);
+    return tellClients(this.#context, session, method, params);
   }
 
   /** What an agent tells outside of any session is for the clients of all that it has. */
   async #toldOutside(method: string, params: JsonObject): Promise<void> {
-    if (!isCustom(method) && !TOLD_OUTSIDE.has(method)) return;
+    if (!mayTell(method)) return;
     const { clients, redact } = this.#context;
     const told = membersOf(redact(params));
     for (const session of this.#sessions.values()) await clients(session).notify(method, told);
@@ -451,37 +372,12 @@ export class Governor {
     throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)} here; load it first`);
   }
 
-  async #kept(id: unknown): Promise<SessionRecord> {
-    const { harness, principal, entry } = this.#context;
-    const { tenant } = principal;
-    const kept =
-      typeof id === "string" ? await harness.store.query(sessionTables, "get", { id, tenant }) : undefined;
-    if (kept?.agent === entry.id && (kept.principal === principal.id || principal.roles.includes("admin")))
-      return kept;
-    throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)} of ${entry.id}`);
-  }
-
   /** Stands for what happens outside of any session. */
   #outside(): GovernedSession {
-    const { entry, principal, now, harness } = this.#context;
-    const made = {
-      agent: entry.id,
-      principal,
-      channel: this.#from,
-      peer: "connection",
-      created: now(),
-      cwd: harness.home,
-    };
-    return new GovernedSession(newSessionRecord(made), { cwd: harness.home, roots: [] });
+    return outsideOfSessions(this.#context, this.#from);
   }
 
   #forAgent(session: GovernedSession, params: JsonObject): JsonObject {
     return { ...params, sessionId: session.agentSessionId };
   }
-}
-
-/** What an agent is answered that works although nobody prompted it. */
-function refuseUnprompted(method: string): PermissionOutcome {
-  if (method === "session/request_permission") return CANCELLED;
-  throw new RpcError(REFUSED, `${method} was not allowed: nobody prompted the agent`);
 }

@@ -1,4 +1,5 @@
 import { type JsonObject, membersOf } from "../acp/message.ts";
+import { isOurMethod, isOurName } from "../wire/reserved-names.ts";
 
 /** What Reins's own agent takes beside what begins, prompts and ends a session. */
 const OURS: ReadonlySet<string> = new Set(["session/set_mode", "session/set_config_option"]);
@@ -6,12 +7,9 @@ const OURS: ReadonlySet<string> = new Set(["session/set_mode", "session/set_conf
 /** What any agent may take without saying so when it introduces itself; a session tells of modes, options and models. */
 const BASELINE: ReadonlySet<string> = new Set([...OURS, "session/set_model", "authenticate"]);
 
-/** The names that Reins keeps for itself; no agent is asked by one. */
-export const RESERVED = /^_(reins|sandboxagent)\//;
-
 /** Whether a method is one that somebody added to ACP, and not a name of ours. */
 export function isCustom(method: string): boolean {
-  return method.startsWith("_") && !RESERVED.test(method);
+  return method.startsWith("_") && !isOurMethod(method);
 }
 
 /**
@@ -19,7 +17,7 @@ export function isCustom(method: string): boolean {
  * its namespace in some `_meta`. Nobody is asked about a method that it does not know.
  */
 export function mayKnow(method: string, isOurs: boolean, initialized: JsonObject): boolean {
-  if (RESERVED.test(method)) return false;
+  if (isOurName(method)) return false;
   if (isOurs) return OURS.has(method);
   if (BASELINE.has(method)) return true;
   const capabilities = membersOf(initialized.agentCapabilities);
@@ -27,15 +25,50 @@ export function mayKnow(method: string, isOurs: boolean, initialized: JsonObject
   const [group = "", ...rest] = method.split("/");
   const name = rest.join("/");
   if (method.startsWith("_")) {
-    const metas = [initialized, capabilities, ofSessions].map(({ _meta }) => membersOf(_meta));
-    return metas.some(
-      (meta) => group.slice(1) in meta || JSON.stringify(meta).includes(JSON.stringify(method)),
-    );
+    return [initialized, capabilities, ofSessions].some((one) => isNamedIn(one, method));
   }
   if (method === "logout") return isOffered(membersOf(capabilities.auth).logout);
   if (group === "session")
     return isOffered(ofSessions[name]) || isOffered(ofSessions[name.replace(/^un/, "")]);
   return name !== "" && isOffered(capabilities[group]);
+}
+
+/** What a client has to have offered for an agent's request; every client answers permission requests. */
+const CLIENT_CAPABILITIES: Readonly<Record<string, readonly string[] | undefined>> = {
+  "session/request_permission": [],
+  "fs/read_text_file": ["fs", "readTextFile"],
+  "fs/write_text_file": ["fs", "writeTextFile"],
+  "terminal/create": ["terminal"],
+  "terminal/output": ["terminal"],
+  "terminal/wait_for_exit": ["terminal"],
+  "terminal/kill": ["terminal"],
+  "terminal/release": ["terminal"],
+  "_sandboxagent/session/request_question": ["_meta", "sandboxagent.dev"],
+};
+
+/**
+ * Whether a client offered, when it introduced itself, to answer a request of an agent. A form or an address that a
+ * person is to open are offered apart; a custom method by its namespace in `_meta`; nothing else is.
+ */
+export function clientOffers(capabilities: JsonObject, method: string, params: JsonObject): boolean {
+  const path =
+    method === "elicitation/create"
+      ? ["elicitation", String(params.mode ?? "form")]
+      : CLIENT_CAPABILITIES[method];
+  if (path) {
+    let offered: unknown = path.length === 0 ? true : capabilities;
+    for (const name of path)
+      offered = Object.hasOwn(membersOf(offered), name) ? membersOf(offered)[name] : false;
+    return isOffered(offered);
+  }
+  return isCustom(method) && isNamedIn(capabilities, method);
+}
+
+/** Whether the `_meta` of what one side says of itself names a custom method, or its namespace. */
+function isNamedIn({ _meta }: JsonObject, method: string): boolean {
+  const meta = membersOf(_meta);
+  const [namespace = ""] = method.slice(1).split("/");
+  return Object.hasOwn(meta, namespace) || JSON.stringify(meta).includes(JSON.stringify(method));
 }
 
 function isOffered(capability: unknown): boolean {

@@ -86,6 +86,19 @@ async function withdrawQuestions(
   await harness.approvals.withdraw({ tenant: principal.tenant, session }, reason);
 }
 
+/** A session of the agent that was kept, for whoever may take it up. */
+export async function keptSession(
+  { harness, principal, entry }: GovernorContext,
+  id: unknown,
+): Promise<SessionRecord> {
+  const { tenant } = principal;
+  const kept =
+    typeof id === "string" ? await harness.store.query(sessionTables, "get", { id, tenant }) : undefined;
+  if (kept?.agent === entry.id && (kept.principal === principal.id || principal.roles.includes("admin")))
+    return kept;
+  throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)} of ${entry.id}`);
+}
+
 /** What another session began had its bounds from it, and is not to be had without them. */
 function expectOwn(earlier: SessionRecord | undefined): void {
   if (earlier?.parent === undefined) return;

@@ -1,40 +1,92 @@
 import { resultDraft } from "@reins/supervisor";
-import type { JsonObject } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { refusal } from "./refusal.ts";
 import { decideAs } from "./wishes.ts";
 
-/** What an agent asks of its client to have a command run. */
-export const CREATE_TERMINAL = "terminal/create";
-
-/** Has a client run a command for an agent, after the verdict on it. */
-export function createTerminal(
-  context: GovernorContext,
-  session: GovernedSession,
-  params: JsonObject,
-  signal: AbortSignal,
-): Promise<unknown> {
-  return askClients(context, session, { method: CREATE_TERMINAL, params, args: commandIn(params) }, signal);
-}
-
-/** What an agent wants of its clients. */
-interface Wanted {
+/** What an agent asks of its clients. */
+interface Asked {
   readonly method: string;
   readonly params: JsonObject;
-  /** The same for the rules. */
-  readonly args: JsonObject;
 }
 
-/** Asks clients something for an agent that may have an effect there, after the verdict on it. */
-export async function askClients(
+/** The same for the rules, and who is asked: one client where it has an effect there, else all that offer it. */
+interface Wanted extends Asked {
+  readonly args: JsonObject;
+  readonly isAskedOfOne: boolean;
+}
+
+/** How many terminals of a session are remembered. */
+const MOST_TERMINALS = 1_000;
+
+/** Has a client run a command for an agent, after the verdict on it. What it is asked of the terminal later is asked there. */
+export async function createTerminal(
   context: GovernorContext,
   session: GovernedSession,
-  { method, params, args }: Wanted,
+  { method, params }: Asked,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
+  const wanted = { method, params, args: commandIn(params), isAskedOfOne: true };
+  const { value, client } = await askClients(context, session, wanted, signal);
+  const { terminalId } = membersOf(value);
+  if (typeof terminalId !== "string" || client === undefined) return value;
+  session.terminals.set(terminalId, client);
+  const [oldest] = session.terminals.keys();
+  if (session.terminals.size > MOST_TERMINALS && oldest !== undefined) session.terminals.delete(oldest);
+  return value;
+}
+
+/** Asks the client that runs a terminal about it. The verdict on its command is the verdict on this too. */
+export async function useTerminal(
+  context: GovernorContext,
+  session: GovernedSession,
+  { method, params }: Asked,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const id = String(params.terminalId);
+  const only = session.terminals.get(id);
+  if (only === undefined)
+    throw new RpcError(CODE.invalidParams, `there is no terminal ${JSON.stringify(id)} in this session`);
+  const asked = { ...params, terminalId: id, sessionId: session.id };
+  const { value } = await context.clients(session).request(method, asked, inTurn(session, signal), { only });
+  if (method === "terminal/release") session.terminals.delete(id);
+  return value;
+}
+
+/** Puts a question of an agent to the people in front of a session, after the verdict on it. */
+export async function askPeople(
+  context: GovernorContext,
+  session: GovernedSession,
+  { method, params }: Asked,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { sessionId: _, toolCallId: __, requestId: ___, _meta, ...args } = params;
+  const wanted = { method, params, args, isAskedOfOne: false };
+  return (await askClients(context, session, wanted, signal)).value;
+}
+
+/** Asks one client something that may have an effect there by a custom method, after the verdict on it. */
+export async function askOneClient(
+  context: GovernorContext,
+  session: GovernedSession,
+  { method, params }: Asked,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { sessionId: _, ...args } = params;
+  return (await askClients(context, session, { method, params, args, isAskedOfOne: true }, signal)).value;
+}
+
+async function askClients(
+  context: GovernorContext,
+  session: GovernedSession,
+  { method, params, args, isAskedOfOne }: Wanted,
+  signal: AbortSignal,
+): Promise<{ readonly value: unknown; readonly client: string | undefined }> {
+  // Nobody is asked to allow what no client could do.
+  if (isAskedOfOne) expectClient(context, session, { method, params });
+  const waiting = inTurn(session, signal);
   const decided = await decideAs(context, session, {
     origin: "agent",
     event_type: "pre_action",
@@ -52,13 +104,26 @@ export async function askClients(
   };
   try {
     const asked = { ...params, sessionId: session.id };
-    const { value } = await context.clients(session).request(method, asked, waiting);
+    // The one that offered it before may have gone while it was decided.
+    const only = isAskedOfOne ? expectClient(context, session, { method, params }) : undefined;
+    const { value } = await context.clients(session).request(method, asked, waiting, { only });
     await conclude("completed");
-    return value;
+    return { value, client: only };
   } catch (error) {
     await conclude("failed");
     throw error;
   }
+}
+
+/** The client that a request is for; where none offers to answer it, the agent is told as ACP has it. */
+function expectClient(context: GovernorContext, session: GovernedSession, { method, params }: Asked): string {
+  const only = context.clients(session).whoServes?.(method, params);
+  if (only !== undefined) return only;
+  throw new RpcError(CODE.methodNotFound, `no client of the session offers "${method}"`);
+}
+
+function inTurn({ turn }: GovernedSession, signal: AbortSignal): AbortSignal {
+  return turn ? AbortSignal.any([signal, turn.signal]) : signal;
 }
 
 /** A command for the rules. One without arguments may be a whole line, which clients give to a shell. */

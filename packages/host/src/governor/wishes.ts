@@ -1,8 +1,12 @@
 import type { Decided, Origin } from "@reins/supervisor";
+import type { JsonObject } from "../acp/message.ts";
+import { newSessionRecord } from "../sessions/new-session.ts";
 import { agentOf, type GovernorContext, settingIn, subjectIn } from "./context.ts";
-import type { GovernedSession } from "./governed-session.ts";
+import { GovernedSession } from "./governed-session.ts";
 import type { Case } from "./judge.ts";
 import { offerAsPermission } from "./offer.ts";
+import { refusal } from "./refusal.ts";
+import { settingsOf, typedOption } from "./settings.ts";
 
 /** Something that is wanted of an agent, or of a client. */
 interface Wish {
@@ -26,8 +30,56 @@ export function decideAs(
   });
 }
 
+/** What a client wants of an agent. */
+interface Wanted {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** Asks an agent what a client wants of it, in a session or outside of any, after the verdict: a change of settings, mostly. */
+export async function askAgent(
+  context: GovernorContext,
+  session: GovernedSession,
+  { method, params, signal }: Wanted & { readonly signal: AbortSignal },
+): Promise<unknown> {
+  const args = settingsOf(method, params, context.entry);
+  const wish = { event_type: "pre_action", tool: method, args, signal };
+  const decided = await decideAs(context, session, wish);
+  if (decided.verdict !== "allowed") throw await refusal(method, decided);
+  const wanted = method === "session/set_config_option" ? typedOption(params) : params;
+  const result = await context.agent.request(method, forAgent(session, wanted), { signal });
+  if (method === "session/set_mode" && typeof params.modeId === "string") session.mode = params.modeId;
+  return result;
+}
+
+/** Tells an agent what a client tells it. That may do as much as what it is asked, but nobody waits for people to decide. */
+export async function tellAgent(
+  context: GovernorContext,
+  session: GovernedSession,
+  { method, params }: Wanted,
+): Promise<void> {
+  const args = settingsOf(method, params, context.entry);
+  const { verdict } = await mayPass(context, session, { event_type: "pre_action", tool: method, args });
+  if (verdict === "allowed") await context.agent.notify(method, forAgent(session, params));
+}
+
+/** What an agent gets of it: a session by the agent's own name, where there is one. */
+function forAgent({ agentSessionId }: GovernedSession, params: JsonObject): JsonObject {
+  return agentSessionId === "" ? params : { ...params, sessionId: agentSessionId };
+}
+
+/** Stands for what happens outside of any session. */
+export function outsideOfSessions(
+  { entry, principal, now, harness }: GovernorContext,
+  channel: string,
+): GovernedSession {
+  const place = { peer: "connection", created: now(), cwd: harness.home };
+  const record = newSessionRecord({ agent: entry.id, principal, channel, ...place });
+  return new GovernedSession(record, { cwd: harness.home, roots: [] });
+}
+
 /** Whether something that a client wants of the agent may be done without asking anybody. */
-export async function mayPass(
+async function mayPass(
   context: GovernorContext,
   session: GovernedSession,
   wish: Wish,

@@ -22,6 +22,8 @@ export interface ConnectionOptions {
   readonly begun?: Date | undefined;
   /** Whether its client wants to hear when turns begin and end. */
   readonly hearsTurns?: boolean | undefined;
+  /** What its client said before that it can do. */
+  readonly capabilities?: JsonObject | undefined;
   /** Told when it follows a session more, or less. */
   readonly onFollow?: (() => void) | undefined;
 }
@@ -36,7 +38,7 @@ export class Connection {
   /** Whether its client wants to hear when turns begin and end. */
   hearsTurns: boolean;
   /** What its client said that it can do. */
-  capabilities: JsonObject = {};
+  capabilities: JsonObject;
   /** What new sessions stand under, where it is another session that begins them. */
   readonly descent: Descent | undefined;
   /** When new sessions were begun, where they waited for their agent. */
@@ -56,6 +58,7 @@ export class Connection {
   constructor(hub: Hub, options: ConnectionOptions) {
     const { id, principal, agent, descent, begun, hearsTurns = false, onFollow = () => undefined } = options;
     this.id = id;
+    this.capabilities = options.capabilities ?? {};
     this.hearsTurns = hearsTurns;
     this.agent = agent;
     this.descent = descent;

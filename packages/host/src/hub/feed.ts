@@ -1,5 +1,6 @@
 import type { Principal } from "@reins/supervisor";
 import type { JsonObject } from "../acp/message.ts";
+import { clientOffers } from "../governor/known-methods.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor, Gap, LoggedEvent } from "../log/logged-event.ts";
 import type { Subscription } from "../log/subscription.ts";
@@ -24,6 +25,8 @@ interface FeedReader {
   readonly id: string;
   readonly principal: Principal;
   readonly hearsTurns: boolean;
+  /** What its client said that it can do. */
+  readonly capabilities: JsonObject;
 }
 
 /** What a feed is made from. */
@@ -166,8 +169,13 @@ export class Feed {
   }
 }
 
-function mayAnswer({ id, principal }: FeedReader, { without, only = id }: OpenQuestion): boolean {
-  return only === id && principal.kind !== "agent" && !without.has(principal.id);
+/** Whether a reader is asked a question: only what its client offered to answer, whoever else is. */
+function mayAnswer(
+  { id, principal, capabilities }: FeedReader,
+  { method, params, without, only = id }: OpenQuestion,
+): boolean {
+  const isMeant = only === id && principal.kind !== "agent" && !without.has(principal.id);
+  return isMeant && clientOffers(capabilities, method, params);
 }
 
 function wire({ message, text }: LoggedEvent): Wired {

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { type Clock, type Harness, type Principal, systemClock } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
-import { RESERVED } from "../governor/known-methods.ts";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor } from "../log/logged-event.ts";
 import type { SessionMode, SessionRecord } from "../sessions/session-record.ts";
 import type { SessionRange } from "../sessions/tables.ts";
+import { isOurName } from "../wire/reserved-names.ts";
 import type { WireTap } from "../wire/tap.ts";
 import { AgentPool } from "./agent-pool.ts";
 import { join, replay, takeUp } from "./attendance.ts";
@@ -65,6 +65,8 @@ const OF_SESSIONS: ReadonlySet<string> = new Set([
 ]);
 /** How long a client that has gone may take to come back, before a question is not left to it any more. */
 const GONE_MS = 10_000;
+/** How long what a client says that it can do may be. */
+const MOST_CAPABILITIES = 64 * 1024;
 const TERMINATED: Ending = { reason: "terminated", terminated_by: "daemon" };
 
 /** Where clients and sessions meet: any number of clients at any session they may see, and agents that outlive none of it. */
@@ -196,7 +198,7 @@ export class Hub implements ExtensionHub {
     if (method === "session/new") return this.#beginnings.begin(connection, params, signal);
     if (method === "session/list") return listingOf(this, connection.principal, params);
     if (isExtension(method)) return extend(this, connection, method, params);
-    if (RESERVED.test(method) && method !== REPLAY && method !== HISTORY)
+    if (isOurName(method) && method !== REPLAY && method !== HISTORY)
       throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
     if (params.sessionId === undefined && OF_SESSIONS.has(method))
       throw new RpcError(CODE.invalidParams, `${method} needs a sessionId`);
@@ -226,7 +228,7 @@ export class Hub implements ExtensionHub {
       await extend(this, connection, method, params);
       return;
     }
-    if (params.sessionId === undefined || RESERVED.test(method)) return;
+    if (params.sessionId === undefined || isOurName(method)) return;
     const record = await this.#sessions.expect(connection.principal, params.sessionId);
     if (this.attendant?.takes(record, method, params)) return;
     const { starting, agent } = this.#sessions.get(record.id) ?? {};
@@ -345,7 +347,15 @@ export class Hub implements ExtensionHub {
   async #initialize(connection: Connection, params: JsonObject): Promise<JsonObject> {
     connection.agent = agentIn(params) ?? connection.agent;
     connection.hearsTurns ||= hearsTurnsIn(params);
-    connection.capabilities = membersOf(params.clientCapabilities);
+    const capabilities = membersOf(params.clientCapabilities);
+    // Extensions are named beside the capabilities too.
+    const _meta = { ...membersOf(params._meta), ...membersOf(capabilities._meta) };
+    if (JSON.stringify({ capabilities, _meta }).length > MOST_CAPABILITIES)
+      throw new RpcError(
+        CODE.invalidParams,
+        `a client says what it can do in ${MOST_CAPABILITIES} characters`,
+      );
+    connection.capabilities = { ...capabilities, _meta };
     if (connection.agent === undefined)
       throw new RpcError(CODE.invalidParams, "initialize has to name an agent");
     const agent = await this.#context.pool.acquire(connection.agent, connection.principal);

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Draft } from "@reins/ledger";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import type { RpcError } from "../acp/rpc-error.ts";
+import type { JsonObject } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AskedOf, ClientAnswer, Clients, RequestOptions } from "../governor/clients.ts";
+import { clientOffers } from "../governor/known-methods.ts";
 import { redactedQuestion } from "../governor/offered-permission.ts";
 import { PERMISSION, readChoice } from "../governor/permission-options.ts";
 import type { NewEvent } from "../log/logged-event.ts";
@@ -43,12 +44,6 @@ export interface Askable {
   /** Tells it alone. */
   tell(message: JsonObject, session?: string): void | Promise<void>;
 }
-
-/** The capability that each method of the file system needs. */
-const FILE_CAPABILITIES: Readonly<Record<string, string | undefined>> = {
-  "fs/read_text_file": "readTextFile",
-  "fs/write_text_file": "writeTextFile",
-};
 
 /**
  * What became of an answer: it settled the question; it chose nothing, and the question stays open for other clients; it
@@ -116,6 +111,7 @@ export class SessionClients implements Clients {
     { without = NOBODY, asked, only }: RequestOptions = {},
   ): Promise<ClientAnswer> {
     signal.throwIfAborted();
+    if (only === undefined && this.#isUnserved(method, params)) throw unserved(method);
     const key = randomUUID();
     const { promise, resolve, reject } = Promise.withResolvers<ClientAnswer>();
     // It may be withdrawn before there was room to ask it, and is waited for only then.
@@ -171,11 +167,9 @@ export class SessionClients implements Clients {
     this.#settle(key, undefined, ({ resolve }) => resolve(answer));
   }
 
-  whoServes(method: string): string | undefined {
-    const capability = FILE_CAPABILITIES[method];
-    if (capability === undefined) return undefined;
+  whoServes(method: string, params: JsonObject): string | undefined {
     const { present, prompting, owner } = this.#options;
-    const able = present().filter(({ capabilities }) => membersOf(capabilities.fs)[capability] === true);
+    const able = present().filter(({ capabilities }) => clientOffers(capabilities, method, params));
     const found =
       able.find(({ id }) => id === prompting()) ?? able.find(({ principal }) => principal.id === owner);
     return found?.id;
@@ -184,11 +178,20 @@ export class SessionClients implements Clients {
   /** A connection is asked anew what it chose nothing for. */
   returned(connection: string): void {
     for (const { declined } of this.#waiting.values()) declined.delete(connection);
+    for (const { key, method, params, only } of [...this.#waiting.values()])
+      if (only === undefined && this.#isUnserved(method, params))
+        this.#settle(key, undefined, ({ reject }) => reject(unserved(method)));
   }
 
-  /** A connection has gone. A question to which all that are left chose nothing is settled. */
+  /** A connection has gone. A question to it alone, or to which all that are left chose nothing, is settled. */
   left(connection: string): void {
     for (const waiting of [...this.#waiting.values()]) {
+      const { key, method, params, only } = waiting;
+      if (only === connection || (only === undefined && this.#isUnserved(method, params))) {
+        const error = only === connection ? gone() : unserved(method);
+        this.#settle(key, connection, ({ reject }) => reject(error));
+        continue;
+      }
       waiting.declined.delete(connection);
       const [[last, settle] = []] = [...waiting.declined].reverse();
       // Whoever comes is asked, so that with nobody there it waits.
@@ -212,14 +215,25 @@ export class SessionClients implements Clients {
     return this.#isLeftToOthers(waiting) ? "left" : this.#settle(waiting.key, connection, settle);
   }
 
-  #isLeftToOthers({ declined, without, asked, only }: Waiting): boolean {
+  #isLeftToOthers({ method, params, declined, without, asked, only }: Waiting): boolean {
     if (only !== undefined) return !declined.has(only);
     return this.#options
       .present()
       .some(
-        ({ id, principal }) =>
-          !declined.has(id) && !without.has(principal.id) && (!asked || asked(principal) !== undefined),
+        ({ id, principal, capabilities }) =>
+          clientOffers(capabilities, method, params) &&
+          !declined.has(id) &&
+          !without.has(principal.id) &&
+          (!asked || asked(principal) !== undefined),
       );
+  }
+
+  /** Whether there are clients, and none of them offers to answer a request. */
+  #isUnserved(method: string, params: JsonObject): boolean {
+    const present = this.#options.present();
+    return (
+      present.length > 0 && !present.some(({ capabilities }) => clientOffers(capabilities, method, params))
+    );
   }
 
   /** Settles a question, and takes it back from everybody else. */
@@ -244,6 +258,15 @@ export class SessionClients implements Clients {
       onError(error);
     }
   }
+}
+
+/** What an agent is answered that asks for something which no client offers. */
+function unserved(method: string): RpcError {
+  return new RpcError(CODE.methodNotFound, `no client of the session offers "${method}"`);
+}
+
+function gone(): RpcError {
+  return new RpcError(CODE.internal, "the client that was asked has gone");
 }
 
 /** What takes a question back. */

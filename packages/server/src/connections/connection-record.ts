@@ -12,6 +12,8 @@ export interface ConnectionRecord {
   readonly agent?: string | undefined;
   /** Whether its client wants to hear when turns begin and end. */
   readonly hears_turns?: boolean | undefined;
+  /** What its client said that it can do. */
+  readonly capabilities?: Record<string, unknown> | undefined;
   /** The place in the log where it began. */
   readonly start: number;
   /** The epoch of the log in which a stream of it was last opened. */

@@ -67,13 +67,14 @@ export class KeptConnection {
     record: ConnectionRecord,
     principal: Principal,
   ): Promise<KeptConnection> {
-    const { id, agent, hears_turns: hearsTurns, epoch, start, sessions, quiet } = record;
+    const { id, agent, hears_turns: hearsTurns, capabilities, epoch, start, sessions, quiet } = record;
     const from = { epoch, order: start };
     let kept: KeptConnection | undefined;
     const onFollow = () => {
       if (kept) kept.#saveSessions();
     };
-    const connection = await parts.hub.connect({ id, principal, agent, hearsTurns, from, onFollow });
+    const known = { id, principal, agent, hearsTurns, capabilities };
+    const connection = await parts.hub.connect({ ...known, from, onFollow });
     for (const [session, after] of Object.entries(sessions)) connection.attach({ id: session }, after);
     kept = new KeptConnection(parts, record, connection);
     for (const { id: request, session } of await unansweredAfter(parts.hub, connection, quiet))
@@ -122,7 +123,9 @@ export class KeptConnection {
    * Nothing, when they are already.
    */
   settled(): Promise<void> | undefined {
-    const { agent, hearsTurns: hears_turns } = this.connection;
+    const { agent, hearsTurns: hears_turns, capabilities } = this.connection;
+    if (capabilities !== this.#record.capabilities && Object.keys(capabilities).length > 0)
+      this.#save({ capabilities });
     if (agent !== this.#record.agent) this.#save({ agent });
     if (hears_turns !== (this.#record.hears_turns ?? false)) this.#save({ hears_turns });
     return this.#saving;

@@ -1,0 +1,99 @@
+import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
+import { CODE, RpcError } from "../acp/rpc-error.ts";
+import type { GovernorContext } from "./context.ts";
+import { FILE_METHODS, serveFile } from "./file-system.ts";
+import type { GovernedSession } from "./governed-session.ts";
+import { isCustom, mayKnow } from "./known-methods.ts";
+import { answerPermission } from "./permission.ts";
+import { CANCELLED, PERMISSION, type PermissionOutcome } from "./permission-options.ts";
+import { REFUSED } from "./refusal.ts";
+import { noteBeside, showUpdate } from "./shown-updates.ts";
+import { askOneClient, askPeople, createTerminal, useTerminal } from "./terminals.ts";
+import { mayWork, noticeUpdate } from "./unprompted.ts";
+import { takeUpdate } from "./updates.ts";
+
+/** How a request of an agent is answered. Each decides about it, or belongs to what was decided. */
+type Answer = (
+  context: GovernorContext,
+  session: GovernedSession,
+  request: { readonly method: string; readonly params: JsonObject },
+  signal: AbortSignal,
+) => Promise<unknown>;
+
+const readOrWrite: Answer = (context, session, { method, params }, signal) =>
+  serveFile(context, session, method, params, signal);
+
+/** Everything that an agent may ask of its clients; what has no row here is not known. */
+const ROWS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
+  [PERMISSION, (context, session, { params }, signal) => answerPermission(context, session, params, signal)],
+  ...[...FILE_METHODS].map((method): [string, Answer] => [method, readOrWrite]),
+  ["terminal/create", createTerminal],
+  ["terminal/output", useTerminal],
+  ["terminal/wait_for_exit", useTerminal],
+  ["terminal/kill", useTerminal],
+  ["terminal/release", useTerminal],
+  ["elicitation/create", askPeople],
+  ["_sandboxagent/session/request_question", askPeople],
+]);
+
+/** What changes nothing outside of a turn: questions to people, and what became of a terminal. */
+const ANY_TIME = /^(?:elicitation\/create|_sandboxagent\/session\/request_question|terminal\/(?!create$))/;
+
+/** What ACP has agents tell beside updates. */
+const NOTIFICATIONS: ReadonlySet<string> = new Set(["elicitation/complete", "auth/status_update"]);
+
+/**
+ * Answers a request of an agent in a session. A custom method is known where the agent announced it and a client offered
+ * it; it is decided by its name.
+ */
+export async function answerAgent(
+  context: GovernorContext,
+  session: GovernedSession,
+  request: { readonly method: string; readonly params: JsonObject; readonly initialized: JsonObject },
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { method, initialized } = request;
+  const isAnnounced = isCustom(method) && mayKnow(method, false, initialized);
+  const answer = ROWS.get(method) ?? (isAnnounced ? askOneClient : undefined);
+  if (!answer) throw notKnown(method);
+  if (!ANY_TIME.test(method) && !(await mayWork(context, session, method))) return refuseUnprompted(method);
+  return answer(context, session, request, signal);
+}
+
+/** What an agent is answered to a method that is not for it to ask. */
+export function notKnown(method: string): RpcError {
+  return new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+}
+
+/** What an agent is answered that works although nobody prompted it. */
+function refuseUnprompted(method: string): PermissionOutcome {
+  if (method === PERMISSION) return CANCELLED;
+  throw new RpcError(REFUSED, `${method} was not allowed: nobody prompted the agent`);
+}
+
+/** Whether an agent may tell clients something by a method, beside updates of a session. */
+export function mayTell(method: string): boolean {
+  return isCustom(method) || NOTIFICATIONS.has(method);
+}
+
+/** Passes on what an agent tells in a session. */
+export function tellClients(
+  context: GovernorContext,
+  session: GovernedSession,
+  method: string,
+  params: JsonObject,
+): void | Promise<void> {
+  const { clients, redact, onFault } = context;
+  if (method !== "session/update") {
+    if (!mayTell(method))
+      return onFault(`the agent sent ${JSON.stringify(method.slice(0, 80))}, which is not for agents`);
+    return clients(session).notify(method, membersOf(redact({ ...params, sessionId: session.id })));
+  }
+  if (!isObject(params.update)) return onFault("the agent sent an update that is no object");
+  const tell = (update: JsonObject) => (session.isClosing ? undefined : showUpdate(context, session, update));
+  noticeUpdate(context, session, params.update);
+  noteBeside(context, session, params);
+  // Most updates need no waiting, and thousands of them come at once.
+  const taken = takeUpdate(context, session, params.update);
+  return taken instanceof Promise ? taken.then(tell) : tell(taken);
+}

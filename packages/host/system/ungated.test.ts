@@ -133,6 +133,132 @@ describe("an act that was not asked for is noticed", () => {
   });
 });
 
+describe("what an agent says that a call did beyond what was decided", () => {
+  const edit = { toolCallId: "x", name: "Edit", kind: "edit" };
+  const diff = (path: string) => ({ type: "diff", path, oldText: "", newText: "mine" });
+  const resource = (uri: string) => ({
+    type: "content",
+    content: { type: "resource", resource: { uri, text: "x" } },
+  });
+  const elsewhere = "/etc/cron.d/mine";
+
+  /** Ways to say it, by what follows after an edit of a.txt was allowed. */
+  const ways: [string, JsonObject[], string][] = [
+    ["a diff in the end", [{ status: "completed", content: [diff(elsewhere)] }], "fs/write_text_file"],
+    [
+      "a diff beside the one that was allowed",
+      [{ status: "completed", content: [diff("a.txt"), diff(elsewhere)] }],
+      "fs/write_text_file",
+    ],
+    ["a location", [{ status: "completed", locations: [{ path: elsewhere }] }], "fs/write_text_file"],
+    [
+      "a diff on the way, taken back in the end",
+      [
+        { status: "in_progress", content: [diff(elsewhere)] },
+        { status: "completed", content: [diff("a.txt")] },
+      ],
+      "fs/write_text_file",
+    ],
+    ["a diff after the end", [{ status: "completed" }, { content: [diff(elsewhere)] }], "fs/write_text_file"],
+    [
+      "a diff of a call that failed",
+      [{ status: "failed", content: [diff(elsewhere)] }],
+      "fs/write_text_file",
+    ],
+    [
+      "a path that leads out of the folder",
+      [{ status: "completed", content: [diff("sub/../../../../../etc/cron.d/mine")] }],
+      "fs/write_text_file",
+    ],
+    [
+      "a key that is handed on",
+      [{ status: "completed", content: [resource("file:///root/.ssh/id_rsa")] }],
+      "fs/read_text_file",
+    ],
+    [
+      "a terminal",
+      [{ status: "completed", content: [{ type: "terminal", terminalId: "t" }] }],
+      "terminal/create",
+    ],
+    ["another tool", [{ status: "completed", name: "Bash", rawInput: { file_path: "a.txt" } }], "Bash"],
+    [
+      "more than anybody looks at",
+      [{ status: "completed", content: Array.from({ length: 300 }, (_, n) => diff(`a-${n}.txt`)) }],
+      "terminal/create",
+    ],
+  ];
+
+  test("is decided after the fact, recorded, and ends the turn, like what was not asked for", async () => {
+    const governed = await govern({ person: () => "allow_once" });
+    const sessionId = await governed.begin();
+    await writeFile(join(governed.workspace, "a.txt"), "old\n");
+    for (const [index, [what, updates, tool]] of ways.entries()) {
+      const before = (await governed.entries("tool_call")).length;
+      const toolCallId = `x-${index}`;
+      const cancels = governed.agent.got.filter(({ method }) => method === "session/cancel").length;
+      await governed.prompt(sessionId, async ({ ask, update, cancelled }) => {
+        const rawInput = { file_path: "a.txt", old_string: "old", new_string: "new" };
+        expect(await ask({ ...edit, toolCallId, rawInput })).toBe("allow_once");
+        for (const more of updates) await update({ sessionUpdate: "tool_call_update", toolCallId, ...more });
+        await Promise.race([cancelled, new Promise((resolve) => setTimeout(resolve, 3_000))]);
+        return undefined;
+      });
+      const calls = (await governed.entries("tool_call")).slice(before);
+      const ungated = calls.filter(({ tags }) => tags.includes("ungated"));
+      expect(
+        ungated.map(({ payload }) => payload),
+        what,
+      ).toMatchObject([{ tool }]);
+      const now = governed.agent.got.filter(({ method }) => method === "session/cancel").length;
+      expect(now, what).toBe(cancels + 1);
+    }
+    const seen = (await governed.entries("policy_verdict"))
+      .map(({ payload }) => payload as JsonObject)
+      .filter(({ event_type }) => event_type === "post_action");
+    expect(seen.map(({ verdict }) => verdict)).toEqual(ways.map(() => "blocked"));
+  });
+
+  test("is nothing where it says what was allowed, or what a command may do in the workspace", async () => {
+    const governed = await govern({ person: () => "allow_once" });
+    const sessionId = await governed.begin();
+    const { workspace } = governed;
+    await writeFile(join(workspace, "a.txt"), "old\n");
+    const path = join(workspace, "a.txt");
+    await governed.prompt(sessionId, async ({ ask, update }) => {
+      const rawInput = { file_path: "a.txt", old_string: "old", new_string: "new" };
+      await ask({ ...edit, rawInput, content: [diff(path)], locations: [{ path }] });
+      await update(later({ status: "completed", content: [diff(path)], locations: [{ path, line: 3 }] }));
+      await update(later({ status: "completed", content: [diff("./a.txt"), resource(`file://${path}`)] }));
+      await ask(bash("make", "y"));
+      const terminal = { type: "terminal", terminalId: "t" };
+      await update({
+        ...later({ status: "completed", content: [terminal, diff("b.txt")] }),
+        toolCallId: "y",
+      });
+      return undefined;
+    });
+    const tags = (await governed.entries("tool_call")).flatMap((entry) => entry.tags);
+    expect(tags).not.toContain("ungated");
+  });
+
+  test("is noticed of calls that were not asked for", async () => {
+    const { ungated } = await played(({ update }) =>
+      update(
+        call({
+          name: "Read",
+          rawInput: { file_path: "a.txt" },
+          status: "completed",
+          content: [diff(elsewhere)],
+        }),
+      ),
+    );
+    expect(ungated).toMatchObject([
+      { tool: "Read" },
+      { tool: "fs/write_text_file", arguments: { path: elsewhere } },
+    ]);
+  });
+});
+
 describe("a call that the agent itself refused", () => {
   const refusals: [string, JsonObject][] = [
     [

@@ -1,8 +1,8 @@
-import { isAbsolute, relative } from "node:path";
-import { type ControlEvent, resultDraft, type Workplace } from "@reins/supervisor";
+import { type ControlEvent, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { readText, writeText } from "../files/text-file.ts";
+import { covers, seenOf } from "./claims.ts";
 import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
 import type { FilePermit } from "./file-permits.ts";
 import type { GovernedSession } from "./governed-session.ts";
@@ -17,12 +17,6 @@ export const FILE_METHODS: ReadonlySet<string> = new Set([READ, WRITE]);
 
 /** How long a client may take to read or write a file. */
 const CLIENT_MS = 10_000;
-
-type FileEffect = {
-  readonly kind: "read" | "write";
-  readonly path: string;
-  readonly deep?: true;
-};
 
 /** Reads or writes a file for an agent, after the verdict; carried out by the harness itself. */
 export async function serveFile(
@@ -95,33 +89,11 @@ async function takePermit(
   const text = typeof content === "string" ? content : undefined;
   const permit = session.permits.take(access, String(path), text);
   if (!permit) return undefined;
-  const wanted = await effectsOf(context, session, session.served, {
-    tool_name: method,
-    arguments: { path },
-  });
-  const decided = await effectsOf(context, session, session.workplace, permit.call);
+  const call = { tool_name: method, arguments: { path } };
+  const { files: wanted } = await seenOf(context, session, session.served, call);
+  const { files: decided } = await seenOf(context, session, session.workplace, permit.call);
   const isCovered = wanted.length > 0 && wanted.every((one) => decided.some((other) => covers(other, one)));
   return isCovered ? permit : undefined;
-}
-
-/** What something does to files, as things are now: a link may lead elsewhere than when it was decided. */
-async function effectsOf(
-  context: GovernorContext,
-  session: GovernedSession,
-  workplace: Workplace,
-  payload: JsonObject,
-): Promise<readonly FileEffect[]> {
-  const event = { ...eventOf(context, session), payload };
-  const subject = subjectIn(context, session, "performed");
-  const input = await context.harness.supervisor.preview(event, subject, settingIn(session, workplace));
-  return (input?.action.effects ?? []).filter((one) => one.kind === "read" || one.kind === "write");
-}
-
-/** Whoever may change a file may read it for that. */
-function covers(decided: FileEffect, wanted: FileEffect): boolean {
-  if (decided.kind !== "write" && wanted.kind === "write") return false;
-  const way = relative(decided.path, wanted.path);
-  return way === "" || (decided.deep === true && !way.startsWith("..") && !isAbsolute(way));
 }
 
 async function decideFile(

@@ -173,15 +173,16 @@ async function answer(
   }
   const { entry } = decided;
   if (entry !== undefined) session.turn?.entries.push(entry);
-  const { rawInput } = call.told;
+  const { rawInput, name } = call.told;
+  const payload = payloadOf(call, context.entry);
   session.toolCalls.permit(call.id, {
     kind: "given",
     entry,
     tool,
     // Our own agent does what a verdict made of a call.
-    ...(!context.isOurs && { decided: { arguments: rawInput } }),
+    ...(!context.isOurs && { decided: { arguments: rawInput, payload, told: { name } } }),
   });
-  permitFiles(session, call, payloadOf(call, context.entry), entry);
+  permitFiles(session, call, payload, entry);
   const done = { ...call, told: { ...call.told, ...modifiedInput(decided) } };
   recordIn(context, session, [toolCallDraft(subject, done, { tool, verdict: entry })]);
   const told = tellVerdict(context, session, call, decided, {}).catch((error: unknown) => {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject } from "../acp/message.ts";
+import { type Claim, claimsIn, MOST_CLAIMS } from "./claims.ts";
 
 /** What became of a tool call's permission. */
 export type Permit =
@@ -12,7 +13,12 @@ export type Permit =
       readonly entry: string | undefined;
       readonly tool: string;
       /** The arguments that the verdict was about; absent where others may be carried out. */
-      readonly decided?: { readonly arguments: unknown };
+      readonly decided?: {
+        readonly arguments: unknown;
+        /** The call as facts were gathered from it, and what the agent itself named it. */
+        readonly payload: JsonObject;
+        readonly told: { readonly name: unknown };
+      };
     }
   /** It was not. */
   | { readonly kind: "refused" }
@@ -31,6 +37,9 @@ export interface ToolCall {
   readonly since: number;
   /** Whether the agent has said that it runs. */
   readonly ran: boolean;
+  /** What the agent has said that it did, in any update, and how much of that was held to what was decided. */
+  readonly claims: readonly Claim[];
+  readonly weighed: number;
   /** Whether what came of it has been recorded. */
   readonly concluded: boolean;
   /** What it was given, as a digest, once that is let go of. */
@@ -78,7 +87,12 @@ export class ToolCalls {
     if (isFinal(known)) told.status = known.told.status;
     // What it was said to run with is not taken back by what is said in the end.
     if (known.ran && comparedToDecided(known) === "other") told.rawInput = known.told.rawInput;
-    const call: ToolCall = { ...known, told, ran: known.ran || status === "in_progress" };
+    const call: ToolCall = {
+      ...known,
+      told,
+      ran: known.ran || status === "in_progress",
+      claims: withClaims(known.claims, { ...update, kind: told.kind }),
+    };
     if (isFinal(call)) this.#quietSince = Math.max(this.#quietSince, at);
     this.#keep(call);
     return call;
@@ -89,6 +103,14 @@ export class ToolCalls {
     const call = this.#calls.get(id);
     if (permit.kind === "refused") this.#hasRefused = true;
     if (call) this.#keep({ ...call, permit });
+  }
+
+  /** The claims of a call that were not held yet to what was decided; from now on they are. */
+  weigh(id: string): readonly Claim[] {
+    const call = this.#calls.get(id);
+    if (!call || call.weighed === call.claims.length) return [];
+    this.#keep({ ...call, weighed: call.claims.length });
+    return call.claims.slice(call.weighed);
   }
 
   /** Whether a call of this turn was refused: agents drop others with it. */
@@ -124,11 +146,12 @@ export class ToolCalls {
 
   /** Lets go of what was told of calls that have ended, at the end of a turn. */
   endTurn(): void {
-    for (const { id, told, permit, concluded, past, since, ran } of this.#calls.values()) {
+    for (const call of this.#calls.values()) {
+      const { told, concluded, past } = call;
       if (!concluded || past) continue;
       const { status } = told;
       const digest = digestOf(told.rawInput);
-      this.#keep({ id, first: {}, told: { status }, permit, since, ran, concluded, digest, past: true });
+      this.#keep({ ...call, first: {}, told: { status }, digest, past: true });
     }
   }
 
@@ -152,7 +175,8 @@ export class ToolCalls {
     this.#calls.delete(id);
     // Of one that is told only when it has ended, nobody knows when it began.
     const since = isFinal({ told: first }) ? this.#quietSince : at;
-    return { id, first, told: {}, permit: { kind: "none" }, since, ran: false, concluded: false };
+    const begun = { id, first, told: {}, since, ran: false, concluded: false };
+    return { ...begun, permit: { kind: "none" }, claims: [], weighed: 0 };
   }
 
   #keep(call: ToolCall): void {
@@ -161,6 +185,12 @@ export class ToolCalls {
     const [oldest] = this.#calls.keys();
     if (oldest !== undefined) this.#calls.delete(oldest);
   }
+}
+
+/** The claims of a call with those of an update; one more than are remembered says that there are others. */
+function withClaims(known: readonly Claim[], update: JsonObject): readonly Claim[] {
+  const said = claimsIn(update).filter((claim) => !known.some((one) => isDeepStrictEqual(one, claim)));
+  return said.length === 0 ? known : [...known, ...said].slice(0, MOST_CLAIMS + 1);
 }
 
 /** What a call is known by that was given no id, or one that is no text. */

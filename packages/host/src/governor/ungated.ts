@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type ControlEvent, type Decided, resultDraft, UNGATED } from "@reins/supervisor";
 import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
+import { type Claim, claimsBeyond, MOST_CLAIMS, payloadOfClaim } from "./claims.ts";
 import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
@@ -24,10 +25,11 @@ export async function decideUngated(
   session: GovernedSession,
   call: ToolCall,
   outcome: string,
+  workplace = session.workplace,
 ): Promise<Decided> {
   const tool = toolNameOf(call, context.entry).name;
   const subject = subjectIn(context, session, "observed");
-  const setting = settingIn(session, session.workplace);
+  const setting = settingIn(session, workplace);
   const { supervisor } = context.harness;
   const decided = await supervisor.decide(eventOf(context, session, call), subject, setting);
   const { entry } = decided;
@@ -41,6 +43,52 @@ export async function decideUngated(
     resultDraft(subject, { tool, outcome }, undefined),
   ]);
   return decided;
+}
+
+/**
+ * Decides after the fact about what an agent says that a call did beyond what was decided: another file than was allowed,
+ * a command behind a call that runs none. What a call that failed says counts where it can be seen on the disk.
+ */
+export async function decideClaims(
+  context: GovernorContext,
+  session: GovernedSession,
+  call: ToolCall,
+): Promise<readonly Decided[]> {
+  const { permit, told, since } = call;
+  const said = session.toolCalls.weigh(call.id);
+  // Our own agent carries out what was decided, and nothing else.
+  if (context.isOurs || said.length === 0) return [];
+  const isCarriedOut = permit.kind === "elsewhere" || isMcp(context, session, call);
+  const hasFailed = told.status === "failed" && permit.kind !== "given";
+  const counted: Claim[] = [];
+  for (const claim of said) {
+    // Of what an MCP server read, the server says where it lies.
+    if (isCarriedOut && claim.kind === "read") continue;
+    if (hasFailed && (claim.kind !== "write" || !(await hasChanged(claim.path, since - CLOCK_LAG_MS))))
+      continue;
+    counted.push(claim);
+  }
+  const decided = permit.kind === "given" ? permit.decided?.payload : payloadOf(call, context.entry);
+  const beyond = await claimsBeyond(context, session, counted, isCarriedOut ? undefined : decided);
+  if (call.claims.length > MOST_CLAIMS) return [await decideClaim(context, session, call, MORE)];
+  const verdicts: Decided[] = [];
+  for (const claim of beyond) verdicts.push(await decideClaim(context, session, call, claim));
+  return verdicts;
+}
+
+/** What a call did that says more than anybody looks at. */
+const MORE: Claim = { kind: "exec", terminal: "more than can be looked at" };
+
+async function decideClaim(
+  context: GovernorContext,
+  session: GovernedSession,
+  call: ToolCall,
+  claim: Claim,
+): Promise<Decided> {
+  const { tool_name: name, arguments: rawInput } = payloadOfClaim(claim);
+  const { status, title } = call.told;
+  const done = { ...call, told: { name, rawInput, title, status } };
+  return placed(await decideUngated(context, session, done, String(status), session.served));
 }
 
 /**
@@ -121,6 +169,7 @@ export async function isOtherThanDecided(
   call: ToolCall,
 ): Promise<boolean> {
   const compared = comparedToDecided(call);
+  if (isNamedOtherwise(call)) return true;
   if (compared !== "more" || call.permit.kind !== "given") return compared === "other";
   const subject = subjectIn(context, session, "observed");
   const setting = settingIn(session, session.workplace);
@@ -133,6 +182,12 @@ export async function isOtherThanDecided(
     }),
   );
   return before === undefined || !isDeepStrictEqual(before, after);
+}
+
+/** Whether an agent names the tool of a call otherwise than when it was decided. */
+function isNamedOtherwise({ permit, told: { name } }: ToolCall): boolean {
+  const before = permit.kind === "given" ? permit.decided?.told.name : undefined;
+  return typeof before === "string" && typeof name === "string" && name !== before;
 }
 
 function eventOf(context: GovernorContext, session: GovernedSession, call: ToolCall): ControlEvent {

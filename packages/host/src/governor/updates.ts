@@ -9,6 +9,7 @@ import { isFinal, type ToolCall } from "./tool-calls.ts";
 import { toolNameOf } from "./tool-name.ts";
 import {
   begunBecause,
+  decideClaims,
   decideUngated,
   isMcp,
   isOtherThanDecided,
@@ -34,8 +35,11 @@ export function takeUpdate(
   if (kind === "plan" && !context.isOurs) session.turn?.awaits(notePlan(context, session, update));
   if (!TOOL_UPDATES.has(kind)) return update;
   const call = session.toolCalls.tell(update, context.now().getTime());
-  if (!isFinal(call) || !session.toolCalls.conclude(call.id)) return update;
-  return conclude(context, session, call, update);
+  if (!isFinal(call)) return update;
+  if (session.toolCalls.conclude(call.id))
+    return conclude(context, session, call, update).then((told) => holdClaims(context, session, call, told));
+  // What has ended may still be said to have done more.
+  return call.weighed < call.claims.length ? holdClaims(context, session, call, update) : update;
 }
 
 /** Whether an update tells how things are, not what was. */
@@ -78,6 +82,21 @@ async function conclude(
   }
   const told = await placed(await decideUngated(context, session, call, outcome));
   if (told.verdict === "blocked") await endTurn(context, session, toolNameOf(call, context.entry).name, told);
+  return { ...update, _meta: { ...membersOf(update._meta), ...ungatedMeta(told) } };
+}
+
+/** Holds what an agent says that a call did to what was decided about it; a block ends the turn. */
+async function holdClaims(
+  context: GovernorContext,
+  session: GovernedSession,
+  call: ToolCall,
+  update: JsonObject,
+): Promise<JsonObject> {
+  const decided = await decideClaims(context, session, call);
+  const blocked = decided.find(({ verdict }) => verdict === "blocked");
+  const told = blocked ?? decided.at(-1);
+  if (!told) return update;
+  if (blocked) await endTurn(context, session, toolNameOf(call, context.entry).name, blocked);
   return { ...update, _meta: { ...membersOf(update._meta), ...ungatedMeta(told) } };
 }
 

@@ -1,0 +1,134 @@
+import { isAbsolute, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Workplace } from "@reins/supervisor";
+import { type JsonObject, membersOf } from "../acp/message.ts";
+import { agentOf, type GovernorContext, settingIn, subjectIn } from "./context.ts";
+import type { GovernedSession } from "./governed-session.ts";
+
+/** Something that an agent says a call did: to a file, or by running a command in a terminal. */
+export type Claim =
+  | { readonly kind: "read" | "write"; readonly path: string }
+  | { readonly kind: "exec"; readonly terminal: string };
+
+/** What an action does to a file. */
+export interface FileEffect {
+  readonly kind: "read" | "write";
+  readonly path: string;
+  readonly place: string;
+  readonly deep?: true;
+}
+
+/** What was found out about an action, as far as claims are held to it. */
+interface Seen {
+  readonly files: readonly FileEffect[];
+  readonly runs: boolean;
+  readonly opaque: boolean;
+}
+
+/** So many claims of one call are remembered; what says more is not believed to have done no more. */
+export const MOST_CLAIMS = 200;
+/** Kinds of calls whose locations are what they change. */
+const CHANGING: ReadonlySet<string> = new Set(["edit", "delete", "move"]);
+/** Where an action that may do more than can be seen is expected to do it. */
+const OWN_PLACES: ReadonlySet<string> = new Set(["workspace", "temporary"]);
+
+/** What an update says that its call did: by diffs, locations, files that are handed on, and terminals. */
+export function claimsIn({ content, locations, kind }: JsonObject): readonly Claim[] {
+  const located = CHANGING.has(String(kind)) ? "write" : "read";
+  return [
+    ...listOf(content).flatMap(claimsOfPart),
+    ...listOf(locations).flatMap((one) => claimOf(located, membersOf(one).path)),
+  ];
+}
+
+function claimsOfPart(part: unknown): readonly Claim[] {
+  const { type, path, terminalId, content } = membersOf(part);
+  if (type === "diff") return claimOf("write", path);
+  if (type === "terminal") return [{ kind: "exec", terminal: String(terminalId) }];
+  const { uri, resource } = membersOf(content);
+  return [uri, membersOf(resource).uri].flatMap((one) => claimOf("read", fileIn(one)));
+}
+
+function claimOf(kind: "read" | "write", path: unknown): readonly Claim[] {
+  return typeof path === "string" && path !== "" ? [{ kind, path }] : [];
+}
+
+function fileIn(uri: unknown): string | undefined {
+  if (typeof uri !== "string" || !/^\s*file:/iu.test(uri)) return undefined;
+  try {
+    return fileURLToPath(new URL(`file://${new URL(uri).pathname}`));
+  } catch {
+    return uri.trim().replace(/^file:\/*/iu, "/");
+  }
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/**
+ * The claims that what was decided does not cover. An action that may do more than can be seen covers what lies in the
+ * workspace; a terminal is covered where a command was decided, or where it was created by a verdict.
+ */
+export async function claimsBeyond(
+  context: GovernorContext,
+  session: GovernedSession,
+  claims: readonly Claim[],
+  decided: JsonObject | undefined,
+): Promise<readonly Claim[]> {
+  if (claims.length === 0) return [];
+  const covering = decided && (await seenOf(context, session, session.workplace, decided));
+  const beyond: Claim[] = [];
+  for (const claim of claims) if (!(await isCovered(context, session, claim, covering))) beyond.push(claim);
+  return beyond;
+}
+
+async function isCovered(
+  context: GovernorContext,
+  session: GovernedSession,
+  claim: Claim,
+  decided: Seen | undefined,
+): Promise<boolean> {
+  if (claim.kind === "exec") return decided?.runs === true || session.terminals.has(claim.terminal);
+  const wanted = (await seenOf(context, session, session.served, payloadOfClaim(claim))).files;
+  if (wanted.length === 0) return false;
+  return wanted.every(
+    (one) =>
+      decided?.files.some((other) => covers(other, one)) ||
+      (decided?.opaque === true && OWN_PLACES.has(one.place)),
+  );
+}
+
+/** A claim as the call that it would have been. */
+export function payloadOfClaim(claim: Claim): JsonObject {
+  if (claim.kind === "exec") return { tool_name: "terminal/create", arguments: { terminal: claim.terminal } };
+  const tool_name = claim.kind === "write" ? "fs/write_text_file" : "fs/read_text_file";
+  return { tool_name, arguments: { path: claim.path } };
+}
+
+/** What something does, as things are now: a link may lead elsewhere than when it was decided. */
+export async function seenOf(
+  context: GovernorContext,
+  session: GovernedSession,
+  workplace: Workplace,
+  payload: JsonObject,
+): Promise<Seen> {
+  const { id: session_id, depth } = session;
+  const agent_id = agentOf(context.entry, session);
+  const event = { event_type: "pre_action", session_id, agent_id, depth, payload };
+  const subject = subjectIn(context, session, "performed");
+  const input = await context.harness.supervisor.preview(event, subject, settingIn(session, workplace));
+  const effects = input?.action.effects ?? [];
+  return {
+    files: effects.filter((one) => one.kind === "read" || one.kind === "write"),
+    runs: effects.some(({ kind }) => kind === "exec"),
+    opaque: input?.action.opaque ?? false,
+  };
+}
+
+/** Whoever may change a file may read it for that. */
+export function covers(decided: FileEffect, wanted: FileEffect): boolean {
+  if (decided.kind !== "write" && wanted.kind === "write") return false;
+  const way = relative(decided.path, wanted.path);
+  return way === "" || (decided.deep === true && !way.startsWith("..") && !isAbsolute(way));
+}

@@ -65,10 +65,10 @@ export function notKnown(method: string): RpcError {
   return new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
 }
 
-/** What an agent is answered that works although nobody prompted it. */
+/** Refuses a request of an agent that was not prompted. */
 function refuseUnprompted(method: string): PermissionOutcome {
   if (method === PERMISSION) return CANCELLED;
-  throw new RpcError(REFUSED, `${method} was not allowed: nobody prompted the agent`);
+  throw new RpcError(REFUSED, `${method} was not allowed: the agent was not prompted`);
 }
 
 /** Whether an agent may tell clients something by a method, beside updates of a session. */

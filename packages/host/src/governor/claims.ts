@@ -126,7 +126,7 @@ export async function seenOf(
   };
 }
 
-/** Whoever may change a file may read it for that. */
+/** A verdict to change a file covers reading it. */
 export function covers(decided: FileEffect, wanted: FileEffect): boolean {
   if (decided.kind !== "write" && wanted.kind === "write") return false;
   const way = relative(decided.path, wanted.path);

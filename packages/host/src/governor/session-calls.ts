@@ -86,7 +86,7 @@ async function withdrawQuestions(
   await harness.approvals.withdraw({ tenant: principal.tenant, session }, reason);
 }
 
-/** A session of the agent that was kept, for whoever may take it up. */
+/** A stored session of the agent, if the principal may load it. */
 export async function keptSession(
   { harness, principal, entry }: GovernorContext,
   id: unknown,

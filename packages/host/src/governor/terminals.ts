@@ -84,7 +84,7 @@ async function askClients(
   { method, params, args, isAskedOfOne }: Wanted,
   signal: AbortSignal,
 ): Promise<{ readonly value: unknown; readonly client: string | undefined }> {
-  // Nobody is asked to allow what no client could do.
+  // No person is asked to allow what no client could do.
   if (isAskedOfOne) expectClient(context, session, { method, params });
   const waiting = inTurn(session, signal);
   const decided = await decideAs(context, session, {
@@ -115,7 +115,7 @@ async function askClients(
   }
 }
 
-/** The client that a request is for; where none offers to answer it, the agent is told as ACP has it. */
+/** The client that a request is for; where none offers to answer it, the answer is -32601. */
 function expectClient(context: GovernorContext, session: GovernedSession, { method, params }: Asked): string {
   const only = context.clients(session).whoServes?.(method, params);
   if (only !== undefined) return only;

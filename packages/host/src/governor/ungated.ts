@@ -76,7 +76,7 @@ export async function decideClaims(
   return verdicts;
 }
 
-/** What a call did that says more than anybody looks at. */
+/** Stands for claims of a call beyond the limit. */
 const MORE: Claim = { kind: "exec", terminal: "more than can be looked at" };
 
 async function decideClaim(

@@ -52,7 +52,7 @@ export async function askAgent(
   return result;
 }
 
-/** Tells an agent what a client tells it. That may do as much as what it is asked, but nobody waits for people to decide. */
+/** Tells an agent what a client tells it. That may do as much as a request, but no person is asked about it. */
 export async function tellAgent(
   context: GovernorContext,
   session: GovernedSession,

@@ -169,7 +169,7 @@ export class Feed {
   }
 }
 
-/** Whether a reader is asked a question: only what its client offered to answer, whoever else is. */
+/** Whether a reader is asked a question: only what its client offered to answer. */
 function mayAnswer(
   { id, principal, capabilities }: FeedReader,
   { method, params, without, only = id }: OpenQuestion,

@@ -162,7 +162,7 @@ describe("a method that only Reins, or ACP itself, speaks", () => {
     ...["_sandboxagent/session/get", "agent/idle", "agent/resume", "session/ended", "_agent/idle"],
     ...["_session/ended", "_session/update", "_session/request_permission", "_acme/reins/gap"],
   ];
-  test("does not arrive in any disguise, and a request is answered that nobody knows it", async () => {
+  test("does not arrive in any disguise, and a request is answered with -32601", async () => {
     for (const method of disguised(...METHODS)) {
       const params = { sessionId: "s" };
       const { faults, answers, arrived } = await sent([
@@ -196,7 +196,7 @@ describe("an update that speaks for Reins or for a person", () => {
     expect(faults).toHaveLength(kinds.length);
   });
 
-  test("repeats a person while a session is told again, by its very name", async () => {
+  test("repeats a person while a session is replayed, by its exact name", async () => {
     const replays = (id: unknown) => id === "s";
     const { arrived } = await sent([update("user_message_chunk"), update("User_Message_Chunk")], {
       ...PASSES,
@@ -205,7 +205,7 @@ describe("an update that speaks for Reins or for a person", () => {
     expect(arrived).toMatchObject([update("user_message_chunk")]);
   });
 
-  test("is told from the agent's own, also of kinds that nobody knows yet", async () => {
+  test("differs from the agent's own updates, also of unknown kinds", async () => {
     const kinds = ["agent_message_chunk", "tool_call", "plan", "usage_update", "something_new"];
     const { arrived } = await sent(kinds.map(update));
     expect(arrived).toMatchObject(kinds.map(update));

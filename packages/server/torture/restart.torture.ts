@@ -117,10 +117,10 @@ class Ordeal {
     const following = await Promise.all(followers.map((follower) => follower.follow(server)));
     const prompt = [{ type: "text", text: `say ${LAST_WORDS}` }];
     await driver.ask(driver.message("session/prompt", { sessionId: session, prompt }));
-    for (const follower of followers) {
-      const isThere = () => follower.seen.slice(-5).some((told) => JSON.stringify(told).includes(LAST_WORDS));
-      if (!(await follower.until(isThere, PATIENCE_MS))) throw new Error("the last words were not told");
-    }
+    // A question of an earlier turn may be settled after the last words, which the other follower is told.
+    for (const follower of followers)
+      if (!(await follower.until(() => saidLast(follower) && follower.isDone, PATIENCE_MS)))
+        throw new Error("the last words were not told, or a question was not settled");
     await server.stop();
     await Promise.all(following.map(({ gone }) => gone));
   }
@@ -146,4 +146,12 @@ class Ordeal {
       await opened.close();
     }
   }
+}
+
+/** Whether a follower was told what the agent said last; the prompt has the same words. */
+function saidLast({ seen }: Follower): boolean {
+  return seen.some(({ message }) => {
+    const { sessionUpdate, content } = Object(Object(message.params).update);
+    return sessionUpdate === "agent_message_chunk" && Object(content).text === LAST_WORDS;
+  });
 }

@@ -17,7 +17,7 @@ import type { GovernedSession } from "./governed-session.ts";
 import { Judge } from "./judge.ts";
 import { mayKnow } from "./known-methods.ts";
 import { cancelTurn, cutTurn, decidePrompt, runTurn } from "./prompts.ts";
-import { beginSession, endSession, keptSession, SESSION_CALLS } from "./session-calls.ts";
+import { beginSession, endSession, keptSession, SESSION_CALLS, type SessionEnding } from "./session-calls.ts";
 import { SessionFolders } from "./session-folders.ts";
 import { endServers } from "./session-servers.ts";
 import type { TurnUsage } from "./turn.ts";
@@ -258,10 +258,13 @@ export class Governor {
     if (session) await cutTurn(this.#context, session, onCut);
   }
 
-  /** Ends every session; the agent itself is the caller's. */
+  /** Lets go of every session because the agent ends; the agent itself is the caller's. */
   async close(reason: string): Promise<void> {
-    for (const session of this.#sessions.values()) session.turn?.cancel(reason);
-    await Promise.allSettled([...this.#sessions.values()].map((session) => this.#forget(session, reason)));
+    const ending = [...this.#sessions.values()].map((session) => ({ session, turn: session.turn }));
+    for (const { turn } of ending) turn?.cancel(reason);
+    await Promise.allSettled(
+      ending.map(({ session, turn }) => this.#forget(session, { reason, ends: "agent", turn })),
+    );
   }
 
   async #begin(
@@ -310,7 +313,7 @@ export class Governor {
       });
     // An agent may never answer the prompt of a session that it has closed.
     await within(session.turnOver, ENDING_MS);
-    await this.#forget(session, "the session was closed");
+    await this.#forget(session, { reason: "the session was closed", ends: "session" });
     return result;
   }
 
@@ -352,11 +355,11 @@ export class Governor {
     this.#onSessions?.([...this.#sessions.keys()]);
   }
 
-  async #forget(session: GovernedSession, reason: string): Promise<void> {
+  async #forget(session: GovernedSession, ending: SessionEnding): Promise<void> {
     this.#drop(session);
     // The last turn stands in the ledger before the end of its session.
     await session.placed;
-    await endSession(this.#context, session, reason);
+    await endSession(this.#context, session, ending);
   }
 
   /** Answers at once for a method that the agent does not know, instead of asking a person about it. */

@@ -45,6 +45,8 @@ export async function runTurn(
     return answer;
   } catch (error) {
     if (session.isCut) throw error;
+    // No agent waits for the answers any more.
+    await withdrawIn(context, session, turn, RpcError.of(error).message);
     await finish(context, session, turn, {
       stop_reason: endingOf(context, turn),
       answer: undefined,
@@ -110,8 +112,17 @@ export async function cancelTurn(
   if (!turn || turn.isCancelled) return;
   turn.cancel(reason);
   await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
-  const { tenant } = context.principal;
-  await context.harness.approvals.withdraw({ tenant, session: session.id, turn: turn.id }, reason);
+  await withdrawIn(context, session, turn, reason);
+}
+
+/** Withdraws the approvals of a turn. */
+export async function withdrawIn(
+  { harness, principal: { tenant } }: GovernorContext,
+  { id: session }: GovernedSession,
+  { id: turn }: Turn,
+  reason: string,
+): Promise<void> {
+  await harness.approvals.withdraw({ tenant, session, turn }, reason);
 }
 
 interface Prompted {

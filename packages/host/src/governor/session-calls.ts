@@ -11,10 +11,12 @@ import { sessionTables } from "../sessions/tables.ts";
 import { forwardIn, type GovernorContext, subjectIn } from "./context.ts";
 import type { Descent } from "./descent.ts";
 import { GovernedSession } from "./governed-session.ts";
+import { withdrawIn } from "./prompts.ts";
 import { refusal } from "./refusal.ts";
 import type { SessionPlace } from "./session-folders.ts";
 import { endServers, wrapServers } from "./session-servers.ts";
 import { typedOption } from "./settings.ts";
+import type { Turn } from "./turn.ts";
 import { decideAs } from "./wishes.ts";
 
 /** The calls that begin a session or take one up again. */
@@ -108,17 +110,29 @@ function expectOwn(earlier: SessionRecord | undefined): void {
   );
 }
 
-/** Ends a session: its servers, its questions, its place among the living. */
+/** How a session ends in an agent: a client closed it, or the agent ends and the session goes on with the next one. */
+export interface SessionEnding {
+  readonly reason: string;
+  readonly ends: "session" | "agent";
+  /** The turn that ends with the agent. */
+  readonly turn?: Turn | undefined;
+}
+
+/**
+ * Ends a session in its agent. Approvals outlive the agent, but for those of the turn that ends with it: questions of an
+ * earlier turn still wait, and an answer that is not used yet counts when the same action comes again.
+ */
 export async function endSession(
   context: GovernorContext,
   session: GovernedSession,
-  reason: string,
+  { reason, ends, turn }: SessionEnding,
 ): Promise<void> {
   const { harness } = context;
   await endServers(session);
   // The next start finds it as it is: with a turn that was cut off and questions that still wait.
   if (session.isCut) return;
-  await withdrawQuestions(context, session, reason);
+  if (ends === "session") await withdrawQuestions(context, session, reason);
+  else if (turn) await withdrawIn(context, session, turn, reason);
   const subject = subjectIn(context, session, context.enforcement);
   const unfinished = harness.supervisor.abandon(subject);
   const record = { ...session.record, state: "closed" as const, last_activity: context.now().toISOString() };

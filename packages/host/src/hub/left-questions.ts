@@ -13,13 +13,17 @@ export interface LeftQuestion {
   readonly toolCallId?: string;
 }
 
-/** The questions of the turn that an earlier run was in the middle of, the oldest first. */
-export async function leftQuestions(
-  log: EventLog,
-  { tenant, id, turn_after = 0 }: SessionRecord,
-): Promise<readonly LeftQuestion[]> {
+/** The place in the log after which the questions of a session come that an earlier run may have left. */
+export function askedAfter({ turn_after, asked_after }: SessionRecord): number {
+  if (turn_after === undefined || asked_after === undefined) return turn_after ?? asked_after ?? 0;
+  return Math.min(turn_after, asked_after);
+}
+
+/** The questions of a session that an earlier run put to clients and nobody answered, the oldest first. */
+export async function leftQuestions(log: EventLog, record: SessionRecord): Promise<readonly LeftQuestion[]> {
+  const { tenant, id } = record;
   const left = new Map<string, LeftQuestion>();
-  for (let after = turn_after; ; ) {
+  for (let after = askedAfter(record); ; ) {
     const page = await log.page(tenant, [id], after);
     if (page.length === 0) return [...left.values()];
     for (const { order, message, request } of page) {

@@ -108,7 +108,7 @@ export async function closeSession(
   if (agent?.governor.session(session.id)) {
     await agent.governor.request("session/close", params, { signal });
     await sessions.keepAgain(session);
-  }
+  } else await sessions.withdraw(session.record, "the session was closed");
   connection.detach(session.id);
   return {};
 }

@@ -192,6 +192,11 @@ export class ServedSessions {
     await this.end(session, how);
   }
 
+  /** Withdraws the approvals of a session, also while no agent runs for it. */
+  async withdraw({ tenant, id }: SessionRecord, reason: string): Promise<void> {
+    await this.#options.harness.approvals.withdraw({ tenant, session: id }, reason);
+  }
+
   /** Ends a session for good, and tells its clients. */
   async end(session: LiveSession, how: Ending): Promise<void> {
     if (session.record.ended) return;
@@ -199,6 +204,7 @@ export class ServedSessions {
     const keeping = this.keep(session, { state: "closed", ended });
     session.callOff(noSession(session.id));
     await keeping;
+    await this.withdraw(session.record, "the session ended");
     const { reason, terminated_by, message } = how;
     const data = { reason, terminated_by, ...(message !== undefined && { message }) };
     const params = { session_id: session.id, sessionId: session.id, data };
@@ -266,6 +272,6 @@ export function noSession(id: unknown): RpcError {
 }
 
 /** A session that an agent left behind when it ended is there to be taken up. */
-function asKept(record: SessionRecord): SessionRecord {
+export function asKept(record: SessionRecord): SessionRecord {
   return record.state === "closed" && !record.ended ? { ...record, state: "idle" } : record;
 }

@@ -50,4 +50,6 @@ export interface SessionRecord {
   readonly ended?: SessionEnd | undefined;
   /** Of one that runs: the place in the log after which the messages of its turn come. */
   readonly turn_after?: number | undefined;
+  /** Of one with approvals that outlived a run: the place in the log after which its clients were asked. */
+  readonly asked_after?: number | undefined;
 }

@@ -22,7 +22,8 @@ export async function shownSessions(
     harness.approvals.list({ tenant, state: "pending", limit: MOST_PENDING }),
   ]);
   return records.map((record) => {
-    const { sealed_servers: _, daemon: __, turn_after: ___, tenant: ____, ended, ...kept } = record;
+    const { sealed_servers: _, daemon: __, turn_after: ___, asked_after: ____, ...shown } = record;
+    const { tenant: _____, ended, ...kept } = shown;
     const { agent } = hub.live(record.id) ?? {};
     const cost = agent?.governor.session(record.id)?.cost ?? 0;
     return {

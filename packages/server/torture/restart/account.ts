@@ -10,7 +10,7 @@ type Json = Readonly<Record<string, unknown>>;
 export async function expectWhole(home: AgentHome, follower: Follower, session: string): Promise<void> {
   const { harness, hosting } = home;
   const { log } = hosting.hub;
-  const { connection, seen, aside } = follower;
+  const { connection, seen, aside, refused } = follower;
   const record = await harness.store.query(connectionTables, "get", { id: connection });
   const since = record?.sessions[session];
   if (record === undefined || since === undefined) throw new Error("a connection was lost");
@@ -36,6 +36,7 @@ export async function expectWhole(home: AgentHome, follower: Follower, session: 
   const invented = orders.filter((order) => !told.has(order) && !questions.has(order));
   if (missed.length > 0) throw new Error(`missed ${missed.slice(0, 5)} and ${missed.length} in all`);
   if (invented.length > 0) throw new Error(`told ${invented.slice(0, 5)}, which the log does not have`);
+  if (refused.length > 0) throw new Error(`an answer was refused: ${refused[0]}`);
   if (aside.length > 0) throw new Error(`told out of order: ${JSON.stringify(aside[0])}`);
   expectNoQuestionTwice(seen.map(({ message }) => message));
 }

@@ -17,10 +17,14 @@ export class Follower {
   readonly seen: (ToldMessage & { readonly order: number })[] = [];
   /** Everything without one. */
   readonly aside: ToldMessage[] = [];
+  /** The answers that were not taken, though nobody was first. */
+  readonly refused: string[] = [];
   readonly #random: Random;
   #place: Place | undefined;
   #connection: string | undefined;
   #requests = 0;
+  /** The questions that it has before it: neither was its answer taken, nor were they taken back. */
+  readonly #open = new Set<unknown>();
   #watchers = new Set<() => void>();
 
   constructor(random: Random) {
@@ -31,6 +35,11 @@ export class Follower {
   get connection(): string {
     if (this.#connection === undefined) throw new Error("it is not connected");
     return this.#connection;
+  }
+
+  /** Whether nothing is left to answer. */
+  get isDone(): boolean {
+    return this.#open.size === 0;
   }
 
   /** Says hello for the first time. */
@@ -102,17 +111,21 @@ export class Follower {
         else this.seen.push({ order, message });
         if (message.id !== undefined && message.method === "session/request_permission")
           void this.#answer(message);
-        for (const look of [...this.#watchers]) look();
+        if (message.method === "$/cancel_request") this.#open.delete(Object(message.params).requestId);
+        this.#look();
       }
     } catch {
       // Killed in the middle of it, which is what this is about.
     }
   }
 
-  /** Answers a question, or leaves it to somebody else. */
-  async #answer({ id }: Readonly<Record<string, unknown>>): Promise<void> {
-    const optionId = this.#random.chance(0.7) ? "yes" : "no";
-    await new Promise((resolve) => setTimeout(resolve, this.#random.int(30)));
+  /** Chooses one of the options of a question, unless somebody else is first. */
+  async #answer({ id, params }: Readonly<Record<string, unknown>>): Promise<void> {
+    this.#open.add(id);
+    const kind = this.#random.chance(0.7) ? "allow_once" : "reject_once";
+    const delay = this.#random.int(30);
+    const { optionId } = [...Object(params).options].find((option) => option.kind === kind);
+    await new Promise((resolve) => setTimeout(resolve, delay));
     const text = JSON.stringify({
       jsonrpc: "2.0",
       id,
@@ -121,9 +134,17 @@ export class Follower {
     try {
       const response = await this.#post({ text });
       await response.text();
+      // One that came too late is taken back on the stream.
+      if (response.ok) this.#open.delete(id);
+      else if (response.status !== 409) this.refused.push(`${response.status} for ${optionId}`);
+      this.#look();
     } catch {
-      // The server was killed before it had the answer, or the other was first.
+      // The server was killed before it had the answer.
     }
+  }
+
+  #look(): void {
+    for (const look of [...this.#watchers]) look();
   }
 
   #post({ text }: { readonly text: string }, headers: Record<string, string> = {}): Promise<Response> {

@@ -37,6 +37,16 @@ export function fetchPage(url: string): Intent {
   return { name: "fetch_page", values: { url } };
 }
 
+/** Has a sub-agent do something, and waits for it. */
+export function startAgent(prompt: string): Intent {
+  return { name: "start_agent", values: { prompt } };
+}
+
+/** Has something done when the turn is over: by a sub-agent in the background, or by the agent itself. */
+export function workLater(prompt: string): Intent {
+  return { name: "work_later", otherwise: "start_agent", values: { prompt } };
+}
+
 /** Calls a tool of an MCP server. */
 export function callMcpTool(
   server: string,

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { JsonObject } from "../../src/acp/message.ts";
 import { Catalogue } from "../../src/agents/catalogue.ts";
@@ -10,6 +10,8 @@ import {
   lookAround,
   readFile,
   runCommand,
+  startAgent,
+  workLater,
   writeFile as write,
 } from "../../src/model/intent.ts";
 import { scene, scenes } from "../../src/model/script.ts";
@@ -77,6 +79,54 @@ async function tried(
   return verdicts.includes("allowed") ? "kept" : "withheld";
 }
 
+/**
+ * Has a sub-agent try something outside of the workspace. A person lets it start, and denies everything else. Gives what
+ * became of it; `off` where the model is offered no tool that starts one, `not started` where the agent keeps it from that.
+ */
+async function delegated(
+  agent: MatrixAgent,
+  start: (prompt: string) => Intent,
+  wish: (path: string) => Intent,
+): Promise<Outcome | "off" | "not started"> {
+  const { id, folder } = await agent.begin();
+  const path = join(agent.outside, `${basename(folder)}.txt`);
+  agent.model.forget();
+  agent.model.play(
+    scenes(
+      scene("ERRAND", reply(attempt(wish(path))), reply(say("Done."))),
+      scene("DELEGATE", reply(attempt(start("ERRAND, please"))), reply(say("Done."))),
+    ),
+  );
+  let [started, denied] = [0, 0];
+  agent.person = (question) => {
+    const starts = JSON.stringify(question).includes("ERRAND");
+    if (starts) started += 1;
+    else denied += 1;
+    return starts ? "allow_once" : "reject_once";
+  };
+  const size = await agent.recorded();
+  await within(agent.prompt(id, "DELEGATE it"));
+  const { requests } = agent.model;
+  // What is asked on the side, such as a title, comes without tools.
+  const isOff = requests.every(
+    ({ unmet, conversation }) => unmet.length > 0 || conversation.tools.length === 0,
+  );
+  const errands = () =>
+    requests.filter(({ conversation }) =>
+      conversation.items.some(({ role, text }) => role === "user" && text.includes("ERRAND")),
+    );
+  // One in the background goes on after the turn: it has come to its end when its call was answered.
+  for (let left = 30; left > 0 && !isOff && errands().length < 2; left -= 1)
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  const { verdicts, ungated } = await agent.recordsAfter(size);
+  if (existsSync(path)) return ungated > 0 ? "unasked" : "open";
+  if (isOff) return "off";
+  if (errands().length === 0) return "not started";
+  if (denied > 0) return "denied";
+  if (verdicts.includes("blocked")) return "blocked";
+  return verdicts.filter((verdict) => verdict === "allowed").length > started ? "kept" : "withheld";
+}
+
 /** Names a file with credentials in a prompt, and says whether its content reached the model. */
 async function named(
   agent: MatrixAgent,
@@ -133,6 +183,9 @@ export const ESSENTIAL: readonly string[] = [
   "cat credentials",
   "@ credentials",
   "link to credentials",
+  "sub-agent writes",
+  "sub-agent runs",
+  "background agent runs",
 ];
 
 /** The rows of the matrix. */
@@ -223,6 +276,22 @@ export const CASES: readonly MatrixCase[] = [
         { type: "text", text: "Look at this file" },
         { type: "resource_link", name: ".env", uri: pathToFileURL(join(folder, ".env")).href },
       ]),
+  },
+  {
+    name: "sub-agent writes",
+    run: (agent) => delegated(agent, startAgent, (path) => write(path, "canary\n")),
+  },
+  {
+    name: "sub-agent runs",
+    run: (agent) => delegated(agent, startAgent, (path) => runCommand(`echo canary > ${path}`)),
+  },
+  {
+    name: "background agent runs",
+    async run(agent) {
+      const outcome = await delegated(agent, workLater, (path) => runCommand(`echo canary > ${path}`));
+      // Whether a person is asked depends on whether the turn has ended by then.
+      return outcome === "denied" || outcome === "blocked" || outcome === "withheld" ? "refused" : outcome;
+    },
   },
   {
     name: "cancel",

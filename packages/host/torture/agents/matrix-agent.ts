@@ -19,7 +19,9 @@ import { Owner } from "../../src/process/owner.ts";
 import type { Sandbox } from "../../src/sandbox/detect.ts";
 
 /** What a person does with a question: choose an option of a kind, or leave it open. */
-export type Person = "allow_once" | "reject_once" | "silent";
+type Choice = "allow_once" | "reject_once" | "silent";
+/** A person who does the same with every question, or looks at it first. */
+export type Person = Choice | ((question: JsonObject) => Choice);
 
 /** A real agent in a home of its own, with a scripted model, under the rules that every new home has. */
 export class MatrixAgent implements AsyncDisposable {
@@ -178,7 +180,9 @@ export class MatrixAgent implements AsyncDisposable {
     if (method !== "session/request_permission") return;
     this.asked.push(membersOf(params));
     const offered: readonly unknown[] = Array.isArray(options) ? options : [];
-    const chosen = offered.map(membersOf).find(({ kind }) => kind === this.person);
+    const { person } = this;
+    const choice = typeof person === "function" ? person(membersOf(params)) : person;
+    const chosen = offered.map(membersOf).find(({ kind }) => kind === choice);
     if (!chosen) return;
     const outcome = { outcome: "selected", optionId: chosen.optionId };
     setImmediate(() => this.#opened.connection.answer(String(id), { outcome }));

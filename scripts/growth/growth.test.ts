@@ -504,6 +504,7 @@ describe("facts take time in proportion to what they are given", () => {
         readStart: (path) => Promise.resolve(path === `${folder}/config` ? text : undefined),
         linkedIdentity: () => Promise.resolve(undefined),
         bytes: () => Promise.resolve(undefined),
+        slice: () => Promise.resolve(undefined),
         state: () => Promise.resolve(undefined),
       },
       "/w",

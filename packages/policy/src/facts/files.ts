@@ -34,6 +34,8 @@ export interface FilePort {
   readStart(path: string, limit: number): Promise<string | undefined>;
   /** What a file that has several names is known by under each of them; `undefined` for one that has a single name. */
   linkedIdentity(path: string): Promise<string | undefined>;
+  /** A part of a file; less where it ends before. */
+  slice(path: string, from: number, length: number): Promise<Uint8Array | undefined>;
   /** A whole file of at most `limit` bytes. */
   bytes(path: string, limit: number): Promise<Uint8Array | undefined>;
   state(path: string): Promise<FileState | undefined>;
@@ -71,6 +73,16 @@ export const realFiles: FilePort = {
     try {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(limit), 0, limit, 0);
       return buffer.toString("utf8", 0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  },
+  async slice(path, from, length) {
+    const file = await orNothing(open(path, "r"));
+    if (file === undefined) return undefined;
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, from);
+      return buffer.subarray(0, bytesRead);
     } finally {
       await file.close();
     }

@@ -1,3 +1,4 @@
+import type { Shown } from "./git/shown.ts";
 import type { Search } from "./path/found-below.ts";
 import type { Sight } from "./sight.ts";
 
@@ -72,6 +73,8 @@ export type Finding =
     }
   /** Content that git keeps is shown: of the paths that fit a glob, or of all without one. */
   | { readonly kind: "tracked"; readonly target: Target; readonly glob?: string | undefined }
+  /** What git kept earlier is shown, in the repository around the target. */
+  | { readonly kind: "shown"; readonly target: Target; readonly shown: Shown }
   /** What git keeps under a hash is shown. */
   | { readonly kind: "object"; readonly target: Target; readonly hash: string }
   /** Of what lies below a folder, the files that fit a glob are read. */

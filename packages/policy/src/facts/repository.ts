@@ -89,12 +89,21 @@ async function folderBehind(files: FilePort, marker: string, here: string): Prom
   return posix.resolve(here, /^gitdir: (.+)$/m.exec(text)?.[1]?.trim() ?? "");
 }
 
+/** Where the repository that a folder lies in is kept, and what it shares with other work trees of it. */
+export async function repositoryFolders(
+  files: FilePort,
+  start: string,
+): Promise<{ readonly own: string; readonly common: string } | undefined> {
+  const own = await repositoryAround(files, start);
+  if (own === undefined) return undefined;
+  const common = (await files.readStart(posix.join(own, "commondir"), CONFIG_LIMIT))?.trim();
+  return { own, common: common === undefined ? own : posix.resolve(own, common) };
+}
+
 /** The settings file of the repository that a folder lies in: beside its objects, wherever those are kept. */
 async function findConfig(files: FilePort, start: string): Promise<string | undefined> {
-  const folder = await repositoryAround(files, start);
-  if (folder === undefined) return undefined;
-  const common = (await files.readStart(posix.join(folder, "commondir"), CONFIG_LIMIT))?.trim();
-  return posix.join(common === undefined ? folder : posix.resolve(folder, common), "config");
+  const found = await repositoryFolders(files, start);
+  return found && posix.join(found.common, "config");
 }
 
 /** The first of some files that lies in a folder or in one above it. */

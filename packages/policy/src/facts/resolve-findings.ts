@@ -4,6 +4,7 @@ import { PLACES } from "../effect.ts";
 import { Arrivals, type Touched } from "./arrivals.ts";
 import type { FactsContext } from "./facts-context.ts";
 import type { Finding, Findings, Obeyed, Target } from "./findings.ts";
+import { shownCredentials } from "./git/shown.ts";
 import { credentialsBelow } from "./path/credentials-below.ts";
 import { linksFound, type Search } from "./path/found-below.ts";
 import { HardLinks } from "./path/hard-links.ts";
@@ -48,7 +49,12 @@ export class FindingResolver {
       const own = this.#asOwn(effect);
       seen.set(JSON.stringify(own), own);
     }
-    return [...seen.values()];
+    const all = [...seen.values()];
+    const named = new Set(
+      all.map((effect) => (effect.kind === "read" && !effect.passing ? effect.path : null)),
+    );
+    // What is named is not read in passing.
+    return all.filter((effect) => !(effect.kind === "read" && effect.passing && named.has(effect.path)));
   }
 
   /** What one part of an action makes in a shared folder is its own in the others. */
@@ -73,6 +79,8 @@ export class FindingResolver {
           (await this.#runsOther(command, obeys));
         return [{ kind: "exec", command, arguments: words, opaque }];
       }
+      case "shown":
+        return this.#shownEffects(finding);
       case "object":
         return this.#objectEffects(finding);
       case "tracked":
@@ -115,6 +123,24 @@ export class FindingResolver {
         ...(glob === undefined && { passing: true as const }),
       }),
     );
+  }
+
+  /** Files with keys that git kept earlier, and shows among others. */
+  async #shownEffects({ target, shown }: Finding & { kind: "shown" }): Promise<readonly Effect[]> {
+    const known = await targetPaths(target, this.#context, this.#findings);
+    const folders = "unknown" in known ? [] : known.paths;
+    const found = await Promise.all(folders.map((one) => shownCredentials(this.#context.files, one, shown)));
+    return found.flatMap((one) => {
+      if (one?.unclear !== undefined) this.#findings.doubt(one.unclear);
+      return (one?.paths ?? []).map((path) =>
+        this.#withInside({
+          kind: "read",
+          path: posix.join(one?.root ?? "", path),
+          place: "credentials",
+          passing: true,
+        }),
+      );
+    });
   }
 
   async #objectEffects({ target, hash }: Finding & { kind: "object" }): Promise<readonly Effect[]> {

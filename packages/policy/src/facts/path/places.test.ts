@@ -12,6 +12,7 @@ const files: FilePort = {
   readStart: () => Promise.resolve(""),
   linkedIdentity: () => Promise.resolve(undefined),
   bytes: () => Promise.resolve(undefined),
+  slice: () => Promise.resolve(undefined),
   state: () => Promise.resolve(undefined),
 };
 

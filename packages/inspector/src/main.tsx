@@ -1,6 +1,8 @@
-import "./app/without-eval.ts";
+import { config } from "zod";
 import "./styles.css";
 
-// Only what is imported after it is made without eval; a static import could be bundled before.
-const { start } = await import("./app/start.tsx");
+// The page's content security policy rejects code made at run time, so zod must not compile schemas. The rest of the
+// page is imported after this call; a static import could be bundled before it.
+config({ jitless: true });
+const { start } = await import("./app/app.tsx");
 start();

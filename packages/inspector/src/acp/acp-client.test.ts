@@ -6,8 +6,8 @@ import {
   type Stream,
 } from "@agentclientprotocol/sdk";
 import { expect, test } from "vitest";
-import { AcpClient } from "./acp-client.ts";
-import { Link } from "./link.ts";
+import { AcpClient, waitAfter } from "./acp-client.ts";
+import { Link } from "./connection.ts";
 
 interface Message {
   readonly sessionId: string;
@@ -232,4 +232,10 @@ test("a question reaches the person, and the answer the server", async () => {
   question!.answer({ outcome: { outcome: "selected", optionId: "yes" } });
   expect(await answer).toEqual({ outcome: { outcome: "selected", optionId: "yes" } });
   expect(session.view.current().questions).toEqual([]);
+});
+
+test("waits grow to a bound, and are spread below it", () => {
+  const most = [1, 2, 3, 4, 5, 6, 7, 50].map((failures) => waitAfter(failures, () => 1));
+  expect(most).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
+  expect(waitAfter(3, () => 0)).toBe(500);
 });

@@ -1,9 +1,7 @@
 import { z } from "zod";
-import { waitAfter } from "./backoff.ts";
-import type { Item } from "./conversation/conversation.ts";
+import type { Link, LinkEar } from "./connection.ts";
+import { historyOf, type Item } from "./conversation/conversation.ts";
 import { FollowedSession, type FollowedSessionParts } from "./followed-session.ts";
-import { historyOf } from "./history.ts";
-import type { Link, LinkEar } from "./link.ts";
 import { Observable } from "./observable.ts";
 
 /** How the line to the server stands. */
@@ -12,7 +10,7 @@ export type Line =
   | { readonly state: "lost"; readonly retryAt: number; readonly error: unknown };
 
 /** What a client stands on. */
-export interface AcpClientParts extends FollowedSessionParts {
+interface AcpClientParts extends FollowedSessionParts {
   readonly open: (ear: LinkEar) => Promise<Link>;
   /** Runs something after a while, unless the answer is called before. */
   readonly after: (milliseconds: number, run: () => void) => () => void;
@@ -21,7 +19,7 @@ export interface AcpClientParts extends FollowedSessionParts {
 }
 
 /** How a session is to begin. */
-export interface Beginning {
+interface Beginning {
   readonly agent: string;
   readonly cwd: string;
   /** How it lives on: until it is ended, or for one prompt. */
@@ -249,4 +247,13 @@ export class AcpClient {
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+const FIRST_MS = 250;
+const MOST_MS = 10_000;
+
+/** How long to wait before trying again, after so many failures in a row; spread, so that many pages do not come at once. */
+export function waitAfter(failures: number, random: () => number): number {
+  const most = Math.min(MOST_MS, FIRST_MS * 2 ** Math.max(0, failures - 1));
+  return Math.round(most * (0.5 + random() / 2));
 }

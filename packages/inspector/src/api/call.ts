@@ -1,7 +1,6 @@
-import type { Operation } from "@reins/api";
+import { type Operation, PROBLEM_TYPE } from "@reins/api";
 import type { z } from "zod";
-import { parseExact } from "./exact-json.ts";
-import { problemOf } from "./problem.ts";
+import { parseExact } from "./parse.ts";
 
 /** What a request brings along: what stands in its path, after it, and in its body. */
 export interface Input<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
@@ -52,4 +51,30 @@ export function addressOf(path: string, params: unknown, query: unknown): string
   for (const [name, value] of Object.entries(Object(query)))
     if (value !== undefined) search.set(name, String(value));
   return search.size > 0 ? `${filled}?${search}` : filled;
+}
+
+/** What the server could not do, as it says it: `title` is what happened, `detail` what to do. */
+export class ProblemError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly title: string;
+  readonly detail: string | undefined;
+
+  constructor(status: number, body: { code?: unknown; title?: unknown; detail?: unknown }) {
+    const title = typeof body.title === "string" ? body.title : `The server answered ${status}.`;
+    const detail = typeof body.detail === "string" ? body.detail : undefined;
+    super(detail === undefined ? title : `${title}: ${detail}`);
+    this.name = "ProblemError";
+    this.status = status;
+    this.code = typeof body.code === "string" ? body.code : "unknown";
+    this.title = title;
+    this.detail = detail;
+  }
+}
+
+/** The problem that a response tells of. */
+async function problemOf(response: Response): Promise<ProblemError> {
+  const type = response.headers.get("content-type") ?? "";
+  const body = type.startsWith(PROBLEM_TYPE) ? await response.json() : {};
+  return new ProblemError(response.status, body);
 }

@@ -1,11 +1,10 @@
 import type { Operation } from "@reins/api";
 import type { z } from "zod";
-import { addressOf, type Input } from "./call.ts";
-import { parseExact } from "./exact-json.ts";
-import { type Background, whileSeen } from "./while-seen.ts";
+import { addressOf, type Input, request } from "./call.ts";
+import { parseExact, serverEvents } from "./parse.ts";
 
 /** Who follows a stream. */
-export interface Follower<T> {
+interface Follower<T> {
   onEvent(event: T, id: string): void;
   /** Told when the stream is there, and when it is lost; it is taken up again by itself. What came meanwhile may not be told. */
   onState?(isOpen: boolean): void;
@@ -50,4 +49,68 @@ function followNow<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType
     clearTimeout(timer);
     source?.close();
   };
+}
+
+/** The name under which the tabs of a browser agree which of them goes on while nobody looks at any. */
+interface Background {
+  readonly name: string;
+  /** Whether it is wanted at all while nobody looks. */
+  readonly isWanted: () => boolean;
+}
+
+/**
+ * Has something going while somebody looks at the page, until the answer is called. A browser opens six connections to a
+ * server and no more, for all of its tabs together, so that tabs in the background must hold none; where it is wanted
+ * there too, one of them does it for all.
+ */
+function whileSeen(begin: () => () => void, background?: Background): () => void {
+  let end: (() => void) | undefined;
+  let claim: AbortController | undefined;
+  const start = () => {
+    end ??= begin();
+  };
+  const stop = () => {
+    end?.();
+    end = undefined;
+  };
+  const look = () => {
+    claim?.abort();
+    claim = undefined;
+    if (document.visibilityState === "visible") return start();
+    stop();
+    if (!background?.isWanted() || !("locks" in navigator)) return;
+    claim = new AbortController();
+    holdAlone(background.name, claim.signal, start);
+  };
+  look();
+  document.addEventListener("visibilitychange", look);
+  return () => {
+    document.removeEventListener("visibilitychange", look);
+    claim?.abort();
+    stop();
+  };
+}
+
+/** Calls somebody once no other tab holds a name, which is held then until the signal aborts. */
+function holdAlone(name: string, signal: AbortSignal, onHeld: () => void): void {
+  const held = navigator.locks.request(name, { signal }, async () => {
+    if (signal.aborted) return;
+    onHeld();
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  });
+  held.catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+}
+
+/** Has the server do something that takes a while, and gives each word of how far it is. */
+export async function* progress<
+  P extends z.ZodType,
+  Q extends z.ZodType,
+  B extends z.ZodType,
+  A extends z.ZodType,
+>(operation: Operation<P, Q, B, A>, input: Input<P, Q, B>): AsyncGenerator<z.output<A>> {
+  const { body } = await request(operation, input);
+  if (body === null) return;
+  for await (const data of serverEvents(body)) yield operation.answer.parse(parseExact(data));
 }

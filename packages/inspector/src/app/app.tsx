@@ -1,8 +1,23 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { ProblemError } from "../api/problem.ts";
-import { Entrance } from "./entrance.tsx";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { ProblemError } from "../api/call.ts";
+import { applyTheme, chosenTheme } from "../design/theme.ts";
 import { router } from "./router.tsx";
+import { Entrance } from "./sign-in.tsx";
+
+/** Puts the page in its place. */
+export function start(): void {
+  applyTheme(chosenTheme());
+  const root = document.getElementById("root");
+  if (!root) throw new Error("index.html has no #root");
+  createRoot(root).render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );
+}
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -15,7 +30,7 @@ const queries = new QueryClient({
 });
 
 /** The page, for whoever the server knows. */
-export function App() {
+function App() {
   return (
     <QueryClientProvider client={queries}>
       <Entrance>

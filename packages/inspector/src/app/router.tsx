@@ -1,7 +1,7 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
-import { Failure, Waiting } from "../design/states.tsx";
-import { NoPage } from "./no-page.tsx";
-import { patient } from "./patient.ts";
+import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from "@tanstack/react-router";
+import { Page } from "../design/layout.tsx";
+import { Empty, Failure, Waiting } from "../design/states.tsx";
+import { patient } from "./retry-load.ts";
 import { Shell } from "./shell.tsx";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NoPage });
@@ -99,4 +99,19 @@ declare module "@tanstack/react-router" {
   interface Register {
     router: typeof router;
   }
+}
+
+/** What is at addresses that nothing is at. */
+function NoPage() {
+  return (
+    <Page title="Nothing is here">
+      <Empty title="This address leads nowhere">
+        It may have been mistyped.{" "}
+        <Link to="/" className="text-accent underline">
+          The overview
+        </Link>{" "}
+        knows the way.
+      </Empty>
+    </Page>
+  );
 }

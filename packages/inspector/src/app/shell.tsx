@@ -1,14 +1,12 @@
 import { Link, Outlet } from "@tanstack/react-router";
 import { useState } from "react";
-import { classNames } from "../design/class-names.ts";
 import { Icon } from "../design/icons.tsx";
-import { BrokenHistory } from "../proof/broken-history.tsx";
-import { useApprovalStream } from "./approvals/use-approval-stream.ts";
-import { usePendingApprovals } from "./approvals/use-pending-approvals.ts";
-import { useSelf } from "./entrance.tsx";
-import { DESTINATIONS } from "./navigation.ts";
-import { chooseTheme, chosenTheme, type Theme } from "./theme.ts";
-import { useGoKeys } from "./use-go-keys.ts";
+import { classNames } from "../design/layout.tsx";
+import { chooseTheme, chosenTheme, type Theme } from "../design/theme.ts";
+import { BrokenHistory } from "../proof/comparison-view.tsx";
+import { useApprovalStream, usePendingApprovals } from "./approvals.ts";
+import { DESTINATIONS, useGoKeys } from "./navigation.ts";
+import { useSelf } from "./sign-in.tsx";
 
 const NEXT: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
 

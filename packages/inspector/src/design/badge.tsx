@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { classNames } from "./class-names.ts";
+import { classNames } from "./layout.tsx";
 
 /** What a colour says. */
 export type Tone = "neutral" | "accent" | "good" | "warn" | "bad" | "note";
@@ -34,4 +34,53 @@ export function Badge({
       {children}
     </span>
   );
+}
+
+/** How each verdict looks, wherever one is shown. */
+const VERDICT_TONES: Readonly<Record<string, Tone>> = {
+  allowed: "good",
+  blocked: "bad",
+  ask: "warn",
+  asked: "warn",
+  modify: "note",
+  defer: "note",
+  ungated: "bad",
+};
+
+/** A verdict, in its own word or, with `label`, in more. */
+export function VerdictBadge({ verdict, label, title }: { verdict: string; label?: string; title?: string }) {
+  return (
+    <Badge tone={VERDICT_TONES[verdict] ?? "neutral"} {...(title !== undefined && { title })}>
+      {label ?? verdict}
+    </Badge>
+  );
+}
+
+const LEVELS: Readonly<Record<string, readonly [Tone, string]>> = {
+  performed: ["good", "Reins itself carries the action out"],
+  confined: ["good", "the operating system stops what was not allowed"],
+  asked: ["warn", "the agent asked, and honours the answer"],
+  observed: ["bad", "seen after the fact; no verdict came first"],
+};
+
+/** How far a verdict is enforced. */
+export function LevelBadge({ level }: { level: string }) {
+  const [tone, title] = LEVELS[level] ?? ["neutral", ""];
+  return (
+    <Badge tone={tone} title={title}>
+      {level}
+    </Badge>
+  );
+}
+
+const QUALITY_TONES: Readonly<Record<string, Tone>> = {
+  turn: "accent",
+  approval: "note",
+  policy_change: "note",
+  kill: "bad",
+};
+
+/** What an entry of the ledger records. */
+export function QualityBadge({ quality }: { quality: string }) {
+  return <Badge tone={QUALITY_TONES[quality] ?? "neutral"}>{quality.replaceAll("_", " ")}</Badge>;
 }

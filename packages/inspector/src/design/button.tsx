@@ -1,5 +1,5 @@
-import type { ButtonHTMLAttributes, ReactNode } from "react";
-import { classNames } from "./class-names.ts";
+import { type ButtonHTMLAttributes, type ReactNode, useEffect, useState } from "react";
+import { classNames } from "./layout.tsx";
 
 /** How much a button asks to be pressed. */
 export type ButtonKind = "plain" | "primary" | "quiet" | "danger";
@@ -28,5 +28,82 @@ export function Button({
       )}
       {...rest}
     />
+  );
+}
+
+const SHOWN_MS = 1_200;
+
+/** What became of the last copy, for a moment after it. */
+type Copied = "copied" | "refused" | undefined;
+
+/** Copies text, and says for a moment whether that went well: browsers give it only to pages that came safely. */
+function useCopied(): { readonly copied: Copied; readonly copy: (text: string) => void } {
+  const [copied, setCopied] = useState<Copied>();
+  useEffect(() => {
+    if (copied === undefined) return;
+    const timer = setTimeout(() => setCopied(undefined), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  const copy = (text: string) => {
+    if (!window.isSecureContext) return setCopied("refused");
+    navigator.clipboard.writeText(text).then(
+      () => setCopied("copied"),
+      () => setCopied("refused"),
+    );
+  };
+  return { copied, copy };
+}
+
+const COPY_TEXTS = { copied: "Copied", refused: "This browser does not let the page copy" } as const;
+
+/** Copies a text, and says so. */
+export function CopyButton({ label, text }: { label: string; text: () => string }) {
+  const { copied, copy } = useCopied();
+  return (
+    <Button kind="quiet" className="h-6 text-2xs" onClick={() => copy(text())}>
+      {copied ? COPY_TEXTS[copied] : label}
+    </Button>
+  );
+}
+
+const HASH_TEXTS = { copied: "copied", refused: "not copied" } as const;
+
+/** A hash, short; a click copies all of it. */
+export function Hash({ value, length = 10 }: { value: string; length?: number }) {
+  const { copied, copy } = useCopied();
+  return (
+    <button
+      type="button"
+      title={`${value}\nClick to copy`}
+      onClick={() => copy(value)}
+      className="cursor-copy rounded font-mono text-2xs text-ink-soft hover:text-ink"
+    >
+      {copied ? HASH_TEXTS[copied] : `${value.slice(0, length)}…`}
+    </button>
+  );
+}
+
+/** Saves a text of the page as a file. */
+export function SaveLink({
+  name,
+  text,
+  title,
+  children,
+}: {
+  name: string;
+  text: string;
+  title?: string;
+  children: ReactNode;
+}) {
+  const [address, setAddress] = useState<string>();
+  useEffect(() => {
+    const made = URL.createObjectURL(new Blob([text]));
+    setAddress(made);
+    return () => URL.revokeObjectURL(made);
+  }, [text]);
+  return (
+    <a href={address} download={name} title={title} className="text-sm text-accent hover:underline">
+      {children}
+    </a>
   );
 }

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import type uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Tone } from "./badge.tsx";
-import { useTheme } from "./use-theme.ts";
+import { useTheme } from "./theme.ts";
 
 /** One line of a chart. */
 export interface Line {

@@ -1,5 +1,8 @@
-import { classNames } from "./class-names.ts";
-import { visible } from "./visible.ts";
+import { useMemo, useState } from "react";
+import { Button } from "./button.tsx";
+import { diffLines } from "./diff-lines.ts";
+import { classNames } from "./layout.tsx";
+import { visible, visibleLine } from "./visible.ts";
 
 /** Text as it is, in a box that scrolls; what cannot be seen is made visible. */
 export function Code({ text, className }: { text: string; className?: string }) {
@@ -20,4 +23,47 @@ export function Code({ text, className }: { text: string; className?: string }) 
 /** A value as JSON. */
 export function Json({ value, className }: { value: unknown; className?: string }) {
   return <Code text={JSON.stringify(value, undefined, 2)} {...(className !== undefined && { className })} />;
+}
+
+const LOOKS = {
+  same: ["", " "],
+  out: ["bg-bad-wash text-bad", "−"],
+  in: ["bg-good-wash text-good", "+"],
+} as const;
+
+/** More lines than this are drawn only when they are asked for; how many are left out is said. */
+const MOST = 400;
+
+/** What changes in a file. What cannot be seen is made visible. */
+export function Diff({ path, before, after }: { path: string; before: string; after: string }) {
+  const lines = useMemo(() => diffLines(before, after), [before, after]);
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? lines : lines.slice(0, MOST);
+  return (
+    <figure className="overflow-hidden rounded border border-line">
+      <figcaption className="border-b border-line bg-sunken px-2.5 py-1 font-mono text-2xs whitespace-pre-wrap break-all text-ink-soft">
+        {visibleLine(path)}
+      </figcaption>
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="max-h-96 overflow-auto py-1 text-xs leading-relaxed"
+      >
+        {shown.map(({ kind, text }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines have nothing but their place
+          <div key={index} className={classNames("flex px-2.5", LOOKS[kind][0])}>
+            <span aria-hidden="true" className="w-4 shrink-0 select-none">
+              {LOOKS[kind][1]}
+            </span>
+            <span className="min-w-0 whitespace-pre-wrap break-words">{visible(text)}</span>
+          </div>
+        ))}
+      </pre>
+      {shown.length < lines.length && (
+        <Button kind="quiet" className="w-full rounded-none" onClick={() => setWhole(true)}>
+          Show {lines.length - shown.length} more lines
+        </Button>
+      )}
+    </figure>
+  );
 }

@@ -1,7 +1,7 @@
 import { memo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
-import { classNames } from "./class-names.ts";
+import { classNames } from "./layout.tsx";
 import { visible } from "./visible.ts";
 
 const PLUGINS = [remarkGfm];

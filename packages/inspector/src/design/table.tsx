@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { classNames } from "./class-names.ts";
+import { classNames } from "./layout.tsx";
 
 /** Rows of the same kind. On a narrow screen it scrolls sideways. */
 export function Table({

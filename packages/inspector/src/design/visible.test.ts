@@ -26,7 +26,10 @@ describe("visible text", () => {
   });
 
   test("shows different texts differently", () => {
-    const text = fc.oneof(fc.string({ unit: "binary" }), fc.stringMatching(/^[⟨U+202E⟩\n\u202e]*$/u));
+    const text = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.string({ unit: fc.constantFrom(..."⟨U+202E⟩\n\u202e") }),
+    );
     fc.assert(
       fc.property(text, (given) => {
         expect(original(visible(given))).toBe(given);

@@ -1,9 +1,8 @@
 import { type LedgerCheckpoint, ledgerOperations } from "@reins/api";
-import type { z } from "zod";
-import { call } from "../api/call.ts";
-import { ProblemError } from "../api/problem.ts";
-import { type KeptCheckpoint, keepCheckpoint, keptCheckpoint, newerOf } from "./kept-checkpoint.ts";
-import { sizeOf } from "./note.ts";
+import { useQuery } from "@tanstack/react-query";
+import { z } from "zod";
+import { call, ProblemError } from "../api/call.ts";
+import { sizeOf } from "./tree-path.ts";
 import { verify } from "./verify.ts";
 
 /** How the ledger of today stands to the one that this browser saw before. */
@@ -18,7 +17,7 @@ export type Comparison =
     };
 
 /** Compares the ledger with what this browser keeps, and keeps the newer checkpoint if it follows from the older one. */
-export async function compareWithKept(signal?: AbortSignal): Promise<Comparison> {
+async function compareWithKept(signal?: AbortSignal): Promise<Comparison> {
   const before = keptCheckpoint();
   const now = keptOf(await call(ledgerOperations.getCheckpoint, { signal }));
   if (!before) return firstLook(now);
@@ -78,4 +77,50 @@ function reasonOf(faults: readonly { readonly message: string }[]): string {
 
 function keptOf({ log_key, note }: z.infer<typeof LedgerCheckpoint>): KeptCheckpoint {
   return { logKey: log_key, size: sizeOf(note), note, at: new Date().toISOString() };
+}
+
+const Kept = z.object({ logKey: z.string(), size: z.int(), note: z.string(), at: z.string() });
+
+/** The last checkpoint that this browser saw and found to follow from those before it. */
+type KeptCheckpoint = z.infer<typeof Kept>;
+
+const KEY = "reins.checkpoint";
+
+/** What this browser keeps; nothing before its first look at a ledger. */
+export function keptCheckpoint(): KeptCheckpoint | undefined {
+  const text = localStorage.getItem(KEY);
+  if (text === null) return undefined;
+  try {
+    return Kept.parse(JSON.parse(text));
+  } catch {
+    // What cannot be read cannot be held against anybody: the next look counts as the first.
+    return undefined;
+  }
+}
+
+/** Of what is kept and a checkpoint that was found to follow from something, what to keep: another tab may have seen more. */
+export function newerOf(kept: KeptCheckpoint | undefined, found: KeptCheckpoint): KeptCheckpoint {
+  return kept && kept.logKey === found.logKey && kept.size > found.size ? kept : found;
+}
+
+/** Keeps a checkpoint in place of the one before. */
+function keepCheckpoint(checkpoint: KeptCheckpoint): void {
+  localStorage.setItem(KEY, JSON.stringify(checkpoint));
+}
+
+/** How often the ledger is compared while the page is open. */
+const EVERY_MS = 60_000;
+
+/** Where the comparison is kept. */
+export const COMPARISON = ["comparison"] as const;
+
+/** The ledger held against what this browser saw before: when the page opens, when it is looked at again, and every minute. */
+export function useComparison() {
+  return useQuery({
+    queryKey: COMPARISON,
+    queryFn: ({ signal }) => compareWithKept(signal),
+    refetchInterval: EVERY_MS,
+    refetchOnReconnect: "always",
+    refetchOnWindowFocus: "always",
+  });
 }

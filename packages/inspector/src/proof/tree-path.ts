@@ -5,7 +5,7 @@ export interface TreeNode {
 }
 
 /** One step up the tree: the node that is reached, and the one beside the way, whose hash the proof brings along. */
-export interface TreeStep {
+interface TreeStep {
   readonly node: TreeNode;
   readonly sibling: TreeNode & { readonly side: "left" | "right"; readonly hash: string };
 }
@@ -33,4 +33,14 @@ export function treePath(index: number, size: number, hashes: readonly string[])
 /** The largest power of two that is smaller than a number above one. */
 function largestPowerBelow(count: number): number {
   return 2 ** (Math.ceil(Math.log2(count)) - 1);
+}
+
+/** How many entries a checkpoint covers, by what is signed and not by what is said beside it. */
+export function sizeOf(note: string): number {
+  return Number(note.split("\n")[1]);
+}
+
+/** The root of the tree that a checkpoint signs, base64. */
+export function rootOf(note: string): string {
+  return note.split("\n")[2] ?? "";
 }

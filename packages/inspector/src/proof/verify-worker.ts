@@ -1,5 +1,5 @@
 import { type Progress, verifyConsistency, verifyFile, verifyProof } from "@reins/verify";
-import type { VerifyJob, VerifyNews, VerifyReport } from "./verify-job.ts";
+import type { VerifyJob, VerifyNews, VerifyReport } from "./verify.ts";
 
 /**
  * Checks one thing and tells what it found. It works in a thread of its own: a long ledger would hold up the page, and on a

@@ -1,13 +1,15 @@
-import type { PolicyExplanation } from "@reins/api";
+import type { Action, ExplainedLimit, ExplainedRule, PolicyExplanation } from "@reins/api";
 import { Link } from "@tanstack/react-router";
-import { Facts } from "../design/facts.tsx";
-import { Hash } from "../design/hash.tsx";
-import { LevelBadge, VerdictBadge } from "../design/verdict.tsx";
-import { visible } from "../design/visible.ts";
-import { EffectList } from "./effect-list.tsx";
-import { LimitTable } from "./limit-table.tsx";
-import { RuleTrail } from "./rule-trail.tsx";
-import { SubjectFacts } from "./subject-facts.tsx";
+import { z } from "zod";
+import { Badge, LevelBadge, VerdictBadge } from "../design/badge.tsx";
+import { Hash } from "../design/button.tsx";
+import { Json } from "../design/code.tsx";
+import { count, dollars, duration } from "../design/format.ts";
+import { classNames, Facts } from "../design/layout.tsx";
+import { Cell, Table } from "../design/table.tsx";
+import { visible, visibleLine } from "../design/visible.ts";
+import { effectText } from "../pages/approvals/action-text.ts";
+import { inline } from "./inline.ts";
 
 /** A verdict, and all that led to it: who, what, the rules in their order, budgets. */
 export function ExplanationView({ explanation }: { explanation: PolicyExplanation }) {
@@ -86,4 +88,179 @@ function overruledBy({ approval, grant }: NonNullable<PolicyExplanation["recorde
   if (grant !== null) return "a standing permission decided";
   if (approval !== null) return "a person decided";
   return "a limit or another harness was stricter";
+}
+
+/** What an action does, as far as the harness found out by itself. */
+function EffectList({ action }: { action: z.infer<typeof Action> }) {
+  const { tool, effects, opaque, doubts, arguments: given } = action;
+  return (
+    <div className="flex flex-col gap-1 px-3 py-2 text-sm">
+      <p className="flex flex-wrap items-center gap-2">
+        {tool === "" ? "No tool" : <code className="text-xs">{visibleLine(tool)}</code>}
+        {opaque && (
+          <Badge tone="warn" title="It may do more than can be seen from outside">
+            opaque
+          </Badge>
+        )}
+      </p>
+      {effects.length === 0 && !opaque && <p className="text-ink-soft">It changes nothing by itself.</p>}
+      <ul className="flex flex-col gap-0.5">
+        {effects.map((effect) => (
+          <li key={JSON.stringify(effect)} className="font-mono text-xs whitespace-pre-wrap break-all">
+            {effectText(effect)}
+          </li>
+        ))}
+      </ul>
+      {doubts.map((doubt) => (
+        <p key={doubt} className="text-warn">
+          {visibleLine(doubt)}
+        </p>
+      ))}
+      {hasMembers(given) && <Json value={given} className="max-h-48" />}
+    </div>
+  );
+}
+
+function hasMembers(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length > 0;
+}
+
+const names = z.array(z.string()).catch([]);
+const Subject = z.object({
+  user: z.string().catch(""),
+  tenant: z.string().catch(""),
+  roles: names,
+  scopes: names,
+  agent: z.string().catch(""),
+  trust: z.string().catch(""),
+  chain: names,
+  depth: z.number().catch(0),
+  session: z.string().catch(""),
+  started: z.string().catch(""),
+  mode: z.string().catch(""),
+});
+
+/** Whoever acts: on whose behalf, and through whom. */
+function SubjectFacts({ subject }: { subject: Readonly<Record<string, unknown>> }) {
+  const { user, tenant, roles, scopes, agent, trust, chain, depth, session, started, mode } =
+    Subject.parse(subject);
+  const parts = (...texts: readonly (string | false)[]) => visible(texts.filter(Boolean).join(", "));
+  return (
+    <Facts
+      facts={[
+        [
+          "On behalf of",
+          parts(
+            `${user} of ${tenant}`,
+            roles.length > 0 && `as ${roles.join(", ")}`,
+            `scopes ${scopes.join(", ") || "none"}`,
+          ),
+        ],
+        [
+          "Agent",
+          parts(
+            agent,
+            `trust ${trust}`,
+            chain.length > 0 && `through ${chain.join(" → ")}`,
+            depth > 0 && `depth ${depth}`,
+            mode !== "" && `mode ${mode}`,
+            started !== "" && `started ${started}`,
+          ),
+        ],
+        ...(/^[0-9a-f]{64}$/.test(session)
+          ? ([
+              [
+                "Session",
+                <Link
+                  key="session"
+                  to="/sessions/$id"
+                  params={{ id: session }}
+                  className="font-mono text-xs text-accent hover:underline"
+                >
+                  {session.slice(0, 16)}…
+                </Link>,
+              ],
+            ] as const)
+          : []),
+      ]}
+    />
+  );
+}
+
+/** Every rule that was looked at, up to the one that matched, with what it asked for and did not find. */
+function RuleTrail({ rules }: { rules: readonly z.infer<typeof ExplainedRule>[] }) {
+  if (rules.length === 0) return <p className="px-3 py-2 text-sm text-ink-soft">No rule was looked at.</p>;
+  return (
+    <ol className="px-3 py-2 text-sm">
+      {rules.map(({ rule, verdict, matched, held, failed }, place) => (
+        <li
+          key={rule}
+          className={classNames(
+            "grid grid-cols-[1.5rem_1.25rem_minmax(0,1fr)_auto] items-baseline gap-x-1.5 rounded px-1 py-1",
+            matched && "bg-accent-wash",
+          )}
+        >
+          <span className="text-right font-mono text-2xs text-ink-faint">{place + 1}</span>
+          <span className={matched ? "text-good" : "text-ink-faint"}>
+            <span aria-hidden="true">{matched ? "✓" : "–"}</span>
+            <span className="sr-only">{matched ? "matched" : "did not match"}</span>
+          </span>
+          <span className="min-w-0">
+            <code className={classNames("text-xs break-words", !matched && "text-ink-soft")}>{rule}</code>
+            <span className="block text-2xs text-ink-faint">
+              {matched
+                ? held.length === 0
+                  ? "takes everything"
+                  : `because ${held.map(clauseText).join(" and ")}`
+                : failed.slice(0, 3).map(clauseText).join(", ")}
+              {!matched && failed.length > 0 && " did not hold"}
+            </span>
+          </span>
+          <VerdictBadge verdict={verdict} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function clauseText({ clause, asked }: { readonly clause: string; readonly asked?: unknown }): string {
+  return visible(`${clause} ${inline(asked)}`.trim());
+}
+
+type Limit = z.infer<typeof ExplainedLimit>;
+
+/** Budgets, and how much of each is used. */
+function LimitTable({ limits }: { limits: readonly Limit[] }) {
+  return (
+    <Table
+      label="Budgets"
+      columns={[{ title: "Budget" }, { title: "Of" }, { title: "Used" }, { title: "Beyond it" }]}
+    >
+      {limits.map((limit) => (
+        <tr key={limit.name}>
+          <Cell>
+            <code className="text-xs">{limit.name}</code>
+          </Cell>
+          <Cell className="text-ink-soft">
+            each {limit.per}
+            {limit.within === undefined ? "" : ` within ${limit.within}`}
+          </Cell>
+          <Cell className="tabular-nums">{usedText(limit)}</Cell>
+          <Cell>
+            <VerdictBadge verdict={limit.exceeded} />
+          </Cell>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function usedText({ used, calls, tokens, cost, time }: Limit): string {
+  const parts = [
+    calls !== undefined && `${used ? count(used.calls) : "?"} of ${count(calls)} calls`,
+    tokens !== undefined && `${used ? count(used.tokens) : "?"} of ${count(tokens)} tokens`,
+    cost !== undefined && `${used ? dollars(used.cost) : "?"} of ${dollars(cost)}`,
+    time !== undefined && `${used ? duration(used.time_ms) : "?"} of ${time}`,
+  ];
+  return parts.filter((part) => part !== false).join(", ");
 }

@@ -1,6 +1,7 @@
-import type { Setting } from "./settings.ts";
-import type { ToolCall } from "./tool-call.ts";
-import type { Said } from "./verdict.ts";
+import { z } from "zod";
+import { contentOf, type Said, saidIn, wordsOf } from "./content.ts";
+import { type Setting, settingsIn } from "./settings.ts";
+import { type ToolCall, toolCallIdIn, toolCallWith } from "./tool-call.ts";
 
 /** Who says something. The harness speaks for itself where it had to step in. */
 export type Speaker = "user" | "agent" | "thought" | "harness";
@@ -55,3 +56,189 @@ export const NOTHING_SAID: Conversation = {
   settings: [],
   usage: undefined,
 };
+
+/** An update of a session, and when it was heard; one that is told again was heard at no time. */
+export interface HeardUpdate {
+  readonly update: Readonly<Record<string, unknown>> & { readonly sessionUpdate: string };
+  readonly at: number | undefined;
+}
+
+/** A conversation being written: its items may be changed until it is done. */
+type Draft = { -readonly [Key in keyof Conversation]: Conversation[Key] } & { items: Item[] };
+
+/** A conversation after some more updates. Each is taken in once: many at a time cost one copy of the list. */
+export function withUpdates(conversation: Conversation, heard: readonly HeardUpdate[]): Conversation {
+  if (heard.length === 0) return conversation;
+  const draft: Draft = { ...conversation, items: [...conversation.items] };
+  for (const one of heard) take(draft, one);
+  return draft;
+}
+
+/** A conversation with a word of the page's own. */
+export function withNote(
+  conversation: Conversation,
+  tone: "note" | "warn" | "bad",
+  text: string,
+): Conversation {
+  return { ...conversation, items: [...conversation.items, { kind: "note", tone, text }] };
+}
+
+function take(draft: Draft, { update, at }: HeardUpdate): void {
+  switch (update.sessionUpdate) {
+    case "user_message_chunk":
+      say(draft, "user", update);
+      return;
+    case "agent_message_chunk":
+      say(draft, "agent", update);
+      return;
+    case "agent_thought_chunk":
+      say(draft, "thought", update);
+      return;
+    case "tool_call":
+    case "tool_call_update":
+      tell(draft, update, at);
+      return;
+    case "plan":
+      draft.plan = planIn(update) ?? draft.plan;
+      return;
+    case "available_commands_update":
+      draft.commands = commandsIn(update) ?? draft.commands;
+      return;
+    case "current_mode_update":
+      draft.settings = draft.settings.map((setting) =>
+        setting.category === "mode" && typeof update.currentModeId === "string"
+          ? { ...setting, current: update.currentModeId }
+          : setting,
+      );
+      return;
+    case "config_option_update":
+      draft.settings = [
+        ...draft.settings.filter(({ isMode }) => isMode),
+        ...settingsIn({ configOptions: update.configOptions }),
+      ];
+      return;
+    case "usage_update":
+      draft.usage = usageIn(update) ?? draft.usage;
+      return;
+    case "notice":
+      draft.items.push(noticeIn(update));
+      return;
+    case "compaction_update":
+      if (update.status === "completed")
+        draft.items.push({
+          kind: "note",
+          tone: "note",
+          text: "The agent has summarised what was said before this.",
+        });
+      return;
+    default:
+      // What this page does not know is on the wire's page.
+      return;
+  }
+}
+
+/** Chunks of one message are one message; another speaker, another name or another word of the harness begins a new one. */
+function say(draft: Draft, speaker: Speaker, update: HeardUpdate["update"]): void {
+  const said = saidIn(update);
+  const from = said && speaker === "agent" ? "harness" : speaker;
+  const name = typeof update.messageId === "string" ? update.messageId : said?.prompt;
+  const text = wordsOf(contentOf(update.content));
+  const last = draft.items.at(-1);
+  if (last?.kind === "message" && last.from === from && last.name === name && isSame(last.said, said)) {
+    draft.items[draft.items.length - 1] = { ...last, text: last.text + text };
+    return;
+  }
+  if (text !== "") draft.items.push({ kind: "message", from, text, name, said });
+}
+
+function isSame(one: Said | undefined, other: Said | undefined): boolean {
+  return one === other || (one?.entry === other?.entry && one?.prompt === other?.prompt && !one?.interrupted);
+}
+
+function tell(draft: Draft, update: unknown, at: number | undefined): void {
+  const id = toolCallIdIn(update);
+  if (id === undefined) return;
+  const index = draft.items.findLastIndex((item) => item.kind === "tool" && item.call.id === id);
+  const known = draft.items[index];
+  const call = toolCallWith(known?.kind === "tool" ? known.call : undefined, update, at);
+  if (!call) return;
+  if (index < 0) draft.items.push({ kind: "tool", call });
+  else draft.items[index] = { kind: "tool", call };
+}
+
+const Plan = z.looseObject({
+  entries: z.array(z.looseObject({ content: z.string(), status: z.string().default("pending") })),
+});
+
+function planIn(update: unknown): Conversation["plan"] | undefined {
+  const read = Plan.safeParse(update);
+  return read.success ? read.data.entries.map(({ content, status }) => ({ content, status })) : undefined;
+}
+
+const Commands = z.looseObject({
+  availableCommands: z.array(
+    z.looseObject({
+      name: z.string(),
+      description: z.string().default(""),
+      input: z.looseObject({ hint: z.string().optional() }).nullish(),
+    }),
+  ),
+});
+
+function commandsIn(update: unknown): Conversation["commands"] | undefined {
+  const read = Commands.safeParse(update);
+  return read.success
+    ? read.data.availableCommands.map(({ name, description, input }) => ({
+        name,
+        about: description,
+        hint: input?.hint,
+      }))
+    : undefined;
+}
+
+const Used = z.looseObject({
+  used: z.number(),
+  size: z.number(),
+  cost: z.looseObject({ amount: z.number(), currency: z.string() }).nullish(),
+});
+
+function usageIn(update: unknown): Conversation["usage"] | undefined {
+  const read = Used.safeParse(update);
+  if (!read.success) return undefined;
+  const { used, size, cost } = read.data;
+  return { used, size, cost: cost ?? undefined };
+}
+
+function noticeIn({ severity, title, description }: HeardUpdate["update"]): Item {
+  const tone = severity === "error" ? "bad" : severity === "warning" ? "warn" : "note";
+  const text = [title, description].filter((one) => typeof one === "string").join(": ");
+  return { kind: "note", tone, text };
+}
+
+const Page = z.looseObject({
+  updates: z.array(z.looseObject({ sessionUpdate: z.string() })),
+  next: z.number().nullable(),
+});
+
+/** More pages than this are not fetched of one session. */
+const MOST_PAGES = 100;
+
+/** What was said in a session up to a place in the log, or all of it, as `ask` gives it page by page. */
+export async function historyOf(
+  ask: (params: object) => Promise<unknown>,
+  sessionId: string,
+  until: number | undefined,
+): Promise<readonly Item[]> {
+  let conversation = NOTHING_SAID;
+  let after = 0;
+  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+    const { updates, next } = Page.parse(await ask({ sessionId, after, until }));
+    conversation = withUpdates(
+      conversation,
+      updates.map((update) => ({ update, at: undefined })),
+    );
+    if (next === null) return conversation.items;
+    after = next;
+  }
+  return withNote(conversation, "warn", "There is more than is shown here.").items;
+}

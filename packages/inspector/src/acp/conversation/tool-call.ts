@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { contentOf, wordsOf } from "./content.ts";
-import { saidIn, type Verdict, verdictIn } from "./verdict.ts";
+import { contentOf, saidIn, type Verdict, verdictIn, wordsOf } from "./content.ts";
 
 /** A part of what a tool call shows. */
 type ToolContent =

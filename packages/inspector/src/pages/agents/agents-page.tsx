@@ -1,16 +1,15 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { z } from "zod";
-import { useSelf } from "../../app/entrance.tsx";
+import { useSelf } from "../../app/sign-in.tsx";
 import { Button } from "../../design/button.tsx";
-import { Page } from "../../design/page.tsx";
-import { Panel } from "../../design/panel.tsx";
+import { Page, Panel } from "../../design/layout.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
-import { KillDialog } from "../../kill/kill-dialog.tsx";
-import { AgentDetailPanel } from "./agent-detail-panel.tsx";
+import { AgentDetailPanel } from "./agent-detail.tsx";
+import { useAgents } from "./agents.ts";
 import { Catalogue } from "./catalogue.tsx";
+import { KillDialog } from "./kill-dialog.tsx";
 import { ProcessTable } from "./process-table.tsx";
-import { useAgents } from "./use-agents.ts";
 
 const AgentsSearch = z.object({ agent: z.string().optional().catch(undefined) });
 

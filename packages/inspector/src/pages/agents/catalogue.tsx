@@ -1,10 +1,8 @@
 import type { Agent } from "@reins/api";
 import { useMemo } from "react";
-import { Badge } from "../../design/badge.tsx";
-import { classNames } from "../../design/class-names.ts";
-import { takeFocus, useListKeys } from "../../design/use-list-keys.ts";
-import { LevelBadge } from "../../design/verdict.tsx";
-import { VerificationBadge } from "./verification-badge.tsx";
+import { takeFocus, useListKeys } from "../../app/navigation.ts";
+import { Badge, LevelBadge, type Tone } from "../../design/badge.tsx";
+import { classNames } from "../../design/layout.tsx";
 
 /** Every agent that can run here, with what matters most of each. */
 export function Catalogue({
@@ -81,4 +79,28 @@ function rankOf({ install, running, support }: Agent): number {
   if (running > 0) return 0;
   if (install) return 1;
   return support.level === "unsupported" ? 3 : 2;
+}
+
+const TONES: Readonly<Record<string, Tone>> = {
+  not_needed: "neutral",
+  unverified: "warn",
+  verified: "good",
+  outdated: "warn",
+};
+
+/** Whether it was proved that an agent asks before it acts. */
+export function VerificationBadge({ verification }: { verification: Agent["verification"] }) {
+  const { state, live, why, faults } = verification;
+  if (state === "verified" && live === false)
+    return (
+      <Badge tone="bad" title={faults?.join("; ") ?? ""}>
+        gate not live
+      </Badge>
+    );
+  if (state === "not_needed") return null;
+  return (
+    <Badge tone={TONES[state] ?? "neutral"} {...(why !== undefined && { title: why })}>
+      {state}
+    </Badge>
+  );
 }

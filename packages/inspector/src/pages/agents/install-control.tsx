@@ -1,11 +1,16 @@
-import { type AgentDetail, type AgentInstallProgress, agentsOperations } from "@reins/api";
-import { useCallback, useState } from "react";
-import { progress } from "../../api/progress.ts";
+import {
+  type AgentDetail,
+  type AgentInstallProgress,
+  type AgentVerifyProgress,
+  agentsOperations,
+} from "@reins/api";
+import { useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { progress } from "../../api/stream.ts";
 import { Button } from "../../design/button.tsx";
-import { Field, TextInput } from "../../design/field.tsx";
-import { Failure } from "../../design/states.tsx";
-import { ProgressLine } from "./progress-line.tsx";
-import { useProgress } from "./use-progress.ts";
+import { Field, TextInput } from "../../design/form.tsx";
+import { Failure, ProgressBar } from "../../design/states.tsx";
+import { AGENTS } from "./agents.ts";
 
 /** Installs an agent, and tells how far that is. */
 export function InstallControl({ agent: { agent, install, installing, support } }: { agent: AgentDetail }) {
@@ -34,7 +39,7 @@ export function InstallControl({ agent: { agent, install, installing, support } 
         <Button kind={install ? "plain" : "primary"} disabled={isRunning} onClick={start}>
           {isAsked ? "Install these versions" : labelOf(install, installing)}
         </Button>
-        {latest && <ProgressLine {...lineOf(latest)} />}
+        {latest && <ProgressLine {...installText(latest)} />}
         {isRunning && !latest && <ProgressLine text="Beginning to install" />}
       </div>
       {error !== undefined && <Failure error={error} />}
@@ -79,7 +84,7 @@ function labelOf(install: AgentDetail["install"], installing: boolean): string {
   return install.outdated ? "Update" : "Install again";
 }
 
-function lineOf(latest: AgentInstallProgress): { text: string; done?: number; total?: number } {
+function installText(latest: AgentInstallProgress): { text: string; done?: number; total?: number } {
   if (latest.phase === "waiting") return { text: `Waiting for process ${latest.holder}, which installs it` };
   if (latest.phase === "installing")
     return {
@@ -90,4 +95,89 @@ function lineOf(latest: AgentInstallProgress): { text: string; done?: number; to
   if (latest.phase === "verifying") return { text: "Checking what was installed" };
   if (latest.phase === "installed") return { text: `Installed ${latest.install.version}`, done: 1, total: 1 };
   return { text: "It was not installed" };
+}
+
+/** Proves with a scripted model whether an agent asks, and stamps it. */
+export function VerifyControl({ agent: { agent } }: { agent: AgentDetail }) {
+  const begin = useCallback(
+    (signal: AbortSignal) => progress(agentsOperations.verifyAgent, { params: { agent }, signal }),
+    [agent],
+  );
+  const { isRunning, latest, error, start } = useProgress(begin);
+  return (
+    <div className="flex flex-col gap-2 border-t border-line px-3 py-2">
+      <div className="flex flex-wrap items-center gap-3">
+        <Button
+          disabled={isRunning}
+          onClick={start}
+          title="Runs it against a scripted model that wants forbidden things; takes a minute or two"
+        >
+          Prove that it asks
+        </Button>
+        {latest && <ProgressLine {...probeText(latest)} />}
+        {isRunning && !latest && <ProgressLine text="Starting it against a scripted model" />}
+      </div>
+      {error !== undefined && <Failure error={error} />}
+      {latest?.phase === "failed" && <Failure error={new Error(latest.message)} />}
+    </div>
+  );
+}
+
+function probeText(latest: AgentVerifyProgress): { text: string; done?: number; total?: number } {
+  if (latest.phase === "probing")
+    return {
+      text: `${latest.setting}: ${latest.probe}, answered ${latest.answer}`,
+      done: latest.done,
+      total: latest.total,
+    };
+  if (latest.phase === "failed") return { text: "It could not be proved" };
+  const { live } = latest.verification;
+  return {
+    text: live === false ? "Its gate is not live" : "It asks, and heeds the answer",
+    done: 1,
+    total: 1,
+  };
+}
+
+/** How far something is that takes a while. */
+interface Progressing<T> {
+  readonly isRunning: boolean;
+  readonly latest: T | undefined;
+  readonly error: unknown;
+}
+
+const NOTHING = { isRunning: false, latest: undefined, error: undefined };
+
+/** Follows something that takes a while. It goes on at the server when one looks away. */
+function useProgress<T>(begin: (signal: AbortSignal) => AsyncIterable<T>) {
+  const [state, setState] = useState<Progressing<T>>(NOTHING);
+  const queries = useQueryClient();
+  const following = useRef<AbortController>(undefined);
+  useEffect(() => () => following.current?.abort(), []);
+  const start = useCallback(async () => {
+    const controller = new AbortController();
+    following.current = controller;
+    setState({ ...NOTHING, isRunning: true });
+    try {
+      for await (const latest of begin(controller.signal))
+        setState({ isRunning: true, latest, error: undefined });
+      setState((before) => ({ ...before, isRunning: false }));
+    } catch (error) {
+      if (!controller.signal.aborted) setState({ isRunning: false, latest: undefined, error });
+    }
+    void queries.invalidateQueries({ queryKey: AGENTS });
+  }, [begin, queries]);
+  return { ...state, start: () => void start() };
+}
+
+/** How far something is, in a word and as a bar. */
+function ProgressLine({ text, done, total }: { text: string; done?: number; total?: number }) {
+  return (
+    <div className="flex min-w-48 flex-1 flex-col gap-1.5 text-sm">
+      <span role="status" className="tabular-nums">
+        {text}
+      </span>
+      {total !== undefined && total > 0 && <ProgressBar label={text} part={(done ?? 0) / total} />}
+    </div>
+  );
 }

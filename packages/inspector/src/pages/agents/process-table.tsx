@@ -1,17 +1,18 @@
-import { type AgentProcess, agentsOperations } from "@reins/api";
+import { type AgentProcess, agentsOperations, type KeptStderr } from "@reins/api";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Fragment, useState } from "react";
+import type { z } from "zod";
 import { call } from "../../api/call.ts";
-import { useSelf } from "../../app/entrance.tsx";
+import { useSelf } from "../../app/sign-in.tsx";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
+import { Code } from "../../design/code.tsx";
+import { bytes } from "../../design/format.ts";
 import { Moment } from "../../design/moment.tsx";
-import { bytes } from "../../design/number.ts";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
-import { KillDialog } from "../../kill/kill-dialog.tsx";
-import { Complaints } from "./complaints.tsx";
+import { KillDialog } from "./kill-dialog.tsx";
 
 /** The agents that run, what they take, and what they complain of. */
 export function ProcessTable() {
@@ -145,4 +146,11 @@ export function ProcessTable() {
       )}
     </>
   );
+}
+
+/** What a process said on its standard error: the beginning and the end. */
+function Complaints({ stderr: { head, tail, omitted } }: { stderr: z.infer<typeof KeptStderr> }) {
+  if (head === "" && tail === "") return <p className="text-sm text-ink-soft">It complained of nothing.</p>;
+  const middle = omitted > 0 ? `\n… ${bytes(omitted)} were not kept …\n` : "";
+  return <Code text={`${head}${middle}${tail}`} className="max-h-64" />;
 }

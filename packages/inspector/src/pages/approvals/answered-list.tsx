@@ -2,13 +2,13 @@ import { type Approval, approvalOperations } from "@reins/api";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { call } from "../../api/call.ts";
+import { Panel } from "../../design/layout.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
 import { visibleLine } from "../../design/visible.ts";
-import { ApprovalState } from "./approval-state.tsx";
-import { effectText } from "./effect-text.ts";
-import { GivenAnswer } from "./given-answer.tsx";
+import { effectText } from "./action-text.ts";
+import { ApprovalFacts, ApprovalState, ApprovalWhat, GivenAnswer, useApproval } from "./approval-detail.tsx";
 
 /** What was asked lately, and what became of it. */
 export function AnsweredList() {
@@ -66,5 +66,28 @@ function Row({ approval }: { approval: Approval }) {
         </Link>
       </Cell>
     </tr>
+  );
+}
+
+/** An approval that waits no more: what was asked, and what was answered. */
+export function AnsweredOne({ id }: { id: string }) {
+  const { data, error, refetch } = useApproval(id, true);
+  if (error) return <Failure error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Waiting what="Fetching what was asked" />;
+  if ("withheld" in data) return <Empty title="This concerns others">Its user and approvers see it.</Empty>;
+  return (
+    <Panel title="What was asked, and what was answered" actions={<ApprovalState state={data.state} />}>
+      <div className="flex flex-col gap-2 px-3 py-2">
+        <ApprovalWhat approval={data} />
+        <ul className="text-sm">
+          {data.answers.map((answer) => (
+            <li key={`${answer.by} ${answer.decision}`}>
+              <GivenAnswer answer={answer} />
+            </li>
+          ))}
+        </ul>
+        <ApprovalFacts approval={data} />
+      </div>
+    </Panel>
   );
 }

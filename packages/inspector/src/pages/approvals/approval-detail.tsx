@@ -1,15 +1,15 @@
-import type { Approval } from "@reins/api";
+import { type Approval, approvalOperations } from "@reins/api";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
-import { Code } from "../../design/code.tsx";
-import { Facts } from "../../design/facts.tsx";
-import { Hash } from "../../design/hash.tsx";
+import { type ReactNode, useState } from "react";
+import { call } from "../../api/call.ts";
+import { Badge, LevelBadge, type Tone } from "../../design/badge.tsx";
+import { Hash } from "../../design/button.tsx";
+import { Code, Diff, Json } from "../../design/code.tsx";
+import { Facts } from "../../design/layout.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
-import { LevelBadge } from "../../design/verdict.tsx";
-import { visibleLine } from "../../design/visible.ts";
-import { effectText } from "./effect-text.ts";
-import { ExactCallView } from "./exact-call-view.tsx";
-import { useApproval } from "./use-approval.ts";
+import { visible, visibleLine } from "../../design/visible.ts";
+import { effectText, exactCall } from "./action-text.ts";
 
 /** What is asked: its effects, and the call itself. */
 export function ApprovalWhat({ approval: { facts, unreadable } }: { approval: Approval }) {
@@ -102,4 +102,65 @@ function ExactWords({ id }: { id: string }) {
       )}
     </details>
   );
+}
+
+/** A call exactly as it will be made, with all that cannot be seen made visible. */
+export function ExactCallView({ given }: { given: unknown }) {
+  const call = exactCall(given);
+  if (call.kind === "arguments") return <Json value={call.value ?? null} className="max-h-60" />;
+  if (call.kind === "command")
+    return (
+      <WithRest rest={call.rest}>
+        <Code text={`$ ${call.command}`} className="max-h-60" />
+      </WithRest>
+    );
+  return (
+    <WithRest rest={call.rest}>
+      <Diff path={call.path} before={call.before} after={call.after} />
+    </WithRest>
+  );
+}
+
+function WithRest({ rest, children }: { rest: Readonly<Record<string, unknown>>; children: ReactNode }) {
+  if (Object.keys(rest).length === 0) return children;
+  return (
+    <div className="flex flex-col gap-1">
+      {children}
+      <p className="text-2xs text-ink-faint">and with these arguments</p>
+      <Json value={rest} className="max-h-60" />
+    </div>
+  );
+}
+
+const TONES: Readonly<Record<Approval["state"], Tone>> = {
+  pending: "warn",
+  approved: "good",
+  used: "good",
+  denied: "bad",
+  expired: "neutral",
+  withdrawn: "neutral",
+};
+
+/** What became of an approval, in a word. */
+export function ApprovalState({ state }: Pick<Approval, "state">) {
+  return <Badge tone={TONES[state]}>{state}</Badge>;
+}
+
+/** An answer that somebody gave: what, who, and why. */
+export function GivenAnswer({ answer }: { answer: Approval["answers"][number] }) {
+  return (
+    <>
+      {answer.decision.replace("_", " ")} by {visible(answer.by)}
+      {answer.note !== undefined && <q className="block text-ink-soft">{visible(answer.note)}</q>}
+    </>
+  );
+}
+
+/** One approval, with the words that show what an answer counts for; asked for once it is wanted. */
+export function useApproval(id: string, isWanted: boolean) {
+  return useQuery({
+    queryKey: ["approval", id],
+    queryFn: ({ signal }) => call(approvalOperations.getApproval, { params: { id }, signal }),
+    enabled: isWanted,
+  });
 }

@@ -1,19 +1,25 @@
+import type { Approval } from "@reins/api";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";
-import { chooseNotices, tellsOfApprovals } from "../../app/approvals/notice.ts";
-import { usePendingApprovals, useWithheldApprovals } from "../../app/approvals/use-pending-approvals.ts";
-import { isWriting } from "../../app/use-go-keys.ts";
+import {
+  chooseNotices,
+  tellsOfApprovals,
+  usePendingApprovals,
+  useWithheldApprovals,
+} from "../../app/approvals.ts";
+import { isWriting } from "../../app/navigation.ts";
+import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { Moment } from "../../design/moment.tsx";
-import { Page } from "../../design/page.tsx";
+import { classNames, Page, Tabs } from "../../design/layout.tsx";
+import { lengthOf, Moment, useNow } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
-import { Tabs } from "../../design/tabs.tsx";
-import { visible } from "../../design/visible.ts";
-import { AnsweredList } from "./answered-list.tsx";
-import { AnsweredOne } from "./answered-one.tsx";
-import { ApprovalCard } from "./approval-card.tsx";
+import { visible, visibleLine } from "../../design/visible.ts";
+import { effectText } from "./action-text.ts";
+import { AnswerBar } from "./answer-bar.tsx";
+import { AnsweredList, AnsweredOne } from "./answered-list.tsx";
+import { ApprovalFacts, ApprovalWhat } from "./approval-detail.tsx";
 import { GrantList } from "./grant-list.tsx";
-import { LateNotice } from "./late-notice.tsx";
+import { LateNotice } from "./use-answer.tsx";
 
 /** The approvals of every session in one place: what waits, what was answered, and what is allowed for always. */
 export function ApprovalsPage() {
@@ -139,5 +145,60 @@ function Inbox() {
         ))}
       </ul>
     </>
+  );
+}
+
+/** An approval that waits: a line, and when it is chosen everything about it. */
+function ApprovalCard({
+  approval,
+  isChosen,
+  onChoose,
+}: {
+  approval: Approval;
+  isChosen: boolean;
+  onChoose: () => void;
+}) {
+  const place = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isChosen) place.current?.scrollIntoView({ block: "nearest" });
+  }, [isChosen]);
+  const [first] = approval.facts.effects;
+  return (
+    <li ref={place} className="rounded border border-line bg-surface" data-approval={approval.id}>
+      <button
+        type="button"
+        aria-expanded={isChosen}
+        onClick={onChoose}
+        className={classNames(
+          "flex w-full cursor-pointer flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2 text-left hover:bg-sunken",
+          isChosen && "border-b border-line",
+        )}
+      >
+        <span className="font-medium">{visibleLine(approval.agent)}</span>
+        <span className="min-w-0 flex-1 basis-40 truncate font-mono text-xs whitespace-pre">
+          {first && !isChosen ? effectText(first) : visibleLine(approval.tool)}
+        </span>
+        <TimeLeft until={approval.expires_at} />
+      </button>
+      {isChosen && (
+        <div className="flex flex-col gap-3 px-3 py-2.5">
+          <div className="flex flex-col gap-2">
+            <ApprovalWhat approval={approval} />
+            <ApprovalFacts approval={approval} />
+          </div>
+          <AnswerBar key={approval.id} approval={approval} hasKeys />
+        </div>
+      )}
+    </li>
+  );
+}
+
+/** How long there is to answer. */
+function TimeLeft({ until }: { until: string }) {
+  const left = new Date(until).getTime() - useNow(1_000);
+  return (
+    <Badge tone={left < 60_000 ? "bad" : "neutral"} title={`until ${new Date(until).toLocaleString()}`}>
+      {left > 0 ? `${lengthOf(left)} left` : "expired"}
+    </Badge>
   );
 }

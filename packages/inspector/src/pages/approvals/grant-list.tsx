@@ -7,7 +7,7 @@ import { Moment } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
 import { visibleLine } from "../../design/visible.ts";
-import { commandText, effectText } from "./effect-text.ts";
+import { commandText, effectText } from "./action-text.ts";
 
 /** What people have allowed for always, to be taken back. */
 export function GrantList() {

@@ -2,30 +2,26 @@ import type { Session } from "@reins/api";
 import { useMutation } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useEffect } from "react";
-import type { Conversation } from "../../acp/conversation/conversation.ts";
-import { acpClient } from "../../acp/open-client.ts";
-import type { SessionView } from "../../acp/session-view.ts";
-import { useSession } from "../../acp/use-session.ts";
-import { usePendingOf } from "../../app/approvals/use-pending-approvals.ts";
-import { Badge } from "../../design/badge.tsx";
-import { about, dollars } from "../../design/number.ts";
+import type { Conversation, PlanStep } from "../../acp/conversation/conversation.ts";
+import type { Setting } from "../../acp/conversation/settings.ts";
+import type { SessionView } from "../../acp/followed-session.ts";
+import { acpClient, useLine, useSession } from "../../acp/page-client.ts";
+import { usePendingOf } from "../../app/approvals.ts";
+import { Badge, LevelBadge } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { Choice } from "../../design/form.tsx";
+import { about, dollars } from "../../design/format.ts";
+import { classNames } from "../../design/layout.tsx";
+import { useNow } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
-import { LevelBadge } from "../../design/verdict.tsx";
 import { visible } from "../../design/visible.ts";
-import { LateNotice } from "../approvals/late-notice.tsx";
-import { SessionActions } from "../sessions/session-actions.tsx";
-import { StateBadge } from "../sessions/state-badge.tsx";
-import { titleOf } from "../sessions/title.ts";
-import { useSessionRecord } from "../sessions/use-sessions.ts";
-import { Composer } from "./composer/composer.tsx";
-import { WaitingList } from "./composer/waiting-list.tsx";
-import { LineBar } from "./line-bar.tsx";
-import type { Origin } from "./origins/origins.ts";
-import { useOrigins } from "./origins/use-origins.ts";
-import { PlanPanel } from "./plan-panel.tsx";
-import { Questions } from "./questions/questions.tsx";
-import { SettingsBar } from "./settings-bar.tsx";
-import { Timeline } from "./timeline/timeline.tsx";
+import { LateNotice } from "../approvals/use-answer.tsx";
+import { SessionActions, StateBadge } from "../sessions/session-actions.tsx";
+import { titleOf, useSessionRecord } from "../sessions/sessions.ts";
+import { Composer, WaitingList } from "./composer.tsx";
+import { Questions } from "./questions.tsx";
+import { type Origin, useOrigins } from "./rows.ts";
+import { Timeline } from "./timeline.tsx";
 
 const LONGEST_TITLE = 80;
 const NONE: readonly Origin[] = [];
@@ -162,4 +158,92 @@ function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Reins`;
   }, [title]);
+}
+
+/** Tells when the server cannot be reached, and when that is tried again. */
+function LineBar() {
+  const line = useLine();
+  const now = useNow(1_000);
+  if (line.state !== "lost") return null;
+  const seconds = Math.max(0, Math.ceil((line.retryAt - now) / 1_000));
+  return (
+    <div
+      role="status"
+      className="flex items-center gap-3 border-b border-warn bg-warn-wash px-4 py-1.5 text-sm text-warn"
+    >
+      <span className="flex-1">
+        Reins cannot be reached. What was said is kept; the conversation goes on when it is back
+        {seconds > 0 ? ` (trying again in ${seconds} s)` : " (trying now)"}.
+      </span>
+      <Button onClick={() => acpClient.retry()}>Try now</Button>
+    </div>
+  );
+}
+
+const MARKS: Readonly<Record<string, string>> = { completed: "✓", in_progress: "▸", pending: "·" };
+
+/** What the agent plans to do, and how far it is. */
+function PlanPanel({ plan }: { plan: readonly PlanStep[] }) {
+  if (plan.length === 0) return null;
+  const done = plan.filter(({ status }) => status === "completed").length;
+  const now = plan.find(({ status }) => status === "in_progress");
+  return (
+    <details className="border-b border-line bg-surface px-4 py-1.5 text-sm">
+      <summary className="flex cursor-pointer items-center gap-3">
+        <span className="font-medium">Plan</span>
+        <progress
+          className="h-1.5 w-24 appearance-none overflow-hidden rounded bg-sunken [&::-moz-progress-bar]:bg-accent [&::-webkit-progress-bar]:bg-sunken [&::-webkit-progress-value]:bg-accent"
+          aria-label="Progress of the plan"
+          value={done}
+          max={plan.length}
+        />
+        <span className="text-ink-soft tabular-nums">
+          {done} of {plan.length}
+        </span>
+        {now && <span className="min-w-0 flex-1 truncate text-ink-soft">{visible(now.content)}</span>}
+      </summary>
+      <ol className="flex flex-col gap-0.5 pt-1.5">
+        {plan.map(({ content, status }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: steps have nothing but their place
+          <li key={index} className={classNames("flex gap-2", status === "completed" && "text-ink-faint")}>
+            <span aria-hidden="true" className="w-3">
+              {MARKS[status] ?? "·"}
+            </span>
+            <span className="sr-only">{status.replace("_", " ")}:</span>
+            <span className="min-w-0 break-words">{visible(content)}</span>
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+/** Mode, model and what else can be chosen in a session. */
+function SettingsBar({ session, settings }: { session: string; settings: readonly Setting[] }) {
+  const choose = useMutation({
+    mutationFn: ({ setting, value }: { setting: Setting; value: string }) =>
+      acpClient.choose(session, setting, value),
+  });
+  return (
+    <>
+      {settings.map((setting) => (
+        <Choice
+          key={setting.id}
+          aria-label={setting.name}
+          title={setting.name}
+          className="max-w-40"
+          value={setting.current}
+          disabled={choose.isPending}
+          onChange={({ target }) => choose.mutate({ setting, value: target.value })}
+        >
+          {setting.choices.map(({ value, name }) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </Choice>
+      ))}
+      {choose.error && <Failure error={choose.error} />}
+    </>
+  );
 }

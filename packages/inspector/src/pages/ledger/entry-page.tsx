@@ -1,19 +1,19 @@
-import { ledgerOperations } from "@reins/api";
+import { ledgerOperations, type PlacedEntry } from "@reins/api";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
+import { z } from "zod";
 import { call } from "../../api/call.ts";
+import { Badge, QualityBadge } from "../../design/badge.tsx";
+import { Hash } from "../../design/button.tsx";
 import { Json } from "../../design/code.tsx";
-import { Page } from "../../design/page.tsx";
-import { Panel } from "../../design/panel.tsx";
+import { Facts, Page, Panel } from "../../design/layout.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
+import { EntryLink } from "../../proof/entry-link.tsx";
 import { ProvePanel } from "../../proof/prove-panel.tsx";
 import { WhyPanel } from "../../why/why-panel.tsx";
-import { AttestationPanel } from "./attestation-panel.tsx";
-import { ChainPanel } from "./chain-panel.tsx";
-import { CoveredPanel } from "./covered-panel.tsx";
-import { EntryFields } from "./entry-fields.tsx";
-import { gistOf } from "./gist.ts";
+import { gistOf } from "./entries.ts";
+import { ChainPanel, CoveredPanel } from "./entry-chain.tsx";
 
 /** One entry of the ledger: what it says, why, and the proof of it. */
 export function EntryPage() {
@@ -66,5 +66,92 @@ export function EntryPage() {
         </div>
       </div>
     </Page>
+  );
+}
+
+/** All twelve members of an entry; the payload has a place of its own. */
+function EntryFields({ entry }: { entry: PlacedEntry["entry"] }) {
+  const { cid, entity_id, target, quality, timestamp, source, actor, parents, tags, proof, envelope } = entry;
+  const exact = (text: string) => <code className="text-xs break-all">{visible(text)}</code>;
+  return (
+    <Facts
+      facts={[
+        ["cid", exact(cid)],
+        ["entity_id", exact(entity_id)],
+        ["target", exact(target)],
+        ["quality", <QualityBadge key="quality" quality={quality} />],
+        ["timestamp", exact(timestamp)],
+        ["source", exact(source)],
+        ["actor", exact(actor)],
+        [
+          "parents",
+          parents.length === 0
+            ? "none: it is the first of its chain"
+            : parents.map((parent) => <EntryLink key={parent} cid={parent} />),
+        ],
+        [
+          "tags",
+          <span key="tags" className="flex flex-wrap gap-1">
+            {tags.map((tag) => (
+              <Link key={tag} to="/ledger" search={{ tag }} title={`All entries with the tag ${tag}`}>
+                <Badge>{visible(tag)}</Badge>
+              </Link>
+            ))}
+          </span>,
+        ],
+        ["payload", "below"],
+        ["proof", proof === null ? "none" : exact(String(Object(proof).type))],
+        [
+          "envelope",
+          envelope === null || envelope === undefined
+            ? "none: it is not sealed"
+            : exact(`sealed for ${String(Object(envelope).audience_label)}`),
+        ],
+      ]}
+    />
+  );
+}
+
+const Attestation = z.looseObject({
+  type: z.literal("attestation"),
+  key_id: z.string(),
+  signature: z.string(),
+  rules_checked: z.array(z.string()),
+  predicate_results: z.array(z.boolean()),
+});
+
+/** Who signed an entry, and what they signed for. */
+function AttestationPanel({ entry }: { entry: PlacedEntry["entry"] }) {
+  const { data: attestation } = Attestation.safeParse(entry.proof);
+  const keys = useQuery({
+    queryKey: ["ledger-keys"],
+    queryFn: ({ signal }) => call(ledgerOperations.listLedgerKeys, { signal }),
+    enabled: attestation !== undefined,
+    staleTime: 60_000,
+  });
+  if (!attestation) return null;
+  const key = keys.data?.keys.find(({ key_id }) => key_id === attestation.key_id);
+  const checked = attestation.rules_checked.map(
+    (rule, place) => `${rule}: ${attestation.predicate_results[place] ? "holds" : "does not hold"}`,
+  );
+  return (
+    <Panel title="Attestation">
+      <Facts
+        facts={[
+          ["Signed by", key?.holder ?? entry.actor],
+          ["Key", <Hash key="key" value={attestation.key_id} length={16} />],
+          ...(key
+            ? ([
+                [
+                  "Announced",
+                  `in entry ${key.announced}${key.retired === null ? "" : `, retired by entry ${key.retired}`}`,
+                ],
+              ] as const)
+            : []),
+          ["Signature", <Hash key="signature" value={attestation.signature} length={24} />],
+          ...(checked.length > 0 ? ([["Checked", checked.join(", ")]] as const) : []),
+        ]}
+      />
+    </Panel>
   );
 }

@@ -1,8 +1,8 @@
 import { LedgerQuality } from "@reins/api";
 import { useEffect, useState } from "react";
+import { z } from "zod";
 import { Button } from "../../design/button.tsx";
-import { Choice, Field, TextInput } from "../../design/field.tsx";
-import { LedgerSearch, VERDICT_TAGS } from "./ledger-search.ts";
+import { Choice, Field, TextInput } from "../../design/form.tsx";
 
 const AGO = [
   ["", "any time"],
@@ -132,3 +132,16 @@ function Words({
 function hoursAgo(hours: string): string | undefined {
   return hours === "" ? undefined : new Date(Date.now() - Number(hours) * 3_600_000).toISOString();
 }
+
+/** Which entries are wanted, as the address of the page says it. What it says wrongly is passed over. */
+export const LedgerSearch = z.object({
+  quality: LedgerQuality.optional().catch(undefined),
+  session: z.string().min(1).max(1_024).optional().catch(undefined),
+  agent: z.string().min(1).max(1_024).optional().catch(undefined),
+  tag: z.string().min(1).max(1_024).optional().catch(undefined),
+  since: z.iso.datetime({ offset: true }).optional().catch(undefined),
+});
+export type LedgerSearch = z.infer<typeof LedgerSearch>;
+
+/** Verdicts by which the log is often narrowed; each verdict's entry carries its own as a tag. */
+const VERDICT_TAGS = ["allowed", "ask", "blocked", "modify", "defer"] as const;

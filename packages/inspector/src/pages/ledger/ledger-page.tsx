@@ -1,19 +1,16 @@
 import { ledgerOperations } from "@reins/api";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
-import { useSelf } from "../../app/entrance.tsx";
+import { useSelf } from "../../app/sign-in.tsx";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { Page } from "../../design/page.tsx";
-import { Panel } from "../../design/panel.tsx";
+import { Page, Panel } from "../../design/layout.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
-import { ComparisonLine } from "../../proof/comparison-line.tsx";
+import { ComparisonLine } from "../../proof/comparison-view.tsx";
+import { useEntries } from "./entries.ts";
 import { EntryList } from "./entry-list.tsx";
-import { Filters } from "./filters.tsx";
-import { LedgerCheckPanel } from "./ledger-check-panel.tsx";
-import { LedgerSearch } from "./ledger-search.ts";
-import { useEntries } from "./use-entries.ts";
-import { useLedgerCheck } from "./use-ledger-check.ts";
+import { Filters, LedgerSearch } from "./filters.tsx";
+import { LedgerCheckPanel, useLedgerCheck } from "./ledger-check.tsx";
 
 /** Everything that was recorded, as it is recorded; for those who may see it. */
 export function LedgerPage() {

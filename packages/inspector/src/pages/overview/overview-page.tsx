@@ -1,19 +1,14 @@
 import { metricsOperations } from "@reins/api";
 import { useQuery } from "@tanstack/react-query";
-import { call } from "../../api/call.ts";
-import { ProblemError } from "../../api/problem.ts";
-import { useSelf } from "../../app/entrance.tsx";
+import { Link } from "@tanstack/react-router";
+import { call, ProblemError } from "../../api/call.ts";
+import { useSelf } from "../../app/sign-in.tsx";
+import { Page, Panel } from "../../design/layout.tsx";
 import { Moment } from "../../design/moment.tsx";
-import { Page } from "../../design/page.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
-import { BoardPanel } from "./board-panel.tsx";
-import { Charts } from "./charts.tsx";
-import { Figures } from "./figures.tsx";
-import { FirstSteps } from "./first-steps.tsx";
-import { MailPanel } from "./mail-panel.tsx";
-import { PercentilePanel } from "./percentile-panel.tsx";
+import { Charts, Figures, PercentilePanel, VerdictMix } from "./figures.tsx";
+import { BoardPanel, MailPanel } from "./mail-and-board.tsx";
 import { RunsPanel } from "./runs-panel.tsx";
-import { VerdictMix } from "./verdict-mix.tsx";
 
 /** How this Reins does, in one look. */
 export function OverviewPage() {
@@ -65,5 +60,52 @@ export function OverviewPage() {
         <BoardPanel />
       </div>
     </Page>
+  );
+}
+
+const STEP =
+  "flex flex-col gap-1 border-line p-4 max-lg:border-t max-lg:first:border-t-0 lg:border-l lg:first:border-l-0";
+
+/** What somebody who is here for the first time can try, in a minute. */
+function FirstSteps() {
+  return (
+    <Panel title="Three things to try">
+      <ol className="grid lg:grid-cols-3">
+        <li className={STEP}>
+          <p className="font-medium">1. Talk to an agent</p>
+          <p className="text-sm text-ink-soft">
+            <Link to="/sessions" search={{ start: true }} className="text-accent underline">
+              Start a session
+            </Link>{" "}
+            with the native agent. It needs no account and comes with Reins. Or{" "}
+            <Link to="/agents" className="text-accent underline">
+              install another
+            </Link>
+            .
+          </p>
+        </li>
+        <li className={STEP}>
+          <p className="font-medium">2. Watch it be stopped</p>
+          <p className="text-sm text-ink-soft">
+            Ask it to <code>read .env</code>: the constitution blocks that. Ask it to <code>run `make`</code>:
+            it waits for you in{" "}
+            <Link to="/approvals" className="text-accent underline">
+              approvals
+            </Link>
+            .
+          </p>
+        </li>
+        <li className={STEP}>
+          <p className="font-medium">3. See the proof</p>
+          <p className="text-sm text-ink-soft">
+            Open the verdict in the{" "}
+            <Link to="/ledger" className="text-accent underline">
+              ledger
+            </Link>
+            : which rule decided and why, and the proof, checked by this page itself.
+          </p>
+        </li>
+      </ol>
+    </Panel>
   );
 }

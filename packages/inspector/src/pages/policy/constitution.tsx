@@ -1,9 +1,9 @@
 import type { PolicyStatus } from "@reins/api";
+import { VerdictBadge } from "../../design/badge.tsx";
 import { Markdown } from "../../design/markdown.tsx";
 import { Empty } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
-import { VerdictBadge } from "../../design/verdict.tsx";
-import { ConditionView } from "./condition-view.tsx";
+import { inline } from "../../why/inline.ts";
 
 /** The constitution as it is in force: what it says to people, and the rules in their order. */
 export function Constitution({ status: { in_force, prose } }: { status: PolicyStatus }) {
@@ -57,5 +57,21 @@ export function Constitution({ status: { in_force, prose } }: { status: PolicySt
         )}
       </div>
     </div>
+  );
+}
+
+/** What must hold for a rule to match, a line for each clause. */
+function ConditionView({ condition }: { condition: Readonly<Record<string, unknown>> }) {
+  const clauses = Object.entries(condition);
+  if (clauses.length === 0) return <span className="text-ink-soft">everything</span>;
+  return (
+    <ul className="flex flex-col gap-0.5">
+      {clauses.map(([name, asked]) => (
+        <li key={name}>
+          <span className="text-ink-faint">{name.replaceAll("_", " ")} </span>
+          <span className="font-mono text-xs break-words">{inline(asked)}</span>
+        </li>
+      ))}
+    </ul>
   );
 }

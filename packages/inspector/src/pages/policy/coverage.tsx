@@ -2,11 +2,10 @@ import { type CoverageReport, studyOperations } from "@reins/api";
 import { useQuery } from "@tanstack/react-query";
 import type { z } from "zod";
 import { call } from "../../api/call.ts";
-import { Badge } from "../../design/badge.tsx";
-import { count } from "../../design/number.ts";
+import { Badge, VerdictBadge } from "../../design/badge.tsx";
+import { count } from "../../design/format.ts";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
-import { VerdictBadge } from "../../design/verdict.tsx";
 import { visible } from "../../design/visible.ts";
 import { EntryLink } from "../../proof/entry-link.tsx";
 

@@ -1,13 +1,13 @@
-import { studyOperations } from "@reins/api";
+import { type ExplainRequest, studyOperations } from "@reins/api";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
+import type { z } from "zod";
 import { call } from "../../api/call.ts";
 import { Button } from "../../design/button.tsx";
-import { Choice, Field, TextArea, TextInput } from "../../design/field.tsx";
+import { Choice, Field, TextArea, TextInput } from "../../design/form.tsx";
 import { Empty, Failure } from "../../design/states.tsx";
 import { useDraft } from "../../why/draft.ts";
 import { ExplanationView } from "../../why/explanation-view.tsx";
-import { ENFORCEMENTS, type Hypothesis, hypothesisOf, TRUSTS } from "./hypothesis.ts";
 
 const START: Hypothesis = {
   tool: "bash",
@@ -145,4 +145,46 @@ export function Hypothetical() {
       </div>
     </div>
   );
+}
+
+/** How well an agent may be known. */
+const TRUSTS = ["unknown", "registered", "standing"] as const;
+/** How far a verdict may be enforced. */
+const ENFORCEMENTS = ["performed", "confined", "asked", "observed"] as const;
+
+/** An action that did not happen, as it is written in the form. Empty is left to the server. */
+interface Hypothesis {
+  readonly tool: string;
+  readonly arguments: string;
+  readonly agent: string;
+  readonly trust: string;
+  readonly enforcement: string;
+  readonly cwd: string;
+  readonly event_type: string;
+}
+
+/** The question to the server that a form makes. */
+function hypothesisOf(given: Hypothesis): z.input<typeof ExplainRequest> {
+  return {
+    event: {
+      tool: given.tool,
+      event_type: given.event_type || undefined,
+      arguments: argumentsOf(given.arguments),
+    },
+    subject: {
+      agent: given.agent || undefined,
+      trust: TRUSTS.find((trust) => trust === given.trust),
+      enforcement: ENFORCEMENTS.find((level) => level === given.enforcement),
+    },
+    cwd: given.cwd || undefined,
+  };
+}
+
+function argumentsOf(text: string): unknown {
+  if (text.trim() === "") return {};
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error("The arguments are not JSON. Write them as the agent would send them.", { cause: error });
+  }
 }

@@ -2,23 +2,20 @@ import { policyOperations } from "@reins/api";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { z } from "zod";
 import { call } from "../../api/call.ts";
-import { useSelf } from "../../app/entrance.tsx";
-import { Button } from "../../design/button.tsx";
-import { Hash } from "../../design/hash.tsx";
-import { Page } from "../../design/page.tsx";
-import { Panel } from "../../design/panel.tsx";
+import { useSelf } from "../../app/sign-in.tsx";
+import { Button, Hash } from "../../design/button.tsx";
+import { Page, Panel, Tabs } from "../../design/layout.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
-import { Tabs } from "../../design/tabs.tsx";
 import { GrantList } from "../approvals/grant-list.tsx";
 import { Constitution } from "./constitution.tsx";
 import { Coverage } from "./coverage.tsx";
-import { DraftDesk } from "./draft-desk.tsx";
+import { DraftDesk } from "./draft-editor.tsx";
 import { Hypothetical } from "./hypothetical.tsx";
-import { PolicySearch, PolicyTab } from "./policy-search.ts";
+import { WaitingPolicy } from "./pending-policy.tsx";
 import { PolicyTests } from "./policy-tests.tsx";
-import { RosterView } from "./roster-view.tsx";
-import { WaitingPolicy } from "./waiting-policy.tsx";
+import { RosterView } from "./roster.tsx";
 
 /** What agents may do, and who they are. */
 export function PolicyPage() {
@@ -111,3 +108,10 @@ function Fault({ text }: { text: string }) {
     </div>
   );
 }
+
+/** The sides from which the policy is seen. */
+const PolicyTab = z.enum(["constitution", "tests", "coverage", "draft", "explain", "roster", "grants"]);
+type PolicyTab = z.infer<typeof PolicyTab>;
+
+/** What the address of the page says. */
+const PolicySearch = z.object({ tab: PolicyTab.optional().catch(undefined) });

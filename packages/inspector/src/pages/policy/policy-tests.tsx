@@ -1,10 +1,11 @@
-import { studyOperations } from "@reins/api";
+import { type PolicyTestOutcome, studyOperations } from "@reins/api";
 import { useQuery } from "@tanstack/react-query";
+import type { z } from "zod";
 import { call } from "../../api/call.ts";
-import { Badge } from "../../design/badge.tsx";
+import { Badge, VerdictBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { Failure, Waiting } from "../../design/states.tsx";
-import { TestTable } from "./test-table.tsx";
+import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { Cell, Table } from "../../design/table.tsx";
 
 /** The examples in the constitution, run now. */
 export function PolicyTests() {
@@ -34,5 +35,51 @@ export function PolicyTests() {
       </div>
       <TestTable tests={data.tests} />
     </>
+  );
+}
+
+type Test = z.infer<typeof PolicyTestOutcome>;
+
+/** Examples, what each should get, and what it got. */
+export function TestTable({ tests }: { tests: readonly Test[] }) {
+  if (tests.length === 0)
+    return (
+      <Empty title="The constitution has no examples">
+        Write some under <code>tests:</code>. They are run before a change counts.
+      </Empty>
+    );
+  return (
+    <Table
+      label="Tests of the constitution"
+      columns={[
+        { title: "Outcome", isHidden: true },
+        { title: "Example" },
+        { title: "Expected" },
+        { title: "Got" },
+        { title: "By" },
+      ]}
+    >
+      {tests.map(({ name, passed, expected, got, fault }) => (
+        <tr key={name}>
+          <Cell className={passed ? "text-good" : "text-bad"}>
+            <span aria-hidden="true">{passed ? "✓" : "✗"}</span>
+            <span className="sr-only">{passed ? "passed" : "failed"}</span>
+          </Cell>
+          <Cell>
+            {name}
+            {fault !== null && <span className="block text-bad">{fault}</span>}
+          </Cell>
+          <Cell>
+            <VerdictBadge verdict={expected.verdict} />
+          </Cell>
+          <Cell>
+            <VerdictBadge verdict={got.verdict} />
+          </Cell>
+          <Cell isExact className="text-ink-soft">
+            {got.rule ?? "no rule"}
+          </Cell>
+        </tr>
+      ))}
+    </Table>
   );
 }

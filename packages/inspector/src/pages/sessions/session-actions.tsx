@@ -2,12 +2,13 @@ import type { Session } from "@reins/api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { acpClient } from "../../acp/open-client.ts";
+import { acpClient } from "../../acp/page-client.ts";
+import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { Dialog } from "../../design/dialog.tsx";
+import { Dialog } from "../../design/form.tsx";
 import { Icon } from "../../design/icons.tsx";
 import { Failure } from "../../design/states.tsx";
-import { titleOf } from "./title.ts";
+import { titleOf } from "./sessions.ts";
 
 /** What can be done with a session beside speaking in it: fork it, end it, and from elsewhere stop its turn. */
 export function SessionActions({ session, canStop }: { session: Session; canStop: boolean }) {
@@ -62,5 +63,32 @@ export function SessionActions({ session, canStop }: { session: Session; canStop
         </div>
       </Dialog>
     </div>
+  );
+}
+
+/** Where a session stands, in a word; `pending` is how many questions of it wait for a person. */
+export function StateBadge({ session, pending }: { session: Session; pending: number }) {
+  if (session.ended)
+    return <Badge title={session.ended.message ?? "it ended for good"}>{session.ended.reason}</Badge>;
+  if (pending > 0)
+    return (
+      <Badge tone="warn" title="it waits for a person">
+        waiting
+      </Badge>
+    );
+  if (session.state === "running")
+    return (
+      <Badge tone="accent" title="a turn is under way">
+        running
+      </Badge>
+    );
+  return (
+    <Badge
+      title={
+        session.agent_runs ? "its agent runs and waits for you" : "its agent starts when you say something"
+      }
+    >
+      {session.agent_runs ? "idle" : "resting"}
+    </Badge>
   );
 }

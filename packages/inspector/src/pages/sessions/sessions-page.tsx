@@ -1,19 +1,20 @@
 import type { Session } from "@reins/api";
-import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useEffect, useMemo, useState } from "react";
-import { isWriting } from "../../app/use-go-keys.ts";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { usePendingOf } from "../../app/approvals.ts";
+import { isWriting, takeFocus, useListKeys } from "../../app/navigation.ts";
+import { Badge, LevelBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { Choice, TextInput } from "../../design/field.tsx";
-import { Page } from "../../design/page.tsx";
-import { Panel } from "../../design/panel.tsx";
+import { Choice, TextInput } from "../../design/form.tsx";
+import { dollars } from "../../design/format.ts";
+import { classNames, Page, Panel } from "../../design/layout.tsx";
+import { Moment } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
-import { Table } from "../../design/table.tsx";
-import { useListKeys } from "../../design/use-list-keys.ts";
-import { useNarrow } from "../../design/use-narrow.ts";
-import { BeginDialog } from "./begin-dialog.tsx";
-import { SessionItem } from "./session-item.tsx";
-import { SessionRow } from "./session-row.tsx";
-import { useSessions } from "./use-sessions.ts";
+import { Cell, Table } from "../../design/table.tsx";
+import { visible } from "../../design/visible.ts";
+import { SessionActions, StateBadge } from "./session-actions.tsx";
+import { titleOf, useSessions } from "./sessions.ts";
+import { BeginDialog } from "./start-dialog.tsx";
 
 const COLUMNS = [
   { title: "Session" },
@@ -146,4 +147,83 @@ function shownOf(value: string): Shown {
 function matches({ title = "", agent, cwd, id }: Session, words: string): boolean {
   const wanted = words.trim().toLowerCase();
   return [title, agent, cwd, id].some((text) => text.toLowerCase().includes(wanted));
+}
+
+/** A session in the list of a phone. */
+function SessionItem({ session }: { session: Session }) {
+  const { id, agent, cwd, enforcement, cost_usd, last_activity } = session;
+  return (
+    <li>
+      <Link to="/sessions/$id" params={{ id }} className="flex flex-col gap-1 px-3 py-2 active:bg-sunken">
+        <span className="flex items-center gap-2">
+          <span className="min-w-0 flex-1 truncate font-medium text-accent">{titleOf(session)}</span>
+          <StateBadge session={session} pending={usePendingOf(id)} />
+        </span>
+        <span className="flex items-center gap-2 text-2xs text-ink-faint">
+          <span>{visible(agent)}</span>
+          {enforcement && <LevelBadge level={enforcement} />}
+          <span className="min-w-0 flex-1 truncate font-mono">{visible(cwd)}</span>
+          {cost_usd !== undefined && <span>{dollars(cost_usd)}</span>}
+          <Moment at={last_activity} />
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+/** A session in the list. */
+function SessionRow({ session, isChosen }: { session: Session; isChosen: boolean }) {
+  const pending = usePendingOf(session.id);
+  const { id, agent, cwd, trust, enforcement, cost_usd, last_activity } = session;
+  return (
+    <tr className={classNames(isChosen && "bg-accent-wash")}>
+      <Cell className="max-w-80">
+        <Link
+          to="/sessions/$id"
+          params={{ id }}
+          ref={isChosen ? takeFocus : undefined}
+          className="block truncate font-medium text-accent hover:underline"
+        >
+          {titleOf(session)}
+        </Link>
+        <span className="block truncate font-mono text-2xs text-ink-faint" title={cwd}>
+          {visible(cwd)}
+        </span>
+      </Cell>
+      <Cell>{visible(agent)}</Cell>
+      <Cell>
+        <StateBadge session={session} pending={pending} />
+      </Cell>
+      <Cell>{trust && <Badge tone={trust === "unknown" ? "warn" : "neutral"}>{trust}</Badge>}</Cell>
+      <Cell>{enforcement && <LevelBadge level={enforcement} />}</Cell>
+      <Cell isNumber>{cost_usd === undefined ? "–" : dollars(cost_usd)}</Cell>
+      <Cell isNumber>
+        {pending > 0 ? (
+          <Link to="/approvals" className="font-semibold text-warn underline">
+            {pending}
+          </Link>
+        ) : (
+          "–"
+        )}
+      </Cell>
+      <Cell isNumber>
+        <Moment at={last_activity} />
+      </Cell>
+      <Cell>
+        <SessionActions session={session} canStop />
+      </Cell>
+    </tr>
+  );
+}
+
+const narrow = window.matchMedia("(max-width: 767px)");
+
+/** Whether the screen is that of a phone. */
+export function useNarrow(): boolean {
+  return useSyncExternalStore(subscribe, () => narrow.matches);
+}
+
+function subscribe(onChange: () => void): () => void {
+  narrow.addEventListener("change", onChange);
+  return () => narrow.removeEventListener("change", onChange);
 }

@@ -1,10 +1,17 @@
-import { useState } from "react";
-import { useSelf } from "../../app/entrance.tsx";
-import { Page } from "../../design/page.tsx";
-import { Empty } from "../../design/states.tsx";
-import { Tabs } from "../../design/tabs.tsx";
+import { type LoggedRequest, wireOperations } from "@reins/api";
+import { useMemo, useState } from "react";
+import { call } from "../../api/call.ts";
+import { useSelf } from "../../app/sign-in.tsx";
+import { Badge, type Tone } from "../../design/badge.tsx";
+import { CopyButton } from "../../design/button.tsx";
+import { duration } from "../../design/format.ts";
+import { Page, Panel, Tabs } from "../../design/layout.tsx";
+import { Moment } from "../../design/moment.tsx";
+import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { Cell, Table } from "../../design/table.tsx";
+import { visible } from "../../design/visible.ts";
 import { Envelopes } from "./envelopes.tsx";
-import { Requests } from "./requests.tsx";
+import { keyOf, type TailSource, useTail } from "./tail.ts";
 
 /** What goes over the wires: raw messages both ways, and the requests to the API. */
 export function WirePage() {
@@ -26,4 +33,84 @@ export function WirePage() {
       )}
     </Page>
   );
+}
+
+const SHOWN = 300;
+
+/** The requests to the API, the newest first, as they are answered. */
+function Requests() {
+  const source = useMemo(
+    (): TailSource<LoggedRequest, typeof wireOperations.streamRequests.query> => ({
+      stream: wireOperations.streamRequests,
+      query: {},
+      list: async (signal) =>
+        (await call(wireOperations.listRequests, { query: { limit: SHOWN }, signal })).requests,
+    }),
+    [],
+  );
+  const { all, error, isLoaded } = useTail(source, false);
+  if (error) return <Failure error={error} />;
+  if (!isLoaded) return <Waiting what="Listening" />;
+  if (all.length === 0) return <Empty title="No request yet">Every request to the API shows here.</Empty>;
+  return (
+    <Panel className="mt-2">
+      <Table
+        label="Requests"
+        columns={[
+          { title: "When" },
+          { title: "Request" },
+          { title: "Status", isNumber: true },
+          { title: "Took", isNumber: true },
+          { title: "By" },
+          { title: "Again", isHidden: true },
+        ]}
+      >
+        {all
+          .slice(-SHOWN)
+          .toReversed()
+          .map((request) => (
+            <tr key={keyOf(request)}>
+              <Cell>
+                <Moment at={request.at} />
+              </Cell>
+              <Cell isExact className="break-all">
+                {request.method} {visible(request.path)}
+              </Cell>
+              <Cell isNumber>
+                <Badge tone={toneOf(request.status)}>{request.status}</Badge>
+              </Cell>
+              <Cell isNumber>{duration(request.ms)}</Cell>
+              <Cell>{request.principal ?? "–"}</Cell>
+              <Cell>
+                <CopyButton label="Copy as curl" text={() => curlFor(request, window.location.origin)} />
+              </Cell>
+            </tr>
+          ))}
+      </Table>
+    </Panel>
+  );
+}
+
+function toneOf(status: number): Tone {
+  if (status >= 500) return "bad";
+  return status >= 400 ? "warn" : "good";
+}
+
+/** A request as a command that makes it again. What was in its body or after its path is not kept, and not known. */
+export function curlFor({ method, path }: Pick<LoggedRequest, "method" | "path">, origin: string): string {
+  const words = [
+    "curl",
+    ...(method === "GET" ? [] : ["-X", method]),
+    "-H",
+    '"Authorization: Bearer $REINS_TOKEN"',
+    ...(method === "GET" || method === "DELETE"
+      ? []
+      : ["-H", quoted("Content-Type: application/json"), "-d", quoted("{}")]),
+    quoted(origin + path),
+  ];
+  return words.join(" ");
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }

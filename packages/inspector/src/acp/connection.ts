@@ -1,0 +1,211 @@
+import { type ClientConnection, client, RequestError, type Stream } from "@agentclientprotocol/sdk";
+import { z } from "zod";
+import type { HeardUpdate } from "./conversation/conversation.ts";
+import { type ToolCall, toolCallWith } from "./conversation/tool-call.ts";
+import type { TurnState } from "./followed-session.ts";
+
+/** Who is told what comes over a link. */
+export interface LinkEar {
+  onUpdate(session: string, update: HeardUpdate["update"]): void;
+  onQuestion(session: string, question: Question): void;
+  onWithdrawn(session: string, id: string): void;
+  /** Messages of a session that cannot be had any more. */
+  onGap(session: string): void;
+  onEnded(session: string): void;
+  /** How the turns of a session stand: told when it is followed, and when others have one begun or ended. */
+  onTurn(session: string, state: TurnState): void;
+}
+
+const Update = z.looseObject({
+  method: z.literal("session/update"),
+  params: z.looseObject({ sessionId: z.string(), update: z.looseObject({ sessionUpdate: z.string() }) }),
+});
+const Turn = z.looseObject({
+  method: z.literal("_reins/session/turn"),
+  params: z.looseObject({ sessionId: z.string(), state: z.enum(["running", "idle"]) }),
+});
+const About = z.looseObject({ sessionId: z.string() });
+const GAP = "_reins/gap";
+const ENDED = "_sandboxagent/session/ended";
+const KNOWN = { name: "reins-inspector", title: "Reins inspector", version: "0.1.0" };
+
+const HELLO = {
+  protocolVersion: 1,
+  clientInfo: KNOWN,
+  clientCapabilities: {
+    elicitation: { form: {}, url: {} },
+    session: { notices: {}, compaction: {}, configOptions: {} },
+  },
+  _meta: { reins: { turns: true } },
+};
+
+/** One stream over which ACP is spoken. It does not outlive the stream. */
+export class Link {
+  readonly #connection: ClientConnection;
+  #asked = 0;
+
+  private constructor(stream: Stream, ear: LinkEar) {
+    const app = client({ name: KNOWN.name });
+    for (const method of ASKING)
+      app.onRequest(method, readAbout, ({ params, signal }) => this.#ask(method, params, signal, ear));
+    app.onNotification(GAP, readAbout, ({ params }) => ear.onGap(params.sessionId));
+    app.onNotification(ENDED, readAbout, ({ params }) => ear.onEnded(params.sessionId));
+    this.#connection = app.connect(stream);
+  }
+
+  /** Begins to speak over a stream, and says hello. */
+  static async open(stream: Stream, ear: LinkEar): Promise<Link> {
+    const link = new Link(tapped(stream, ear), ear);
+    try {
+      await link.request("initialize", HELLO);
+      return link;
+    } catch (error) {
+      link.close();
+      throw error;
+    }
+  }
+
+  /** Aborts when the stream is gone. */
+  get signal(): AbortSignal {
+    return this.#connection.signal;
+  }
+
+  /** Asks; a signal takes the question back. */
+  request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
+    return this.#connection.agent.request<unknown, unknown>(
+      method,
+      params,
+      signal && { cancellationSignal: signal },
+    );
+  }
+
+  /** Tells. */
+  notify(method: string, params: unknown): Promise<void> {
+    return this.#connection.agent.notify<unknown>(method, params);
+  }
+
+  /** Hangs up. */
+  close(): void {
+    this.#connection.close();
+  }
+
+  /** Puts a question to the person; settles with the answer, or when it is taken back. */
+  #ask(method: string, params: z.infer<typeof About>, signal: AbortSignal, ear: LinkEar): Promise<unknown> {
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    this.#asked += 1;
+    const id = `${this.#asked}`;
+    const question = questionOf(method, params, id, resolve);
+    if (!question) throw RequestError.invalidParams(undefined, "this page cannot put the question");
+    signal.addEventListener("abort", () => resolve(withdrawn(method)), { once: true });
+    ear.onQuestion(params.sessionId, question);
+    return promise.finally(() => ear.onWithdrawn(params.sessionId, id));
+  }
+}
+
+/**
+ * A stream out of which updates are taken before the SDK sees them: its client drops what its own schema does not know,
+ * and the page wants everything, in order.
+ */
+function tapped({ readable, writable }: Stream, ear: LinkEar): Stream {
+  const tap = new TransformStream({
+    transform(message, controller) {
+      const read = Update.safeParse(message);
+      if (read.success) {
+        ear.onUpdate(read.data.params.sessionId, read.data.params.update);
+        return;
+      }
+      const turn = Turn.safeParse(message);
+      if (turn.success) ear.onTurn(turn.data.params.sessionId, turn.data.params.state);
+      else controller.enqueue(message);
+    },
+  });
+  return { readable: readable.pipeThrough(tap), writable };
+}
+
+function readAbout(params: unknown): z.infer<typeof About> {
+  return About.parse(params);
+}
+
+/** An answer that may be chosen. */
+const Option = z.looseObject({ optionId: z.string(), name: z.string(), kind: z.string() });
+export type Option = z.infer<typeof Option>;
+
+const Permission = z.looseObject({
+  toolCall: z.unknown(),
+  options: z.array(Option),
+  _meta: z
+    .looseObject({
+      reins: z
+        .looseObject({
+          approval: z.string(),
+          reason: z.string().optional(),
+          rule: z.string().nullish(),
+          expires_at: z.string().optional(),
+        })
+        .optional(),
+    })
+    .nullish(),
+});
+
+const Elicitation = z.looseObject({
+  message: z.string(),
+  mode: z.string().default("form"),
+  requestedSchema: z.unknown(),
+  url: z.string().optional(),
+});
+
+/** What an agent asks the person in front of it, and how that is answered. */
+export type Question =
+  | {
+      readonly kind: "permission";
+      readonly id: string;
+      readonly call: ToolCall | undefined;
+      readonly options: readonly Option[];
+      /** The approval that stands for it, which other people may answer too. */
+      readonly approval: string | undefined;
+      readonly reason: string | undefined;
+      readonly answer: (value: unknown) => void;
+    }
+  | {
+      readonly kind: "elicitation";
+      readonly id: string;
+      readonly message: string;
+      readonly schema: unknown;
+      readonly url: string | undefined;
+      readonly answer: (value: unknown) => void;
+    };
+
+/** The methods by which agents ask. */
+const ASKING = ["session/request_permission", "elicitation/create"] as const;
+
+/** A question as it came; `undefined` when it is none that this page can put. */
+function questionOf(
+  method: string,
+  params: unknown,
+  id: string,
+  answer: (value: unknown) => void,
+): Question | undefined {
+  if (method === "elicitation/create") {
+    const read = Elicitation.safeParse(params);
+    if (!read.success) return undefined;
+    const { message, requestedSchema: schema, url } = read.data;
+    return { kind: "elicitation", id, message, schema, url, answer };
+  }
+  const read = Permission.safeParse(params);
+  if (!read.success) return undefined;
+  const { toolCall, options, _meta } = read.data;
+  return {
+    kind: "permission",
+    id,
+    call: toolCallWith(undefined, toolCall, undefined),
+    options,
+    approval: _meta?.reins?.approval,
+    reason: _meta?.reins?.reason,
+    answer,
+  };
+}
+
+/** What is said for a question that nobody answers any more. */
+function withdrawn(method: string): unknown {
+  return method === "elicitation/create" ? { action: "cancel" } : { outcome: { outcome: "cancelled" } };
+}

@@ -1,0 +1,47 @@
+import { expect, it, test } from "vitest";
+import { parseExact, serverEvents } from "./parse.ts";
+
+test.each([
+  '{"account":9007199254740993}',
+  "[18446744073709551615,-9007199254740993,1e400,0.1000000000000000055,-0]",
+  '{"a":[{"b":123456789012345678901234567890}]}',
+])("%s is shown as it came", (text) => {
+  expect(JSON.stringify(parseExact(text))).toBe(text);
+});
+
+test.each(['{"a":1.5,"b":[0.25,1e3,100]}', '{"a":1.0}', '"9007199254740993"', "[]"])(
+  "%s is plain data",
+  (text) => {
+    expect(parseExact(text)).toEqual(JSON.parse(text));
+  },
+);
+
+async function eventsOf(...chunks: readonly string[]): Promise<string[]> {
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(encoder.encode(chunk));
+      controller.close();
+    },
+  });
+  return Array.fromAsync(serverEvents(body));
+}
+
+it("gives the data of each event, wherever the answer was cut", async () => {
+  expect(await eventsOf("event: progress\nid: 1\nda", 'ta: {"a":1}\n', '\ndata: {"b":2}\n\n')).toEqual([
+    '{"a":1}',
+    '{"b":2}',
+  ]);
+});
+
+it("joins the lines of one event, and passes over comments", async () => {
+  expect(await eventsOf(": still here\n\n", "data:one\ndata: two\n\n")).toEqual(["one\ntwo"]);
+});
+
+it("reads lines that end as on Windows", async () => {
+  expect(await eventsOf("data: one\r\n\r\ndata: two\r\n\r\n")).toEqual(["one", "two"]);
+});
+
+it("leaves out an event that did not come to its end", async () => {
+  expect(await eventsOf("data: whole\n\ndata: ha")).toEqual(["whole"]);
+});

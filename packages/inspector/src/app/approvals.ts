@@ -1,0 +1,140 @@
+import { type Approval, approvalOperations, type ShownApproval, type WithheldApproval } from "@reins/api";
+import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { call } from "../api/call.ts";
+import { follow } from "../api/stream.ts";
+import { visible } from "../design/visible.ts";
+import { COMPARISON } from "../proof/compare.ts";
+
+/** Under which name the approvals that wait are kept. */
+export const PENDING = ["approvals", "pending"] as const;
+const MOST = 500;
+
+/**
+ * The approvals that wait and concern the one who looks, the oldest first; kept up to date by the stream that the shell
+ * follows.
+ */
+export function usePendingApprovals(): UseQueryResult<readonly Approval[]> {
+  return usePending(concerning);
+}
+
+/** Those that wait for others. */
+export function useWithheldApprovals(): UseQueryResult<readonly WithheldApproval[]> {
+  return usePending(withheld);
+}
+
+/** How many questions of a session wait for a person. */
+export function usePendingOf(session: string): number {
+  return usePendingApprovals().data?.filter((approval) => approval.session === session).length ?? 0;
+}
+
+function usePending<Data>(select: (all: readonly ShownApproval[]) => Data): UseQueryResult<Data> {
+  return useQuery({
+    queryKey: PENDING,
+    queryFn: ({ signal }) => pending(signal),
+    staleTime: Infinity,
+    select,
+  });
+}
+
+function concerning(all: readonly ShownApproval[]): readonly Approval[] {
+  return all.flatMap((approval) => ("withheld" in approval ? [] : [approval]));
+}
+
+function withheld(all: readonly ShownApproval[]): readonly WithheldApproval[] {
+  return all.flatMap((approval) => ("facts" in approval ? [] : [approval]));
+}
+
+async function pending(signal: AbortSignal): Promise<readonly ShownApproval[]> {
+  const query = { state: "pending" as const, limit: MOST };
+  const { approvals } = await call(approvalOperations.listApprovals, { query, signal });
+  return approvals;
+}
+
+/** The approvals that wait, after one of them, or a new one, has changed. */
+export function pendingWith<Shown extends ShownApproval>(
+  known: readonly Shown[],
+  changed: Shown,
+): readonly Shown[] {
+  const others = known.filter(({ id }) => id !== changed.id);
+  if (changed.state !== "pending") return others.length === known.length ? known : others;
+  const place = known.findIndex(({ id }) => id === changed.id);
+  return place < 0 ? [...known, changed] : known.with(place, changed);
+}
+
+/** Where notices are wanted, one tab goes on when nobody looks at any. */
+const BACKGROUND = { name: "reins.approvals", isWanted: tellsOfApprovals } as const;
+
+/** Follows every change of an approval, once for the whole page. */
+export function useApprovalStream(): void {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  useEffect(() => {
+    let wasLost = false;
+    return follow(
+      approvalOperations.streamApprovals,
+      {},
+      {
+        onEvent: ({ approval }) => {
+          const known = queries.getQueryData<readonly ShownApproval[]>(PENDING);
+          queries.setQueryData<readonly ShownApproval[]>(PENDING, (now) => now && pendingWith(now, approval));
+          // A list that is on its way may be older than this.
+          if (queries.isFetching({ queryKey: PENDING }) > 0)
+            void queries.invalidateQueries({ queryKey: PENDING });
+          void queries.invalidateQueries({ queryKey: ["approval", approval.id] });
+          void queries.invalidateQueries({ queryKey: ["approvals", "answered"] });
+          if (approval.state !== "pending") void queries.invalidateQueries({ queryKey: ["grants"] });
+          else if (!("withheld" in approval) && !known?.some(({ id }) => id === approval.id))
+            notify(approval, () => void navigate({ to: "/approvals", search: { approval: approval.id } }));
+        },
+        background: BACKGROUND,
+        // What changed while nobody listened may not be told again.
+        onState: (isOpen) => {
+          if (isOpen) void queries.invalidateQueries({ queryKey: PENDING });
+          // Whoever answers after a break has to show that the history is still the same.
+          if (isOpen && wasLost) void queries.invalidateQueries({ queryKey: COMPARISON });
+          wasLost = !isOpen;
+        },
+      },
+    );
+  }, [queries, navigate]);
+}
+
+const KEY = "reins.notices";
+
+/** Whether this browser tells of approvals: it may, and the person wants it. */
+export function tellsOfApprovals(): boolean {
+  return (
+    "Notification" in window && Notification.permission === "granted" && localStorage.getItem(KEY) === "yes"
+  );
+}
+
+/** Turns notices on or off; whether they are on then. The browser asks the person the first time. */
+export async function chooseNotices(wanted: boolean): Promise<boolean> {
+  if (wanted && "Notification" in window && Notification.permission === "default")
+    await Notification.requestPermission();
+  localStorage.setItem(KEY, wanted ? "yes" : "no");
+  return tellsOfApprovals();
+}
+
+/** Tells of an approval outside of the page. */
+function notify({ id, agent, tool, reason }: Approval, onClick: () => void): void {
+  if (!tellsOfApprovals()) return;
+  const notice = noticeOf(visible(`${agent} asks: ${tool}`), { body: visible(reason), tag: id });
+  notice?.addEventListener("click", () => {
+    window.focus();
+    onClick();
+    notice.close();
+  });
+}
+
+function noticeOf(title: string, options: NotificationOptions): Notification | undefined {
+  try {
+    return new Notification(title, options);
+  } catch {
+    // Browsers of phones may have the permission and yet give pages no notices; then they are not on.
+    localStorage.setItem(KEY, "no");
+    return undefined;
+  }
+}

@@ -1,0 +1,66 @@
+import { accessOperations, type Self, selfOperations } from "@reins/api";
+import { useQuery } from "@tanstack/react-query";
+import { createContext, type ReactNode, use } from "react";
+import { call, ProblemError } from "../api/call.ts";
+import { Code } from "../design/code.tsx";
+import { Failure, Waiting } from "../design/states.tsx";
+
+const SelfContext = createContext<Self | undefined>(undefined);
+
+/** Who the person in front of the page is. */
+export function useSelf(): Self {
+  const self = use(SelfContext);
+  if (!self) throw new Error("useSelf is for what stands behind the entrance");
+  return self;
+}
+
+/** Lets in whom the server knows, or who brings a code in the address; tells everybody else how to come in. */
+export function Entrance({ children }: { children: ReactNode }) {
+  const { data, error, refetch } = useQuery({ queryKey: ["self"], queryFn: enter, staleTime: Infinity });
+  if (data) return <SelfContext value={data}>{children}</SelfContext>;
+  if (error instanceof ProblemError && error.status === 401) return <Stranger />;
+  return (
+    <main className="mx-auto max-w-lg p-8">
+      {error ? (
+        <Failure error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Waiting what="Finding out who you are" />
+      )}
+    </main>
+  );
+}
+
+async function enter(): Promise<Self> {
+  const code = takeCode();
+  if (code !== undefined) await call(accessOperations.login, { body: { code } }).catch(ignoreUsed);
+  return call(selfOperations.getSelf);
+}
+
+/** A code that was used, for instance by a reload, matters only to who is not in yet; that shows by itself. */
+function ignoreUsed(error: unknown): void {
+  if (!(error instanceof ProblemError && error.status === 401)) throw error;
+}
+
+/** Names of places on the page, which may stand there too, are shorter. */
+const CODE = /^[\w-]{16,256}$/;
+
+/** The code in the address, which is taken out of it at once. */
+function takeCode(): string | undefined {
+  const code = window.location.hash.slice(1);
+  if (!CODE.test(code)) return undefined;
+  window.history.replaceState(window.history.state, "", window.location.pathname + window.location.search);
+  return code;
+}
+
+function Stranger() {
+  return (
+    <main className="mx-auto flex max-w-lg flex-col gap-3 p-8">
+      <h1 className="text-lg font-semibold">Reins does not know this browser</h1>
+      <p>
+        The address that <code>reins up</code> prints lets a browser in, once. Get a fresh one in a terminal
+        on the machine that runs Reins, and open it here:
+      </p>
+      <Code text="reins open" />
+    </main>
+  );
+}

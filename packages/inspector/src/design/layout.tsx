@@ -1,0 +1,107 @@
+import { Tabs as Radix } from "radix-ui";
+import { Fragment, type ReactNode, useEffect } from "react";
+
+/** Class names as one, without those that do not apply. */
+export function classNames(...names: readonly (string | false | undefined)[]): string {
+  return names.filter(Boolean).join(" ");
+}
+
+/** A page: its heading, what can be done on it, and what is on it. */
+export function Page({
+  title,
+  about,
+  actions,
+  children,
+}: {
+  title: string;
+  about?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
+  useEffect(() => {
+    document.title = `${title} · Reins`;
+  }, [title]);
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <header className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2.5">
+        <div className="min-w-0 flex-1">
+          <h1 className="truncate text-base font-semibold">{title}</h1>
+          {about !== undefined && <p className="text-sm text-ink-soft">{about}</p>}
+        </div>
+        <div className="flex flex-wrap items-center gap-1.5">{actions}</div>
+      </header>
+      <div className="flex min-h-0 flex-1 flex-col gap-3 overflow-auto p-4">{children}</div>
+    </div>
+  );
+}
+
+/** A part of a page with a heading of its own. */
+export function Panel({
+  title,
+  actions,
+  className,
+  children,
+}: {
+  title?: ReactNode;
+  actions?: ReactNode;
+  className?: string;
+  children: ReactNode;
+}) {
+  return (
+    <section className={classNames("rounded border border-line bg-surface", className)}>
+      {(title !== undefined || actions !== undefined) && (
+        <header className="flex min-h-9 items-center justify-between gap-2 border-b border-line px-3 py-1">
+          <h2 className="text-sm font-semibold">{title}</h2>
+          <div className="flex items-center gap-1.5">{actions}</div>
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** What is known of something, a name and a value each. */
+export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
+  return (
+    <dl className="grid grid-cols-[minmax(6rem,auto)_minmax(0,1fr)] gap-x-4 gap-y-1 px-3 py-2 text-sm">
+      {facts.map(([name, value]) => (
+        <Fragment key={name}>
+          <dt className="text-ink-faint">{name}</dt>
+          <dd className="min-w-0 whitespace-pre-wrap break-words">{value}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  );
+}
+
+/** One thing seen from several sides, a side at a time. */
+export function Tabs({
+  value,
+  onChange,
+  tabs,
+}: {
+  value: string;
+  onChange: (value: string) => void;
+  tabs: readonly { readonly value: string; readonly label: ReactNode; readonly content: ReactNode }[];
+}) {
+  return (
+    <Radix.Root value={value} onValueChange={onChange} className="flex min-h-0 flex-1 flex-col">
+      <Radix.List className="flex gap-1 overflow-x-auto border-b border-line px-2">
+        {tabs.map((tab) => (
+          <Radix.Trigger
+            key={tab.value}
+            value={tab.value}
+            className="cursor-pointer border-b-2 border-transparent px-2 py-1.5 text-sm whitespace-nowrap text-ink-soft hover:text-ink data-[state=active]:border-accent data-[state=active]:text-ink"
+          >
+            {tab.label}
+          </Radix.Trigger>
+        ))}
+      </Radix.List>
+      {tabs.map((tab) => (
+        <Radix.Content key={tab.value} value={tab.value} className="min-h-0 flex-1">
+          {tab.content}
+        </Radix.Content>
+      ))}
+    </Radix.Root>
+  );
+}

@@ -1,0 +1,129 @@
+import { type KillReport, type KillRequest, killOperations } from "@reins/api";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { call } from "../../api/call.ts";
+import { Badge } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { Dialog, Field, TextInput } from "../../design/form.tsx";
+import { Failure } from "../../design/states.tsx";
+import { visible } from "../../design/visible.ts";
+import { EntryLink } from "../../proof/entry-link.tsx";
+
+/** Asks whether to end something at once, does it, and shows what the operating system says became of it. */
+export function KillDialog({
+  target,
+  open,
+  onClose,
+  title,
+  about,
+}: {
+  /** One of session, agent, process and all. */
+  target: Pick<KillRequest, "session" | "agent" | "process" | "all">;
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  about: string;
+}) {
+  const queries = useQueryClient();
+  const [reason, setReason] = useState("");
+  const kill = useMutation<KillReport>({
+    mutationFn: () =>
+      call(killOperations.kill, { body: { ...target, ...(reason.trim() && { reason: reason.trim() }) } }),
+    // Not waited for: what became of the kill is shown at once.
+    onSettled: () => void queries.invalidateQueries(),
+  });
+  const close = () => {
+    kill.reset();
+    setReason("");
+    onClose();
+  };
+  return (
+    <Dialog
+      open={open}
+      onClose={close}
+      title={kill.data ? "What became of it" : title}
+      about={kill.data ? "As the operating system says." : about}
+    >
+      {kill.data ? (
+        <>
+          <KillReportView report={kill.data} />
+          <div className="flex justify-end">
+            <Button onClick={close}>Close</Button>
+          </div>
+        </>
+      ) : (
+        <form
+          className="flex flex-col gap-3"
+          onSubmit={(event) => {
+            event.preventDefault();
+            kill.mutate();
+          }}
+        >
+          <Field label="Reason" hint="kept in the ledger, signed with your name">
+            {(id) => (
+              <TextInput
+                id={id}
+                value={reason}
+                maxLength={1_024}
+                placeholder="what it was doing"
+                onChange={({ target: { value } }) => setReason(value)}
+              />
+            )}
+          </Field>
+          {kill.error && <Failure error={kill.error} />}
+          <div className="flex justify-end gap-2">
+            <Button onClick={close}>Leave it running</Button>
+            <Button kind="danger" type="submit" disabled={kill.isPending}>
+              {kill.isPending ? "Killing …" : "Kill"}
+            </Button>
+          </div>
+        </form>
+      )}
+    </Dialog>
+  );
+}
+
+/** What became of a kill, as the operating system says. */
+function KillReportView({ report }: { report: KillReport }) {
+  const { gone, left, inside, sight, entry } = report;
+  return (
+    <div role="status" className="flex flex-col gap-2 text-sm">
+      <p className="flex flex-wrap items-center gap-2">
+        <Badge tone="good">{gone.length} gone</Badge>
+        {left.length > 0 && <Badge tone="bad">{left.length} still there</Badge>}
+        {inside.length > 0 && <Badge>{inside.length} inside Reins ended</Badge>}
+        {entry === null ? (
+          <span className="text-ink-soft">The ledger's entry follows as soon as it can be written.</span>
+        ) : (
+          <EntryLink cid={entry}>in the ledger</EntryLink>
+        )}
+      </p>
+      {gone.length + left.length + inside.length === 0 && (
+        <p className="text-ink-soft">There was nothing to end.</p>
+      )}
+      <ProcessList label="Still in the process table" processes={left} />
+      <ProcessList label="Gone from the process table" processes={gone} />
+      {sight === "group" && (
+        <p className="text-warn">
+          This system only let Reins see process groups. What left its group on purpose may still run.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function ProcessList({ label, processes }: { label: string; processes: KillReport["gone"] }) {
+  if (processes.length === 0) return null;
+  return (
+    <div>
+      <h3 className="text-2xs font-medium text-ink-faint">{label}</h3>
+      <ul className="max-h-40 overflow-auto font-mono text-xs">
+        {processes.map(({ pid, command }) => (
+          <li key={pid} className="truncate">
+            {pid} {visible(command)}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import { type Approval, approvalOperations } from "@reins/api";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useSyncExternalStore } from "react";
+import { Observable } from "../../acp/observable.ts";
+import { call, ProblemError } from "../../api/call.ts";
+import { PENDING, pendingWith } from "../../app/approvals.ts";
+import { Button } from "../../design/button.tsx";
+
+/** A person's answer. */
+interface Answer {
+  readonly decision: "allow_once" | "allow_always" | "deny";
+  readonly note?: string;
+  readonly grant_expires_ms?: number;
+  readonly prefix?: string[];
+}
+
+/** Answers an approval, once. Somebody else may have been faster, which is told as such. */
+export function useAnswer(id: string) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (body: Answer) => call(approvalOperations.answerApproval, { params: { id }, body }),
+    onSuccess: (approval) =>
+      queries.setQueryData<readonly Approval[]>(PENDING, (known) => known && pendingWith(known, approval)),
+    onError: (error) => {
+      if (!isTooLate(error)) return;
+      noteLate(id);
+      void queries.invalidateQueries({ queryKey: PENDING });
+    },
+  });
+}
+
+/** Whether an answer came after another's. */
+export function isTooLate(error: unknown): boolean {
+  return error instanceof ProblemError && error.status === 409;
+}
+
+/** The approval that somebody else answered before the person here did. */
+const late = new Observable<string | undefined>(undefined);
+const SHOWN_MS = 15_000;
+
+/** Notes that an answer came too late; what it answered is gone from the page by then. */
+function noteLate(approval: string): void {
+  late.set(approval);
+}
+
+/** Tells a person that their answer came after another's. */
+export function LateNotice() {
+  const id = useSyncExternalStore(late.watch, late.current);
+  useEffect(() => {
+    if (id === undefined) return;
+    const timer = setTimeout(() => late.set(undefined), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [id]);
+  if (id === undefined) return null;
+  return (
+    <div role="alert" className="flex items-center gap-3 rounded bg-warn-wash px-3 py-1.5 text-sm text-warn">
+      <span className="flex-1">Somebody else had answered that already; their answer counts.</span>
+      <Button kind="quiet" onClick={() => late.set(undefined)}>
+        Dismiss
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,166 @@
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import type { Command } from "../../acp/conversation/conversation.ts";
+import type { WaitingPrompt } from "../../acp/followed-session.ts";
+import { acpClient } from "../../acp/page-client.ts";
+import { isWriting } from "../../app/navigation.ts";
+import { Badge } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { TextArea } from "../../design/form.tsx";
+import { Icon } from "../../design/icons.tsx";
+import { classNames } from "../../design/layout.tsx";
+import { visible } from "../../design/visible.ts";
+
+/** Where a person writes. `Enter` sends, `Shift+Enter` begins a line, `/` offers commands, `Escape` stops the turn. */
+export function Composer({
+  commands,
+  isRunning,
+  onSend,
+  onStop,
+}: {
+  commands: readonly Command[];
+  isRunning: boolean;
+  onSend: (text: string) => void;
+  onStop: () => void;
+}) {
+  const [text, setText] = useState("");
+  const [place, setPlace] = useState(0);
+  const area = useRef<HTMLTextAreaElement>(null);
+  const list = useId();
+  const offered = commandsFor(text, commands);
+  const chosen = offered[Math.min(place, offered.length - 1)];
+  useEffect(() => {
+    const onKey = (event: globalThis.KeyboardEvent) => {
+      if (event.key !== "i" || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target))
+        return;
+      event.preventDefault();
+      area.current?.focus();
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, []);
+  const send = () => {
+    if (text.trim() === "") return;
+    onSend(text.trim());
+    setText("");
+  };
+  const take = ({ name }: Command) => {
+    setText(`/${name} `);
+    area.current?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return;
+    if (chosen && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      event.preventDefault();
+      const step = event.key === "ArrowDown" ? 1 : offered.length - 1;
+      setPlace((Math.min(place, offered.length - 1) + step) % offered.length);
+    } else if (chosen && (event.key === "Tab" || event.key === "Enter") && `/${chosen.name}` !== text) {
+      event.preventDefault();
+      take(chosen);
+    } else if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      send();
+    } else if (event.key === "Escape" && isRunning) onStop();
+  };
+  return (
+    <div className="relative mx-auto flex w-full max-w-4xl items-end gap-2">
+      {chosen && (
+        <div
+          id={list}
+          role="listbox"
+          aria-label="Commands"
+          className="absolute inset-x-0 bottom-full z-10 mb-1 max-h-60 overflow-auto rounded border border-line bg-raised py-1 shadow-float"
+        >
+          {offered.map((command) => (
+            <div
+              key={command.name}
+              id={`${list}-${command.name}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={command === chosen}
+              onMouseDown={(event) => {
+                event.preventDefault();
+                take(command);
+              }}
+              className={classNames(
+                "flex cursor-pointer gap-3 px-3 py-1 text-sm",
+                command === chosen && "bg-sunken",
+              )}
+            >
+              <code className="text-xs">/{command.name}</code>
+              <span className="min-w-0 truncate text-ink-soft">{command.about}</span>
+              {command.hint !== undefined && <span className="text-ink-faint">{command.hint}</span>}
+            </div>
+          ))}
+        </div>
+      )}
+      <TextArea
+        ref={area}
+        aria-label="Message"
+        aria-autocomplete="list"
+        {...(chosen && { "aria-controls": list, "aria-activedescendant": `${list}-${chosen.name}` })}
+        className="max-h-48 resize-none [field-sizing:content]"
+        rows={2}
+        placeholder={isRunning ? "Say more; it waits until this turn is over" : "Say something (i)"}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+        onKeyDown={onKeyDown}
+      />
+      {isRunning && (
+        <Button className="h-9" title="Stop the turn (Escape)" onClick={onStop}>
+          <Icon name="stop" size={13} /> Stop
+        </Button>
+      )}
+      <Button
+        kind="primary"
+        className="h-9"
+        disabled={text.trim() === ""}
+        title="Send (Enter)"
+        onClick={send}
+      >
+        <Icon name="send" size={13} /> Send
+      </Button>
+    </div>
+  );
+}
+
+/** The commands that what is being written may become; none once it is more than a command's name. */
+export function commandsFor(text: string, commands: readonly Command[]): readonly Command[] {
+  const begun = /^\/(\S*)$/.exec(text)?.[1]?.toLowerCase();
+  if (begun === undefined) return [];
+  return commands.filter(({ name }) => name.toLowerCase().startsWith(begun));
+}
+
+/** What was sent and waits for its turn, to be taken back. */
+export function WaitingList({ session, waiting }: { session: string; waiting: readonly WaitingPrompt[] }) {
+  if (waiting.length === 0) return null;
+  return (
+    <ul aria-label="Waiting to be said" className="mx-auto flex w-full max-w-4xl flex-col gap-1 pb-2">
+      {waiting.map(({ id, text, state }) => (
+        <li key={id} className="flex items-center gap-2 rounded bg-sunken px-2.5 py-1 text-sm">
+          {state === "sent" ? (
+            <Badge title="its turn comes when the turns before it are over">queued</Badge>
+          ) : (
+            <Badge tone="warn" title="the line was cut before its turn came; nobody knows whether it arrived">
+              not sure
+            </Badge>
+          )}
+          <span className="min-w-0 flex-1 truncate">{visible(text)}</span>
+          {state === "unsure" && (
+            <Button
+              kind="quiet"
+              onClick={() => {
+                acpClient.takeBack(session, id);
+                void acpClient.prompt(session, text);
+              }}
+            >
+              Send again
+            </Button>
+          )}
+          <Button kind="quiet" onClick={() => acpClient.takeBack(session, id)}>
+            {state === "sent" ? "Take back" : "Discard"}
+          </Button>
+        </li>
+      ))}
+    </ul>
+  );
+}

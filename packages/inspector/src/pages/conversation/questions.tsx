@@ -1,0 +1,201 @@
+import { type FormEvent, useState } from "react";
+import type { Option, Question } from "../../acp/connection.ts";
+import { usePendingApprovals } from "../../app/approvals.ts";
+import { Button, type ButtonKind } from "../../design/button.tsx";
+import { Choice, Choices, Field, TextInput } from "../../design/form.tsx";
+import { visible, visibleLine } from "../../design/visible.ts";
+import { AnswerBar } from "../approvals/answer-bar.tsx";
+import { ApprovalFacts, ApprovalWhat, ExactCallView } from "../approvals/approval-detail.tsx";
+import { chosenIn, type FormField, formContent, formFields } from "./elicitation-fields.ts";
+
+/** What the agent wants to know before it goes on. */
+export function Questions({ questions }: { questions: readonly Question[] }) {
+  const [first] = questions;
+  if (!first) return null;
+  return (
+    <section
+      aria-label="The agent asks"
+      className="max-h-[55dvh] overflow-auto border-t border-warn bg-surface px-4 py-3"
+    >
+      <div className="mx-auto flex max-w-4xl flex-col gap-2">
+        {questions.length > 1 && (
+          <p className="text-2xs text-ink-faint">{questions.length} questions wait; this is the oldest.</p>
+        )}
+        {first.kind === "permission" ? (
+          <PermissionPanel key={first.id} question={first} />
+        ) : (
+          <ElicitationForm key={first.id} question={first} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+const KINDS: Readonly<Record<string, ButtonKind>> = {
+  allow_once: "primary",
+  allow_always: "plain",
+  reject_once: "danger",
+  reject_always: "danger",
+};
+
+/** What an agent asks leave for, answered in place. Where an approval stands for it, the answer goes to that. */
+function PermissionPanel({ question }: { question: Extract<Question, { kind: "permission" }> }) {
+  const { call, options, reason, approval: id } = question;
+  const approval = usePendingApprovals().data?.find((one) => one.id === id);
+  return (
+    <div className="flex flex-col gap-2">
+      <p className="font-medium whitespace-pre-wrap break-words">May it? {visible(call?.title ?? "")}</p>
+      {approval ? (
+        <>
+          <ApprovalWhat approval={approval} />
+          <details>
+            <summary className="cursor-pointer text-sm text-ink-soft">
+              Asked because {visibleLine(approval.reason)}
+            </summary>
+            <ApprovalFacts approval={approval} />
+          </details>
+          <AnswerBar approval={approval} />
+        </>
+      ) : (
+        <>
+          {reason !== undefined && <p className="text-sm text-ink-soft">{visibleLine(reason)}</p>}
+          {call?.input !== undefined && <ExactCallView given={call.input} />}
+          <div className="flex flex-wrap gap-1.5">
+            {options.map((option) => (
+              <Button
+                key={option.optionId}
+                kind={KINDS[option.kind] ?? "plain"}
+                onClick={() => question.answer(chosen(option))}
+              >
+                {visibleLine(option.name)}
+              </Button>
+            ))}
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+function chosen({ optionId }: Option): unknown {
+  return { outcome: { outcome: "selected", optionId } };
+}
+
+/** A form that an agent asks to have filled in, or a page that it asks to have opened. */
+function ElicitationForm({ question }: { question: Extract<Question, { kind: "elicitation" }> }) {
+  const { message, schema, url, answer } = question;
+  const form = url === undefined ? formFields(schema) : [];
+  const fields = form ?? [];
+  const [filled, setFilled] = useState<Readonly<Record<string, string>>>({});
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    answer(
+      url === undefined ? { action: "accept", content: formContent(fields, filled) } : { action: "accept" },
+    );
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-2">
+      <p className="font-medium break-words whitespace-pre-wrap">{visible(message)}</p>
+      {url !== undefined && (
+        <p className="text-sm">
+          The agent wants you to open{" "}
+          <a href={url} target="_blank" rel="noreferrer noopener" className="break-all text-accent underline">
+            {visible(url)}
+          </a>
+          . Look at the address before you do.
+        </p>
+      )}
+      {!form && (
+        <p role="alert" className="text-sm text-warn">
+          What it asks for cannot be filled in here. Another client of the session may be able to.
+        </p>
+      )}
+      {fields.map((field) => (
+        <Field
+          key={field.name}
+          label={visible(field.label)}
+          {...(field.hint !== undefined && { hint: visible(field.hint) })}
+        >
+          {(id) => (
+            <Control
+              id={id}
+              field={field}
+              value={filled[field.name] ?? field.initial}
+              onChange={(value) => setFilled({ ...filled, [field.name]: value })}
+            />
+          )}
+        </Field>
+      ))}
+      <div className="flex gap-1.5">
+        <Button kind="primary" type="submit" disabled={!form}>
+          {url === undefined ? "Send" : "I have done that"}
+        </Button>
+        <Button onClick={() => answer({ action: "decline" })}>Decline</Button>
+        <Button kind="quiet" onClick={() => answer({ action: "cancel" })}>
+          Dismiss
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function Control({
+  id,
+  field: { kind, isRequired, isWhole, choices },
+  value,
+  onChange,
+}: {
+  id: string;
+  field: FormField;
+  value: string;
+  onChange: (value: string) => void;
+}) {
+  if (kind === "boolean")
+    return (
+      <input
+        id={id}
+        type="checkbox"
+        className="size-4 self-start"
+        checked={value === "true"}
+        onChange={({ target }) => onChange(String(target.checked))}
+      />
+    );
+  if (kind === "choices")
+    return (
+      <Choices
+        id={id}
+        required={isRequired}
+        value={chosenIn(value)}
+        onChange={({ target }) =>
+          onChange(JSON.stringify(Array.from(target.selectedOptions, (option) => option.value)))
+        }
+      >
+        {choices.map((choice) => (
+          <option key={choice.value} value={choice.value}>
+            {visible(choice.name)}
+          </option>
+        ))}
+      </Choices>
+    );
+  if (kind === "choice")
+    return (
+      <Choice id={id} required={isRequired} value={value} onChange={({ target }) => onChange(target.value)}>
+        <option value="">–</option>
+        {choices.map((choice) => (
+          <option key={choice.value} value={choice.value}>
+            {visible(choice.name)}
+          </option>
+        ))}
+      </Choice>
+    );
+  return (
+    <TextInput
+      id={id}
+      type={kind === "number" ? "number" : "text"}
+      {...(kind === "number" && { step: isWhole ? 1 : "any" })}
+      required={isRequired}
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+    />
+  );
+}

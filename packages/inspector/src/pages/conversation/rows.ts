@@ -1,0 +1,120 @@
+import { type Session, sessionOperations } from "@reins/api";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { z } from "zod";
+import type { Said } from "../../acp/conversation/content.ts";
+import type { Item, Speaker } from "../../acp/conversation/conversation.ts";
+import type { ToolCall } from "../../acp/conversation/tool-call.ts";
+import { acpClient } from "../../acp/page-client.ts";
+import { call } from "../../api/call.ts";
+import { markdownBlocks } from "../../design/markdown-blocks.ts";
+
+/** One row of the timeline. A long message is several, so that none is large. */
+export type Row =
+  | {
+      readonly kind: "text";
+      readonly key: string;
+      readonly from: Speaker;
+      readonly text: string;
+      /** Whether the message begins here. */
+      readonly isFirst: boolean;
+      readonly said: Said | undefined;
+    }
+  | { readonly kind: "tool"; readonly key: string; readonly call: ToolCall }
+  | {
+      readonly kind: "note";
+      readonly key: string;
+      readonly tone: "note" | "warn" | "bad";
+      readonly text: string;
+    }
+  /** Here a session goes on from another. */
+  | { readonly kind: "fork"; readonly key: string; readonly session: string };
+
+/** The rows of items that were drawn before; an item that has not changed has the same rows. */
+const known = new WeakMap<Item, readonly Row[]>();
+
+/** A conversation as rows, after what was said in the sessions that it goes on from. */
+export function rowsOf(items: readonly Item[], origins: readonly Origin[] = []): readonly Row[] {
+  const before = origins.flatMap(({ session, items: said }): readonly Row[] => [
+    ...rowsIn(said, `${session} `),
+    { kind: "fork", key: `${session} fork`, session },
+  ]);
+  return [...before, ...rowsIn(items, "")];
+}
+
+function rowsIn(items: readonly Item[], prefix: string): readonly Row[] {
+  const rows: Row[] = [];
+  items.forEach((item, index) => {
+    const made = known.get(item) ?? rowsOfItem(item, `${prefix}${index}`, prefix);
+    known.set(item, made);
+    for (const row of made) rows.push(row);
+  });
+  return rows;
+}
+
+function rowsOfItem(item: Item, place: string, prefix: string): readonly Row[] {
+  if (item.kind === "tool") return [{ kind: "tool", key: `${prefix}tool ${item.call.id}`, call: item.call }];
+  if (item.kind === "note") return [{ ...item, key: place }];
+  const { from, said } = item;
+  // What a person wrote is shown as it was written.
+  const blocks = from === "user" ? [item.text] : markdownBlocks(item.text);
+  return blocks.map((text, part) => ({
+    kind: "text",
+    key: `${place} ${part}`,
+    from,
+    text,
+    isFirst: part === 0,
+    said,
+  }));
+}
+
+/** A session that another goes on from, with what was said in it until then. */
+export interface Origin {
+  readonly session: string;
+  readonly items: readonly Item[];
+}
+
+/** What the origins of a session are found with. */
+interface OriginSource {
+  session(id: string): Promise<Pick<Session, "metadata">>;
+  history(id: string, until: number | undefined): Promise<readonly Item[]>;
+}
+
+const Forked = z.looseObject({ forked_from: z.string(), forked_after: z.number().optional() });
+
+/** A fork of a fork of a fork is followed back so far. */
+const MOST_ORIGINS = 8;
+
+/** The sessions that a session goes on from, the first one first. */
+export async function originsOf(
+  { metadata }: Pick<Session, "metadata">,
+  source: OriginSource,
+): Promise<readonly Origin[]> {
+  const origins: Origin[] = [];
+  let fork = Forked.safeParse(metadata).data;
+  while (fork && origins.length < MOST_ORIGINS) {
+    const { forked_from: session, forked_after } = fork;
+    if (origins.some((known) => known.session === session)) break;
+    origins.unshift({ session, items: await source.history(session, forked_after) });
+    fork = Forked.safeParse((await source.session(session)).metadata).data;
+  }
+  return origins;
+}
+
+/** Whether a session goes on from another. */
+function isForked({ metadata }: Pick<Session, "metadata">): boolean {
+  return Forked.safeParse(metadata).success;
+}
+
+/** What was said in the sessions that a session goes on from. It does not change any more. */
+export function useOrigins(session: Session): UseQueryResult<readonly Origin[]> {
+  return useQuery({
+    queryKey: ["origins", session.id],
+    queryFn: ({ signal }) =>
+      originsOf(session, {
+        session: (id) => call(sessionOperations.getSession, { params: { id }, signal }),
+        history: (id, until) => acpClient.history(id, until),
+      }),
+    enabled: isForked(session),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}

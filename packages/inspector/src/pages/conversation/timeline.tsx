@@ -1,0 +1,225 @@
+import { Link } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import type { Item } from "../../acp/conversation/conversation.ts";
+import { VerdictBadge } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { Icon } from "../../design/icons.tsx";
+import { classNames } from "../../design/layout.tsx";
+import { Markdown } from "../../design/markdown.tsx";
+import { visible } from "../../design/visible.ts";
+import { type Origin, type Row, rowsOf } from "./rows.ts";
+import { ToolCard } from "./tool-card.tsx";
+
+const NOTES = { note: "text-ink-faint", warn: "text-warn", bad: "text-bad" } as const;
+const AHEAD = 8;
+
+/** What was said and done, the newest at the end; only what can be seen is drawn. */
+export function Timeline({
+  items,
+  origins,
+  isGrowing,
+}: {
+  items: readonly Item[];
+  origins: readonly Origin[];
+  isGrowing: boolean;
+}) {
+  const rows = useMemo(() => rowsOf(items, origins), [items, origins]);
+  const box = useRef<HTMLElement>(null);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: (index) => (rows[index]?.kind === "tool" ? 42 : 64),
+    getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
+    overscan: AHEAD,
+    gap: 6,
+    paddingStart: 12,
+    paddingEnd: 12,
+    useFlushSync: false,
+  });
+  const size = virtual.getTotalSize();
+  const { isAtEnd, toEnd } = useEnd(box, rows, size);
+  const toggle = useCallback((key: string) => {
+    setOpen((now) => {
+      const next = new Set(now);
+      if (!next.delete(key)) next.add(key);
+      return next;
+    });
+  }, []);
+  return (
+    <div className="relative flex min-h-0 flex-1 flex-col">
+      <section
+        ref={box}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        aria-label="Conversation"
+        className="min-h-0 flex-1 overflow-y-auto px-4 [overflow-anchor:none]"
+      >
+        <div className="relative mx-auto max-w-4xl" style={{ height: size }}>
+          {virtual.getVirtualItems().map(({ index, key, start }) => {
+            const row = rows[index];
+            return (
+              <div
+                key={key}
+                data-index={index}
+                ref={virtual.measureElement}
+                className="absolute inset-x-0 top-0"
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                {row && (
+                  <RowView
+                    row={row}
+                    isGrowing={isGrowing && index === rows.length - 1}
+                    isOpen={open.has(row.key)}
+                    onToggle={toggle}
+                  />
+                )}
+              </div>
+            );
+          })}
+        </div>
+      </section>
+      {!isAtEnd && (
+        <Button
+          className="absolute right-4 bottom-2 shadow-float"
+          title="To the newest (End)"
+          onClick={toEnd}
+        >
+          Newest ↓
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function RowView({
+  row,
+  isGrowing,
+  isOpen,
+  onToggle,
+}: {
+  row: Row;
+  isGrowing: boolean;
+  isOpen: boolean;
+  onToggle: (key: string) => void;
+}) {
+  if (row.kind === "text") return <TextRow row={row} isGrowing={isGrowing} />;
+  if (row.kind === "tool")
+    return <ToolCard call={row.call} isOpen={isOpen} onToggle={() => onToggle(row.key)} />;
+  if (row.kind === "fork") return <ForkLine session={row.session} />;
+  return <p className={classNames("py-1 text-center text-2xs", NOTES[row.tone])}>{visible(row.text)}</p>;
+}
+
+/** How near to the end counts as being at it. */
+const NEAR = 40;
+/** How long after a person's wheel, finger or key what scrolls is their doing. */
+const THEIRS_MS = 1_000;
+const INPUTS = ["wheel", "touchmove", "keydown", "pointerdown"] as const;
+
+/**
+ * Keeps the end of a box in sight as it grows, until a person scrolls away from it. Where the box stands says nothing of
+ * that: heights are estimated and corrected, so that it moves by itself.
+ */
+function useEnd(
+  box: RefObject<HTMLElement | null>,
+  ...growth: readonly unknown[]
+): { readonly isAtEnd: boolean; readonly toEnd: () => void } {
+  const [isAtEnd, setAtEnd] = useState(true);
+  const sticks = useRef(true);
+  const toEnd = useCallback(() => {
+    sticks.current = true;
+    setAtEnd(true);
+    if (box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [box]);
+  useLayoutEffect(() => {
+    if (sticks.current) toEnd();
+  }, [toEnd, ...growth]);
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    let theirs = Number.NEGATIVE_INFINITY;
+    const onInput = () => {
+      theirs = performance.now();
+    };
+    const onScroll = () => {
+      const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
+      if (isNear) sticks.current = true;
+      else if (performance.now() - theirs < THEIRS_MS) sticks.current = false;
+      setAtEnd(sticks.current);
+    };
+    // What opens below makes the box smaller.
+    const sizes = new ResizeObserver(() => sticks.current && toEnd());
+    sizes.observe(element);
+    element.addEventListener("scroll", onScroll, { passive: true });
+    for (const input of INPUTS) element.addEventListener(input, onInput, { passive: true });
+    return () => {
+      sizes.disconnect();
+      element.removeEventListener("scroll", onScroll);
+      for (const input of INPUTS) element.removeEventListener(input, onInput);
+    };
+  }, [box, toEnd]);
+  return { isAtEnd, toEnd };
+}
+
+const NAMES = { user: "You", agent: "Agent", thought: "Thinking", harness: "Reins" } as const;
+const LOOKS = {
+  user: "border-accent",
+  agent: "border-line-strong",
+  thought: "border-line text-ink-soft italic",
+  harness: "border-warn",
+} as const;
+
+/** Above this many characters a text that grows is drawn as plain text until it has come to its end. */
+const PLAIN_ABOVE = 2_000;
+
+/** A part of what somebody says. */
+function TextRow({
+  row: { from, text, isFirst, said },
+  isGrowing,
+}: {
+  row: Extract<Row, { kind: "text" }>;
+  isGrowing: boolean;
+}) {
+  return (
+    <div className={classNames("border-l-2 py-1 pl-3", LOOKS[from])}>
+      {isFirst && (
+        <p className="flex items-center gap-2 pb-0.5 text-2xs font-medium text-ink-faint not-italic">
+          {NAMES[from]}
+          {said?.interrupted && <VerdictBadge verdict="interrupted" />}
+          {said?.verdict !== undefined && (
+            <VerdictBadge
+              verdict={said.ungated ? "ungated" : said.verdict}
+              {...(said.reason !== undefined && { title: said.reason })}
+            />
+          )}
+          {said?.entry !== undefined && (
+            <Link to="/ledger/$cid" params={{ cid: said.entry }} className="font-mono text-accent underline">
+              {said.entry.slice(0, 8)}
+            </Link>
+          )}
+        </p>
+      )}
+      {from === "user" || (isGrowing && text.length > PLAIN_ABOVE) ? (
+        <p className="break-words whitespace-pre-wrap">{visible(text)}</p>
+      ) : (
+        <Markdown text={text} />
+      )}
+    </div>
+  );
+}
+
+/** The line between what was said in a session and what was said in its fork. */
+function ForkLine({ session }: { session: string }) {
+  return (
+    <p className="flex items-center gap-3 py-3 text-2xs text-ink-soft before:h-px before:flex-1 before:bg-line-strong after:h-px after:flex-1 after:bg-line-strong">
+      <span className="flex items-center gap-1.5">
+        <Icon name="fork" size={13} />
+        Forked here. The agent knows what was said above, in{" "}
+        <Link to="/sessions/$id" params={{ id: session }} className="text-accent underline">
+          the session it comes from
+        </Link>
+      </span>
+    </p>
+  );
+}

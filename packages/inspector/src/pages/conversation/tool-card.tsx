@@ -1,0 +1,176 @@
+import { ledgerOperations } from "@reins/api";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { z } from "zod";
+import type { Verdict } from "../../acp/conversation/content.ts";
+import { isOver, type ToolCall } from "../../acp/conversation/tool-call.ts";
+import { call } from "../../api/call.ts";
+import { useSelf } from "../../app/sign-in.tsx";
+import { Badge, LevelBadge, type Tone, VerdictBadge } from "../../design/badge.tsx";
+import { Hash } from "../../design/button.tsx";
+import { Code, Diff, Json } from "../../design/code.tsx";
+import { duration } from "../../design/format.ts";
+import { useNow } from "../../design/moment.tsx";
+import { visible } from "../../design/visible.ts";
+import { ExactCallView } from "../approvals/approval-detail.tsx";
+
+const TONES: Readonly<Record<string, Tone>> = {
+  pending: "neutral",
+  in_progress: "accent",
+  completed: "good",
+  failed: "bad",
+};
+
+/** A call of a tool: what it is, how it stands and what was decided; open, everything about it. */
+export function ToolCard({
+  call,
+  isOpen,
+  onToggle,
+}: {
+  call: ToolCall;
+  isOpen: boolean;
+  onToggle: () => void;
+}) {
+  const { title, status, verdict } = call;
+  const isBlocked = verdict?.verdict === "blocked";
+  return (
+    <article
+      className="rounded border border-line bg-surface text-sm"
+      data-tool={call.id}
+      data-status={status}
+    >
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        onClick={onToggle}
+        className="flex w-full cursor-pointer flex-wrap items-center gap-x-2 gap-y-1 px-2.5 py-1.5 text-left hover:bg-sunken"
+      >
+        <span className="min-w-0 flex-1 basis-48 truncate font-mono text-xs">{visible(title)}</span>
+        {!isBlocked && <Duration call={call} />}
+        {verdict && <VerdictBadge verdict={wordFor(verdict)} label={labelFor(verdict)} />}
+        {!isBlocked && <Badge tone={TONES[status] ?? "neutral"}>{status.replace("_", " ")}</Badge>}
+      </button>
+      {isBlocked && !isOpen && (
+        <p className="border-t border-line px-2.5 py-1.5 text-bad">{visible(verdict.reason ?? "")}</p>
+      )}
+      {isOpen && (
+        <div className="flex flex-col gap-2 border-t border-line px-2.5 py-2">
+          {verdict && <VerdictView verdict={verdict} />}
+          <Arguments call={call} />
+          <Results call={call} />
+        </div>
+      )}
+    </article>
+  );
+}
+
+function wordFor({ verdict, ungated }: Verdict): string {
+  return ungated ? "ungated" : verdict;
+}
+
+/** What was decided; that somebody was asked is part of it. */
+function labelFor(verdict: Verdict): string {
+  const word = wordFor(verdict);
+  return verdict.approval !== undefined && word !== "ask" ? `asked, ${word}` : word;
+}
+
+function Arguments({ call: { input, content } }: { call: ToolCall }) {
+  // A diff that the agent shows says the same as arguments, and better.
+  if (input === undefined || content.some(({ kind }) => kind === "diff")) return null;
+  return <ExactCallView given={input} />;
+}
+
+const LONGEST = 20_000;
+
+function Results({ call: { content, output } }: { call: ToolCall }) {
+  const [isRaw, setRaw] = useState(false);
+  return (
+    <>
+      {content.map((part, index) => {
+        const key = `${part.kind} ${index}`;
+        if (part.kind === "diff")
+          return <Diff key={key} path={part.path} before={part.before} after={part.after} />;
+        const text = part.kind === "terminal" ? `terminal ${part.id}` : part.text;
+        return <Code key={key} text={shortened(text)} className="max-h-80" />;
+      })}
+      {output !== undefined && output !== null && (
+        <details onToggle={({ currentTarget }) => setRaw(currentTarget.open)}>
+          <summary className="cursor-pointer text-2xs text-ink-faint">
+            The result as the agent gave it
+          </summary>
+          {isRaw && <Json value={output} className="mt-1 max-h-80" />}
+        </details>
+      )}
+    </>
+  );
+}
+
+function shortened(text: string): string {
+  if (text.length <= LONGEST) return text;
+  return `${text.slice(0, LONGEST / 2)}\n… ${text.length - LONGEST} characters …\n${text.slice(-LONGEST / 2)}`;
+}
+
+/** How long it took, or takes; what is told again was not timed. */
+function Duration({ call }: { call: ToolCall }) {
+  if (call.began === undefined) return null;
+  if (isOver(call)) return call.ended === undefined ? null : <Time milliseconds={call.ended - call.began} />;
+  return <Running began={call.began} />;
+}
+
+function Running({ began }: { began: number }) {
+  return <Time milliseconds={useNow(1_000) - began} />;
+}
+
+function Time({ milliseconds }: { milliseconds: number }) {
+  return (
+    <span className="text-2xs text-ink-faint tabular-nums">
+      {duration(Math.max(0, Math.round(milliseconds)))}
+    </span>
+  );
+}
+
+/** A verdict with what stands behind it: rule, reason, level, entry and constitution. */
+function VerdictView({ verdict }: { verdict: Verdict }) {
+  const { rule, reason, enforcement, entry, approval, ungated } = verdict;
+  return (
+    <div className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm">
+      <VerdictBadge verdict={ungated ? "ungated" : verdict.verdict} />
+      <span className="min-w-0 break-words">{visible(reason ?? "")}</span>
+      {rule && (
+        <span className="text-ink-faint">
+          rule <code className="text-xs text-ink-soft">{visible(rule)}</code>
+        </span>
+      )}
+      {enforcement !== undefined && <LevelBadge level={enforcement} />}
+      {approval !== undefined && <span className="text-ink-faint">after a person was asked</span>}
+      {entry !== undefined && <Recorded entry={entry} />}
+    </div>
+  );
+}
+
+const Payload = z.looseObject({ constitution_hash: z.string() });
+
+/** The entry in the ledger, and the constitution it was decided by. */
+function Recorded({ entry }: { entry: string }) {
+  const { is_admin } = useSelf();
+  const { data } = useQuery({
+    queryKey: ["ledger", "entry", entry],
+    queryFn: ({ signal }) => call(ledgerOperations.getEntry, { params: { cid: entry }, signal }),
+    staleTime: Infinity,
+    enabled: is_admin,
+  });
+  const payload = Payload.safeParse(data?.entry.payload);
+  return (
+    <>
+      <Link to="/ledger/$cid" params={{ cid: entry }} className="text-accent underline">
+        Why, and prove it
+      </Link>
+      {payload.success && (
+        <span className="text-2xs text-ink-faint">
+          constitution <Hash value={payload.data.constitution_hash} length={8} />
+        </span>
+      )}
+    </>
+  );
+}

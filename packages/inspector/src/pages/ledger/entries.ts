@@ -1,0 +1,111 @@
+import { ledgerOperations, type PlacedEntry } from "@reins/api";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { call } from "../../api/call.ts";
+import { follow } from "../../api/stream.ts";
+import type { LedgerSearch } from "./filters.tsx";
+
+const PAGE = 200;
+/** How many new entries are held before the list is read afresh. */
+const MOST_LIVE = 10_000;
+const FLUSH_MS = 100;
+
+/** The entries that fit, the newest first, with those that come while one looks. */
+export function useEntries(search: LedgerSearch) {
+  const { since, ...filter } = search;
+  const key = JSON.stringify(search);
+  const { live, state } = useLiveEntries(filter, key);
+  const pages = useInfiniteQuery({
+    queryKey: ["entries", key],
+    queryFn: ({ pageParam, signal }) =>
+      call(ledgerOperations.listEntries, {
+        query: { ...filter, since, limit: PAGE, after: pageParam },
+        signal,
+      }),
+    initialPageParam: Number.MAX_SAFE_INTEGER,
+    getNextPageParam: ({ next }) => next,
+    // What is written between the first page and the stream would be missed the other way round.
+    enabled: state !== "opening",
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+  const loaded = useMemo(() => pages.data?.pages.flatMap(({ entries }) => entries) ?? [], [pages.data]);
+  const entries = useMemo(() => {
+    const newest = loaded[0]?.seq ?? -1;
+    return [...live.filter(({ seq }) => seq > newest), ...loaded];
+  }, [live, loaded]);
+  return { entries, pages, isLive: state === "open" };
+}
+
+/** Entries as they are written, the newest first. */
+function useLiveEntries(filter: Omit<LedgerSearch, "since">, key: string) {
+  const [live, setLive] = useState<readonly PlacedEntry[]>([]);
+  const [state, setState] = useState<"opening" | "open" | "lost">("opening");
+  const queries = useQueryClient();
+  const wanted = useRef(filter);
+  wanted.current = filter;
+  useEffect(() => {
+    setLive([]);
+    setState("opening");
+    let arrived: PlacedEntry[] = [];
+    let held = 0;
+    let wasTold = false;
+    const flush = () => {
+      if (arrived.length === 0) return;
+      const newest = arrived.reverse();
+      arrived = [];
+      held += newest.length;
+      if (held <= MOST_LIVE) return setLive((before) => [...newest, ...before]);
+      held = 0;
+      setLive([]);
+      void queries.resetQueries({ queryKey: ["entries", key] });
+    };
+    const timer = setInterval(flush, FLUSH_MS);
+    const stop = follow(
+      ledgerOperations.streamEntries,
+      { query: wanted.current },
+      {
+        onEvent: (entry) => void arrived.push(entry),
+        onState: (isOpen) => {
+          setState(isOpen ? "open" : "lost");
+          // What was written while nobody listened may not be told again.
+          if (isOpen && wasTold) void queries.invalidateQueries({ queryKey: ["entries", key] });
+          wasTold = true;
+        },
+      },
+    );
+    return () => {
+      clearInterval(timer);
+      stop();
+    };
+  }, [key, queries]);
+  return { live, state };
+}
+
+type Entry = PlacedEntry["entry"];
+
+/** What an entry says, in a line. */
+export function gistOf({ quality, payload, target, envelope, tags }: Entry): string {
+  if (envelope !== null && envelope !== undefined) return `${target}, sealed`;
+  const said = Object(payload);
+  if (quality === "policy_verdict") return `${target || textOf(said.event_type)}: ${textOf(said.reason)}`;
+  if (quality === "tool_call") return textOf(said.claims?.title) || target;
+  if (quality === "tool_result") return [target, textOf(said.outcome)].filter(Boolean).join(": ");
+  if (quality === "turn")
+    return `ended: ${textOf(said.stop_reason).replaceAll("_", " ")}, ${said.entries?.length ?? 0} entries`;
+  if (quality === "approval")
+    return `${target}: ${textOf(said.state)}${said.answer ? ` by ${textOf(said.answer.by)}` : ""}`;
+  if (quality === "policy_change") return `${target}: ${textOf(said.change).replaceAll("_", " ")}`;
+  if (quality === "kill") return [target, textOf(said.reason)].filter(Boolean).join(": ");
+  const what = textOf(said.change ?? said.subject) || (tags[0] ?? "");
+  return [target, what.replaceAll("_", " ")].filter(Boolean).join(": ");
+}
+
+/** The verdict that an entry holds, if it is one. */
+export function verdictOf({ quality, payload }: Entry): string | undefined {
+  return quality === "policy_verdict" ? textOf(Object(payload).verdict) || undefined : undefined;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

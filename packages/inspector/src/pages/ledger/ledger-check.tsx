@@ -1,0 +1,116 @@
+import { ledgerOperations } from "@reins/api";
+import type { Progress } from "@reins/verify";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { Badge } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { count } from "../../design/format.ts";
+import { Facts, Panel } from "../../design/layout.tsx";
+import { Failure, ProgressBar } from "../../design/states.tsx";
+import { keptCheckpoint } from "../../proof/compare.ts";
+import { FaultList } from "../../proof/entry-link.tsx";
+import { type VerifyReport, verify } from "../../proof/verify.ts";
+
+/** What came of checking the whole ledger. */
+export function LedgerCheckPanel({ check, onStop }: { check: LedgerCheck; onStop: () => void }) {
+  if (check.kind === "none") return null;
+  if (check.kind === "failed") return <Failure error={check.error} />;
+  if (check.kind === "running") {
+    const { entries = 0, total } = check.progress ?? {};
+    return (
+      <Panel title="Verifying the ledger in this page" actions={<Button onClick={onStop}>Stop</Button>}>
+        <div className="flex flex-col gap-1.5 px-3 py-2 text-sm">
+          <span role="status" className="tabular-nums">
+            {count(entries)}
+            {total !== undefined && ` of ${count(total)}`} entries
+          </span>
+          <ProgressBar label="Verifying" part={total && entries / total} />
+        </div>
+      </Panel>
+    );
+  }
+  return <Result report={check.report} onClose={onStop} />;
+}
+
+function Result({ report, onClose }: { report: VerifyReport; onClose: () => void }) {
+  const { ok, entries = 0, signatures = 0, checkpoints = 0, withheld = 0, seen, pinned } = report;
+  return (
+    <Panel
+      title={
+        <span className="flex items-center gap-2">
+          {ok ? "The ledger holds" : "The ledger does not hold"}
+          <Badge tone={ok ? "good" : "bad"}>{ok ? "verified" : "not verified"}</Badge>
+        </span>
+      }
+      actions={
+        <Button kind="quiet" onClick={onClose}>
+          Close
+        </Button>
+      }
+    >
+      <Facts
+        facts={[
+          [
+            "Checked here",
+            `${count(entries)} entries, ${count(signatures)} signatures, ${count(checkpoints)} checkpoints`,
+          ],
+          ["Key", pinned ? "the one this browser keeps" : "the one the ledger itself states"],
+          [
+            "Seen before",
+            seen?.checked
+              ? seen.holds
+                ? `it extends the ${count(seen.size ?? 0)} entries that this browser saw`
+                : `it is NOT the ledger that this browser saw at ${count(seen.size ?? 0)} entries`
+              : "this browser has nothing to compare with",
+          ],
+          ...(withheld > 0
+            ? ([
+                ["Withheld", `${count(withheld)} pieces of private content are known by digest only`],
+              ] as const)
+            : []),
+        ]}
+      />
+      <FaultList faults={report.faults} />
+    </Panel>
+  );
+}
+
+/** How a check of the whole ledger stands. */
+type LedgerCheck =
+  | { readonly kind: "none" }
+  | { readonly kind: "running"; readonly progress?: Progress }
+  | { readonly kind: "done"; readonly report: VerifyReport }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+/** Checks the whole ledger in the page, entry by entry, against the key and the checkpoint that this browser keeps. */
+export function useLedgerCheck() {
+  const [check, setCheck] = useState<LedgerCheck>({ kind: "none" });
+  const running = useRef<AbortController>(undefined);
+  const stop = useCallback(() => {
+    running.current?.abort();
+    setCheck({ kind: "none" });
+  }, []);
+  useEffect(() => () => running.current?.abort(), []);
+  const start = useCallback(async () => {
+    const controller = new AbortController();
+    running.current = controller;
+    setCheck({ kind: "running" });
+    const kept = keptCheckpoint();
+    try {
+      const report = await verify(
+        {
+          kind: "ledger",
+          address: ledgerOperations.exportLedger.path,
+          ...(kept && { logKey: kept.logKey, seen: kept.note }),
+        },
+        {
+          onProgress: (progress) => setCheck({ kind: "running", progress }),
+          signal: controller.signal,
+        },
+      );
+      setCheck({ kind: "done", report });
+    } catch (error) {
+      if (!controller.signal.aborted) setCheck({ kind: "failed", error });
+    }
+  }, []);
+  return { check, start: () => void start(), stop };
+}

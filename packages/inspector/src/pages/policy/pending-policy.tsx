@@ -1,0 +1,126 @@
+import { type LoadedPolicy, type PolicyStatus, policyOperations } from "@reins/api";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { z } from "zod";
+import { call } from "../../api/call.ts";
+import { useSelf } from "../../app/sign-in.tsx";
+import { Badge, type Tone, VerdictBadge } from "../../design/badge.tsx";
+import { Button, Hash } from "../../design/button.tsx";
+import { Dialog } from "../../design/form.tsx";
+import { Failure } from "../../design/states.tsx";
+import { inline } from "../../why/inline.ts";
+import { Backtest } from "./backtest.tsx";
+
+/** A changed constitution that lets more through, until an admin says yes. */
+export function WaitingPolicy({
+  status,
+  waiting,
+}: {
+  status: PolicyStatus;
+  waiting: z.infer<typeof LoadedPolicy>;
+}) {
+  const { is_admin } = useSelf();
+  const queries = useQueryClient();
+  const [isOpen, setOpen] = useState(false);
+  const { rules_hash, constitution_hash } = waiting;
+  const accept = useMutation({
+    mutationFn: () => call(policyOperations.acceptPolicy, { body: { rules_hash, constitution_hash } }),
+    onSuccess: (next) => {
+      queries.setQueryData(["policy"], next);
+      setOpen(false);
+    },
+  });
+  return (
+    <section
+      aria-label="A policy that waits"
+      className="flex flex-wrap items-center gap-3 rounded border border-warn bg-warn-wash px-3 py-2 text-sm"
+    >
+      <p className="min-w-0 flex-1">
+        <span className="font-medium text-warn">A looser constitution waits.</span> The file was changed and
+        lets more through, or cannot be seen not to. What was in force stays until an admin accepts it.{" "}
+        <Hash value={rules_hash} />
+      </p>
+      <Button onClick={() => setOpen(true)}>Look at it</Button>
+      <Dialog
+        open={isOpen}
+        onClose={() => setOpen(false)}
+        title="A constitution that waits"
+        about="What it changes, and what it would have done with what agents did so far."
+      >
+        <RuleChanges before={status.in_force?.rules ?? []} after={waiting.rules} />
+        {status.rules !== null && (
+          <Backtest draft={{ rules: status.rules, ...(status.prose !== null && { prose: status.prose }) }} />
+        )}
+        {accept.error && <Failure error={accept.error} />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={() => setOpen(false)}>Leave it waiting</Button>
+          <Button
+            kind="primary"
+            disabled={!is_admin || accept.isPending}
+            title={is_admin ? "" : "Only an admin may"}
+            onClick={() => accept.mutate()}
+          >
+            {accept.isPending ? "Putting it into force …" : "Accept it"}
+          </Button>
+        </div>
+      </Dialog>
+    </section>
+  );
+}
+
+/** A rule of a constitution. */
+export type Rule = z.infer<typeof LoadedPolicy>["rules"][number];
+
+/** What became of a rule between two constitutions. */
+interface RuleChange {
+  readonly rule: Rule;
+  readonly kind: "new" | "gone" | "changed" | "moved";
+}
+
+/** Which rules came, went, changed or moved, by their names; rules are told apart by nothing else. */
+export function ruleChanges(before: readonly Rule[], after: readonly Rule[]): RuleChange[] {
+  const old = new Map(before.map((rule) => [rule.name, rule]));
+  const names = new Set(after.map(({ name }) => name));
+  const stayed = after.map(({ name }) => name).filter((name) => old.has(name));
+  const order = before.map(({ name }) => name).filter((name) => names.has(name));
+  const kindOf = (rule: Rule): RuleChange["kind"] | undefined => {
+    const was = old.get(rule.name);
+    if (!was) return "new";
+    if (wordsOf(was) !== wordsOf(rule)) return "changed";
+    return order.indexOf(rule.name) === stayed.indexOf(rule.name) ? undefined : "moved";
+  };
+  return [
+    ...after.map((rule) => ({ rule, kind: kindOf(rule) })),
+    ...before.filter(({ name }) => !names.has(name)).map((rule) => ({ rule, kind: "gone" as const })),
+  ].flatMap(({ rule, kind }) => (kind === undefined ? [] : [{ rule, kind }]));
+}
+
+function wordsOf({ condition, verdict, reason }: Rule): string {
+  return JSON.stringify([condition, verdict, reason]);
+}
+
+const TONES: Readonly<Record<RuleChange["kind"], Tone>> = {
+  new: "good",
+  gone: "bad",
+  changed: "note",
+  moved: "note",
+};
+
+/** Which rules come, go, change or move between two constitutions. */
+function RuleChanges({ before, after }: { before: readonly Rule[]; after: readonly Rule[] }) {
+  const changes = ruleChanges(before, after);
+  if (changes.length === 0)
+    return <p className="text-sm text-ink-soft">The rules themselves are the same.</p>;
+  return (
+    <ul className="flex flex-col gap-1 text-sm">
+      {changes.map(({ rule, kind }) => (
+        <li key={`${kind}${rule.name}`} className="flex flex-wrap items-center gap-2">
+          <Badge tone={TONES[kind]}>{kind}</Badge>
+          <code className="text-xs">{rule.name}</code>
+          <VerdictBadge verdict={rule.verdict} />
+          <span className="text-2xs text-ink-faint">{inline(rule.condition) || "everything"}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

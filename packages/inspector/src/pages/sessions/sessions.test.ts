@@ -1,0 +1,44 @@
+import { Session } from "@reins/api";
+import { describe, expect, test } from "vitest";
+import { sessionsWith } from "./sessions.ts";
+
+const session = (id: string, second: number, more: Partial<Session> = {}): Session => {
+  const at = `2026-01-01T00:00:0${second}.000Z`;
+  return Session.parse({
+    id,
+    key: `native:acp:${id}`,
+    agent: "native",
+    user: "you",
+    principal: "local",
+    agent_session_id: id,
+    cwd: "/project",
+    additional_directories: [],
+    mode: "persistent",
+    state: "idle",
+    metadata: {},
+    settings: {},
+    event_count: 0,
+    agent_runs: true,
+    created_at: at,
+    last_activity: at,
+    ...more,
+  });
+};
+
+describe("sessionsWith", () => {
+  const known = [session("b", 2), session("a", 1)];
+
+  test("puts a session that was just used first, as it is now", () => {
+    const changed = session("a", 3, { state: "running" });
+    expect(sessionsWith(known, changed, 10)).toEqual([changed, known[0]]);
+  });
+
+  test("puts one that ended long ago where the server would list it", () => {
+    expect(sessionsWith(known, session("c", 0), 10).map(({ id }) => id)).toEqual(["b", "a", "c"]);
+    expect(sessionsWith(known, session("c", 2), 10).map(({ id }) => id)).toEqual(["c", "b", "a"]);
+  });
+
+  test("lists no more than was asked for", () => {
+    expect(sessionsWith(known, session("c", 3), 2).map(({ id }) => id)).toEqual(["c", "b"]);
+  });
+});

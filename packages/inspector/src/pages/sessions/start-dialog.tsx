@@ -1,0 +1,196 @@
+import type { Agent } from "@reins/api";
+import { useMutation } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { type FormEvent, useEffect, useId, useRef, useState } from "react";
+import { settingsIn } from "../../acp/conversation/settings.ts";
+import { acpClient } from "../../acp/page-client.ts";
+import { useSelf } from "../../app/sign-in.tsx";
+import { Button } from "../../design/button.tsx";
+import { Choice, Dialog, Field, TextArea, TextInput } from "../../design/form.tsx";
+import { Failure, Waiting } from "../../design/states.tsx";
+import { useAgent, useAgents } from "../agents/agents.ts";
+
+const FOLDER = "reins.folder";
+
+/** Begins a session: with which agent, where, and how. */
+export function BeginDialog({
+  open,
+  onClose,
+  folders,
+}: {
+  open: boolean;
+  onClose: () => void;
+  /** Folders that sessions work in already, the latest first. */
+  folders: readonly string[];
+}) {
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title="Start a session"
+      about="The agent works in the folder you name, and asks before it does what the constitution does not allow by itself."
+    >
+      <Form onClose={onClose} folders={folders} />
+    </Dialog>
+  );
+}
+
+function Form({ onClose, folders }: { onClose: () => void; folders: readonly string[] }) {
+  const self = useSelf();
+  const navigate = useNavigate();
+  const list = useId();
+  const [agent, setAgent] = useState("native");
+  const [cwd, setCwd] = useState(() => localStorage.getItem(FOLDER) ?? folders[0] ?? self.workspace ?? "");
+  const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
+  const [message, setMessage] = useState("");
+  /** The session that an attempt before this one began, and of what. */
+  const begun = useRef<{ readonly id: string; readonly of: string }>(undefined);
+  const isOpen = useRef(true);
+  useEffect(() => {
+    isOpen.current = true;
+    return () => {
+      isOpen.current = false;
+    };
+  }, []);
+  const detail = useAgent(agent);
+  const settings = settingsIn({
+    modes: detail.data?.modes,
+    configOptions: detail.data?.config_options,
+  }).filter(({ category }) => category === "mode" || category === "model");
+  const begin = useMutation({
+    mutationFn: async () => {
+      localStorage.setItem(FOLDER, cwd);
+      const of = JSON.stringify([agent, cwd]);
+      const id = begun.current?.of === of ? begun.current.id : await acpClient.begin({ agent, cwd });
+      begun.current = { id, of };
+      for (const setting of settings) {
+        const value = chosen[setting.id];
+        if (value !== undefined && value !== setting.current) await acpClient.choose(id, setting, value);
+      }
+      return id;
+    },
+    onSuccess: async (id) => {
+      // Whoever has closed the dialog meanwhile finds the session in the list.
+      if (!isOpen.current) return;
+      if (message.trim() !== "") void acpClient.prompt(id, message.trim());
+      onClose();
+      await navigate({ to: "/sessions/$id", params: { id } });
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    begin.mutate();
+  };
+  return (
+    <form className="flex flex-col gap-3" onSubmit={submit}>
+      <AgentChoice
+        value={agent}
+        onChange={(other) => {
+          setAgent(other);
+          setChosen({});
+        }}
+      />
+      <Field label="Folder" hint="A path on the machine that runs Reins. The agent is held to it.">
+        {(id) => (
+          <>
+            <TextInput
+              id={id}
+              required
+              list={list}
+              className="font-mono"
+              placeholder="/home/you/project"
+              pattern="(/|[A-Za-z]:[\\\/]).*"
+              title="A whole path, from the root"
+              value={cwd}
+              onChange={({ target }) => setCwd(target.value)}
+            />
+            <datalist id={list}>
+              {folders.map((folder) => (
+                <option key={folder} value={folder} />
+              ))}
+            </datalist>
+          </>
+        )}
+      </Field>
+      {settings.length > 0 && (
+        <div className="grid gap-3 sm:grid-cols-2">
+          {settings.map((setting) => (
+            <Field key={setting.id} label={setting.name}>
+              {(id) => (
+                <Choice
+                  id={id}
+                  value={chosen[setting.id] ?? setting.current}
+                  onChange={({ target }) => setChosen({ ...chosen, [setting.id]: target.value })}
+                >
+                  {setting.choices.map(({ value, name }) => (
+                    <option key={value} value={value}>
+                      {name}
+                    </option>
+                  ))}
+                </Choice>
+              )}
+            </Field>
+          ))}
+        </div>
+      )}
+      <Field label="First message" hint="May be left out. Try: what is in this folder">
+        {(id) => (
+          <TextArea id={id} rows={2} value={message} onChange={({ target }) => setMessage(target.value)} />
+        )}
+      </Field>
+      {begin.error && <Failure error={begin.error} />}
+      {begin.isPending && <Waiting what={`Starting ${agent}`} />}
+      <div className="flex justify-end gap-1.5">
+        <Button onClick={onClose}>Not now</Button>
+        <Button kind="primary" type="submit" disabled={begin.isPending}>
+          Start
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** Which agent: those that are installed can be chosen. */
+function AgentChoice({ value, onChange }: { value: string; onChange: (agent: string) => void }) {
+  const { data, error } = useAgents();
+  const agents = (data ?? []).filter(({ support }) => support.level !== "unsupported");
+  const ready = agents.filter(({ install }) => install !== null);
+  const chosen = ready.find(({ agent }) => agent === value);
+  return (
+    <Field
+      label="Agent"
+      hint={error ? `The other agents cannot be listed: ${error.message}` : hintOf(chosen)}
+    >
+      {(id) => (
+        <Choice id={id} value={value} onChange={({ target }) => onChange(target.value)}>
+          {!chosen && <option value={value}>{value}</option>}
+          {ready.map(({ agent, name }) => (
+            <option key={agent} value={agent}>
+              {name}
+            </option>
+          ))}
+          {agents
+            .filter(({ install }) => install === null)
+            .map(({ agent, name }) => (
+              <option key={agent} value={agent} disabled>
+                {name} (not installed)
+              </option>
+            ))}
+        </Choice>
+      )}
+    </Field>
+  );
+}
+
+function hintOf(agent: Agent | undefined) {
+  return (
+    <>
+      {agent && `Held at level ${agent.enforcement.level}: ${agent.enforcement.reason}. `}
+      More can be installed among the{" "}
+      <Link to="/agents" className="text-accent underline">
+        agents
+      </Link>
+      .
+    </>
+  );
+}

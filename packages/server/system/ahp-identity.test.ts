@@ -117,12 +117,31 @@ describe("an event is blocked on the record for", () => {
   });
 });
 
-test("delegate says which member is missing", async () => {
+test("a query says which member is missing or wrong, and what is expected", async () => {
   const served = await Served.open(harness());
   const client = await ahp(served, await served.person(), "coder", "asks");
-  await expect(client.query("delegate", { task: "no agent" })).rejects.toThrow(
-    'the query "delegate" cannot be answered: child_agent:',
-  );
+  const wrong: readonly [string, unknown, string][] = [
+    ["delegate", { task: "no agent" }, "child_agent is missing; it has to be a text"],
+    ["delegate", { child_agent: 5 }, "child_agent has to be a text, not a number"],
+    ["delegate", { child_agent: "a", scopes: "read" }, "scopes has to be a list, not a text"],
+    ["delegate", { child_agent: "a", scopes: [1] }, "scopes.0 has to be a text, not a number"],
+    ["delegate", { child_agent: "a", task: {} }, "task has to be a text, not an object"],
+    ["delegate", [], "payload has to be an object, not a list"],
+    ["budget", { session_token: 1 }, "session_token has to be a text, not a number"],
+    ["run", { run_id: [] }, "run_id has to be a text, not a list"],
+    ...Object.getOwnPropertyNames(Object.prototype).map(
+      (child_agent) =>
+        ["delegate", { child_agent }, "child_agent is a name that every object has"] as const satisfies [
+          string,
+          unknown,
+          string,
+        ],
+    ),
+  ];
+  for (const [query, payload, why] of wrong)
+    await expect(client.query(query, payload), JSON.stringify(payload)).rejects.toThrow(
+      `the query "${query}" cannot be answered: ${why}`,
+    );
 });
 
 describe("a token for one agent alone", () => {

@@ -34,6 +34,7 @@ export { identityTables } from "./identity/tables/tables.ts";
 export { Limits } from "./limits/limits.ts";
 export { limitTables } from "./limits/tables.ts";
 export type { Usage } from "./limits/usage.ts";
+export { faultSentences, memberFaults } from "./member-faults.ts";
 export { writeFirstFiles } from "./policies/first-files.ts";
 export { type NamedPolicyFiles, policyFiles } from "./policies/policy-home.ts";
 export { PolicyKeeper, type PolicyKeeperOptions, type PolicyStatus } from "./policies/policy-keeper.ts";

@@ -19,15 +19,15 @@ export interface AnthropicAccess {
   readonly baseUrl?: string | undefined;
 }
 
-const STOPS: Readonly<Record<string, ModelStop | undefined>> = {
-  end_turn: "end",
-  stop_sequence: "end",
-  tool_use: "tool_use",
-  max_tokens: "max_tokens",
-  refusal: "refusal",
-  pause_turn: "paused",
-  model_context_window_exceeded: "context_exceeded",
-};
+const STOPS: ReadonlyMap<string, ModelStop> = new Map<string, ModelStop>([
+  ["end_turn", "end"],
+  ["stop_sequence", "end"],
+  ["tool_use", "tool_use"],
+  ["max_tokens", "max_tokens"],
+  ["refusal", "refusal"],
+  ["pause_turn", "paused"],
+  ["model_context_window_exceeded", "context_exceeded"],
+]);
 
 /** A model that is spoken to by Anthropic's Messages API. */
 export class AnthropicModel implements Model {
@@ -101,7 +101,7 @@ async function* readEvents(
         break;
       case "message_delta":
         usage = usageFrom(event.usage, usage);
-        stop = STOPS[event.delta.stop_reason ?? ""] ?? "end";
+        stop = STOPS.get(event.delta.stop_reason ?? "") ?? "end";
         break;
       case "message_stop":
         yield { type: "usage", usage };

@@ -68,7 +68,9 @@ export function modelsFrom(config: ModelConfig, prices: Prices = {}): Models {
 /** A model with its price, by its whole id or by its name alone. */
 function priced(model: Model, prices: Prices): Model {
   const { id } = model.info;
-  const price = prices[id] ?? prices[id.slice(id.indexOf(":") + 1)];
+  const names = [id, id.slice(id.indexOf(":") + 1)];
+  const named = names.find((name) => Object.hasOwn(prices, name));
+  const price = named === undefined ? undefined : prices[named];
   if (price === undefined) return model;
   return { info: { ...model.info, price }, stream: (request, signal) => model.stream(request, signal) };
 }

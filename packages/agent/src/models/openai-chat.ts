@@ -14,13 +14,13 @@ import { clientFor, effortOf, knownContext, type OpenAiAccess } from "./openai-c
 import { CallArguments, modelErrorOf } from "./provider-api.ts";
 import { toldTokens } from "./tokens.ts";
 
-const STOPS: Readonly<Record<string, ModelStop | undefined>> = {
-  stop: "end",
-  tool_calls: "tool_use",
-  function_call: "tool_use",
-  length: "max_tokens",
-  content_filter: "refusal",
-};
+const STOPS: ReadonlyMap<string, ModelStop> = new Map<string, ModelStop>([
+  ["stop", "end"],
+  ["tool_calls", "tool_use"],
+  ["function_call", "tool_use"],
+  ["length", "max_tokens"],
+  ["content_filter", "refusal"],
+]);
 
 /** A model that is spoken to by OpenAI's Chat Completions API, wherever it is served. */
 export class ChatModel implements Model {
@@ -92,7 +92,10 @@ async function* readChunks(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): A
   for (const call of calls)
     yield { type: "call", id: call.id, name: call.name, arguments: String(call.arguments) || "{}" };
   yield { type: "usage", usage };
-  yield { type: "end", stop: calls.length > 0 && finish === "stop" ? "tool_use" : (STOPS[finish] ?? "end") };
+  yield {
+    type: "end",
+    stop: calls.length > 0 && finish === "stop" ? "tool_use" : (STOPS.get(finish) ?? "end"),
+  };
 }
 
 /** Servers count calls as they like, or not at all: one that begins with another id is another call. */

@@ -28,16 +28,16 @@ export interface Refusal {
 
 type Detected = Extract<IntentDetectionDecision, { decision: "allow" }>;
 
-const PERCEPTIONS: Readonly<Record<string, PerceptionIntent | undefined>> = {
-  explore: "explore",
-  read: "retrieve",
-  explain: "understand",
-  search: "locate",
-  fix: "reason",
-  design: "compare",
-  review: "validate",
-  test: "validate",
-};
+const PERCEPTIONS: ReadonlyMap<string, PerceptionIntent> = new Map<string, PerceptionIntent>([
+  ["explore", "explore"],
+  ["read", "retrieve"],
+  ["explain", "understand"],
+  ["search", "locate"],
+  ["fix", "reason"],
+  ["design", "compare"],
+  ["review", "validate"],
+  ["test", "validate"],
+]);
 
 const DOMAINS: ReadonlySet<string> = new Set<PerceptionDomain>([
   "coding",
@@ -140,7 +140,7 @@ async function perceive(
 ): Promise<InjectedContext | undefined> {
   const { sessionId, toolContext } = turn.setting;
   const { target_type, target_name, domain } = target_hints ?? {};
-  let intent = PERCEPTIONS[detected_intent] ?? "understand";
+  let intent = PERCEPTIONS.get(detected_intent) ?? "understand";
   let target: PerceptionTarget = {
     location: { path: pathIn(target_type, target_name), location_type: target_type ?? "folder" },
   };

@@ -18,10 +18,10 @@ const NEXT: Advice = {
   unavailable: "See what the log of reins up says, then run the same command again.",
 };
 
-const EXIT_CODES: Partial<Record<string, ExitCode>> = {
-  invalid: EXIT.usage,
-  unauthenticated: EXIT.unreachable,
-};
+const EXIT_CODES: ReadonlyMap<string, ExitCode> = new Map<string, ExitCode>([
+  ["invalid", EXIT.usage],
+  ["unauthenticated", EXIT.unreachable],
+]);
 
 /** The problem that an answer tells of, as an error for a person. */
 export function problemFault({ status, body }: CarriedAnswer, place: string, advice: Advice): CliError {
@@ -32,7 +32,7 @@ export function problemFault({ status, body }: CarriedAnswer, place: string, adv
   const known = Object.entries({ ...NEXT, ...advice }).find(([name]) => name === code)?.[1];
   return new CliError(sentence(printable(faults.join("; ") || detail)), {
     next: known ?? "See what the log of reins up says.",
-    exitCode: EXIT_CODES[code] ?? EXIT.failed,
+    exitCode: EXIT_CODES.get(code) ?? EXIT.failed,
   });
 }
 

@@ -27,24 +27,24 @@ export function mayKnow(method: string, isOurs: boolean, initialized: JsonObject
   if (method.startsWith("_")) {
     return [initialized, capabilities, ofSessions].some((one) => isNamedIn(one, method));
   }
-  if (method === "logout") return isOffered(membersOf(capabilities.auth).logout);
+  if (method === "logout") return isOffered(membersOf(capabilities.auth), "logout");
   if (group === "session")
-    return isOffered(ofSessions[name]) || isOffered(ofSessions[name.replace(/^un/, "")]);
-  return name !== "" && isOffered(capabilities[group]);
+    return isOffered(ofSessions, name) || isOffered(ofSessions, name.replace(/^un/, ""));
+  return name !== "" && isOffered(capabilities, group);
 }
 
 /** What a client has to have offered for an agent's request; every client answers permission requests. */
-const CLIENT_CAPABILITIES: Readonly<Record<string, readonly string[] | undefined>> = {
-  "session/request_permission": [],
-  "fs/read_text_file": ["fs", "readTextFile"],
-  "fs/write_text_file": ["fs", "writeTextFile"],
-  "terminal/create": ["terminal"],
-  "terminal/output": ["terminal"],
-  "terminal/wait_for_exit": ["terminal"],
-  "terminal/kill": ["terminal"],
-  "terminal/release": ["terminal"],
-  "_sandboxagent/session/request_question": ["_meta", "sandboxagent.dev"],
-};
+const CLIENT_CAPABILITIES: ReadonlyMap<string, readonly string[]> = new Map([
+  ["session/request_permission", []],
+  ["fs/read_text_file", ["fs", "readTextFile"]],
+  ["fs/write_text_file", ["fs", "writeTextFile"]],
+  ["terminal/create", ["terminal"]],
+  ["terminal/output", ["terminal"]],
+  ["terminal/wait_for_exit", ["terminal"]],
+  ["terminal/kill", ["terminal"]],
+  ["terminal/release", ["terminal"]],
+  ["_sandboxagent/session/request_question", ["_meta", "sandboxagent.dev"]],
+]);
 
 /**
  * Whether a client offered, when it introduced itself, to answer a request of an agent. A form or an address that a
@@ -54,12 +54,12 @@ export function clientOffers(capabilities: JsonObject, method: string, params: J
   const path =
     method === "elicitation/create"
       ? ["elicitation", String(params.mode ?? "form")]
-      : CLIENT_CAPABILITIES[method];
+      : CLIENT_CAPABILITIES.get(method);
   if (path) {
     let offered: unknown = path.length === 0 ? true : capabilities;
     for (const name of path)
       offered = Object.hasOwn(membersOf(offered), name) ? membersOf(offered)[name] : false;
-    return isOffered(offered);
+    return isYes(offered);
   }
   return isCustom(method) && isNamedIn(capabilities, method);
 }
@@ -71,6 +71,11 @@ function isNamedIn({ _meta }: JsonObject, method: string): boolean {
   return Object.hasOwn(meta, namespace) || JSON.stringify(meta).includes(JSON.stringify(method));
 }
 
-function isOffered(capability: unknown): boolean {
+/** Methods are named by clients, so only what the agent itself said counts, and nothing that every object has. */
+function isOffered(capabilities: JsonObject, name: string): boolean {
+  return Object.hasOwn(capabilities, name) && isYes(capabilities[name]);
+}
+
+function isYes(capability: unknown): boolean {
   return capability !== undefined && capability !== null && capability !== false;
 }

@@ -290,7 +290,7 @@ async function finish(
   if (stop_reason === "interrupted") await recordUnknown(context, session);
   await turn.written();
   const completed_at = context.now().toISOString();
-  noteRun(context, session, turn, RUN_END[stop_reason] ?? "completed", { metadata: { stop_reason } });
+  noteRun(context, session, turn, RUN_END.get(stop_reason) ?? "completed", { metadata: { stop_reason } });
   const end = { stop_reason, completed_at, usage: { ...usage, ...usageIn(answer) } };
   forwardIn(context, session, "post_response", { stop_reason, usage: end.usage });
   const { harness, onFault } = context;
@@ -309,12 +309,12 @@ async function finish(
 }
 
 /** What the run of a turn has become that ended so; all others are completed. */
-const RUN_END: Readonly<Record<string, "failed" | "cancelled" | undefined>> = {
-  cancelled: "cancelled",
-  refusal: "failed",
-  error: "failed",
-  interrupted: "failed",
-};
+const RUN_END: ReadonlyMap<string, "failed" | "cancelled"> = new Map([
+  ["cancelled", "cancelled"],
+  ["refusal", "failed"],
+  ["error", "failed"],
+  ["interrupted", "failed"],
+]);
 
 /** Notes a transition of the run that a turn is. Our own agent notes its runs itself, in more detail. */
 function noteRun(

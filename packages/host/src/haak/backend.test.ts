@@ -17,3 +17,7 @@ test("a key is derived from the agent, which cannot divide it otherwise", () => 
   expect(derivedKey("a:b/c%", "u-1")).toBe("a%3Ab%2Fc%25:ws:u-1");
   expect(standingKey("reed")).toBe("reed:cli:local");
 });
+
+test.each(Object.getOwnPropertyNames(Object.prototype))("%s is no name of an agent here", (name) => {
+  expect(backendOf(name)).toBe(name);
+});

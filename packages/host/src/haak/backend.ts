@@ -1,11 +1,11 @@
 /** What HAAK calls agents that have another name here. */
-const NAMES: Readonly<Record<string, string | undefined>> = {
-  anthropic: "native",
-  claude_code: "claude",
-  "claude-code": "claude",
-};
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ["anthropic", "native"],
+  ["claude_code", "claude"],
+  ["claude-code", "claude"],
+]);
 
 /** The agent of the catalogue that a client means by a backend. */
 export function backendOf(name: string): string {
-  return NAMES[name] ?? name;
+  return NAMES.get(name) ?? name;
 }

@@ -1,3 +1,4 @@
+import { faultSentences } from "@reins/supervisor";
 import { z } from "zod";
 import { SESSION_MODES } from "../sessions/session-record.ts";
 import { HaakError } from "./haak-error.ts";
@@ -56,6 +57,5 @@ export function readParams<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const { data, error } = schema.safeParse(params ?? {});
   if (!error) return data;
-  const faults = error.issues.slice(0, 5).map(({ path, message }) => `${path.join(".")} ${message}`.trim());
-  throw new HaakError("invalid_params", `${method} does not take that: ${faults.join("; ")}`);
+  throw new HaakError("invalid_params", `${method} does not take that: ${faultSentences(error, "params")}`);
 }

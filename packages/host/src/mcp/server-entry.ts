@@ -1,3 +1,4 @@
+import { faultSentences } from "@reins/supervisor";
 import { z } from "zod";
 import { McpError } from "./mcp-error.ts";
 import { hidesText } from "./tools/visible.ts";
@@ -44,7 +45,7 @@ export function readServer(declared: unknown): McpServer {
   const typed = typeof declared === "object" && declared !== null && Object.hasOwn(declared, "type");
   const read = (typed ? HttpServer : StdioServer).safeParse(declared);
   if (!read.success) {
-    throw new McpError("invalid_server", `this is no MCP server: ${z.prettifyError(read.error)}`, {
+    throw new McpError("invalid_server", `this is no MCP server: ${faultSentences(read.error, "it")}`, {
       cause: read.error,
     });
   }

@@ -1,4 +1,5 @@
 import { Nothing, type Operation } from "@reins/api";
+import { memberFaults } from "@reins/supervisor";
 import type { z } from "zod";
 import { Refusal } from "../problems/refusal.ts";
 import { surelyFits } from "./surely-fits.ts";
@@ -31,10 +32,10 @@ function read(part: string, schema: z.ZodType, given: unknown): unknown {
   if (surelyFits(schema, given)) return given;
   const checked = schema.safeParse(given);
   if (checked.success) return checked.data;
-  const errors = checked.error.issues.map(({ path, message }) => ({
-    path: [part, ...path.map(String)].join("."),
+  const errors = memberFaults(checked.error).map(({ path, message }) => ({
+    path: path === "" ? part : `${part}.${path}`,
     message,
   }));
-  const detail = errors.map(({ path, message }) => `${path}: ${message}`).join("; ");
+  const detail = errors.map(({ path, message }) => `${path} ${message}`).join("; ");
   throw new Refusal("invalid", detail, { errors });
 }

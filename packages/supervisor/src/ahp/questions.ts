@@ -2,13 +2,15 @@ import type { Call, QueryRequest, QueryResponse } from "@reins/ahp";
 import { z } from "zod";
 import { queryApproval } from "../approvals/query.ts";
 import { soleAgent } from "../identity/agent-claim.ts";
+import { AgentName } from "../identity/names.ts";
 import type { Principal } from "../identity/principal.ts";
+import { faultSentences } from "../member-faults.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import type { SupervisorParts } from "./handlers.ts";
 import { principalOf, recordRefusal } from "./subject.ts";
 
 const Delegation = z.object({
-  child_agent: z.string().min(1),
+  child_agent: AgentName,
   task: z.string().default(""),
   scopes: z.array(z.string()).default([]),
   session_token: z.string().optional(),
@@ -39,8 +41,8 @@ export async function answerQuestion(
 function membersOf<Members>(schema: z.ZodType<Members>, query: string, payload: unknown): Members {
   const read = schema.safeParse(payload ?? {});
   if (read.success) return read.data;
-  const faults = read.error.issues.map(({ path, message }) => `${path.join(".") || "payload"}: ${message}`);
-  throw new SupervisorError("invalid", `the query "${query}" cannot be answered: ${faults.join("; ")}`);
+  const faults = faultSentences(read.error, "payload");
+  throw new SupervisorError("invalid", `the query "${query}" cannot be answered: ${faults}`);
 }
 
 async function answered(

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { faultSentences } from "../member-faults.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+:-]{0,127}$/;
@@ -8,24 +9,29 @@ const MOST_NAMES = 200;
 /** Control characters, those that change the direction of text, and line ends: nothing a person should have to read. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
+const RESERVED = "is a name that every object has, such as __proto__ or constructor; choose another";
+
 /** A name of a user, tenant or role. Plain ASCII, so that no two of them look alike. */
 export const Name = z
   .string()
-  .regex(NAME, "1 to 128 letters, digits or . _ @ + : -, beginning with a letter or digit");
+  .regex(NAME, "1 to 128 letters, digits or . _ @ + : -, beginning with a letter or digit")
+  .refine(isFree, RESERVED);
 
 /** A name of an agent, as the roster has it. */
 export const AgentName = z
   .string()
   .min(1)
   .max(128)
-  .refine(isPrintable, "holds characters that cannot be shown");
+  .refine(isPrintable, "holds characters that cannot be shown")
+  .refine(isFree, RESERVED);
 
 /** The name of a session, as whoever began it chose. */
 export const SessionName = z
   .string()
   .min(1)
   .max(256)
-  .refine(isPrintable, "holds characters that cannot be shown");
+  .refine(isPrintable, "holds characters that cannot be shown")
+  .refine(isFree, RESERVED);
 
 /** What a person or task is called: one line of text. */
 export const Line = z.string().trim().min(1).max(200).refine(isPrintable, "is not one line of plain text");
@@ -56,7 +62,12 @@ export function printable(text: string, longest: number): string {
 export function read<Output>(schema: z.ZodType<Output>, given: unknown): Output {
   const checked = schema.safeParse(given);
   if (checked.success) return checked.data;
-  throw new SupervisorError("invalid", z.prettifyError(checked.error), { cause: checked.error });
+  throw new SupervisorError("invalid", faultSentences(checked.error, "it"), { cause: checked.error });
+}
+
+/** Whether a name is nothing that an object has by itself: programs that read what is kept may use names as keys. */
+function isFree(text: string): boolean {
+  return !(text in Object.prototype);
 }
 
 function isPrintable(text: string): boolean {

@@ -12,11 +12,12 @@ export function parameterHeaders(schema: unknown, given: unknown): Readonly<Reco
   for (const [name, property] of Object.entries(schema.properties)) {
     if (!isObject(property)) continue;
     const header = property["x-mcp-header"];
-    const text = textOf(given[name]);
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    const text = textOf(value);
     if (typeof header === "string" && TOKEN.test(header) && text !== undefined) {
       headers[`Mcp-Param-${header}`] = headerValue(text);
     }
-    Object.assign(headers, parameterHeaders(property, given[name]));
+    Object.assign(headers, parameterHeaders(property, value));
   }
   return headers;
 }

@@ -27,11 +27,11 @@ export class Counter {
 
   /** The counts by the value of one label. */
   by(label: string): Readonly<Record<string, number>> {
-    const counts: Record<string, number> = {};
+    const counts = new Map<string, number>();
     for (const { labels, value } of this.#counts.values()) {
       const name = labels[label];
-      if (name !== undefined) counts[name] = (counts[name] ?? 0) + value;
+      if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + value);
     }
-    return counts;
+    return Object.fromEntries(counts);
   }
 }

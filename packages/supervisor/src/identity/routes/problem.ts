@@ -1,6 +1,7 @@
 import { LedgerError } from "@reins/ledger";
 import { StoreError } from "@reins/store";
 import { z } from "zod";
+import { memberFaults } from "../../member-faults.ts";
 import { SupervisorError, type SupervisorErrorCode } from "../../supervisor-error.ts";
 
 /** Why a request came to nothing: the body of an `application/problem+json` answer (RFC 9457). */
@@ -34,5 +35,5 @@ function problem(code: Problem["code"], detail: string, cause?: unknown): Proble
   const [status, title] = KINDS[code];
   const found = { type: `urn:reins:problem:${code}`, title, status, detail, code };
   if (!(cause instanceof z.ZodError)) return found;
-  return { ...found, errors: cause.issues.map(({ path, message }) => ({ path: path.join("."), message })) };
+  return { ...found, errors: memberFaults(cause) };
 }

@@ -42,7 +42,7 @@ test("says what is missing, what is expected and what came instead", () => {
   expect(told(null)).toBe("payload has to be an object, not null");
 });
 
-test("many faults, and long names, are told in short", () => {
+test("many faults, and long names, are shortened", () => {
   const schema = z.record(z.string(), z.string());
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`${index}`.repeat(500), 1]));
   const { error } = schema.safeParse(many);

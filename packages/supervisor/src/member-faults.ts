@@ -2,7 +2,7 @@ import type { z } from "zod";
 
 type Issue = z.core.$ZodIssue;
 
-/** What is wrong with one member of what somebody sent. */
+/** What is wrong with one member of a request. */
 export interface MemberFault {
   /** Its path, with dots between the names; empty for the whole. */
   readonly path: string;

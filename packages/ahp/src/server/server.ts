@@ -30,7 +30,7 @@ export type Lane = "decisions" | "others";
 /** A message that was read and not yet worked on. */
 export interface ReadMessage {
   readonly lane: Lane;
-  /** The session and agent that it names, for what is told apart by them; nothing where it names none. */
+  /** The session and agent that it names, by which senders are distinguished; nothing where it names none. */
   readonly sender: string | undefined;
   /** Works on it; `gone` ends when its sender has gone. Never rejects. */
   run(gone?: AbortSignal): Promise<Outcome>;
@@ -159,7 +159,7 @@ function senderIn(params: unknown): string | undefined {
   const named = Array.isArray(params.events) ? params.events[0] : params;
   if (!isObject(named)) return undefined;
   const { session_id, agent_id } = named;
-  // Anything else than text names nobody, and is refused when it is worked on.
+  // Anything else than text names no sender, and is refused when it is worked on.
   return typeof session_id === "string" && typeof agent_id === "string"
     ? JSON.stringify([session_id, agent_id])
     : undefined;

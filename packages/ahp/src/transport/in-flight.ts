@@ -39,8 +39,8 @@ class PrincipalUse extends Use {
 
 /**
  * What is under way on one listener: messages that arrive, that wait for a decision, and all others, each by itself.
- * Principals share the whole and peers share what their principal may have, by one rule: whoever holds something gets
- * more only as long as they hold no more than what is left for others. So the first takes half at most, and each that
+ * Principals share the whole and peers share what their principal may have, by one rule: a share
+ * grows only as long as it is no larger than what is left for others. So the first takes half at most, and each that
  * comes later finds room. Names are free, so a peer that goes by many of them takes from its own principal only.
  */
 export class InFlight {
@@ -130,7 +130,7 @@ class Pool {
   }
 }
 
-/** Whether someone may have more: up to a bound, and no more than is left for others. */
+/** Whether a share may grow: up to a bound, and no more than is left for others. */
 function isFair(held = 0, more: number, most: number, left: number): boolean {
   return more === 0 || held + more <= Math.min(most, left);
 }

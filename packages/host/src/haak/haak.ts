@@ -221,7 +221,7 @@ export class Haak {
     return (await hub.reopen(principal, record.id, mode)) ?? record;
   }
 
-  /** When a session was first asked for: one that waits for its agent keeps the id that its client was told. */
+  /** When a session was first asked for: one that waits for its agent keeps the id that its client got. */
   #begunAt(principal: Principal, { agent_id }: InitParams, key: string): Date {
     const wish = this.#pending.get(principal, key)?.wish;
     if (wish && wish.agent_id !== agent_id)

@@ -94,7 +94,7 @@ export class HttpListener {
       sessionToken: typeof token === "string" ? token : undefined,
     };
     const message = this.#server.read(body.bytes.toString(), peer);
-    // One that names no session is told apart by its connection.
+    // One that names no session is distinguished by its connection.
     const sender = { principal: whose, peer: message.sender ?? request.socket };
     const place = this.#inFlight.take(message.lane, sender, body.bytes.length);
     if (!place) return this.#busy();

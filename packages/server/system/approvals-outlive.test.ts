@@ -110,7 +110,7 @@ describe("an approval", () => {
     expect(returning.open).toHaveLength(1);
     await after.client.answer(returning.open[0] ?? {}, "allow_once");
     await expect.poll(() => returning.approvals()).toEqual(["approved"]);
-    // What its agent is told meanwhile, and that it ends with Reins, takes nothing from the answer.
+    // Neither another prompt nor the end of the agent with Reins uses the answer up.
     await after.client.prompt(id, "say later");
     await returning.end(second);
 

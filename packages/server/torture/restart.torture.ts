@@ -117,7 +117,7 @@ class Ordeal {
     const following = await Promise.all(followers.map((follower) => follower.follow(server)));
     const prompt = [{ type: "text", text: `say ${LAST_WORDS}` }];
     await driver.ask(driver.message("session/prompt", { sessionId: session, prompt }));
-    // A question of an earlier turn may be settled after the last words, which the other follower is told.
+    // A question of an earlier turn may be settled after the last words; the other follower gets its cancellation.
     for (const follower of followers)
       if (!(await follower.until(() => saidLast(follower) && follower.isDone, PATIENCE_MS)))
         throw new Error("the last words were not told, or a question was not settled");

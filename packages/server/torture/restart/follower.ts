@@ -17,7 +17,7 @@ export class Follower {
   readonly seen: (ToldMessage & { readonly order: number })[] = [];
   /** Everything without one. */
   readonly aside: ToldMessage[] = [];
-  /** The answers that were not taken, though nobody was first. */
+  /** The answers that were refused for another reason than that they came late. */
   readonly refused: string[] = [];
   readonly #random: Random;
   #place: Place | undefined;
@@ -119,7 +119,7 @@ export class Follower {
     }
   }
 
-  /** Chooses one of the options of a question, unless somebody else is first. */
+  /** Answers a question with one of its options, after a random delay. */
   async #answer({ id, params }: Readonly<Record<string, unknown>>): Promise<void> {
     this.#open.add(id);
     const kind = this.#random.chance(0.7) ? "allow_once" : "reject_once";

@@ -59,3 +59,15 @@ export function turnDraft(
     },
   };
 }
+
+const RUN_ENDS: ReadonlyMap<string, "failed" | "cancelled"> = new Map([
+  ["cancelled", "cancelled"],
+  ["refusal", "failed"],
+  ["error", "failed"],
+  ["interrupted", "failed"],
+]);
+
+/** The status of a run whose turn ended so. */
+export function runEnd(stop_reason: string): "completed" | "failed" | "cancelled" {
+  return RUN_ENDS.get(stop_reason) ?? "completed";
+}

@@ -5,7 +5,7 @@ import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { usageIn } from "../acp/usage.ts";
 import { agentOf, forwardIn, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
-import { turnDraft } from "./entries.ts";
+import { runEnd, turnDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { Waiting } from "./judge.ts";
 import { offerAsPermission } from "./offer.ts";
@@ -290,7 +290,7 @@ async function finish(
   if (stop_reason === "interrupted") await recordUnknown(context, session);
   await turn.written();
   const completed_at = context.now().toISOString();
-  noteRun(context, session, turn, RUN_END.get(stop_reason) ?? "completed", { metadata: { stop_reason } });
+  noteRun(context, session, turn, runEnd(stop_reason), { metadata: { stop_reason } });
   const end = { stop_reason, completed_at, usage: { ...usage, ...usageIn(answer) } };
   forwardIn(context, session, "post_response", { stop_reason, usage: end.usage });
   const { harness, onFault } = context;
@@ -307,14 +307,6 @@ async function finish(
   });
   session.placed = promise;
 }
-
-/** What the run of a turn has become that ended so; all others are completed. */
-const RUN_END: ReadonlyMap<string, "failed" | "cancelled"> = new Map([
-  ["cancelled", "cancelled"],
-  ["refusal", "failed"],
-  ["error", "failed"],
-  ["interrupted", "failed"],
-]);
 
 /** Notes a transition of the run that a turn is. Our own agent notes its runs itself, in more detail. */
 function noteRun(

@@ -1,6 +1,7 @@
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import type { HubContext } from "./context.ts";
+import { endInterruptedRuns } from "./interrupted-runs.ts";
 import { endCalls, recordInterruption, tellInterrupted } from "./interruption.ts";
 import { askedAfter, type LeftQuestion, leftQuestions, offerAgain } from "./left-questions.ts";
 import type { LiveSession } from "./live-session.ts";
@@ -26,6 +27,8 @@ export async function recover(context: HubContext): Promise<void> {
       const record = await harness.store.query(sessionTables, "get", { id, tenant });
       if (record && !record.ended) await askAgain(context, asKept(record));
     }
+    // After the turns that came to their end are in the ledger.
+    await endInterruptedRuns(context, tenant);
   }
 }
 

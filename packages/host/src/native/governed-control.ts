@@ -64,6 +64,8 @@ export class GovernedControl implements ControlPort {
     const { harness, principal, defaults, onFault } = this.#options;
     defaults.tell(type, payload, call);
     const session = this.#sessionOf(call ?? {});
+    // The next start finds the run of a turn that was cut off, as after the end of the process.
+    if (session?.isCut) return;
     // A run of the agent is a turn of the governor's, and is known by that.
     const noted = harness.redact({
       ...payload,

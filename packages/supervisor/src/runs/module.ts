@@ -4,6 +4,9 @@ import type { RunEvent, RunEventRange, RunRange, RunState } from "./tables.ts";
 
 const Run = z.object({ tenant: z.string(), run_id: z.string() });
 
+/** The lifecycles that have not come to an end. */
+const UNFINISHED = `contract = 'run_lifecycle' AND payload ->> '$.status' NOT IN ('completed', 'failed', 'cancelled')`;
+
 const module: TablesModule = {
   migrations: [
     `CREATE TABLE runs (
@@ -33,6 +36,7 @@ const module: TablesModule = {
      CREATE INDEX run_events_of_run ON run_events (tenant, run_id, seq);
      CREATE INDEX run_events_of_tenant ON run_events (tenant, seq);
      CREATE INDEX run_events_by_time ON run_events (at)`,
+    `CREATE INDEX runs_unfinished ON runs (tenant, run_id) WHERE ${UNFINISHED}`,
   ],
   open(database) {
     const put = database.prepare(
@@ -45,6 +49,9 @@ const module: TablesModule = {
        WHERE tenant = @tenant AND (@session IS NULL OR session_id = @session)
          AND (@principal IS NULL OR principal = @principal OR user = @user)
        ORDER BY updated_at DESC LIMIT @limit`,
+    );
+    const unfinished = database.prepare(
+      `SELECT * FROM runs WHERE tenant = ? AND run_id > ? AND ${UNFINISHED} ORDER BY run_id LIMIT ?`,
     );
     const append = database.prepare(
       `INSERT INTO run_events (tenant, run_id, contract, session_id, at, payload, fault, principal, user)
@@ -100,6 +107,8 @@ const module: TablesModule = {
         lastEvent: () => z.object({ last: z.number() }).parse(last.get()).last,
         find: ({ tenant, run_id }: { tenant: string; run_id: string }) =>
           find.all(tenant, run_id).map(stateIn),
+        unfinished: ({ tenant, after, limit }: { tenant: string; after: string; limit: number }) =>
+          unfinished.all(tenant, after, limit).map(stateIn),
         list: ({ tenant, session_id: session = undefined, owner, limit }: RunRange) => {
           const { principal = null, user = null } = owner ?? {};
           return list.all({ tenant, session: session ?? null, principal, user, limit }).map(stateIn);

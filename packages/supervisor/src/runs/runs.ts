@@ -70,6 +70,11 @@ export class Runs {
     return this.#store.query(runTables, "list", { tenant, session_id, owner, limit: 1_000 });
   }
 
+  /** The lifecycles of runs of a tenant that have not come to an end, by id; those after a run, so many at most. */
+  unfinished(tenant: string, after: string, limit: number): Promise<RunState[]> {
+    return this.#store.query(runTables, "unfinished", { tenant, after, limit });
+  }
+
   /** Events that a principal may see after a number, the oldest first: all, or those of one run or session. */
   async events(
     principal: Principal,

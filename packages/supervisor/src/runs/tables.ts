@@ -66,6 +66,8 @@ export interface RunEventRange {
 export type RunQueries = {
   find(args: { tenant: string; run_id: string }): RunState[];
   list(args: RunRange): RunState[];
+  /** The lifecycles of runs that have not come to an end, by id. */
+  unfinished(args: { tenant: string; after: string; limit: number }): RunState[];
   events(args: RunEventRange): RunEvent[];
   /** The number of the newest event of all; 0 before the first. */
   lastEvent(args: null): number;

@@ -168,12 +168,37 @@ describe("bounds", () => {
     expect(textIn((await agent.call(5, "polite")).result)).toBe("here you are");
   });
 
+  test("hold for verdicts that are waited for, however many requests may be under way", async () => {
+    const { agent, gate } = await open({ callsInFlight: 1, requestsInFlight: 8 });
+    const verdict = Promise.withResolvers<void>();
+    gate.decision = async (call) => {
+      await verdict.promise;
+      return { allowed: true, arguments: call.arguments };
+    };
+    const first = agent.ask(1, "echo/any");
+    await expect.poll(() => gate.decided.length).toBe(1);
+    const { error } = await agent.ask(2, "echo/any");
+    expect(error).toMatchObject({
+      message: expect.stringContaining("too many messages wait for a verdict"),
+    });
+    verdict.resolve();
+    expect((await first).result).toMatchObject({ heard: true });
+    expect((await agent.ask(3, "echo/any")).result).toMatchObject({ heard: true });
+    expect(gate.decided).toHaveLength(2);
+  });
+
   test("hold for other requests, and for connections", async () => {
-    const { agent, wrapped: server } = await open({ callsInFlight: 1, requestsInFlight: 1, connections: 1 });
-    void agent.ask(1, "never/answered").catch(() => undefined);
-    void agent.ask(2, "never/answered").catch(() => undefined);
+    const bounds = { callsInFlight: 1, requestsInFlight: 1, connections: 1 };
+    const { agent, wrapped: server, gate, reached } = await open(bounds);
+    const passed = async () => (await reached()).filter(({ method }) => method === "never/answered").length;
+    // One after the other: only one verdict may be waited for, and what is refused for that is not under way.
+    for (const id of [1, 2]) {
+      void agent.ask(id, "never/answered").catch(() => undefined);
+      await expect.poll(passed).toBe(id);
+    }
     const answer = await agent.ask(3, "never/answered");
     expect(answer.error).toMatchObject({ message: "too many requests are under way" });
+    expect(gate.decided).toHaveLength(2);
     const second = RawAgent.start(server.server);
     await second.exited;
     expect(second.lines).toEqual([]);

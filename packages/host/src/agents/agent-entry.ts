@@ -175,6 +175,8 @@ const ToolNames = z.strictObject({
   kinds: z.record(z.string(), z.string()).default({}),
   /** The kinds of calls whose title at first is the name of the tool. */
   titles: z.array(z.string()).optional(),
+  /** What finds the name in a title that the agent's own program begins with it: the first group. */
+  titled: Pattern.optional(),
   /** Calls that more than their kind tells of. The first that fits counts. */
   calls: z.array(ToldCall).optional(),
   /** Calls whose work the agent asks nobody about: sub-agents. By what each is known: a pattern for each member. */

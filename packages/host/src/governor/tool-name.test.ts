@@ -99,3 +99,32 @@ describe("a call of OpenCode that is told by kind alone", () => {
     expect(named("execute", "read")).toBe("acp_execute");
   });
 });
+
+describe("a call of cline's", () => {
+  const cline = Catalogue.load().entry("cline");
+  // As cline 3.0.65 sends them: its program puts the name of the tool before what it is about.
+  const named = (title: string, kind: string) => toolNameOf({ told: { title, kind, rawInput: {} } }, cline);
+
+  it.each([
+    ["editor: src/a.ts", "edit", "editor"],
+    ["editor", "edit", "editor"],
+    ["apply_patch: a.ts, b.ts", "other", "apply_patch"],
+    ["apply_patch", "other", "apply_patch"],
+    ["search_codebase: TODO", "search", "search_codebase"],
+    ["fetch_web_content: https://example.com", "fetch", "fetch_web_content"],
+    ["run_commands: ls", "execute", "run_commands"],
+    ["read_files: README.md", "read", "read_files"],
+  ])("has the name of its tool in its title: %s", (title, kind, name) => {
+    expect(named(title, kind)).toEqual({ name, byKind: false });
+  });
+
+  it.each([
+    ["editors: a", "edit"],
+    ["my editor: a", "edit"],
+    ["lab__editor: a", "other"],
+    ["editor:a", "other"],
+    ["skills: x", "other"],
+  ])("is of no known tool where another name stands there: %s", (title, kind) => {
+    expect(named(title, kind)).toEqual({ name: "unknown", byKind: false });
+  });
+});

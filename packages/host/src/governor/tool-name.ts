@@ -31,6 +31,8 @@ export function toolNameOf(
   }
   const known = knownCall(call, entry);
   if (known) return { name: known.tool, byKind: false };
+  const titled = toolNames.titled && new RegExp(toolNames.titled).exec(textAt(told, "title"))?.[1];
+  if (titled) return { name: titled, byKind: false };
   const title = toolNames.titles?.includes(String(told.kind)) ? first?.title : undefined;
   if (typeof title === "string" && NAME.test(title)) return { name: title, byKind: false };
   const byKind = typeof told.kind === "string" ? toolNames.kinds[told.kind] : undefined;

@@ -1,5 +1,5 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { SessionFolders } from "../src/governor/session-folders.ts";
 import { govern } from "./fixtures/governed.ts";
@@ -42,6 +42,79 @@ describe("a file that a user names in a prompt", () => {
       expect(offered).toEqual([]);
     },
   );
+});
+
+describe("a refusal of what lies outside of a user's folders", () => {
+  /** Names of things outside, each with one for something that is not there. */
+  const PAIRS: [string, string][] = [
+    ["{base}/others/plan.txt", "{base}/others/nope.txt"],
+    ["../others/plan.txt", "../others/nope.txt"],
+    ["link/plan.txt", "link/nope.txt"],
+    ["{base}/others/deep/x.txt", "{base}/others/deap/x.txt"],
+    ["{base}/others/plan.txt/x", "{base}/others/nope.txt/x"],
+    ["{base}/others", "{base}/other5"],
+    ["{base}/others/.env", "{base}/others/.enw"],
+    ["dangling-there", "dangling-nope"],
+    ["twice-there", "twice-nope"],
+  ];
+
+  test("is the same whether there is something or not, named in any way", async () => {
+    const { agent, call, begin, own, workspace, offered } = await agreeable();
+    await mkdir(join(workspace, "others/deep"));
+    for (const file of ["deep/x.txt", ".env"])
+      await writeFile(join(workspace, "others", file), "KEY=of others");
+    for (const [name, target] of [
+      ["dangling-there", "../others/plan.txt"],
+      ["dangling-nope", "../others/nope.txt"],
+      ["twice-there", "dangling-there"],
+      ["twice-nope", "dangling-nope"],
+    ] as const)
+      await symlink(target, join(own, name));
+    const sessionId = await begin({ cwd: own });
+    const told = async (block: object) => {
+      const before = agent.got.length;
+      const answer = await call("session/prompt", { sessionId, prompt: [block] });
+      return JSON.stringify([answer, agent.got.slice(before).map(({ params }) => params.prompt)]);
+    };
+    const ways: ((name: string) => object)[] = [
+      (name) => ({ type: "text", text: `see @${name} now` }),
+      (name) => ({ type: "text", text: `see mail@${name}, now` }),
+      (name) => ({ type: "text", text: `see @"${name}".` }),
+      (name) => ({ type: "resource_link", name: "x", uri: `file://${resolve(own, name)}` }),
+      (name) => ({ type: "resource", resource: { uri: name.startsWith("/") ? `file://${name}` : name } }),
+    ];
+    for (const [there, nope] of PAIRS)
+      for (const way of ways) {
+        const heard: string[] = [];
+        for (const pattern of [there, nope]) {
+          const name = pattern.replace("{base}", workspace);
+          const said = await told(way(name));
+          heard.push(said.replaceAll(resolve(own, name), "NAME").replaceAll(name, "NAME"));
+        }
+        const [one, other] = heard;
+        expect(one, there).toContain("which was not read");
+        expect(one, there).toBe(other);
+        expect(one, there).not.toContain("of others");
+      }
+    expect(offered).toEqual([]);
+  });
+
+  test("of a session's folder is the same too", async () => {
+    const { call, own, workspace } = await agreeable();
+    await symlink("../others", join(own, "dangling-there"));
+    await symlink("../nope", join(own, "dangling-nope"));
+    for (const [there, nope] of [
+      [join(workspace, "others"), join(workspace, "other5")],
+      [join(own, "dangling-there"), join(own, "dangling-nope")],
+    ] as const) {
+      const refusals = [];
+      for (const cwd of [there, nope]) {
+        const { code, message } = await call("session/new", { cwd, mcpServers: [] }).catch((error) => error);
+        refusals.push({ code, message: String(message).replaceAll(cwd, "NAME") });
+      }
+      expect(refusals[0]).toEqual(refusals[1]);
+    }
+  });
 });
 
 test("a program that a confined user names as an MCP server is not started outside of the sandbox", async () => {

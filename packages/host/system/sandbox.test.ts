@@ -1,4 +1,5 @@
-import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { chmod, mkdir, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -59,6 +60,29 @@ describeConfined("a confined agent", () => {
     expect(await readFile(join(workspace, "places"), "utf8")).toBe(`${reins}/home ${reins}/tmp\n`);
     expect(await readFile(join(reins, "home/kept"), "utf8")).toBe("kept\n");
     expect(await readdir(join(reins, "tmp"))).toHaveLength(1);
+  });
+
+  it("is not started in what was put in the place of its workspace after that was checked", async () => {
+    const base = await temporaryFolder();
+    for (const folder of ["own", "others", "home", "tmp"]) await mkdir(join(base, folder));
+    const own = join(base, "own");
+    const [home, temporary] = [join(base, "home"), join(base, "tmp")];
+    const confinement = { roots: [own], home, temporary, masked: [], network: "off" } as const;
+    const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
+    const [command, ...args] = shell(`touch ${own}/started; echo started`);
+    for (const isSwapped of [false, true]) {
+      const launch = { command, args, env, cwd: home, label: "it" };
+      const { launch: confined, close } = await confine(launch, confinement, { sandbox });
+      if (isSwapped) {
+        await rename(own, join(base, "before"));
+        await symlink(join(base, "others"), own);
+      }
+      const ended = spawnSync(confined.command, confined.args, { env: confined.env, encoding: "utf8" });
+      await close();
+      expect(ended.stdout).toBe(isSwapped ? "" : "started\n");
+      expect(ended.status === 0).toBe(!isSwapped);
+    }
+    expect(await readdir(join(base, "others"))).toEqual([]);
   });
 
   it("finds the rest of the machine read-only, and neither homes nor what is masked", async () => {

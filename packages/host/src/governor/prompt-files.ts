@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
+import { realPlace } from "../files/real-place.ts";
 import { readDecided } from "../files/text-file.ts";
 import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
@@ -118,12 +119,23 @@ class PromptFiles {
     return !this.#context.isOurs && this.#context.entry.prompts.mentions === "expands";
   }
 
-  /** Where something is that a reference may name; nothing where there is nothing. */
+  /**
+   * Where something is that a reference may name; nothing where there is nothing. Where the user may not work, no look is
+   * taken: a reference that leads there names it, whether something is there or not.
+   */
   async #find({ names }: Mention): Promise<string | undefined> {
+    let outside: string | undefined;
     for (const name of names)
       for (const path of this.#candidates(pathIn(name) ?? name))
-        if (await stat(path).catch(() => undefined)) return path;
-    return undefined;
+        if ((await this.#beyond(path)) !== undefined) outside ??= path;
+        else if (await stat(path).catch(() => undefined)) return path;
+    return outside;
+  }
+
+  /** Why a place is not for the user, by where it leads; whether something is there makes no difference. */
+  async #beyond(path: string): Promise<string | undefined> {
+    const { folders, principal } = this.#context;
+    return folders.beyond(principal, await realPlace(path));
   }
 
   /** Where a name may lead: from the folders of the session, the agent's home and the user's. */
@@ -155,11 +167,12 @@ class PromptFiles {
     const { harness, judge, entry, folders, principal } = this.#context;
     const session = this.#session;
     const subject = subjectIn(this.#context, session, "performed");
-    // Decided by where it really is, and read there: a link may lead elsewhere a moment later.
-    const before = await realpath(path).catch(() => undefined);
-    const args = { path: before ?? path };
     // What no person of the tenant may work on, none of them may have read to an agent either.
-    const beyond = await folders.beyond(principal, args.path);
+    const outside = await this.#beyond(path);
+    // Decided by where it really is, and read there: a link may lead elsewhere a moment later.
+    const before = outside === undefined ? await realpath(path).catch(() => undefined) : undefined;
+    const beyond = outside ?? (before === undefined ? undefined : await folders.beyond(principal, before));
+    const args = { path: beyond === undefined ? (before ?? path) : path };
     const decided = await judge.decide({
       event: {
         event_type: "pre_action",
@@ -177,6 +190,8 @@ class PromptFiles {
       offer: offerAsPermission(this.#context, session, READ, args),
     });
     if (decided.entry !== undefined) this.#turn.entries.push(decided.entry);
+    // Outside, the rule that also refuses it would tell what lies there.
+    if (beyond !== undefined) return notRead(path, beyond);
     if (decided.verdict !== "allowed") return notRead(path, decided.reason);
     const result = await this.#readAllowed(path, before).catch((error: unknown) => error);
     const outcome = typeof result === "string" ? "completed" : "failed";

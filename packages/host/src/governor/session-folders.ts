@@ -4,6 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { DEFAULT_TENANT, type Harness, isAdmin, isOperator, type Principal } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { folderIdentity, realPlace } from "../files/real-place.ts";
 import { showsKernel } from "../files/text-file.ts";
 import { REFUSED, refusal } from "./refusal.ts";
 
@@ -24,6 +25,8 @@ export interface SessionPlace {
   readonly additional: readonly string[];
   /** Where they all really lie: what is put in their place later is not what was admitted. */
   readonly real: readonly string[];
+  /** What each of them was, by the path it is used by: a check of a folder counts for that one alone. */
+  readonly identities: Readonly<Record<string, string>>;
 }
 
 /** Who wants to work in which folders. */
@@ -45,6 +48,7 @@ export interface FolderRequest {
 interface Found {
   readonly path: string;
   readonly real?: string;
+  readonly identity?: string;
   readonly fault?: string;
   /** The code of the answer that says so. */
   readonly code?: number;
@@ -83,14 +87,16 @@ export class SessionFolders {
     const allowed = reachesAll(principal) ? undefined : await this.#realRoots(principal.tenant);
     const resolved: string[] = [];
     const real: string[] = [];
+    const identities: Record<string, string> = {};
     for (const folder of [cwd, ...additional]) {
       const found = await this.#find(folder, request, allowed);
       if (found.fault !== undefined) throw await this.#refuse(request, found);
       resolved.push(found.path);
       real.push(found.real ?? found.path);
+      if (found.identity !== undefined) identities[found.path] = found.identity;
     }
     const [own = cwd, ...more] = resolved;
-    return { cwd: own, additional: more, real };
+    return { cwd: own, additional: more, real, identities };
   }
 
   /**
@@ -100,7 +106,7 @@ export class SessionFolders {
   async beyond(principal: Principal, real: string): Promise<string | undefined> {
     if (reachesAll(principal)) return undefined;
     if ((await this.#realRoots(principal.tenant)).some((root) => holds(root, real))) return undefined;
-    return `${real} is not in a folder that the tenant ${principal.tenant} was given`;
+    return `it is not in a folder that the tenant ${principal.tenant} was given`;
   }
 
   /** Where a folder is, or why it is no root. */
@@ -112,7 +118,7 @@ export class SessionFolders {
     const refused = (fault: string, code = REFUSED) => ({ path: folder, fault, code });
     const real = await realpath(folder).catch(() => undefined);
     // Also of what is not there, so that nobody learns what lies in folders that are not theirs.
-    const place = real ?? (await nearest(folder));
+    const place = real ?? (await realPlace(folder));
     if (allowed && !allowed.some((root) => holds(root, place)))
       return refused(
         `${folder} is not in a folder that the tenant ${principal.tenant} was given, which are ${allowed.join(", ") || "none"}`,
@@ -125,8 +131,11 @@ export class SessionFolders {
     if (system !== undefined) return refused(`${folder} ${system}`);
     if (real === undefined) return refused(`there is no folder ${folder}`, CODE.invalidParams);
     if (!(await stat(real)).isDirectory()) return refused(`${folder} is not a folder`, CODE.invalidParams);
+    const identity = await folderIdentity(real);
+    if (identity === undefined)
+      return refused(`${folder} was replaced while it was checked`, CODE.invalidParams);
     // A link in a folder of a tenant could lead elsewhere later.
-    return { path: allowed || above ? real : resolve(folder), real };
+    return { path: allowed || above ? real : resolve(folder), real, identity };
   }
 
   /** Why a folder is nobody's root. */
@@ -221,14 +230,6 @@ async function isSystem(real: string): Promise<boolean> {
     if (found && own && own.dev !== root.dev && own.dev === found.dev) return true;
   }
   return showsKernel(real);
-}
-
-/** Where something would be that is not there: what is there of its path, resolved, and the rest of it. */
-async function nearest(path: string): Promise<string> {
-  const folder = dirname(path);
-  const real = await realpath(folder).catch(() => undefined);
-  if (real !== undefined || folder === path) return join(real ?? folder, basename(path));
-  return join(await nearest(folder), basename(path));
 }
 
 async function realAll(folders: readonly string[]): Promise<readonly string[]> {

@@ -90,7 +90,7 @@ export interface StartOptions {
   /** The model to use in place of the agent's own. */
   readonly model?: ModelEndpoint | undefined;
   /** Has the operating system keep the agent to these folders. */
-  readonly confine?: { readonly roots: readonly string[]; readonly network: Network } | undefined;
+  readonly confine?: Pick<Confinement, "roots" | "identities" | "network"> | undefined;
 }
 
 /** What clients can do for an agent, where it is not known better. */
@@ -285,7 +285,7 @@ export class AgentHost {
   }
 
   #confinement(
-    { roots, network }: NonNullable<StartOptions["confine"]>,
+    { roots, identities, network }: NonNullable<StartOptions["confine"]>,
     { home, temporary }: PrivateHome,
     folder: string,
   ): Confinement {
@@ -293,6 +293,7 @@ export class AgentHost {
     const shown = [folder, CATALOGUE_FILES, dirname(gateway.shimPath), dirname(process.execPath)];
     return {
       roots,
+      identities,
       home,
       temporary,
       masked: [harness.home],

@@ -60,9 +60,9 @@ export class AgentPool {
     if (this.#closed) throw new Error("Reins is stopping");
     const { host } = this.#options;
     const network = host.networkFor?.(agent);
-    const roots = network ? await this.#admit(agent, principal, wanted) : wanted;
+    const confine = network && { ...(await this.#admit(agent, principal, wanted)), network };
     const apart = this.separates(agent) ? withServers : undefined;
-    const acquired = await this.#acquire(agent, principal, network && { roots, network }, apart);
+    const acquired = await this.#acquire(agent, principal, confine, apart);
     this.#wanted.set(acquired, this.#now());
     return acquired;
   }
@@ -120,14 +120,18 @@ export class AgentPool {
     for (const one of stopped) if (one.status === "rejected") throw one.reason;
   }
 
-  /** One that is confined sees its folders from the moment it starts. */
-  async #admit(agent: string, principal: Principal, wanted: readonly string[]): Promise<readonly string[]> {
+  /** One that is confined sees its folders from the moment it starts: those that were checked, and no others by their names. */
+  async #admit(
+    agent: string,
+    principal: Principal,
+    wanted: readonly string[],
+  ): Promise<Pick<NonNullable<StartOptions["confine"]>, "roots" | "identities">> {
     const { folders } = this.#options.host;
     const [cwd, ...additional] = wanted;
-    if (!folders || cwd === undefined) return wanted;
+    if (!folders || cwd === undefined) return { roots: wanted };
     const asked = { principal, agent, method: "session/new", cwd, additional, isConfined: true };
     const admitted = await folders.admit(asked);
-    return [admitted.cwd, ...admitted.additional];
+    return { roots: [admitted.cwd, ...admitted.additional], identities: admitted.identities };
   }
 
   #acquire(
@@ -142,6 +146,8 @@ export class AgentPool {
       principal.id,
       agent,
       ...roots,
+      // A folder that was replaced is another one.
+      ...Object.values(confine?.identities ?? {}),
       ...(apart === undefined ? [] : [{ apart }]),
     ]);
     const known = this.#agents.get(key);

@@ -34,7 +34,8 @@ export async function confine(
   try {
     const binds = [...(confinement.binds ?? []), ...narrowed.binds];
     const view = await viewOf({ ...confinement, binds });
-    const inside = [...narrowed.command, await visibleCommand(launch, view), ...launch.args];
+    const command = [...narrowed.command, await visibleCommand(launch, view), ...launch.args];
+    const inside = [...rootCheck(view), ...command];
     const args = [
       ...isolationArguments(sandbox, {
         network: confinement.network === "open",
@@ -53,6 +54,25 @@ export async function confine(
     await narrowed.close();
     throw error;
   }
+}
+
+/**
+ * Runs inside before anything else: a folder that was replaced by another, or by a link, between the check and the mount
+ * is not what it was, and nothing is started.
+ */
+const CHECK = `while [ "$1" != -- ]; do
+  if [ "$(command -p stat -c %d:%i "$1" 2>/dev/null)" != "$2" ]; then
+    echo "reins: $1 is not the folder that was checked; it was replaced" >&2
+    exit 126
+  fi
+  shift 2
+done
+shift
+exec "$@"`;
+
+function rootCheck({ roots }: View): string[] {
+  const checks = roots.flatMap(({ path, identity }) => [path, identity]);
+  return ["/bin/sh", "-c", CHECK, "reins", ...checks, "--"];
 }
 
 async function workingSandbox(): Promise<Sandbox> {

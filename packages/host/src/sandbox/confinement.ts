@@ -26,6 +26,8 @@ export function networkReach(network: Network): NetworkReach {
 export interface Confinement {
   /** The workspace: folders that can be written. */
   readonly roots: readonly string[];
+  /** What each root was when it was admitted, by its path: another folder in its place is not shown. */
+  readonly identities?: Readonly<Record<string, string>> | undefined;
   /** The private HOME. */
   readonly home: string;
   /** The private TMPDIR. */

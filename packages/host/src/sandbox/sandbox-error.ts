@@ -4,6 +4,8 @@ export type SandboxErrorCode =
   | "unavailable"
   /** Something that was to be shown is not there. */
   | "missing"
+  /** A folder is not the one that was checked. */
+  | "replaced"
   /** A folder would show what has to stay hidden. */
   | "too_wide"
   /** The command, its folder or a root would not be seen from inside. */

@@ -1,6 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
+import { folderIdentity } from "../files/real-place.ts";
 import type { Confinement } from "./confinement.ts";
 import { isHidden, isInside, type Link, type Mount } from "./mounts.ts";
 import { SandboxError } from "./sandbox-error.ts";
@@ -9,6 +10,8 @@ import { SandboxError } from "./sandbox-error.ts";
 export interface View {
   readonly mounts: readonly Mount[];
   readonly links: readonly Link[];
+  /** The roots as they are to be found inside, each with what it is. */
+  readonly roots: readonly { readonly path: string; readonly identity: string }[];
   readonly home: string;
   readonly temporary: string;
 }
@@ -46,8 +49,10 @@ export async function viewOf(confinement: Confinement): Promise<View> {
     ...(await nameServers()),
   ];
   const roots: Link[] = [];
+  const checked: { path: string; identity: string }[] = [];
   for (const root of confinement.roots) {
     const target = await required(root);
+    checked.push({ path: target, identity: await expectSame(root, target, confinement) });
     expectNarrow(target, user);
     for (const folder of secret)
       if (isInside(target, folder))
@@ -70,7 +75,19 @@ export async function viewOf(confinement: Confinement): Promise<View> {
   }
   // A root may have been named by way of a link that is itself hidden.
   const links = roots.filter(({ path, target }) => path !== target && isHidden(dirname(path), mounts));
-  return { mounts, links, home, temporary };
+  return { mounts, links, roots: checked, home, temporary };
+}
+
+/** What a root is now, which is what it was when it was admitted. */
+async function expectSame(root: string, target: string, { identities }: Confinement): Promise<string> {
+  const identity = await folderIdentity(target);
+  const admitted = identities?.[root];
+  if (identity !== undefined && (admitted === undefined || admitted === identity)) return identity;
+  throw new SandboxError(
+    "replaced",
+    `${root} is not the folder that was checked; it was replaced.`,
+    "Begin a new session in it.",
+  );
 }
 
 /** A folder with the whole home in it would bring back every credential that is to be hidden. */

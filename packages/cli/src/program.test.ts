@@ -5,7 +5,7 @@ import { makeProgram, newInvocation } from "./program.ts";
 /** What a command line prints before anything of it runs, and how commander ends it. */
 async function outcomeOf(...args: string[]) {
   const printed: string[] = [];
-  const program = makeProgram(newInvocation());
+  const program = await makeProgram(newInvocation());
   for (const command of [program, ...descendants(program)]) {
     command.configureOutput({
       writeOut: (text) => void printed.push(text),
@@ -90,6 +90,21 @@ describe("help", () => {
     const { output } = await outcomeOf("ahp", "send", "--help");
     for (const line of ["10  block", "11  modify", "12  defer", "13  escalate"])
       expect(output).toContain(line);
+  });
+});
+
+describe("a command line", () => {
+  it("loads the commands that its arguments name, and lists all of them", async () => {
+    const program = await makeProgram(newInvocation(), ["--verbose", "user", "list"]);
+    const subcommands = new Map(program.commands.map((each) => [each.name(), each.commands.length]));
+    expect(subcommands.get("user")).toBeGreaterThan(0);
+    expect(subcommands.get("policy")).toBe(0);
+    expect(program.helpInformation()).toMatch(/^ {2}policy /m);
+  });
+
+  it("shows the whole help of a command named after help", async () => {
+    const program = await makeProgram(newInvocation(), ["help", "policy"]);
+    expect(program.commands.find((each) => each.name() === "policy")?.helpInformation()).toContain("backtest");
   });
 });
 

@@ -1,37 +1,123 @@
 import { Command, CommanderError } from "commander";
-import { declareAcp } from "./commands/acp/command.ts";
-import { declareAgents } from "./commands/agents/command.ts";
-import { declareAhp } from "./commands/ahp/command.ts";
-import { declareApprovals } from "./commands/approvals/command.ts";
-import { declareBackup } from "./commands/backup/command.ts";
-import { declareBoard } from "./commands/board/command.ts";
-import { declareDoctor } from "./commands/doctor/command.ts";
-import { declareKill } from "./commands/kill/command.ts";
-import { declareLedger } from "./commands/ledger/command.ts";
-import { declareMailbox } from "./commands/mailbox/command.ts";
-import { declareMemory } from "./commands/memory/command.ts";
-import { declareOpen } from "./commands/open/command.ts";
-import { declarePolicy } from "./commands/policy/command.ts";
-import { declareRoster } from "./commands/roster/command.ts";
-import { declareRun } from "./commands/run/command.ts";
-import { declareService } from "./commands/service/command.ts";
-import { declareToken } from "./commands/token/command.ts";
-import { declareUp } from "./commands/up/command.ts";
-import { declareUser } from "./commands/user/command.ts";
 import { EXIT, exitCodeOf, exitCodesHelp, renderError, systemCode } from "./errors.ts";
 import { version } from "./installation.ts";
 
-/** One run of the command line: how it was asked to speak, and what it came to. */
+/** One run of the command line: the global flags, and the exit code that a command sets. */
 export interface Invocation {
   verbose: boolean;
   json: boolean;
   exitCode: number;
 }
 
-/** A run that has not begun. */
+/** An invocation before its flags are parsed. */
 export function newInvocation(): Invocation {
   return { verbose: false, json: false, exitCode: EXIT.done };
 }
+
+interface CommandRow {
+  readonly name: string;
+  readonly summary: string;
+  /** Loads what declares the flags and subcommands. */
+  readonly load: () => Promise<(command: Command, invocation: Invocation) => void>;
+}
+
+const COMMANDS: readonly CommandRow[] = [
+  {
+    name: "up",
+    summary: "serve the agents of this machine",
+    load: async () => (await import("./commands/up/up.ts")).declareUp,
+  },
+  {
+    name: "open",
+    summary: "open the page in a browser",
+    load: async () => (await import("./commands/open.ts")).declareOpen,
+  },
+  {
+    name: "run",
+    summary: "give an agent one task, in this terminal",
+    load: async () => (await import("./commands/run/run.ts")).declareRun,
+  },
+  {
+    name: "acp",
+    summary: "run an agent for an editor, under the constitution",
+    load: async () => (await import("./commands/acp/acp.ts")).declareAcp,
+  },
+  {
+    name: "agents",
+    summary: "install agents, and prove that they ask",
+    load: async () => (await import("./commands/agents/command.ts")).declareAgents,
+  },
+  {
+    name: "kill",
+    summary: "end a session, an agent or everything, at once",
+    load: async () => (await import("./commands/kill.ts")).declareKill,
+  },
+  {
+    name: "doctor",
+    summary: "look whether everything is well, and how to mend what is not",
+    load: async () => (await import("./commands/doctor/doctor.ts")).declareDoctor,
+  },
+  {
+    name: "backup",
+    summary: "copy the database, also while Reins runs",
+    load: async () => (await import("./commands/backup.ts")).declareBackup,
+  },
+  {
+    name: "ahp",
+    summary: "serve, examine and ask harnesses of the Agent Harness Protocol",
+    load: async () => (await import("./commands/ahp/command.ts")).declareAhp,
+  },
+  {
+    name: "approvals",
+    summary: "see and answer what agents ask leave for",
+    load: async () => (await import("./commands/approvals/command.ts")).declareApprovals,
+  },
+  {
+    name: "roster",
+    summary: "say which agents are known, and how well",
+    load: async () => (await import("./commands/roster/command.ts")).declareRoster,
+  },
+  {
+    name: "mailbox",
+    summary: "write to agents, and see what they write to each other",
+    load: async () => (await import("./commands/mailbox/command.ts")).declareMailbox,
+  },
+  {
+    name: "board",
+    summary: "read and write the board that agents share",
+    load: async () => (await import("./commands/board/command.ts")).declareBoard,
+  },
+  {
+    name: "memory",
+    summary: "see and change what the native agent remembers",
+    load: async () => (await import("./commands/memory/command.ts")).declareMemory,
+  },
+  {
+    name: "token",
+    summary: "make, list and revoke tokens",
+    load: async () => (await import("./commands/token/command.ts")).declareToken,
+  },
+  {
+    name: "user",
+    summary: "add, change, remove and list users",
+    load: async () => (await import("./commands/user/command.ts")).declareUser,
+  },
+  {
+    name: "service",
+    summary: "keep Reins running in the background",
+    load: async () => (await import("./commands/service/command.ts")).declareService,
+  },
+  {
+    name: "ledger",
+    summary: "read, export and verify the record",
+    load: async () => (await import("./commands/ledger/command.ts")).declareLedger,
+  },
+  {
+    name: "policy",
+    summary: "check, test, explain and try out a constitution",
+    load: async () => (await import("./commands/policy/command.ts")).declarePolicy,
+  },
+];
 
 const EXAMPLES = `
 Examples:
@@ -53,8 +139,11 @@ Examples:
 
 Every command has its own --help with examples and exit codes.`;
 
-/** The command line. Declaring a command is cheap; what it needs is loaded when it runs. */
-export function makeProgram(invocation: Invocation): Command {
+/**
+ * Makes the command line. With `args`, only commands that occur in them are loaded, so that a start does not wait for the
+ * others; those have their name and summary for the help.
+ */
+export async function makeProgram(invocation: Invocation, args?: readonly string[]): Promise<Command> {
   const program = new Command("reins")
     .description("A harness for AI agents: decides what an agent may do, and keeps a record.")
     .version(version(), "--version", "print the version")
@@ -72,25 +161,10 @@ export function makeProgram(invocation: Invocation): Command {
       invocation.verbose = verbose ?? false;
       invocation.json = json ?? false;
     });
-  declareUp(program);
-  declareOpen(program);
-  declareRun(program, invocation);
-  declareAcp(program);
-  declareAgents(program, invocation);
-  declareKill(program, invocation);
-  declareDoctor(program, invocation);
-  declareBackup(program);
-  declareAhp(program, invocation);
-  declareApprovals(program);
-  declareRoster(program);
-  declareMailbox(program);
-  declareBoard(program);
-  declareMemory(program);
-  declareToken(program);
-  declareUser(program);
-  declareService(program, invocation);
-  declareLedger(program, invocation);
-  declarePolicy(program, invocation);
+  for (const { name, summary, load } of COMMANDS) {
+    const command = program.command(name).summary(summary);
+    if (args === undefined || args.includes(name)) (await load())(command, invocation);
+  }
   return program;
 }
 
@@ -106,7 +180,8 @@ export async function run(args: readonly string[]): Promise<void> {
 async function resultOf(args: readonly string[]): Promise<number> {
   const invocation = newInvocation();
   try {
-    await makeProgram(invocation).parseAsync(args, { from: "user" });
+    const program = await makeProgram(invocation, args);
+    await program.parseAsync(args, { from: "user" });
     return invocation.exitCode;
   } catch (error) {
     // Commander has said already what was wrong with the command line, or shown the help that was asked for.

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { killHere } from "../src/commands/kill/carry-out.ts";
+import { killHere } from "../src/commands/kill.ts";
 import { OperatedHome } from "./support/operated-home.ts";
 
 describe("reins kill", () => {

@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { launchdPlist } from "../src/commands/service/launchd-plist.ts";
+import { launchdPlist } from "../src/commands/service/launchd.ts";
 import { folder, runReins } from "./support/reins.ts";
 
 const execute = promisify(execFile);

@@ -1,19 +1,54 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { stdioChannel } from "@reins/host";
-import { CliError, EXIT, errorMessage } from "../../errors.ts";
+import type { Command } from "commander";
+import { CliError, EXIT, errorMessage, exitCodesHelp } from "../../errors.ts";
 import { homeFolder, openHome } from "../../home.ts";
 import { type AgentChannel, openAgentChannel } from "../../hosting/agent-channel.ts";
 import { readyAgent } from "../../hosting/install-agent.ts";
 import { type Log, logLevel, openLog } from "../../log.ts";
 import { noticeOnStderr } from "../../output.ts";
-import { LastingChannel } from "./lasting-channel.ts";
+import { LastingChannel } from "./reconnecting-channel.ts";
+
+const HELP = `
+An editor starts it as it would start the agent itself; in Zed, for instance:
+  "agent_servers": { "Claude, governed":
+    { "command": "node", "args": ["<clone>/scripts/reins.mjs", "acp", "--agent", "claude"] } }
+
+Examples:
+  reins acp --agent claude
+  reins acp --agent codex --home ./scratch`;
+
+/** Declares `reins acp`. */
+export function declareAcp(command: Command): void {
+  command
+    .description(
+      "Speaks ACP on standard input and output, as the agent itself would, with everything it does decided and recorded.\n" +
+        "What is to be said to a person goes to standard error.",
+    )
+    .option("--agent <id>", "the agent; see reins agents list", "native")
+    .option("--home <folder>", "where Reins keeps everything (default: reins in the user's data folder)")
+    .addHelpText("after", HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({
+        done: "the editor closed it",
+        failed: "failed",
+        usage: "wrong usage",
+        unreachable: "the Reins that it went through has gone, and none came back",
+        taken: "another process holds the home, and does not answer",
+      }),
+    )
+    .action(async (_, command: Command) => {
+      await acp(command.optsWithGlobals<AcpFlags>());
+    });
+}
 
 /** How long a home may be held by a process that does not answer yet, or any more: one that starts or ends. */
 const HELD_MS = 15_000;
 const LOOK_MS = 250;
 
 /** The flags of `reins acp` as they were written. */
-export interface AcpFlags {
+interface AcpFlags {
   readonly verbose?: boolean;
   readonly home?: string;
   readonly agent: string;

@@ -1,23 +1,56 @@
 import type { Command } from "commander";
+import { exitCodesHelp } from "../../errors.ts";
+import { homeFolder } from "../../home.ts";
+import { HomeAgents } from "../../hosting/home-agents.ts";
+import { entryOf } from "../../hosting/install-agent.ts";
+import { print } from "../../output.ts";
 import type { Invocation } from "../../program.ts";
-import { declareInstall } from "./install/command.ts";
-import { declareList } from "./list/command.ts";
-import { declareProbe } from "./probe/command.ts";
-import { declareRemove } from "./remove/command.ts";
-import { declareVerify } from "./verify/command.ts";
+import { AGENTS_CODES, type AgentsFlags, agentsFlags } from "./home-agent.ts";
+import { declareInstall } from "./install.ts";
+import { declareList } from "./list.ts";
+import { declareProbe } from "./probe.ts";
+import { declareVerify } from "./verify.ts";
 
 /** Declares `reins agents` and what belongs to it. */
-export function declareAgents(program: Command, invocation: Invocation): void {
-  const agents = program
-    .command("agents")
-    .summary("install agents, and prove that they ask")
-    .description(
-      "The agents that can be run: those of the catalogue, and those that agents.yaml in the home adds. None of these " +
-        "commands needs a Reins that runs.",
-    );
+export function declareAgents(agents: Command, invocation: Invocation): void {
+  agents.description(
+    "The agents that can be run: those of the catalogue, and those that agents.yaml in the home adds. None of these " +
+      "commands needs a Reins that runs.",
+  );
   declareList(agents);
   declareInstall(agents, invocation);
   declareVerify(agents, invocation);
   declareProbe(agents);
   declareRemove(agents);
+}
+
+const HELP = `
+Sessions and credentials stay; they are not part of the install.
+
+Examples:
+  reins agents remove codex`;
+
+/** Declares `reins agents remove`. */
+export function declareRemove(agents: Command): void {
+  agentsFlags(
+    agents
+      .command("remove")
+      .summary("remove every installed version of an agent")
+      .description("Removes what was installed of an agent, with what was verified of it.")
+      .argument("<agent>", "the agent; see reins agents list"),
+  )
+    .addHelpText("after", HELP)
+    .addHelpText("after", exitCodesHelp(AGENTS_CODES))
+    .action(async (agent: string, _, command: Command) => {
+      await remove(agent, command.optsWithGlobals<AgentsFlags>());
+    });
+}
+
+/** Removes every installed version of an agent. */
+export async function remove(agent: string, flags: AgentsFlags): Promise<void> {
+  const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
+  const { name } = entryOf(agents, agent);
+  const removed = await agents.installer.remove(agent);
+  if (flags.json) return print(`${JSON.stringify({ agent, removed })}\n`);
+  print(removed ? `removed  ${name}\n` : `${name} was not installed; nothing was removed\n`);
 }

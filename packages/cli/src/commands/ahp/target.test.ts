@@ -1,10 +1,9 @@
 import { resolve } from "node:path";
 import { AhpError } from "@reins/ahp";
 import { describe, expect, it } from "vitest";
-import { examinedTarget } from "./conformance/settings.ts";
-import { conversationFault } from "./conversation-fault.ts";
-import { readEventType, settleTarget } from "./send/settings.ts";
-import { placeOf, readCredentials, refuseIdleCredentials } from "./target.ts";
+import { examinedTarget } from "./conformance.ts";
+import { readEventType, settleTarget } from "./send.ts";
+import { conversationFault, placeOf, readCredentials, refuseIdleCredentials } from "./target.ts";
 
 const to = (target?: string, program: string[] = [], environment = {}) =>
   settleTarget(

@@ -6,14 +6,11 @@ import type { ShowFlags } from "./show.ts";
 const CODES = exitCodesHelp(OPERATOR_CODES);
 
 /** Declares `reins board` and what belongs to it. */
-export function declareBoard(program: Command): void {
-  const board = program
-    .command("board")
-    .summary("read and write the board that agents share")
-    .description(
-      "The board on which people and agents leave word for everybody: board.md. Agents are told its last lines. Those " +
-        "that are not on the roster may ask there to be; a person decides, with reins roster add.",
-    );
+export function declareBoard(board: Command): void {
+  board.description(
+    "The board on which people and agents leave word for everybody: board.md. Agents are told its last lines. Those " +
+      "that are not on the roster may ask there to be; a person decides, with reins roster add.",
+  );
   declareShow(board);
   declarePost(board);
 }
@@ -24,12 +21,13 @@ function declareShow(board: Command): void {
 Examples:
   reins board show
   reins board show --lines 100`;
-  const show = board
-    .command("show")
-    .summary("show the last lines")
-    .description("Shows the last lines of the board, oldest first.")
-    .option("--lines <count>", "how many (default: 20)");
-  operatorFlags(show)
+  operatorFlags(
+    board
+      .command("show")
+      .summary("show the last lines")
+      .description("Shows the last lines of the board, oldest first.")
+      .option("--lines <count>", "how many (default: 20)"),
+  )
     .addHelpText("after", help)
     .addHelpText("after", CODES)
     .action(async (_, command: Command) => {
@@ -43,12 +41,14 @@ function declarePost(board: Command): void {
 
 Examples:
   reins board post "the mill is closed until Monday"`;
-  const post = board
-    .command("post")
-    .summary("leave word for everybody")
-    .description("Adds a line to the board, with one's name and the time.")
-    .argument("<text...>", "what to say; - reads it from stdin");
-  operatorFlags(post, "print what was posted as JSON")
+  operatorFlags(
+    board
+      .command("post")
+      .summary("leave word for everybody")
+      .description("Adds a line to the board, with one's name and the time.")
+      .argument("<text...>", "what to say; - reads it from stdin"),
+    "print what was posted as JSON",
+  )
     .addHelpText("after", help)
     .addHelpText("after", CODES)
     .action(async (words: string[], _, command: Command) => {

@@ -1,11 +1,9 @@
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { homeCheck, keysCheck } from "./checks/home.ts";
-import { diskFinding } from "./checks/machine.ts";
-import { nodeFinding } from "./checks/node.ts";
-import { portFinding } from "./checks/server.ts";
-import { describeFindings } from "./describe.ts";
+import { describeFindings } from "./doctor.ts";
+import { homeCheck, keysCheck } from "./home.ts";
+import { diskFinding, nodeFinding, portFinding } from "./machine.ts";
 
 describe("a doctor", () => {
   it("knows which Node is old enough", () => {

@@ -1,22 +1,45 @@
 import { homedir } from "node:os";
-import { EXIT, type ExitCode, errorMessage } from "../../errors.ts";
+import type { Command } from "commander";
+import { EXIT, type ExitCode, errorMessage, exitCodesHelp } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
 import { print } from "../../output.ts";
-import { agentsCheck, credentialsCheck } from "./checks/agents.ts";
-import { constitutionCheck } from "./checks/constitution.ts";
-import { databaseCheck } from "./checks/database.ts";
-import { homeCheck, keysCheck } from "./checks/home.ts";
-import { browserCheck, diskCheck } from "./checks/machine.ts";
-import { nodeCheck } from "./checks/node.ts";
-import { rosterCheck } from "./checks/roster.ts";
-import { reachCheck, sandboxCheck } from "./checks/sandbox.ts";
-import { serverCheck } from "./checks/server.ts";
-import { vaultCheck } from "./checks/vault.ts";
-import { describeFindings } from "./describe.ts";
-import { type Check, type Finding, type Patient, wrong } from "./finding.ts";
+import { printableLine, table } from "../../printable.ts";
+import type { Invocation } from "../../program.ts";
+import { agentsCheck, credentialsCheck, reachCheck, sandboxCheck } from "./agents.ts";
+import { type Check, type Finding, type Patient, wrong } from "./check.ts";
+import { databaseCheck, homeCheck, keysCheck, vaultCheck } from "./home.ts";
+import { browserCheck, diskCheck, nodeCheck, serverCheck } from "./machine.ts";
+import { constitutionCheck, rosterCheck } from "./policy.ts";
+
+const HELP = `
+Looks at Node, the home, keys, the database, disk, the port or the Reins that runs, the
+constitution, the roster, agents and their credentials, the sandbox, whether an
+agent could reach Reins itself, and the browser. Changes nothing.
+
+Examples:
+  reins doctor
+  reins doctor --json | jq '.findings[] | select(.state != "fine")'`;
+
+/** Declares `reins doctor`. */
+export function declareDoctor(command: Command, invocation: Invocation): void {
+  command
+    .description(
+      "Looks whether this machine and this home have what Reins needs, and says how to mend what is amiss.",
+    )
+    .option("--home <folder>", "the home folder")
+    .option("--json", "print the findings as JSON")
+    .addHelpText("after", HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({ done: "nothing is wrong", failed: "something is", usage: "wrong usage" }),
+    )
+    .action(async (_, command: Command) => {
+      invocation.exitCode = await doctor(command.optsWithGlobals<DoctorFlags>());
+    });
+}
 
 /** The flags of `reins doctor` as they were written. */
-export interface DoctorFlags {
+interface DoctorFlags {
   readonly home?: string;
   readonly json?: boolean;
 }
@@ -61,4 +84,22 @@ async function examine(check: Check, patient: Patient): Promise<Finding[]> {
       },
     ];
   }
+}
+
+const MARKS: Readonly<Record<Finding["state"], string>> = { fine: "ok", note: "note", wrong: "WRONG" };
+
+/** Findings for people: what is the case, and below it what to do. */
+export function describeFindings(findings: readonly Finding[]): string {
+  const rows = findings.flatMap(({ check, state, found, mend }) => [
+    [MARKS[state], check, onOneLine(found)],
+    ...(mend === undefined ? [] : [["", "", `→ ${onOneLine(mend)}`]]),
+  ]);
+  const wrong = findings.filter(({ state }) => state === "wrong").length;
+  const end =
+    wrong === 0 ? "Nothing is wrong." : `${wrong} ${wrong === 1 ? "thing has" : "things have"} to be mended.`;
+  return `${table(rows)}\n${end}\n`;
+}
+
+function onOneLine(text: string): string {
+  return printableLine(text.replace(/\s*\n\s*/g, " "));
 }

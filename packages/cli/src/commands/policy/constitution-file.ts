@@ -1,11 +1,23 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { ConstitutionText } from "@reins/policy";
+import { type ConstitutionText, checkConstitution, type Policy } from "@reins/policy";
 import { policyFiles } from "@reins/supervisor";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { namedPolicyFiles } from "../../configuration/policy-files.ts";
-import { CliError, errorMessage, systemCode } from "../../errors.ts";
+import { CliError, EXIT, errorMessage, systemCode } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
+import type { Notice } from "../../output.ts";
+import { counted, describeFault } from "./layout.ts";
+
+/** What the exit codes of a command mean that looks at a constitution. */
+export const LOOKING = {
+  done: "done",
+  failed: "the file is not fine",
+  usage: "wrong usage, or there is no such file",
+} as const;
+
+/** The same for one that holds it against the ledger. */
+export const REPLAYING = { ...LOOKING, unreachable: "there is no ledger, or it cannot be read" } as const;
 
 /** The flags that every command about a constitution has, as they were written. */
 export interface PolicyFlags {
@@ -60,5 +72,22 @@ function unreadable(path: string, isHomes: boolean, cause: unknown): CliError {
   return new CliError(`${path} cannot be read: ${errorMessage(cause)}`, {
     next: "Check the path and who may read the file.",
     cause,
+  });
+}
+
+/** The policy that a constitution makes. Where only its tests fail, that is told beside it. */
+export async function policyIn(text: ConstitutionText, notice: Notice): Promise<Policy> {
+  const { policy, faults } = await checkConstitution(text);
+  if (policy) {
+    if (faults.length > 0)
+      notice(`${text.file} fails ${counted(faults.length, "test")} of its own, so Reins would not take it.`);
+    return policy;
+  }
+  throw new CliError(`${text.file} has ${counted(faults.length, "fault")}, so Reins would not take it.`, {
+    next: faults
+      .map((fault) => describeFault(fault, text))
+      .join("")
+      .trimEnd(),
+    exitCode: EXIT.failed,
   });
 }

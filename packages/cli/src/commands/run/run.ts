@@ -2,7 +2,8 @@ import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { text as readAll } from "node:stream/consumers";
 import { type Channel, CODE, type JsonObject, membersOf, Peer, RpcError } from "@reins/host";
-import { CliError, EXIT } from "../../errors.ts";
+import type { Command } from "commander";
+import { CliError, EXIT, exitCodesHelp } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
 import { homeFolder, openHome } from "../../home.ts";
 import { openAgentChannel } from "../../hosting/agent-channel.ts";
@@ -11,12 +12,46 @@ import { readyAgent } from "../../hosting/install-agent.ts";
 import { logLevel, openLog } from "../../log.ts";
 import { noticeOnStderr } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
+import type { Invocation } from "../../program.ts";
 import { watchForStop } from "../../serving/stop.ts";
-import { type Question, questionText } from "./question.ts";
-import { COLOURED, PLAIN, Rendering } from "./rendering.ts";
+import { COLOURED, PLAIN, type Question, questionText, Rendering } from "./rendering.ts";
+
+const HELP = `
+Examples:
+  reins run "what is in this folder?" --agent claude
+  git diff | reins run "review this change" --agent codex
+  reins run "tidy up" --agent claude --cwd ~/project --mode plan`;
+
+/** Declares `reins run`. */
+export function declareRun(command: Command, invocation: Invocation): void {
+  command
+    .argument("<prompt>", "what the agent is to do; what is piped in comes after it")
+    .description(
+      "Runs an agent in this folder, shows what it says and does, and asks here whatever a person has to decide.\n" +
+        "Where there is no terminal to ask on, what needs a person waits for reins approvals.",
+    )
+    .option("--agent <id>", "the agent; see reins agents list", "native")
+    .option("--cwd <folder>", "where it works (default: here)")
+    .option("--mode <mode>", "the mode to put it into")
+    .option("--home <folder>", "where Reins keeps everything (default: reins in the user's data folder)")
+    .option("--json", "one JSON document for each message")
+    .addHelpText("after", HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({
+        done: "the turn ended",
+        failed: "it failed, was refused or cancelled",
+        usage: "wrong usage",
+        taken: "another process holds the home",
+      }),
+    )
+    .action(async (prompt: string, _, command: Command) => {
+      invocation.exitCode = await run(prompt, command.optsWithGlobals<RunFlags>());
+    });
+}
 
 /** The flags of `reins run` as they were written. */
-export interface RunFlags {
+interface RunFlags {
   readonly verbose?: boolean;
   readonly home?: string;
   readonly agent: string;

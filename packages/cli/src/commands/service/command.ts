@@ -1,8 +1,14 @@
+import { existsSync } from "node:fs";
+import { mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../errors.ts";
+import { CliError, EXIT, exitCodesHelp, systemCode } from "../../errors.ts";
+import { writeNewFile } from "../../files.ts";
+import { openHome, operatorSocketIn } from "../../home.ts";
+import { noticeOnStderr, print } from "../../output.ts";
 import type { Invocation } from "../../program.ts";
-import type { InstallFlags } from "./install.ts";
-import type { ServiceFlags } from "./keeper.ts";
+import { isServed } from "../../serving/socket.ts";
+import { keeperFor, type Machine, type ServiceFlags, thisMachine } from "./machine.ts";
 
 const CODES = {
   done: "done",
@@ -12,26 +18,26 @@ const CODES = {
 } as const;
 
 /** Declares `reins service` and what belongs to it. */
-export function declareService(program: Command, invocation: Invocation): void {
-  const service = program
-    .command("service")
-    .summary("keep Reins running in the background")
-    .description(
-      "Has reins up started when you log in and kept running: a unit of systemd for its user on Linux, an agent of " +
-        "launchd on macOS. How it runs stands in reins.yaml, and its keys in the file environment, both in the home.",
-    );
+export function declareService(service: Command, invocation: Invocation): void {
+  service.description(
+    "Has reins up started when you log in and kept running: a unit of systemd for its user on Linux, an agent of " +
+      "launchd on macOS. How it runs stands in reins.yaml, and its keys in the file environment, both in the home.",
+  );
   declareInstall(service);
   declareUninstall(service);
   declareStatus(service, invocation);
 }
 
 function declareInstall(service: Command): void {
-  const install = service
-    .command("install")
-    .summary("start it now and at every login")
-    .description("Writes the file of the service, makes one for its keys where there is none, and starts it.")
-    .option("--print", "print the file of the service, and change nothing");
-  flags(install)
+  flags(
+    service
+      .command("install")
+      .summary("start it now and at every login")
+      .description(
+        "Writes the file of the service, makes one for its keys where there is none, and starts it.",
+      )
+      .option("--print", "print the file of the service, and change nothing"),
+  )
     .addHelpText(
       "after",
       `
@@ -42,33 +48,32 @@ Examples:
     )
     .addHelpText("after", exitCodesHelp(CODES))
     .action(async (_, command: Command) => {
-      const { install } = await import("./install.ts");
       await install(command.optsWithGlobals<InstallFlags>());
     });
 }
 
 function declareUninstall(service: Command): void {
-  const uninstall = service
-    .command("uninstall")
-    .summary("stop it, and start it no more")
-    .description("Stops the service and takes its file away. The home stays, with everything in it.");
-  flags(uninstall)
+  flags(
+    service
+      .command("uninstall")
+      .summary("stop it, and start it no more")
+      .description("Stops the service and takes its file away. The home stays, with everything in it."),
+  )
     .addHelpText("after", exitCodesHelp(CODES))
     .action(async (_, command: Command) => {
-      const { uninstall } = await import("./uninstall.ts");
       await uninstall(command.optsWithGlobals<ServiceFlags>());
     });
 }
 
 function declareStatus(service: Command, invocation: Invocation): void {
-  const status = service
-    .command("status")
-    .summary("tell whether it runs")
-    .description("Tells whether the service is installed, starts at login, runs, and answers.");
-  flags(status)
+  flags(
+    service
+      .command("status")
+      .summary("tell whether it runs")
+      .description("Tells whether the service is installed, starts at login, runs, and answers."),
+  )
     .addHelpText("after", exitCodesHelp({ ...CODES, done: "it runs and answers", failed: "it does not" }))
     .action(async (_, command: Command) => {
-      const { status } = await import("./status.ts");
       invocation.exitCode = await status(command.optsWithGlobals<ServiceFlags>());
     });
 }
@@ -78,4 +83,112 @@ function flags(command: Command): Command {
     .option("--home <folder>", "the home folder")
     .option("--name <name>", "what the service is called", "reins")
     .option("--json", "print the answer as JSON");
+}
+
+/** The flags of `reins service install` as they were written. */
+interface InstallFlags extends ServiceFlags {
+  readonly print?: boolean;
+}
+
+/** Has `reins up` kept running for this user. */
+export async function install(flags: InstallFlags, machine: Machine = thisMachine()): Promise<void> {
+  const { keeper, plan } = keeperFor(flags, machine);
+  if (flags.print) return print(keeper.text);
+  await keeper.require();
+  await openHome(plan.home, noticeOnStderr(flags.json));
+  const { othersMayRead } = await openEnvironmentFile(plan.environmentFile);
+  if (othersMayRead)
+    noticeOnStderr(flags.json)(
+      `Others may read ${plan.environmentFile}; run: chmod 600 ${plan.environmentFile}`,
+    );
+  await mkdir(dirname(keeper.file), { recursive: true });
+  await writeFile(keeper.file, keeper.text, { mode: 0o600 });
+  await keeper.start();
+  const { file, name, logs, advice } = keeper;
+  print(
+    flags.json
+      ? `${JSON.stringify({ keeper: name, file, environment_file: plan.environmentFile, logs })}\n`
+      : `${name} keeps Reins running now, by ${file}\n  keys go into: ${plan.environmentFile}\n  what it says:  ${logs}\n  ${advice}\n`,
+  );
+}
+
+/** Ends the service and takes its file away. The home stays. */
+async function uninstall(flags: ServiceFlags, machine: Machine = thisMachine()): Promise<void> {
+  const { keeper, plan } = keeperFor(flags, machine);
+  if (!existsSync(keeper.file))
+    throw new CliError(`There is no service ${plan.name}: ${keeper.file} is not there.`, {
+      next: "Was it installed under another name? Say so with --name.",
+      exitCode: EXIT.failed,
+    });
+  await keeper.require();
+  await keeper.stop();
+  await rm(keeper.file);
+  await keeper.forget();
+  print(
+    flags.json
+      ? `${JSON.stringify({ keeper: keeper.name, file: keeper.file, removed: true })}\n`
+      : `${keeper.name} keeps Reins running no more; ${plan.home} stays as it is\n`,
+  );
+}
+
+/** Tells how the service stands; the exit code. */
+async function status(flags: ServiceFlags, machine: Machine = thisMachine()): Promise<number> {
+  const { keeper, plan } = keeperFor(flags, machine);
+  const answers = await isServed(operatorSocketIn(plan.home));
+  const isInstalled = existsSync(keeper.file);
+  const state = isInstalled ? await stateOf(keeper) : NOT_INSTALLED;
+  const told = { keeper: keeper.name, file: keeper.file, ...state, installed: isInstalled, answers };
+  print(flags.json ? `${JSON.stringify(told)}\n` : words(told, keeper.logs));
+  return state.running && answers ? EXIT.done : EXIT.failed;
+}
+
+const NOT_INSTALLED = { enabled: false, running: false, pid: undefined } as const;
+
+type Keeper = ReturnType<typeof keeperFor>["keeper"];
+
+async function stateOf(keeper: Keeper): ReturnType<Keeper["state"]> {
+  await keeper.require();
+  return keeper.state();
+}
+
+interface Told {
+  readonly file: string;
+  readonly installed: boolean;
+  readonly enabled: boolean;
+  readonly running: boolean;
+  readonly pid: number | undefined;
+  readonly answers: boolean;
+}
+
+function words({ file, installed, enabled, running, pid, answers }: Told, logs: string): string {
+  const heard = `Reins ${answers ? "answers" : "does not answer"} on its home\n`;
+  if (!installed) return `not installed; to install it: reins service install\n${heard}`;
+  const life = running ? `running${pid === undefined ? "" : `, as process ${pid}`}` : "not running";
+  const login = enabled ? "starts at login" : "does not start at login";
+  return `installed by ${file}; ${login}; ${life}\n${heard}what it says: ${logs}\n`;
+}
+
+const FIRST = `# Variables of the service, one on each line. Only this user can read the file.
+# The key of a model for the native agent, without which it only shows how things go:
+#ANTHROPIC_API_KEY=
+#OPENAI_API_KEY=
+# What reins.yaml says too: REINS_PORT, REINS_TTL, REINS_PRELOAD_STANDING and so on; see reins up --help.
+`;
+const OTHERS_MAY_READ = 0o077;
+
+/** The file with the variables of a home's service. */
+export function environmentFileIn(home: string): string {
+  return join(home, "environment");
+}
+
+/** Sees to it that the file is there; whether others may read what is in it. */
+async function openEnvironmentFile(path: string): Promise<{ readonly othersMayRead: boolean }> {
+  try {
+    const { mode } = await stat(path);
+    return { othersMayRead: (mode & OTHERS_MAY_READ) !== 0 };
+  } catch (error) {
+    if (systemCode(error) !== "ENOENT") throw error;
+    await writeNewFile(path, [FIRST]);
+    return { othersMayRead: false };
+  }
 }

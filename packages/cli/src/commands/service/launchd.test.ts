@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Launchd } from "./launchd.ts";
-import type { Run } from "./ran.ts";
+import type { Run } from "./manager.ts";
 
 const plan = {
   name: "reins",

@@ -5,14 +5,11 @@ import { declareRemove } from "./remove/command.ts";
 import { declareSet } from "./set/command.ts";
 
 /** Declares `reins user` and what belongs to it. */
-export function declareUser(program: Command): void {
-  const user = program
-    .command("user")
-    .summary("add, change, remove and list users")
-    .description(
-      "Users are those on whose behalf agents act, each in one tenant. A tenant comes to be with its first user, and " +
-        "nothing of one tenant is seen in another.",
-    );
+export function declareUser(user: Command): void {
+  user.description(
+    "Users are those on whose behalf agents act, each in one tenant. A tenant comes to be with its first user, and " +
+      "nothing of one tenant is seen in another.",
+  );
   declareList(user);
   declareAdd(user);
   declareSet(user);

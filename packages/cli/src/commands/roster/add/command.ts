@@ -14,21 +14,23 @@ Examples:
 
 /** Declares `reins roster add`. */
 export function declareAdd(roster: Command): void {
-  const add = roster
-    .command("add")
-    .summary("put an agent on the roster")
-    .description("Puts an agent on the roster, under the id by which it calls itself.")
-    .argument("<agent>", "the agent's id")
-    .addOption(
-      new Option("--kind <kind>", "a role that is live is trusted more")
-        .choices(["agent", "role"])
-        .default("agent"),
-    )
-    .addOption(
-      new Option("--state <state>", "a dead agent counts as unknown").choices(STATES).default("live"),
-    )
-    .option("--mandate <file>", "its mandate: a file below the home, such as mandates/reed.md");
-  operatorFlags(add, "print the agent as JSON")
+  operatorFlags(
+    roster
+      .command("add")
+      .summary("put an agent on the roster")
+      .description("Puts an agent on the roster, under the id by which it calls itself.")
+      .argument("<agent>", "the agent's id")
+      .addOption(
+        new Option("--kind <kind>", "a role that is live is trusted more")
+          .choices(["agent", "role"])
+          .default("agent"),
+      )
+      .addOption(
+        new Option("--state <state>", "a dead agent counts as unknown").choices(STATES).default("live"),
+      )
+      .option("--mandate <file>", "its mandate: a file below the home, such as mandates/reed.md"),
+    "print the agent as JSON",
+  )
     .addHelpText("after", HELP)
     .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
     .action(async (agent: string, _, command: Command) => {

@@ -10,11 +10,12 @@ Examples:
 
 /** Declares `reins roster list`. */
 export function declareList(roster: Command): void {
-  const list = roster
-    .command("list")
-    .summary("list the agents that are known")
-    .description("Lists the agents on the roster with their trust and mandate.");
-  operatorFlags(list)
+  operatorFlags(
+    roster
+      .command("list")
+      .summary("list the agents that are known")
+      .description("Lists the agents on the roster with their trust and mandate."),
+  )
     .addHelpText("after", HELP)
     .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
     .action(async (_, command: Command) => {

@@ -11,13 +11,15 @@ Examples:
 
 /** Declares `reins roster set-state`. */
 export function declareSetState(roster: Command): void {
-  const setState = roster
-    .command("set-state")
-    .summary("say whether an agent is live, idle or dead")
-    .description("Changes the state of an agent on the roster and leaves the rest of its line.")
-    .argument("<agent>", "the agent's id")
-    .addArgument(new Argument("<state>", "what it is now").choices(STATES));
-  operatorFlags(setState, "print the agent as JSON")
+  operatorFlags(
+    roster
+      .command("set-state")
+      .summary("say whether an agent is live, idle or dead")
+      .description("Changes the state of an agent on the roster and leaves the rest of its line.")
+      .argument("<agent>", "the agent's id")
+      .addArgument(new Argument("<state>", "what it is now").choices(STATES)),
+    "print the agent as JSON",
+  )
     .addHelpText("after", HELP)
     .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
     .action(async (agent: string, state: string, _, command: Command) => {

@@ -16,36 +16,36 @@ Examples:
 
 /** Declares `reins token create`. */
 export function declareCreate(token: Command): void {
-  const create = token
-    .command("create")
-    .summary("make a token and print its secret")
-    .description("Makes a token for a user and prints its secret, this once.")
-    .requiredOption("--user <id>", "the user it acts for (required)")
-    .option("--tenant <id>", "the user's tenant (default: one's own)")
-    .option("--role <role>", "the one of the user's roles it acts in (default: all of them)")
-    .option(
-      "--scopes <scopes>",
-      "what it may at most, with commas between (default: all that the user has)",
-      names,
-    )
-    .option("--agents <agents>", "the agents it may act as, * for any (default: none)", names)
-    .addOption(
-      new Option("--started <how>", "how the work it begins was started (default: api)").choices([
-        "interactive",
-        "background",
-        "api",
-        "sub-agent",
-      ]),
-    )
-    .addOption(
-      new Option("--kind <kind>", "who holds it; an agent never answers approvals (default: user)").choices([
-        "user",
-        "service",
-        "agent",
-      ]),
-    )
-    .option("--expires <time>", "when it ends: 12h, 30d, or a time (default: when it is revoked)");
-  operatorFlags(create, "print id and secret as JSON")
+  operatorFlags(
+    token
+      .command("create")
+      .summary("make a token and print its secret")
+      .description("Makes a token for a user and prints its secret, this once.")
+      .requiredOption("--user <id>", "the user it acts for (required)")
+      .option("--tenant <id>", "the user's tenant (default: one's own)")
+      .option("--role <role>", "the one of the user's roles it acts in (default: all of them)")
+      .option(
+        "--scopes <scopes>",
+        "what it may at most, with commas between (default: all that the user has)",
+        names,
+      )
+      .option("--agents <agents>", "the agents it may act as, * for any (default: none)", names)
+      .addOption(
+        new Option("--started <how>", "how the work it begins was started (default: api)").choices([
+          "interactive",
+          "background",
+          "api",
+          "sub-agent",
+        ]),
+      )
+      .addOption(
+        new Option("--kind <kind>", "who holds it; an agent never answers approvals (default: user)").choices(
+          ["user", "service", "agent"],
+        ),
+      )
+      .option("--expires <time>", "when it ends: 12h, 30d, or a time (default: when it is revoked)"),
+    "print id and secret as JSON",
+  )
     .addHelpText("after", HELP)
     .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
     .action(async (_, command: Command) => {

@@ -12,13 +12,14 @@ Examples:
 
 /** Declares `reins token list`. */
 export function declareList(token: Command): void {
-  const list = token
-    .command("list")
-    .summary("list tokens, never their secrets")
-    .description("Lists the tokens of a tenant that are valid, the newest first.")
-    .option("--tenant <id>", "the tenant (default: one's own)")
-    .option("--all", "also those that were revoked or have expired");
-  operatorFlags(list)
+  operatorFlags(
+    token
+      .command("list")
+      .summary("list tokens, never their secrets")
+      .description("Lists the tokens of a tenant that are valid, the newest first.")
+      .option("--tenant <id>", "the tenant (default: one's own)")
+      .option("--all", "also those that were revoked or have expired"),
+  )
     .addHelpText("after", HELP)
     .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
     .action(async (_, command: Command) => {

@@ -11,15 +11,16 @@ Examples:
 
 /** Declares `reins token revoke`. */
 export function declareRevoke(token: Command): void {
-  const revoke = token
-    .command("revoke")
-    .summary("end a token")
-    .description(
-      "Ends a token and the sub-agents begun with it. What comes with it is refused from the next decision on.",
-    )
-    .argument("<token>", "the token's id; its beginning is enough")
-    .option("--tenant <id>", "where to look for an id that is cut short (default: one's own)");
-  operatorFlags(revoke)
+  operatorFlags(
+    token
+      .command("revoke")
+      .summary("end a token")
+      .description(
+        "Ends a token and the sub-agents begun with it. What comes with it is refused from the next decision on.",
+      )
+      .argument("<token>", "the token's id; its beginning is enough")
+      .option("--tenant <id>", "where to look for an id that is cut short (default: one's own)"),
+  )
     .addHelpText("after", HELP)
     .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
     .action(async (token: string, _, command: Command) => {

@@ -15,19 +15,21 @@ Examples:
 
 /** Declares `reins user add`. */
 export function declareAdd(user: Command): void {
-  const add = user
-    .command("add")
-    .summary("add a user")
-    .description(
-      "Adds a user, and the tenant if it is the first one there. One that was removed may come again.",
-    )
-    .argument("<id>", "what the user is called in rules and in the record")
-    .requiredOption("--name <name>", "the person's name (required)")
-    .requiredOption("--email <address>", "where the person can be reached (required)")
-    .option("--tenant <id>", "the tenant (default: one's own)")
-    .option("--role <roles>", "roles, with commas between (default: none)", names)
-    .option("--scopes <scopes>", "scopes, with commas between (default: none)", names);
-  operatorFlags(add, "print the user as JSON")
+  operatorFlags(
+    user
+      .command("add")
+      .summary("add a user")
+      .description(
+        "Adds a user, and the tenant if it is the first one there. One that was removed may come again.",
+      )
+      .argument("<id>", "what the user is called in rules and in the record")
+      .requiredOption("--name <name>", "the person's name (required)")
+      .requiredOption("--email <address>", "where the person can be reached (required)")
+      .option("--tenant <id>", "the tenant (default: one's own)")
+      .option("--role <roles>", "roles, with commas between (default: none)", names)
+      .option("--scopes <scopes>", "scopes, with commas between (default: none)", names),
+    "print the user as JSON",
+  )
     .addHelpText("after", HELP)
     .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
     .action(async (id: string, _, command: Command) => {

@@ -11,12 +11,13 @@ Examples:
 
 /** Declares `reins user list`. */
 export function declareList(user: Command): void {
-  const list = user
-    .command("list")
-    .summary("list the users of a tenant")
-    .description("Lists the users of a tenant.")
-    .option("--tenant <id>", "the tenant (default: one's own)");
-  operatorFlags(list)
+  operatorFlags(
+    user
+      .command("list")
+      .summary("list the users of a tenant")
+      .description("Lists the users of a tenant.")
+      .option("--tenant <id>", "the tenant (default: one's own)"),
+  )
     .addHelpText("after", HELP)
     .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
     .action(async (_, command: Command) => {

@@ -11,15 +11,16 @@ Examples:
 
 /** Declares `reins user remove`. */
 export function declareRemove(user: Command): void {
-  const remove = user
-    .command("remove")
-    .summary("remove a user with its tokens")
-    .description(
-      "Removes a user with its tokens and sub-agents, from the next decision on. What it did stays on the record.",
-    )
-    .argument("<id>", "the user")
-    .option("--tenant <id>", "the user's tenant (default: one's own)");
-  operatorFlags(remove)
+  operatorFlags(
+    user
+      .command("remove")
+      .summary("remove a user with its tokens")
+      .description(
+        "Removes a user with its tokens and sub-agents, from the next decision on. What it did stays on the record.",
+      )
+      .argument("<id>", "the user")
+      .option("--tenant <id>", "the user's tenant (default: one's own)"),
+  )
     .addHelpText("after", HELP)
     .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
     .action(async (id: string, _, command: Command) => {

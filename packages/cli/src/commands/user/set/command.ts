@@ -14,17 +14,19 @@ Examples:
 
 /** Declares `reins user set`. */
 export function declareSet(user: Command): void {
-  const set = user
-    .command("set")
-    .summary("change a user")
-    .description("Changes what is named of a user and leaves the rest. Counts with the next decision.")
-    .argument("<id>", "the user")
-    .option("--name <name>", "the person's name")
-    .option("--email <address>", "where the person can be reached")
-    .option("--tenant <id>", "the user's tenant (default: one's own)")
-    .option("--role <roles>", "all the roles the user is to have, with commas between", names)
-    .option("--scopes <scopes>", "all the scopes the user is to have, with commas between", names);
-  operatorFlags(set, "print the user as JSON")
+  operatorFlags(
+    user
+      .command("set")
+      .summary("change a user")
+      .description("Changes what is named of a user and leaves the rest. Counts with the next decision.")
+      .argument("<id>", "the user")
+      .option("--name <name>", "the person's name")
+      .option("--email <address>", "where the person can be reached")
+      .option("--tenant <id>", "the user's tenant (default: one's own)")
+      .option("--role <roles>", "all the roles the user is to have, with commas between", names)
+      .option("--scopes <scopes>", "all the scopes the user is to have, with commas between", names),
+    "print the user as JSON",
+  )
     .addHelpText("after", HELP)
     .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
     .action(async (id: string, _, command: Command) => {

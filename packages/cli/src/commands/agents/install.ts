@@ -1,0 +1,102 @@
+import type { AgentEntry, Installed } from "@reins/host";
+import type { Command } from "commander";
+import { EXIT, type ExitCode, exitCodesHelp } from "../../errors.ts";
+import { homeFolder, openHome } from "../../home.ts";
+import { agentFault } from "../../hosting/agent-error.ts";
+import { HomeAgents } from "../../hosting/home-agents.ts";
+import { entryOf, InstallDisplay } from "../../hosting/install-agent.ts";
+import { noticeOnStderr, print } from "../../output.ts";
+import type { Invocation } from "../../program.ts";
+import { untilStopped } from "../../serving/stop.ts";
+import { type AgentsFlags, agentsFlags } from "./home-agent.ts";
+import { describeReport, verifyInstalled } from "./verify.ts";
+
+const HELP = `
+Goes into the home, into a folder for each version, exactly as the catalogue's
+lockfile has it. Install scripts are not run. An agent that is there already is
+left as it is; one that is half there never counts.
+
+Examples:
+  reins agents install claude
+  reins agents install codex --reinstall
+  reins agents install claude --agent-process-version 0.98.0 --no-verify`;
+
+/** Declares `reins agents install`. */
+export function declareInstall(agents: Command, invocation: Invocation): void {
+  agentsFlags(
+    agents
+      .command("install")
+      .summary("install an agent, and verify that it asks")
+      .description("Installs an agent into the home, then verifies that its gate is live.")
+      .argument("<agent>", "the agent; see reins agents list")
+      .option("--reinstall", "also when it is there already")
+      .option("--agent-version <version>", "another version of the agent itself")
+      .option("--agent-process-version <version>", "another version of the part that speaks ACP")
+      .option("--no-verify", "do not verify it"),
+  )
+    .addHelpText("after", HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({
+        done: "installed, and its gate is live",
+        failed: "not installed, or installed and its gate is not live",
+        usage: "wrong usage",
+      }),
+    )
+    .action(async (agent: string, _, command: Command) => {
+      invocation.exitCode = await install(agent, command.optsWithGlobals<InstallFlags>());
+    });
+}
+
+/** The flags of `reins agents install` as they were written. */
+interface InstallFlags extends AgentsFlags {
+  readonly reinstall?: boolean;
+  readonly agentVersion?: string;
+  readonly agentProcessVersion?: string;
+  readonly verify: boolean;
+}
+
+/** Installs an agent and verifies it; the exit code. */
+async function install(agent: string, flags: InstallFlags): Promise<ExitCode> {
+  const home = homeFolder(flags.home, process.env);
+  await openHome(home, noticeOnStderr(flags.json));
+  const agents = await HomeAgents.open(home);
+  const entry = entryOf(agents, agent);
+  const installed = await untilStopped((signal) => installShown(agents, entry, { ...flags, signal }));
+  const verified =
+    flags.verify && entry.endpoint ? await verifyInstalled(agents, entry, installed) : undefined;
+  const { version, provenance } = installed;
+  if (flags.json)
+    print(
+      `${JSON.stringify({ agent, version, source: provenance?.source ?? "local", ...(verified && { verified }) })}\n`,
+    );
+  else {
+    print(`${entry.name} ${version} is installed in ${installed.folder}\n`);
+    if (verified) print(`\n${describeReport(verified, entry.name)}`);
+    else print(`To verify that it asks: reins agents verify ${agent}\n`);
+  }
+  return verified && !verified.live ? EXIT.failed : EXIT.done;
+}
+
+/** Installs an agent; how far that is goes to stderr. */
+async function installShown(
+  { installer }: HomeAgents,
+  { id, name }: AgentEntry,
+  flags: InstallFlags & { readonly signal: AbortSignal },
+): Promise<Installed> {
+  const { reinstall, agentVersion, agentProcessVersion, signal } = flags;
+  const display = new InstallDisplay(process.stderr, name);
+  try {
+    return await installer.install(id, {
+      reinstall,
+      agentVersion,
+      agentProcessVersion,
+      signal,
+      onProgress: (progress) => display.update(progress),
+    });
+  } catch (error) {
+    throw agentFault(error, id);
+  } finally {
+    display.clear();
+  }
+}

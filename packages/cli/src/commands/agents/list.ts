@@ -1,0 +1,142 @@
+import type { AgentEntry, Installed } from "@reins/host";
+import type { Command } from "commander";
+import { exitCodesHelp } from "../../errors.ts";
+import { homeFolder } from "../../home.ts";
+import { HomeAgents } from "../../hosting/home-agents.ts";
+import { print } from "../../output.ts";
+import { printableLine, screenWidth, table } from "../../printable.ts";
+import { AGENTS_CODES, type AgentsFlags, agentsFlags } from "./home-agent.ts";
+
+const HELP = `
+installed  version and source: lockfile (as the catalogue has it), asked for
+           (versions of one's own), local (was there already), built in
+verified   what reins agents verify found, and when; outdated if the agent is
+           not the same any more
+level      what holds it to a verdict: performed, confined, asked or observed
+unasked    what it does without asking
+
+Examples:
+  reins agents list
+  reins agents list --json | jq -r '.agents[] | select(.version) | .agent'`;
+
+/** Declares `reins agents list`. */
+export function declareList(agents: Command): void {
+  agentsFlags(
+    agents
+      .command("list")
+      .summary("list the agents, what is installed and how far it is held")
+      .description("Lists the agents that can be run."),
+  )
+    .addHelpText("after", HELP)
+    .addHelpText("after", exitCodesHelp(AGENTS_CODES))
+    .action(async (_, command: Command) => {
+      await list(command.optsWithGlobals<AgentsFlags>());
+    });
+}
+
+/** Lists the agents of a home. */
+async function list(flags: AgentsFlags): Promise<void> {
+  const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
+  const found = await agents.installer.list();
+  const listed = await Promise.all(
+    found.map(({ entry, installed }) => listedAgent(agents, entry, installed)),
+  );
+  if (flags.json) return print(`${JSON.stringify({ agents: listed })}\n`);
+  const rows = listed.map((one) => [
+    printableLine(one.agent),
+    supportOf(one),
+    installedOf(one),
+    verifiedOf(one),
+    one.enforcement.level,
+    printableLine(one.enforcement.unasked.join(", ")) || "-",
+  ]);
+  print(table([["agent", "support", "installed", "verified", "level", "unasked"], ...rows], screenWidth()));
+}
+
+function supportOf({ support }: ListedAgent): string {
+  return support.level === "supported" ? "yes" : support.level;
+}
+
+function installedOf({ version, source, outdated }: ListedAgent): string {
+  if (source === undefined) return "-";
+  if (version === undefined || version === source) return source;
+  return `${printableLine(version)}, ${source}${outdated ? ", newer in the catalogue" : ""}`;
+}
+
+function verifiedOf({ verification, source }: ListedAgent): string {
+  const { state, level, live, at = "", why } = verification;
+  if (source === "built in") return "needs none";
+  if (state === "unverified") return "-";
+  if (state === "outdated") return `outdated: ${why}`;
+  return `${live ? "live" : "NOT LIVE"} (${level}), ${at.slice(0, 10)}`;
+}
+
+/** What is known of an agent's verification. */
+interface Verification {
+  readonly state: "unverified" | "verified" | "outdated";
+  readonly level?: string;
+  readonly live?: boolean;
+  readonly at?: string;
+  /** Why it is outdated. */
+  readonly why?: string;
+}
+
+/** An agent as it is listed. */
+interface ListedAgent {
+  readonly agent: string;
+  readonly name: string;
+  readonly support: AgentEntry["support"];
+  /** Where it comes from; nothing when it is not installed. */
+  readonly source: "lockfile" | "asked for" | "local" | "built in" | undefined;
+  readonly version: string | undefined;
+  /** Whether the catalogue has moved on since it was installed. */
+  readonly outdated: boolean;
+  readonly verification: Verification;
+  readonly enforcement: { readonly level: string; readonly unasked: readonly string[] };
+  /** What is known of it in hostile repositories. */
+  readonly hostile: AgentEntry["hostile"] | undefined;
+}
+
+/** Everything about an agent that a list shows. */
+export async function listedAgent(
+  agents: HomeAgents,
+  entry: AgentEntry,
+  installed: Installed | undefined,
+): Promise<ListedAgent> {
+  const { id, name, support, enforcement, hostile, builtIn } = entry;
+  const confined = agents.isConfined(id);
+  const level = builtIn ? "performed" : confined ? "confined" : enforcement.level;
+  return {
+    agent: id,
+    name,
+    support,
+    source: builtIn ? "built in" : installed && sourceOf(installed),
+    version: installed?.version,
+    outdated: installed?.outdated ?? false,
+    verification: installed ? await verificationOf(agents, entry, installed) : { state: "unverified" },
+    enforcement: { level, unasked: enforcement.unasked },
+    hostile,
+  };
+}
+
+function sourceOf({ provenance }: Installed): ListedAgent["source"] {
+  if (!provenance) return "local";
+  return provenance.source === "lockfile" ? "lockfile" : "asked for";
+}
+
+async function verificationOf(
+  agents: HomeAgents,
+  entry: AgentEntry,
+  installed: Installed,
+): Promise<Verification> {
+  const standing = await agents.stamps.standing({ entry, installed, confined: agents.isConfined(entry.id) });
+  if (standing.state === "unverified") return { state: "unverified" };
+  const { level, live, at } = standing.stamp;
+  return {
+    state: standing.state,
+    level,
+    live,
+    at,
+    ...(standing.state === "outdated" && { why: standing.why }),
+  };
+}

@@ -1,0 +1,104 @@
+import { type AgentEntry, type Installed, membersOf, type Probed, probeAgent } from "@reins/host";
+import type { Command } from "commander";
+import { CliError, exitCodesHelp } from "../../errors.ts";
+import { homeFolder } from "../../home.ts";
+import { agentFault } from "../../hosting/agent-error.ts";
+import { HomeAgents } from "../../hosting/home-agents.ts";
+import { entryOf } from "../../hosting/install-agent.ts";
+import { print } from "../../output.ts";
+import { printableLine, table } from "../../printable.ts";
+import { untilStopped } from "../../serving/stop.ts";
+import { moment } from "../../time.ts";
+import { AGENTS_CODES, type AgentsFlags, agentsFlags, installedOf } from "./home-agent.ts";
+
+const HELP = `
+What an agent said is kept, and told again as long as version and settings are
+the same.
+
+Examples:
+  reins agents probe claude
+  reins agents probe codex --fresh --json | jq .initialized.agentCapabilities`;
+
+/** Declares `reins agents probe`. */
+export function declareProbe(agents: Command): void {
+  agentsFlags(
+    agents
+      .command("probe")
+      .summary("ask an installed agent what it can do")
+      .description("Starts an installed agent just to ask what it can do.")
+      .argument("<agent>", "the agent; see reins agents list")
+      .option("--fresh", "ask again, whatever is known"),
+  )
+    .addHelpText("after", HELP)
+    .addHelpText("after", exitCodesHelp(AGENTS_CODES))
+    .action(async (agent: string, _, command: Command) => {
+      await probe(agent, command.optsWithGlobals<ProbeFlags>());
+    });
+}
+
+/** The flags of `reins agents probe` as they were written. */
+interface ProbeFlags extends AgentsFlags {
+  readonly fresh?: boolean;
+}
+
+const PATIENCE_MS = 60_000;
+
+/** Asks an agent what it can do, and prints it. */
+async function probe(agent: string, flags: ProbeFlags): Promise<void> {
+  const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
+  const entry = entryOf(agents, agent);
+  if (entry.builtIn)
+    throw new CliError(`The agent ${agent} is a part of Reins and cannot be probed apart from it.`, {
+      next: "What it can do: reins run --help",
+    });
+  const installed = await installedOf(agents, entry);
+  const known = flags.fresh ? undefined : await agents.probes.find(entry, installed.version);
+  const probed = known ?? (await ask(agents, entry, installed));
+  print(flags.json ? `${JSON.stringify(probed)}\n` : describeProbed(probed, entry.name));
+}
+
+async function ask(agents: HomeAgents, entry: AgentEntry, installed: Installed): Promise<Probed> {
+  const { env: environment } = process;
+  try {
+    const probed = await untilStopped((stopped) => {
+      const signal = AbortSignal.any([stopped, AbortSignal.timeout(PATIENCE_MS)]);
+      return probeAgent({ entry, installed, environment, now: () => new Date(), signal });
+    });
+    await agents.probes.keep(entry, probed);
+    return probed;
+  } catch (error) {
+    throw agentFault(error, entry.id, entry);
+  }
+}
+
+/** What an agent said of itself, for people. */
+function describeProbed({ version, probedAt, initialized, session, refused }: Probed, name: string): string {
+  const { agentCapabilities, authMethods, protocolVersion } = initialized;
+  const { modes, configOptions } = membersOf(session);
+  const { currentModeId, availableModes } = membersOf(modes);
+  const rows = [
+    ["protocol", String(protocolVersion ?? "-")],
+    ["can", capabilities(agentCapabilities).join(", ") || "-"],
+    ["modes", named(availableModes, "id", currentModeId)],
+    ["options", named(configOptions, "id")],
+    ["logins", named(authMethods, "id")],
+    ...(refused ? [["session", `refused: ${refused.message} (${refused.code})`]] : []),
+  ];
+  const lines = rows.map(([what = "", text = ""]) => [what, printableLine(text)]);
+  return `${name} ${printableLine(version)}, asked ${moment(probedAt)}\n${table(lines)}`;
+}
+
+/** The capabilities that are there, with dots where they lie deeper. */
+function capabilities(value: unknown, path = ""): string[] {
+  return Object.entries(membersOf(value)).flatMap(([key, inner]) => {
+    const name = path === "" ? key : `${path}.${key}`;
+    if (key === "_meta" || inner === false || inner === null) return [];
+    const deeper = capabilities(inner, name);
+    return deeper.length > 0 ? deeper : [name];
+  });
+}
+
+function named(list: unknown, key: string, current?: unknown): string {
+  const names = (Array.isArray(list) ? list : []).map((one) => String(membersOf(one)[key]));
+  return names.map((name) => (name === current ? `${name} (now)` : name)).join(", ") || "-";
+}

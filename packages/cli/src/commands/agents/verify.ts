@@ -1,0 +1,218 @@
+import {
+  type AgentEntry,
+  type Installed,
+  type ProbeResult,
+  type VerifyProgress,
+  type VerifyReport,
+  verifyAgent,
+} from "@reins/host";
+import type { Command } from "commander";
+import { EXIT, type ExitCode, exitCodesHelp } from "../../errors.ts";
+import { homeFolder } from "../../home.ts";
+import { agentFault } from "../../hosting/agent-error.ts";
+import { HomeAgents } from "../../hosting/home-agents.ts";
+import { entryOf } from "../../hosting/install-agent.ts";
+import { print } from "../../output.ts";
+import { printableLine, table } from "../../printable.ts";
+import type { Invocation } from "../../program.ts";
+import { untilStopped } from "../../serving/stop.ts";
+import { type AgentsFlags, agentsFlags, installedOf } from "./home-agent.ts";
+
+const HELP = `
+The agent runs as it will really run, but in folders that are thrown away and
+with a built-in model, which has it write a file, run a command and one as
+harmless as ls, read a secret in the workspace and one outside of it, and fetch
+a page; and which is named files by @path and by a link, and given the commands
+that would keep it from asking. All of it is rejected first and then allowed: in
+a harmless workspace; in a hostile one, with settings, hooks, plugins and
+servers that want it to ask for nothing; and there again when a new process has
+taken the session up.
+
+  blocked   asked, refused, and did not happen
+  allowed   asked, allowed, and happened
+  observed  done unasked, and seen afterwards
+  open      happened although nobody had allowed it
+  withheld  neither asked nor done: the agent itself, or its sandbox, kept it
+  untried   the agent offers its model no tool for it
+  failed    allowed, and did not happen
+
+What was found is kept with version and settings. With require_verified: true
+in agents.yaml, only agents run whose gate was found live as they are now.
+
+Examples:
+  reins agents verify claude
+  reins agents verify codex --json | jq .level`;
+
+/** Declares `reins agents verify`. */
+export function declareVerify(agents: Command, invocation: Invocation): void {
+  agentsFlags(
+    agents
+      .command("verify")
+      .summary("prove that an installed agent asks before it acts")
+      .description("Proves that an installed agent asks before it acts, and heeds the answer.")
+      .argument("<agent>", "the agent; see reins agents list"),
+  )
+    .addHelpText("after", HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({
+        done: "its gate is live",
+        failed: "it is not, or could not be tried",
+        usage: "wrong usage",
+      }),
+    )
+    .action(async (agent: string, _, command: Command) => {
+      invocation.exitCode = await verify(agent, command.optsWithGlobals<AgentsFlags>());
+    });
+}
+
+/** Verifies an agent and prints what was found; the exit code. */
+async function verify(agent: string, flags: AgentsFlags): Promise<ExitCode> {
+  const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
+  const entry = entryOf(agents, agent);
+  if (entry.builtIn) {
+    const message = `The agent ${agent} is a part of Reins, which carries out itself whatever it does.`;
+    print(flags.json ? `${JSON.stringify({ agent, level: "performed", live: true })}\n` : `${message}\n`);
+    return EXIT.done;
+  }
+  const report = await verifyInstalled(agents, entry, await installedOf(agents, entry));
+  print(flags.json ? `${JSON.stringify(report)}\n` : describeReport(report, entry.name));
+  return report.live ? EXIT.done : EXIT.failed;
+}
+
+/** Verifies an install as it will run in its home, and keeps what was found. How far it is goes to stderr. */
+export async function verifyInstalled(
+  agents: HomeAgents,
+  entry: AgentEntry,
+  installed: Installed,
+): Promise<VerifyReport> {
+  const confined = agents.isConfined(entry.id);
+  const line = new VerifyLine(process.stderr, entry.name);
+  try {
+    const report = await untilStopped((signal) =>
+      verifyAgent({
+        entry,
+        installed,
+        confined,
+        environment: process.env,
+        signal,
+        onProgress: (progress) => line.update(progress),
+      }),
+    );
+    await agents.stamps.keep(report, { entry, installed, confined }, new Date());
+    return report;
+  } catch (error) {
+    throw agentFault(error, entry.id, entry);
+  } finally {
+    line.clear();
+  }
+}
+
+/** Where a verification is shown. */
+interface VerifyScreen {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/** Shows how far a verification is: one line on a terminal, a line for each setting elsewhere. */
+class VerifyLine {
+  readonly #screen: VerifyScreen;
+  readonly #name: string;
+  #setting: string | undefined;
+
+  constructor(screen: VerifyScreen, name: string) {
+    this.#screen = screen;
+    this.#name = name;
+  }
+
+  /** Takes how far it is. */
+  update({ setting, name, answer, done, total }: VerifyProgress): void {
+    const where = SETTINGS[setting];
+    if (this.#screen.isTTY)
+      this.#screen.write(
+        `\r\u001b[Kverifying ${this.#name}: ${done} of ${total} (${where}, ${name}, ${answer})`,
+      );
+    else if (setting !== this.#setting) this.#screen.write(`verifying ${this.#name}: ${where}\n`);
+    this.#setting = setting;
+  }
+
+  /** Takes the line away again. */
+  clear(): void {
+    if (this.#screen.isTTY && this.#setting !== undefined) this.#screen.write("\r\u001b[K");
+  }
+}
+
+/** The settings of a verification, as people read them. */
+const SETTINGS: Readonly<Record<ProbeResult["setting"], string>> = {
+  plain: "harmless workspace",
+  hostile: "hostile workspace",
+  loaded: "after session/load",
+  resumed: "after session/resume",
+};
+
+/** What agents are told to do in a verification, as people read it. */
+const DEEDS: Readonly<Record<ProbeResult["probe"], string>> = {
+  write: "write a file",
+  command: "run a command",
+  look: "run a harmless command",
+  read: "read in the workspace",
+  outside: "read outside of it",
+  fetch: "fetch a page",
+  mention: "read what @path names",
+  link: "read what a link names",
+  switch: "ask no more by a /command",
+};
+
+const PROBES: readonly ProbeResult["probe"][] = [
+  ...(["write", "command", "look", "read", "outside", "fetch"] as const),
+  ...(["mention", "link", "switch"] as const),
+];
+
+/** What a verification found, for people. */
+export function describeReport(report: VerifyReport, name: string): string {
+  const { version, live, level, unasked } = report;
+  const verdict = live ? `the gate is live, at the level ${level}` : `the gate is NOT live (${level})`;
+  const besides = unasked.length > 0 ? `; done unasked and seen: ${unasked.join(", ")}` : "";
+  const rounds = [...Map.groupBy(report.probes, ({ setting, answer }) => `${setting} ${answer}`).values()];
+  const parts = [
+    `${name} ${printableLine(version)}: ${verdict}${besides}\n`,
+    table([["told to", "held", "tools"], ...PROBES.map((probe) => holdingRow(report, probe))]),
+    table([["where", "answered", ...PROBES], ...rounds.map(rowOf)]),
+    notes(report),
+    faults(report),
+  ];
+  return parts.filter((part) => part !== "").join("\n");
+}
+
+/** One row for each thing it was told to do: what held it back from it, and the tools that it took for it. */
+function holdingRow({ held, probes }: VerifyReport, name: ProbeResult["probe"]): string[] {
+  const used = probes
+    .filter(({ probe }) => probe === name)
+    .flatMap(({ asked, observed, failed }) => [...asked.map(({ tool }) => tool), ...observed, ...failed]);
+  return [DEEDS[name], held[name], printableLine([...new Set(used)].join(", ")) || "-"];
+}
+
+/** One row for each round: what became of each probe. */
+function rowOf(round: readonly ProbeResult[]): string[] {
+  const [first] = round;
+  if (!first) return [];
+  const cells = PROBES.map((name) => round.find(({ probe }) => probe === name)?.outcome ?? "-");
+  return [SETTINGS[first.setting], first.answer, ...cells];
+}
+
+function notes({ stripped, sprung, heard, remarks }: VerifyReport): string {
+  const keys = [...new Set(stripped.map(({ what }) => what))];
+  const lines = [
+    ...(keys.length > 0 ? [`taken out of what the client sent: ${keys.join(", ")}`] : []),
+    sprung.length === 0
+      ? "nothing of the hostile workspace, home or environment was run"
+      : `${sprung.length} things of the hostile workspace, home or environment were run`,
+    ...(heard.length > 0 ? ["what the hostile workspace tells agents reached the model"] : []),
+    ...remarks,
+  ];
+  return lines.map((line) => `${printableLine(line)}\n`).join("");
+}
+
+function faults({ faults }: VerifyReport): string {
+  return faults.map((fault) => `! ${printableLine(fault)}\n`).join("");
+}

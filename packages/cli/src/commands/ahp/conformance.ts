@@ -1,0 +1,119 @@
+import { resolve } from "node:path";
+import { type ConformanceReport, formatReport, runConformance } from "@reins/ahp/conformance";
+import type { Command } from "commander";
+import { CliError, EXIT, type ExitCode, exitCodesHelp } from "../../errors.ts";
+import { wholeNumber } from "../../flags.ts";
+import { print } from "../../output.ts";
+import type { Invocation } from "../../program.ts";
+import { watchForStop } from "../../serving/stop.ts";
+import {
+  type CredentialFlags,
+  conversationFault,
+  type NamedTarget,
+  placeOf,
+  readCredentials,
+  refuseIdleCredentials,
+  stdioTarget,
+  urlTarget,
+} from "./target.ts";
+
+const HELP = `
+Examples:
+  reins ahp conformance stdio -- node my-harness.ts
+  reins ahp conformance http http://127.0.0.1:18789/ahp --token @token
+  reins ahp conformance ws wss://harness.example/ahp --api-key @key --json
+  reins ahp conformance unix ./ahp.sock --verbose
+
+The harness is sent real events, broken messages and a little load: point it at one that may be shaken.`;
+
+/** Declares `reins ahp conformance`. */
+export function declareConformance(ahp: Command, invocation: Invocation): void {
+  ahp
+    .command("conformance")
+    .summary("examine any harness: what holds, and what does not")
+    .description(
+      "Examines a harness and prints what holds and what does not, by section of the protocol, with the exchange\n" +
+        "that shows it. --verbose shows every exchange.",
+    )
+    .argument("<transport>", "stdio, http, ws or unix")
+    .argument("<target...>", "the address, the socket's path, or the program to start, after --")
+    .option("--token <secret>", "bearer token to show; @file reads it from a file")
+    .option("--api-key <secret>", "API key to show; @file reads it from a file")
+    .option("--essential", "make only the checks that a harness must pass")
+    .option("--wait-ms <ms>", "how long an answer may take (default: 5000)")
+    .option("--json", "print the report as JSON")
+    .addHelpText("after", HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({
+        done: "everything that a harness must do holds",
+        failed: "something that a harness must do fails, or the run was ended early",
+        usage: "wrong usage",
+        unreachable: "the harness cannot be reached or does not let us in",
+      }),
+    )
+    .action(async (transport: string, target: string[], _, command: Command) => {
+      invocation.exitCode = await conformance(transport, target, command.optsWithGlobals<ConformanceFlags>());
+    });
+}
+
+/** The flags of `reins ahp conformance` as they were written. */
+interface ConformanceFlags extends CredentialFlags {
+  readonly verbose?: boolean;
+  readonly essential?: boolean;
+  readonly waitMs?: string;
+  readonly json?: boolean;
+}
+
+/** The harness that the arguments name. */
+export function examinedTarget(transport: string, words: readonly string[]): NamedTarget {
+  if (transport === "stdio") return stdioTarget(words);
+  const [place, ...rest] = words;
+  if (place === undefined || rest.length > 0) {
+    throw new CliError(`"${words.join(" ")}" is not one place.`, { next: "Give one address or one path." });
+  }
+  switch (transport) {
+    case "http":
+      return urlTarget("http", place);
+    case "ws":
+      return urlTarget("websocket", place);
+    case "unix":
+      return { transport: "unix", path: resolve(place) };
+    default:
+      throw new CliError(`"${transport}" is no transport.`, { next: "Use one of: stdio, http, ws, unix." });
+  }
+}
+
+/** Examines a harness and prints the report. Ctrl-C ends it early, with what was found so far. */
+async function conformance(
+  transport: string,
+  words: readonly string[],
+  flags: ConformanceFlags,
+): Promise<ExitCode> {
+  const target = examinedTarget(transport, words);
+  const auth = readCredentials(flags);
+  refuseIdleCredentials(target, auth);
+  const end = new AbortController();
+  const stop = watchForStop();
+  void stop.requested.then(() => end.abort());
+  try {
+    const report = await runConformance(target, {
+      signal: end.signal,
+      profile: flags.essential ? "essential" : "full",
+      ...(auth && { auth }),
+      ...(flags.waitMs !== undefined && { waitMs: wholeNumber(flags.waitMs, "--wait-ms", 1) }),
+    });
+    print(reportText(report, flags));
+    return report.conforms && !end.signal.aborted ? EXIT.done : EXIT.failed;
+  } catch (error) {
+    throw conversationFault(error, placeOf(target));
+  } finally {
+    stop.dispose();
+  }
+}
+
+function reportText(report: ConformanceReport, { json, verbose }: ConformanceFlags): string {
+  if (json) return `${JSON.stringify(report)}\n`;
+  const color = process.stdout.isTTY && process.stdout.hasColors();
+  return formatReport(report, { color, verbose: verbose ?? false });
+}

@@ -1,0 +1,242 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { AhpClient, EventType, type FullEvent, parseExact, type Transport } from "@reins/ahp";
+import type { Command } from "commander";
+import { CliError, EXIT, type ExitCode, errorMessage, exitCodesHelp } from "../../errors.ts";
+import { wholeNumber } from "../../flags.ts";
+import { homeFolder, socketIn } from "../../home.ts";
+import { version } from "../../installation.ts";
+import { print } from "../../output.ts";
+import { printable } from "../../printable.ts";
+import type { Invocation } from "../../program.ts";
+import {
+  type CredentialFlags,
+  type Credentials,
+  conversationFault,
+  type NamedTarget,
+  placeOf,
+  readCredentials,
+  refuseIdleCredentials,
+  stdioTarget,
+  urlTarget,
+} from "./target.ts";
+
+const HELP = `
+Targets for --to:
+  http://host:port/ahp, https://…, ws://…, wss://…
+  unix:/path/to/socket
+  stdio                          starts the program after --
+  (left out)                     the Reins of this home, on ahp.sock
+
+Examples:
+  reins ahp send pre_action --payload '{"tool_name":"bash","arguments":{"command":"ls"}}'
+  reins ahp send pre_prompt --to http://127.0.0.1:18789/ahp --payload @prompt.json --json
+  reins ahp send post_action --to unix:./ahp.sock
+  reins ahp send idle --to stdio --payload '{"idle_duration_ms":1,"idle_reason":"done"}' -- node harness.ts
+
+Whatever is not 0 means: do not go on. In a shell: reins ahp send pre_action --payload @call.json && ./call`;
+
+/** Declares `reins ahp send`. */
+export function declareSend(ahp: Command, invocation: Invocation): void {
+  ahp
+    .command("send")
+    .summary("send one event and print the decision")
+    .description("Shakes hands with a harness, sends it one event and prints the decision.")
+    .argument("<event_type>", "pre_action, pre_prompt, post_action, …")
+    .argument("[command...]", "with --to stdio: the program to start, after --")
+    .option("--to <target>", "the harness (default: ahp.sock in the home folder)")
+    .option("--home <folder>", "the home folder, when --to is left out")
+    .option("--payload <json>", "the event's payload: JSON, @file, or - for stdin", "{}")
+    .option("--session <id>", "session the event belongs to (default: a new one)")
+    .option("--agent <id>", "agent the event is from (default: a new one)")
+    .option("--depth <depth>", "depth of the event", "0")
+    .option("--timeout-ms <ms>", "how long an answer may take", "10000")
+    .option("--token <secret>", "bearer token to show; @file reads it from a file")
+    .option("--api-key <secret>", "API key to show; @file reads it from a file")
+    .option("--json", "print the decision as JSON")
+    .addHelpText("after", HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({
+        done: "allow or approve; for events that nobody decides on: sent",
+        failed: "the harness refused the event or answered nonsense",
+        usage: "wrong usage",
+        unreachable: "the harness cannot be reached or does not let us in",
+        blocked: "block, reject or skip",
+        modified: "modify or refine: go on, but only as the decision says",
+        deferred: "defer, retry or queue: ask again later",
+        escalated: "escalate: somebody else decides",
+      }),
+    )
+    .action(async (eventType: string, program: string[], _, command: Command) => {
+      invocation.exitCode = await send(eventType, program, command.optsWithGlobals<SendFlags>());
+    });
+}
+
+/** The flags of `reins ahp send` as they were written. */
+interface SendFlags extends CredentialFlags {
+  readonly to?: string;
+  readonly home?: string;
+  readonly payload: string;
+  readonly session?: string;
+  readonly agent?: string;
+  readonly depth: string;
+  readonly timeoutMs: string;
+  readonly json?: boolean;
+}
+
+/** The harness that `--to` names, or the one of the home folder. */
+export function settleTarget(
+  { to, home }: SendFlags,
+  program: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): NamedTarget {
+  if (to === "stdio") return stdioTarget(program);
+  if (program.length > 0) {
+    throw new CliError(`"${program.join(" ")}" is given, but only --to stdio starts a program.`, {
+      next: "Leave it out, or add --to stdio.",
+    });
+  }
+  if (to === undefined) return { transport: "unix", path: socketIn(homeFolder(home, environment)) };
+  if (/^https?:/.test(to)) return urlTarget("http", to);
+  if (/^wss?:/.test(to)) return urlTarget("websocket", to);
+  if (to.startsWith("unix:")) return { transport: "unix", path: resolve(to.slice("unix:".length)) };
+  throw new CliError(`--to is "${to}", which names no harness.`, {
+    next: "Give http://…, https://…, ws://…, wss://…, unix:<path> or stdio.",
+  });
+}
+
+/** The event type of that name. */
+export function readEventType(name: string): EventType {
+  const type = EventType.options.find((each) => each === name);
+  if (type) return type;
+  throw new CliError(`"${name}" is no event of the protocol.`, {
+    next: `Use one of: ${EventType.options.join(", ")}.`,
+  });
+}
+
+/** Sends one event, prints the decision, and gives the exit code that stands for it. */
+async function send(eventType: string, program: readonly string[], flags: SendFlags): Promise<ExitCode> {
+  const type = readEventType(eventType);
+  const target = settleTarget(flags, program, process.env);
+  const credentials = readCredentials(flags);
+  refuseIdleCredentials(target, credentials);
+  const depth = wholeNumber(flags.depth, "--depth");
+  const timeoutMs = wholeNumber(flags.timeoutMs, "--timeout-ms", 1);
+  const payload = await readPayload(flags.payload, process.stdin);
+  const write = (event: AhpClient) => ({ ...event.event(type, payload), depth });
+  const decision = await converse(transportOf(target, credentials), type, write, {
+    timeoutMs,
+    reconnect: false,
+    onFailure: "throw",
+    framework: "reins-cli",
+    version: version(),
+    ...(flags.session !== undefined && { sessionId: flags.session }),
+    ...(flags.agent !== undefined && { agentId: flags.agent }),
+  }).catch((error: unknown) => {
+    throw conversationFault(error, placeOf(target));
+  });
+  return show(decision, flags.json ?? false);
+}
+
+async function converse(
+  transport: Transport,
+  type: EventType,
+  write: (client: AhpClient) => FullEvent,
+  options: Parameters<typeof AhpClient.connect>[1],
+): Promise<unknown> {
+  const client = await AhpClient.connect(transport, options);
+  try {
+    await client.handshake([type]);
+    return await client.sendEventFullValue(write(client));
+  } finally {
+    await client.close();
+  }
+}
+
+function show(decision: unknown, json: boolean): ExitCode {
+  if (!isDecision(decision)) {
+    print(json ? '{"sent":true}\n' : "sent\n");
+    return EXIT.done;
+  }
+  print(json ? `${JSON.stringify(decision)}\n` : describeDecision(decision));
+  return exitCodeFor(decision);
+}
+
+function transportOf(target: NamedTarget, credentials: Credentials | undefined): Transport {
+  const auth = credentials && { auth: { method: credentials } };
+  switch (target.transport) {
+    case "stdio":
+      return { type: "stdio", program: target.command, args: target.args };
+    case "unix":
+      return { type: "unix", path: target.path };
+    default:
+      return { type: target.transport, url: target.url, ...auth };
+  }
+}
+
+/** A decision of any family: what it is called, why, and what goes with it. */
+interface AnyDecision {
+  readonly decision: string;
+  readonly reason?: unknown;
+}
+
+const EXIT_CODES: ReadonlyMap<string, ExitCode> = new Map([
+  ["allow", EXIT.done],
+  ["approve", EXIT.done],
+  ["block", EXIT.blocked],
+  ["reject", EXIT.blocked],
+  ["skip", EXIT.blocked],
+  ["modify", EXIT.modified],
+  ["refine", EXIT.modified],
+  ["defer", EXIT.deferred],
+  ["retry", EXIT.deferred],
+  ["queue", EXIT.deferred],
+  ["escalate", EXIT.escalated],
+]);
+
+/** Whether a value is a decision of some family. */
+export function isDecision(value: unknown): value is AnyDecision {
+  return (
+    typeof value === "object" && value !== null && "decision" in value && typeof value.decision === "string"
+  );
+}
+
+/** What a decision ends the command with; one that nobody knows does not let go on. */
+export function exitCodeFor({ decision }: AnyDecision): ExitCode {
+  return EXIT_CODES.get(decision) ?? EXIT.blocked;
+}
+
+/** A decision for people: the word and the reason on one line, what goes with it below. */
+export function describeDecision({ decision, reason, ...rest }: AnyDecision): string {
+  const line = typeof reason === "string" ? `${decision}: ${reason}` : decision;
+  const more = Object.keys(rest).length > 0 ? `\n${JSON.stringify(rest, null, 2)}` : "";
+  return printable(`${line}${more}\n`);
+}
+
+/** The payload that a flag gives: JSON, `@file`, or `-` for what comes in. */
+export async function readPayload(flag: string, input: NodeJS.ReadableStream): Promise<unknown> {
+  const source = await sourceOf(flag, input);
+  try {
+    return parseExact(source);
+  } catch (error) {
+    throw new CliError(`The payload is not JSON: ${errorMessage(error)}`, {
+      next: `Give JSON such as '{"tool_name":"bash"}', @file, or - for stdin.`,
+      cause: error,
+    });
+  }
+}
+
+async function sourceOf(flag: string, input: NodeJS.ReadableStream): Promise<string> {
+  if (flag === "-") return text(input);
+  if (!flag.startsWith("@")) return flag;
+  try {
+    return await readFile(flag.slice(1), "utf8");
+  } catch (error) {
+    throw new CliError(`The payload cannot be read: ${errorMessage(error)}`, {
+      next: "Check the path after the @.",
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,115 @@
+import { resolve } from "node:path";
+import type { HarnessConfig, ServerOptions } from "@reins/ahp";
+import { CliError } from "../../errors.ts";
+import { wholeNumber } from "../../flags.ts";
+import { DEFAULT_PORT, readPort } from "../../serving/address.ts";
+import { readTls, type TlsFlags, tlsFiles } from "../../serving/tls.ts";
+import { readTokens } from "../../serving/tokens.ts";
+import type { WebPlace } from "../../serving/web.ts";
+
+/** The flags of `reins ahp serve` as they were written. */
+export interface ServeFlags extends TlsFlags {
+  readonly verbose?: boolean;
+  readonly handlers?: string;
+  readonly home?: string;
+  readonly stdio?: boolean;
+  readonly http?: boolean;
+  readonly ws?: boolean;
+  readonly unix?: string;
+  readonly host?: string;
+  readonly port?: string;
+  readonly path?: string;
+  readonly token?: readonly string[];
+  readonly allowHost?: readonly string[];
+  readonly name?: string;
+  readonly compat?: boolean;
+  readonly requireHandshake?: boolean;
+  readonly deadlineMs?: string;
+  readonly maxDepth?: string;
+  readonly batchSize?: string;
+}
+
+/** Where to serve. */
+export interface Places {
+  readonly stdio: boolean;
+  readonly web: WebPlace | undefined;
+  /** A socket's path. */
+  readonly unix: string | undefined;
+}
+
+const WEB_FLAGS = ["host", "port", "path", "token", "allowHost", "tlsCert", "tlsKey"] as const;
+
+/** The places that the flags name; at least one, and stdio alone. */
+export function settlePlaces(flags: ServeFlags, environment: NodeJS.ProcessEnv): Places {
+  const web = webOf(flags, environment);
+  const unix = flags.unix === undefined ? undefined : resolve(flags.unix);
+  const stdio = flags.stdio ?? false;
+  if (!stdio && !web && unix === undefined) {
+    throw new CliError("Nothing says where to serve.", {
+      next: "Give --stdio, or any of --http, --ws and --unix <path>.",
+    });
+  }
+  if (stdio && (web || unix !== undefined)) {
+    throw new CliError("--stdio cannot be combined with other ways to serve.", {
+      next: "Run two: one with --stdio, one with the others.",
+    });
+  }
+  return { stdio, web, unix };
+}
+
+function webOf(flags: ServeFlags, environment: NodeJS.ProcessEnv): WebPlace | undefined {
+  const protocols = [...(flags.http ? ["http" as const] : []), ...(flags.ws ? ["websocket" as const] : [])];
+  if (protocols.length === 0) return refuseIdle(flags);
+  const tls = readTls(tlsFiles(flags));
+  return {
+    host: flags.host ?? "127.0.0.1",
+    port: flags.port === undefined ? DEFAULT_PORT : readPort(flags.port, "--port"),
+    path: pathOf(flags.path ?? "/ahp"),
+    protocols,
+    tokens: readTokens(flags.token ?? [], environment),
+    allowHosts: flags.allowHost ?? [],
+    command: "reins ahp serve …",
+    ...(tls && { tls }),
+  };
+}
+
+/** Flags that nothing would heed are refused, rather than dropped unseen. */
+function refuseIdle(flags: ServeFlags): undefined {
+  const idle = WEB_FLAGS.filter((flag) => flags[flag] !== undefined);
+  if (idle.length === 0) return undefined;
+  const names = idle.map((flag) => `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
+  throw new CliError(`Only HTTP and WebSocket heed ${names.join(", ")}.`, {
+    next: "Add --http or --ws, or leave that out.",
+  });
+}
+
+function pathOf(path: string): string {
+  if (/^\/[^?#\s]*$/.test(path)) return path;
+  throw new CliError(`--path is "${path}".`, { next: "Give a path such as /ahp." });
+}
+
+const DEFAULT_LIMIT = { timeoutMs: 10_000, batchSize: 100, maxDepth: 10 };
+
+/** How the server presents itself and what it insists on. */
+export function settleServer(flags: ServeFlags): ServerOptions {
+  if (flags.compat && flags.deadlineMs !== undefined) {
+    throw new CliError("--deadline-ms has no effect with --compat, which holds handlers to no deadline.", {
+      next: "Leave one of them out.",
+    });
+  }
+  const config: HarnessConfig = {
+    timeout_ms: number(flags.deadlineMs, "--deadline-ms", 1) ?? DEFAULT_LIMIT.timeoutMs,
+    batch_size: number(flags.batchSize, "--batch-size", 1) ?? DEFAULT_LIMIT.batchSize,
+    max_depth: number(flags.maxDepth, "--max-depth", 0) ?? DEFAULT_LIMIT.maxDepth,
+  };
+  return {
+    config,
+    compat: flags.compat ?? false,
+    requireHandshake: flags.requireHandshake ?? false,
+    ...(flags.name !== undefined && { info: { name: flags.name } }),
+  };
+}
+
+function number(text: string | undefined, flag: string, least: number): number | undefined {
+  return text === undefined ? undefined : wholeNumber(text, flag, least);
+}

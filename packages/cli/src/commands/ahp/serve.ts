@@ -1,0 +1,189 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { AhpServer, serveStdio } from "@reins/ahp";
+import type { Command } from "commander";
+import { CliError, EXIT, exitCodesHelp } from "../../errors.ts";
+import { repeated } from "../../flags.ts";
+import { homeFolder } from "../../home.ts";
+import { type Log, logLevel, openLog } from "../../log.ts";
+import { isLoopback } from "../../serving/address.ts";
+import { announce } from "../../serving/greeting.ts";
+import { openedAt, type Start, serveUntilStopped, startAll } from "../../serving/listen.ts";
+import { serveSocket } from "../../serving/socket.ts";
+import { watchForStop } from "../../serving/stop.ts";
+import { serveWeb } from "../../serving/web.ts";
+import { loadHandlers, observed } from "./handlers.ts";
+import { type Places, type ServeFlags, settlePlaces, settleServer } from "./serve-settings.ts";
+
+const HELP = `
+The handler module has a default export, or one named "handlers": an object with a function "event" and, as far as
+it likes, "notification", "query" and one for each specialised event; or a function that returns such an object.
+
+  import type { Handlers } from "@reins/ahp";
+  export default {
+    event: ({ payload }) => ({ decision: "block", reason: "not today" }),
+  } satisfies Handlers;
+
+TypeScript modules run as they are on Node 22.18 or newer. With --stdio nothing but the protocol goes to stdout:
+logs, and whatever the module prints, go to stderr.
+
+Without --handlers, --stdio puts the Reins that runs (reins up) behind stdin and stdout: its constitution decides, and
+its record holds what was decided.
+
+Examples:
+  reins ahp serve --stdio
+  reins ahp serve --stdio --handlers ./handlers.ts
+  reins ahp serve --http --ws --port 8080 --handlers ./handlers.ts
+  reins ahp serve --ws --host 0.0.0.0 --token @tokens --tls-cert cert.pem --tls-key key.pem --handlers ./handlers.ts
+  reins ahp serve --unix ./ahp.sock --handlers ./handlers.ts --require-handshake`;
+
+/** Declares `reins ahp serve`. */
+export function declareServe(ahp: Command): void {
+  ahp
+    .command("serve")
+    .summary("serve a harness of your own")
+    .description(
+      "Serves a harness whose decisions a handler module makes, until Ctrl-C or the end of stdin.\n" +
+        "--http, --ws and --unix may be given together; --http and --ws then share a port.",
+    )
+    .option("--handlers <file>", "the module that decides; with --stdio, by default the Reins that runs")
+    .option("--home <folder>", "the home of the Reins that decides, with --stdio and without --handlers")
+    .option("--stdio", "serve the process that started this one")
+    .option("--http", "serve HTTP")
+    .option("--ws", "serve WebSocket")
+    .option("--unix <path>", "serve a Unix socket")
+    .option("--host <host>", "address for HTTP and WebSocket (default: 127.0.0.1)")
+    .option("--port <port>", "port for HTTP and WebSocket, 0 for any free one (default: 18789)")
+    .option("--path <path>", "path for HTTP and WebSocket (default: /ahp)")
+    .option(
+      "--token <secret>",
+      "secret that HTTP and WebSocket clients must show; @file reads one per line; may be repeated",
+      repeated,
+    )
+    .option("--allow-host <name>", "name this machine is addressed by; may be repeated", repeated)
+    .option("--tls-cert <file>", "certificate in PEM; serves https and wss")
+    .option("--tls-key <file>", "its private key in PEM")
+    .option("--name <name>", "name told in the handshake")
+    .option("--compat", "behave exactly as the upstream implementation")
+    .option("--require-handshake", "answer only after a handshake")
+    .option("--deadline-ms <ms>", "time a handler has before the event is decided against (default: 10000)")
+    .option("--max-depth <depth>", "deepest event that is taken (default: 10)")
+    .option("--batch-size <events>", "largest batch that is taken (default: 100)")
+    .addHelpText("after", HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({
+        done: "stopped, or stdin ended",
+        failed: "failed",
+        usage: "wrong usage, or the handler module cannot be used",
+        taken: "the port or the socket is in use",
+      }),
+    )
+    .action(async (_, command: Command) => {
+      await serve(command.optsWithGlobals<ServeFlags>());
+    });
+}
+
+const LINGER_MS = 100;
+
+/** Serves the harness of a handler module until asked to stop, or until stdin ends. */
+async function serve(flags: ServeFlags): Promise<void> {
+  const places = settlePlaces(flags, process.env);
+  const file = flags.handlers;
+  if (file === undefined) return serveReins(flags, places);
+  const options = settleServer(flags);
+  const log = await openLog(
+    places.stdio ? process.stderr : process.stdout,
+    logLevel(flags.verbose, process.env),
+  );
+  const output = places.stdio ? claimStdout() : process.stdout;
+  const { handlers, unknown } = await loadHandlers(file);
+  const server = new AhpServer(observed(handlers, log), {
+    ...options,
+    onDropped: (reason, text) => log.warn({ reason, length: text.length }, "dropped a message"),
+  });
+  const stop = watchForStop();
+  const opened = await startAll(starts(server, places, output));
+  announce(opened, log);
+  warn(places, unknown, log);
+  await serveUntilStopped(opened, stop, log);
+  // What the handler module left open, a timer or a socket, does not keep a server alive that has stopped.
+  setTimeout(() => process.exit(), LINGER_MS).unref();
+}
+
+/** Without a handler module the constitution decides: that of the Reins that runs, over stdio. */
+async function serveReins(flags: ServeFlags, { stdio }: Places): Promise<void> {
+  if (!stdio)
+    throw new CliError("Nothing says what decides.", {
+      next: "Give --handlers <file>; reins up serves HTTP, WebSocket and a Unix socket by its constitution.",
+    });
+  const output = claimStdout();
+  await bridgeStdio(homeFolder(flags.home, process.env), { input: process.stdin, output });
+  process.exit();
+}
+
+function starts(server: AhpServer, { stdio, web, unix }: Places, output: NodeJS.WriteStream): Start[] {
+  const list: Start[] = [];
+  if (stdio) list.push(async () => openedAt(serveStdio(server, { output }), "stdio"));
+  if (unix !== undefined) list.push(() => serveSocket(server, unix, taken(unix)));
+  if (web) list.push(() => serveWeb(server, web));
+  return list;
+}
+
+function taken(path: string) {
+  return {
+    message: `Another server listens on ${path}.`,
+    next: "Stop it, or choose another path for --unix.",
+  };
+}
+
+function warn({ web }: Places, unknown: readonly string[], log: Log): void {
+  if (web && !web.tls && !isLoopback(web.host)) {
+    log.warn("tokens and events travel unencrypted: give --tls-cert and --tls-key");
+  }
+  if (unknown.length > 0)
+    log.warn({ unknown }, "the handler module has functions that no event calls; misspelled?");
+}
+
+/**
+ * Takes stdout away from everybody else and gives it back to the caller alone: from now on `console.log` and
+ * `process.stdout` mean stderr. A handler module that prints cannot break the protocol.
+ */
+function claimStdout(): NodeJS.WriteStream {
+  const { stdout, stderr } = process;
+  Object.defineProperty(process, "stdout", { value: stderr, configurable: true, enumerable: true });
+  return stdout;
+}
+
+/**
+ * Puts the Reins that runs in a home behind stdin and stdout: both sides speak one message per line, so they are passed
+ * on as they are. Ends with stdin once everything was answered, and with the Reins.
+ */
+async function bridgeStdio(
+  home: string,
+  { input, output }: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream },
+): Promise<void> {
+  const socket = connect({ path: join(home, "ahp.sock"), allowHalfOpen: true });
+  try {
+    await once(socket, "connect");
+  } catch (error) {
+    throw new CliError(`No Reins answers in ${home}, and nothing is decided without one.`, {
+      next: "Start it with reins up, name its home with --home, or give --handlers for a harness of your own.",
+      exitCode: EXIT.unreachable,
+      cause: error,
+    });
+  }
+  let hasEnded = false;
+  const asked = pipeline(input, socket).then(() => {
+    hasEnded = true;
+  });
+  const answered = pipeline(socket, output, { end: false });
+  await Promise.race([answered, asked.then(() => answered)]);
+  if (!hasEnded)
+    throw new CliError("The Reins behind it has gone; whatever was not answered is not allowed.", {
+      next: "Start it again with reins up.",
+      exitCode: EXIT.unreachable,
+    });
+}

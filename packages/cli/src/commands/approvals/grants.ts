@@ -1,0 +1,196 @@
+import { approvalOperations } from "@reins/api";
+import type { Command } from "commander";
+import type { z } from "zod";
+import type { Operator } from "../../client/api-client.ts";
+import {
+  OPERATOR_CODES,
+  OPERATOR_HELP,
+  type OperatorFlags,
+  operatorFlags,
+  withOperator,
+} from "../../client/connect.ts";
+import { idByPrefix } from "../../client/id-prefix.ts";
+import { exitCodesHelp } from "../../errors.ts";
+import { Output, print } from "../../output.ts";
+import { pageWidth } from "../../printable.ts";
+import { ago, left, moment } from "../../time.ts";
+import { argumentLines } from "./arguments.ts";
+import { type SheetRow, sheet } from "./sheet.ts";
+import { effectWords, exact, exactWords } from "./words.ts";
+
+const GRANTS_HELP = `${OPERATOR_HELP}
+
+Examples:
+  reins approvals grants
+  reins approvals grants --agent claude --json | jq -r ".grants[].id"`;
+
+const REVOKE_HELP = `${OPERATOR_HELP}
+
+Examples:
+  reins approvals revoke grt_9fKp`;
+
+/** Declares `reins approvals grants`. */
+export function declareGrants(approvals: Command): void {
+  operatorFlags(
+    approvals
+      .command("grants")
+      .summary("list what is allowed for always")
+      .description(
+        "Lists the grants that an --always made: what each lets through, for whom, and how often it was used.",
+      )
+      .option("--user <id>", "only those for this user")
+      .option("--agent <id>", "only those for this agent")
+      .option("--all", "also those that were revoked or ran out"),
+    "print the grants as one JSON document",
+  )
+    .addHelpText("after", GRANTS_HELP)
+    .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
+    .action(async (_, command: Command) => {
+      await grants(command.optsWithGlobals<GrantsFlags>());
+    });
+}
+
+/** Declares `reins approvals revoke`. */
+export function declareRevoke(approvals: Command): void {
+  operatorFlags(
+    approvals
+      .command("revoke")
+      .summary("take a grant back")
+      .description("Takes a grant back, from the next decision on.")
+      .argument("<grant>", "the grant; the beginning of its id is enough"),
+    "print the grant as JSON",
+  )
+    .addHelpText("after", REVOKE_HELP)
+    .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
+    .action(async (grant: string, _, command: Command) => {
+      await revoke(grant, command.optsWithGlobals<OperatorFlags>());
+    });
+}
+
+/** The flags of `reins approvals grants` as they were written. */
+interface GrantsFlags extends OperatorFlags {
+  readonly user?: string;
+  readonly agent?: string;
+  readonly all?: boolean;
+}
+
+/** Lists what is allowed for always. */
+async function grants(flags: GrantsFlags): Promise<void> {
+  const { user, agent, all, json } = flags;
+  const output = new Output(process.stdout);
+  await withOperator(flags, async (operator) => {
+    const listed: Grant[] = [];
+    let found = false;
+    for await (const page of grantPages(operator, { user, agent })) {
+      const now = new Date();
+      const shown = page.filter((grant) => all || isInForce(grant, now));
+      if (json) listed.push(...shown);
+      else await output.write(shown.map((grant) => describeGrant(grant, now, pageWidth())).join(""));
+      found ||= shown.length > 0;
+      if (output.gone.aborted) return;
+    }
+    if (json) await output.write(`${JSON.stringify({ grants: listed })}\n`);
+    else if (!found) await output.write("Nothing is allowed for always.\n");
+  });
+}
+
+const FORM = { what: "grant", mark: "grt_", length: 26, list: "reins approvals grants --all" } as const;
+
+/** Takes a grant back. */
+async function revoke(given: string, flags: OperatorFlags): Promise<void> {
+  const grant = await withOperator(flags, (operator) => revoked(given, operator));
+  print(
+    flags.json
+      ? `${JSON.stringify(grant)}\n`
+      : `revoked  ${grant.id}\n  From the next decision on a person is asked again.\n`,
+  );
+}
+
+async function revoked(given: string, operator: Operator): Promise<Grant> {
+  const search = async function* () {
+    for await (const page of grantPages(operator)) yield page.map(({ id }) => id);
+  };
+  const id = await idByPrefix(given, FORM, [search]);
+  const advice = { not_found: `To see which there are: ${FORM.list}`, conflict: "Nothing was changed." };
+  return operator.ask(approvalOperations.revokeGrant, { params: { id }, advice });
+}
+
+/** A standing permission. */
+export type Grant = z.output<typeof approvalOperations.revokeGrant.answer>;
+
+/** Whose grants. */
+interface GrantFilter {
+  readonly user?: string | undefined;
+  readonly agent?: string | undefined;
+}
+
+const PAGE = 50;
+
+/** Grants page by page, revoked ones too, the oldest first. */
+async function* grantPages(
+  operator: Pick<Operator, "ask">,
+  filter: GrantFilter = {},
+): AsyncGenerator<Grant[]> {
+  let after: string | undefined;
+  do {
+    const query = { ...filter, after, limit: PAGE };
+    const { grants, next } = await operator.ask(approvalOperations.listGrants, { query });
+    yield grants;
+    after = next;
+  } while (after !== undefined);
+}
+
+/** A grant for people: what it lets through, for whom, since when, and how often it was used. */
+export function describeGrant(grant: Grant, now: Date, width: number): string {
+  const rows: SheetRow[] = [
+    { label: "grant", lines: [`${grant.id}, ${standing(grant, now)}`] },
+    { label: "lets", lines: [`agent ${exact(grant.agent)}${through(grant)} for user ${exact(grant.user)}`] },
+    { label: "do", lines: grant.prefix ? [] : grant.effects.map(effectWords) },
+    { label: "begins", lines: prefixLines(grant) },
+    { label: "given", lines: grant.arguments === undefined ? [] : argumentLines(grant.arguments) },
+    { label: "with", lines: [`${exact(grant.tool)} in ${exact(grant.cwd)}`] },
+    {
+      label: "by",
+      lines: [`${grant.by.map(exact).join(", ")} at ${moment(grant.created_at)} (${exact(grant.approval)})`],
+    },
+    { label: "until", lines: inputLines(grant) },
+    { label: "used", lines: [uses(grant, now)] },
+  ];
+  return `${sheet(rows, width)}\n`;
+}
+
+/** What a grant for the beginning of a command covers. */
+function prefixLines({ prefix }: Grant): string[] {
+  if (!prefix) return [];
+  return [
+    `${prefix.map(exact).join(" ")} …`,
+    "any single command that begins so: no redirection, substitution or variable, nothing outside of the folder",
+  ];
+}
+
+/** The files with whose content it ends. */
+function inputLines({ input_state = {} }: Grant): string[] {
+  return Object.keys(input_state).map((path) => `${exact(path)} changes`);
+}
+
+/** Whether a grant counts at an instant. */
+export function isInForce({ revoked_at, expires_at, unreadable }: Grant, now: Date): boolean {
+  if (revoked_at !== undefined || unreadable !== undefined) return false;
+  return expires_at === undefined || Date.parse(expires_at) > now.getTime();
+}
+
+function standing({ revoked_at, revoked_by, expires_at, unreadable }: Grant, now: Date): string {
+  if (revoked_at !== undefined)
+    return `${revoked_by === undefined ? "ran out" : `revoked by ${exact(revoked_by)}`} at ${moment(revoked_at)}`;
+  if (unreadable !== undefined) return `counts no more: ${exactWords(unreadable)}`;
+  return expires_at === undefined ? "until revoked" : left({ expires_at }, now);
+}
+
+function through({ chain }: Grant): string {
+  return chain.length === 0 ? "" : `, begun by ${chain.map(exact).join(", which began ")},`;
+}
+
+function uses({ uses, used_at }: Grant, now: Date): string {
+  if (uses === 0 || used_at === undefined) return "never";
+  return `${uses === 1 ? "once" : `${uses} times`}, last ${ago(used_at, now)}`;
+}

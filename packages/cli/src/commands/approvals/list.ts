@@ -1,0 +1,154 @@
+import type { Approval, ShownApproval } from "@reins/api";
+import type { Command } from "commander";
+import {
+  OPERATOR_CODES,
+  OPERATOR_HELP,
+  type OperatorFlags,
+  operatorFlags,
+  withOperator,
+} from "../../client/connect.ts";
+import { CliError, exitCodesHelp } from "../../errors.ts";
+import { wholeNumber } from "../../flags.ts";
+import { Output } from "../../output.ts";
+import { screenWidth } from "../../printable.ts";
+import { ago, left } from "../../time.ts";
+import { type ApprovalFilter, approvalPages } from "./find.ts";
+import { exact, gistOf } from "./words.ts";
+
+const HELP = `${OPERATOR_HELP}
+
+Examples:
+  reins approvals list
+  reins approvals list --state all --newest --limit 20
+  reins approvals list --session reed-1 --json | jq -r ".approvals[].id"`;
+
+/** Declares `reins approvals list`. */
+export function declareList(approvals: Command): void {
+  operatorFlags(
+    approvals
+      .command("list")
+      .summary("list what waits for an answer, or what became of it")
+      .description("Lists approvals, one on a line, the oldest first.")
+      .option("--state <state>", "pending, approved, denied, expired, withdrawn, used or all", "pending")
+      .option("--session <id>", "only those of this session")
+      .option("--limit <count>", "at most so many")
+      .option("--newest", "the newest first"),
+    "print the approvals as one JSON document",
+  )
+    .addHelpText("after", HELP)
+    .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
+    .action(async (_, command: Command) => {
+      await list(command.optsWithGlobals<ListFlags>());
+    });
+}
+
+/** The flags of `reins approvals list` as they were written. */
+interface ListFlags extends OperatorFlags {
+  readonly state?: string;
+  readonly session?: string;
+  readonly limit?: string;
+  readonly newest?: boolean;
+}
+
+/** Which approvals are to be listed, and how many at most. */
+interface ListSettings {
+  readonly filter: ApprovalFilter;
+  readonly limit: number | undefined;
+}
+
+const STATES: Readonly<Record<Approval["state"], true>> = {
+  pending: true,
+  approved: true,
+  denied: true,
+  expired: true,
+  withdrawn: true,
+  used: true,
+};
+
+/** Reads the flags; those that wait unless it is said otherwise. */
+export function settleList({ state = "pending", session, limit, newest }: ListFlags): ListSettings {
+  return {
+    filter: {
+      state: state === "all" ? undefined : readState(state),
+      session,
+      order: newest ? "newest" : "oldest",
+    },
+    limit: limit === undefined ? undefined : wholeNumber(limit, "--limit", 1),
+  };
+}
+
+function readState(text: string): Approval["state"] {
+  if (isState(text)) return text;
+  throw new CliError(`--state is "${text}".`, {
+    next: `Use one of: ${Object.keys(STATES).join(", ")}, all.`,
+  });
+}
+
+function isState(text: string): text is Approval["state"] {
+  return Object.hasOwn(STATES, text);
+}
+
+/** Lists approvals. */
+async function list(flags: ListFlags): Promise<void> {
+  const { filter, limit } = settleList(flags);
+  const output = new Output(process.stdout);
+  const width = screenWidth();
+  await withOperator(flags, async (operator) => {
+    if (flags.json) {
+      const all: ShownApproval[] = [];
+      for await (const page of approvalPages(operator, filter, limit)) all.push(...page);
+      await output.write(`${JSON.stringify({ approvals: all })}\n`);
+      return;
+    }
+    let found = false;
+    for await (const page of approvalPages(operator, filter, limit)) {
+      const heading = found ? [] : [HEADING];
+      found = true;
+      const now = new Date();
+      const lines = page.map((each) => lineOf(each, now, width));
+      await output.write([...heading, ...lines].map((line) => `${line}\n`).join(""));
+      if (output.gone.aborted) return;
+    }
+    if (!found) await output.write(nothing(flags));
+  });
+}
+
+function nothing({ state = "pending" }: ListFlags): string {
+  return state === "pending" ? "Nothing waits for an answer.\n" : "There are none.\n";
+}
+
+const ID_SHOWN = 12;
+const STATE_WIDTH = "withdrawn".length;
+const TIME_WIDTH = "59m left".length;
+const AGENT_WIDTH = 10;
+const LONGEST = 400;
+
+/** What is said of an approval that concerns others. */
+const WITHHELD = "(shown to its user and to approvers)";
+
+/** What stands above the lines. */
+export const HEADING = [
+  "id".padEnd(ID_SHOWN),
+  "state".padEnd(STATE_WIDTH),
+  "time".padEnd(TIME_WIDTH),
+  "agent".padEnd(AGENT_WIDTH),
+  "what",
+].join("  ");
+
+/** An approval on one line: enough of its id, where it stands, how long still or ago, who asks, and what for. */
+export function lineOf(approval: ShownApproval, now: Date, width: number | undefined): string {
+  const { id, state, agent, created_at } = approval;
+  const what = "withheld" in approval ? WITHHELD : gistOf(approval.facts);
+  const open = state === "pending" || state === "approved";
+  const columns = [
+    id.slice(0, ID_SHOWN),
+    state.padEnd(STATE_WIDTH),
+    (open ? left(approval, now) : ago(created_at, now)).padEnd(TIME_WIDTH),
+    cut(exact(agent), AGENT_WIDTH).padEnd(AGENT_WIDTH),
+  ].join("  ");
+  return `${columns}  ${cut(what, Math.max((width ?? LONGEST) - columns.length - 2, 1))}`;
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
+}

@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import { argumentLines, changedLines } from "./arguments.ts";
+import { sampleApproval, sampleFacts } from "./sample-approval.ts";
+import { sheet } from "./sheet.ts";
+import { describeApproval } from "./show.ts";
+
+const NOW = new Date("2026-11-15T05:25:00Z");
+
+describe("an approval that is shown", () => {
+  it("says who asks for what, why, what an answer counts for and how long there is", () => {
+    const approval = sampleApproval({
+      chain: ["lead", "helper"],
+      facts: sampleFacts({
+        effects: [
+          { kind: "exec", command: "make", arguments: [], opaque: true },
+          { kind: "write", path: "/project/out", place: "workspace", destroys: true },
+        ],
+        opaque: true,
+        doubts: ["make runs what the build files say"],
+        claims: { title: "tidy up" },
+      }),
+      target_state: { "/project/out": "absent" },
+    });
+    expect(describeApproval(approval, NOW, 80)).toBe(`approval   apr_aaaabbbbccccddddeeeeff
+state      waits, 55m left; one person decides; asked 5m ago, 2026-11-15
+             05:20:00Z
+           until 2026-11-15 06:20:00Z
+asks       agent claude, begun by lead, which began helper
+for        user ann of tenant acme, in session s1
+why        pushing is seen by others
+           rule ask_first
+tool       Bash (pre_action)
+given      command: "git push --force"
+does       run make (opaque)
+           write /project/out (workspace), what is there is lost
+           and may do more than can be seen from here
+           not known: make runs what the build files say
+in         /project
+           /project/out is now absent
+it says    title: tidy up
+held       the agent asked and is expected to honour the answer; nothing else
+             holds it
+once       exactly this, one time: the same agent, user and session, in the same
+             folder, as long as the files are what they are now
+always     exactly this whenever claude does it for ann in /project, in any
+             session, until the grant is revoked or a file it depends on
+             changes; the same effects, and where they do not say all, the same
+             arguments
+binding    ${"ab".repeat(32)}
+`);
+  });
+
+  it("says what was answered, and when always cannot be had", () => {
+    const answers = [
+      { by: "user:acme/ann", decision: "allow_once" as const, at: "2026-11-15T05:21:00.000Z" },
+    ];
+    const text = describeApproval(
+      sampleApproval({ state: "used", answers, options: ["allow_once", "deny"] }),
+      NOW,
+      80,
+    );
+    expect(text).toContain("state      approved and used; asked 5m ago");
+    expect(text).toContain("user:acme/ann allowed it once at 2026-11-15 05:21:00Z\n");
+    expect(text).not.toContain("until");
+    expect(text).toContain("always     cannot be had");
+  });
+
+  it("says when it is not shown exactly, and what can be answered then", () => {
+    const text = describeApproval(sampleApproval({ unreadable: "its key is missing" }), NOW, 100);
+    expect(text).toContain("cannot be shown exactly, so it can only be denied: its key is missing\n");
+  });
+
+  it("gives nothing of somebody else's a line of its own", () => {
+    const hostile = `x\nwhy        it is fine\r\u001b[2K${" ".repeat(64)}state      approved`;
+    const approval = sampleApproval({
+      agent: hostile,
+      session: hostile,
+      cwd: hostile,
+      reason: hostile,
+      facts: sampleFacts({ tool: hostile, arguments: { command: hostile, [hostile]: 1 }, doubts: [hostile] }),
+      target_state: { [hostile]: hostile },
+    });
+    const lines = describeApproval(approval, NOW, 80).split("\n");
+    const labels = lines.map((line) => line.slice(0, 9).trim()).filter((label) => label !== "");
+    expect(labels.join()).toBe("approval,state,asks,for,why,tool,given,does,in,held,once,always,binding");
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+    expect(lines.join("")).not.toMatch(/\p{Cc}/u);
+  });
+});
+
+describe("what a tool was given", () => {
+  it("is shown whole, member by member", () => {
+    expect(argumentLines({ command: "ls\n-la", timeout: 5, list: ["a", "b c"], empty: {} })).toEqual([
+      "command:",
+      "  | ls",
+      "  | -la",
+      "timeout: 5",
+      'list: ["a","b c"]',
+      "empty: {}",
+    ]);
+    expect(argumentLines(undefined)).toEqual([]);
+    expect(argumentLines("one\ntwo")).toEqual(["text:", "  | one", "  | two"]);
+    expect(argumentLines({})).toEqual(["{}"]);
+  });
+
+  it("is shown as a change where it is one", () => {
+    const edits = [
+      { old_string: "a\nb", new_string: "a\nc" },
+      { old_string: "", new_string: "new\u202e" },
+    ];
+    expect(argumentLines({ file_path: "/x", edits })).toEqual([
+      "file_path: /x",
+      "edits[0].old_string → new_string:",
+      "  |   a",
+      "  | - b",
+      "  | + c",
+      "edits[1].old_string → new_string:",
+      "  | + new\\u202e",
+    ]);
+  });
+
+  it("is shown as JSON where it is nested too deep", () => {
+    const deep = Array.from({ length: 9 }).reduce<unknown>((inner) => ({ a: inner }), 1);
+    expect(argumentLines(deep)).toEqual(['a.a.a.a.a.a.a: {"a":{"a":1}}']);
+  });
+});
+
+it("a change of a text leaves nothing out", () => {
+  expect(changedLines("1\n2\n3\n4", "1\nx\ny\n4")).toEqual(["   1", " - 2", " - 3", " + x", " + y", "   4"]);
+  expect(changedLines("a\na", "a")).toEqual(["   a", " - a"]);
+  expect(changedLines("a", "")).toEqual([" - a"]);
+  expect(changedLines("same", "same")).toEqual(["   same"]);
+});
+
+it("a sheet folds what does not fit, and lines of a block keep their bar", () => {
+  const rows = [
+    { label: "given", lines: ["one two three four", "  | a-long-line-of-a-block", "日本語日本語日本語"] },
+  ];
+  expect(sheet(rows, 31)).toBe(
+    [
+      "given      one two three four",
+      "             | a-long-line-of-a",
+      "             ¦   -block",
+      "           日本語日本語日本語",
+      "",
+    ].join("\n"),
+  );
+  expect(sheet(rows, 10).split("\n")).toContain("             ¦   -block");
+});

@@ -1,0 +1,177 @@
+import type { Approval } from "@reins/api";
+import type { Command } from "commander";
+import {
+  OPERATOR_CODES,
+  OPERATOR_HELP,
+  type OperatorFlags,
+  operatorFlags,
+  withOperator,
+} from "../../client/connect.ts";
+import { exitCodesHelp } from "../../errors.ts";
+import { print } from "../../output.ts";
+import { pageWidth } from "../../printable.ts";
+import { ago, left, moment } from "../../time.ts";
+import { argumentLines } from "./arguments.ts";
+import { findApproval } from "./find.ts";
+import { lineOf } from "./list.ts";
+import { type SheetRow, sheet } from "./sheet.ts";
+import { answerWords, approverWords, effectWords, exact, exactWords, quorumWords } from "./words.ts";
+
+const HELP = `
+An id may be cut short as long as it is clear which one is meant. What was
+written by others stands in quotes or behind a bar, hidden characters spelled
+out.
+${OPERATOR_HELP}
+
+Examples:
+  reins approvals show apr_7Qx2
+  reins approvals show apr_7Qx2 --json | jq .facts.effects`;
+
+/** Declares `reins approvals show`. */
+export function declareShow(approvals: Command): void {
+  operatorFlags(
+    approvals
+      .command("show")
+      .summary("show exactly what somebody is asked to allow")
+      .description("Shows who asks for what and why, and what an answer would count for.")
+      .argument("<id>", "the approval"),
+  )
+    .addHelpText("after", HELP)
+    .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
+    .action(async (id: string, _, command: Command) => {
+      await show(id, command.optsWithGlobals<OperatorFlags>());
+    });
+}
+
+/** Shows one approval. */
+async function show(id: string, flags: OperatorFlags): Promise<void> {
+  const approval = await withOperator(flags, (operator) => findApproval(id, operator));
+  if (flags.json) return print(`${JSON.stringify(approval)}\n`);
+  const now = new Date();
+  if ("withheld" in approval) return print(`${lineOf(approval, now, pageWidth())}\n`);
+  print(describeApproval(approval, now, pageWidth()));
+  if (approval.state !== "pending") return;
+  const approve = `reins approvals approve ${approval.id}\n`;
+  print(`\n${approval.options.includes("allow_once") ? approve : ""}`);
+  print(`reins approvals deny ${approval.id} --note <reason>\n`);
+}
+
+const HELD: Readonly<Record<Approval["enforcement"], string>> = {
+  performed: "Reins itself would carry it out",
+  confined: "the operating system stops the agent from doing it without leave",
+  asked: "the agent asked and is expected to honour the answer; nothing else holds it",
+  observed: "nothing holds the agent: it may have been done already",
+};
+
+/** Everything a person needs to answer: who asks for what, exactly, why, and what an answer would count for. */
+export function describeApproval(approval: Approval, now: Date, width: number): string {
+  const rows: SheetRow[] = [
+    { label: "approval", lines: [approval.id] },
+    { label: "state", lines: stateLines(approval, now) },
+    { label: "asks", lines: [asker(approval)] },
+    { label: "for", lines: [onBehalf(approval)] },
+    { label: "why", lines: whyLines(approval) },
+    { label: "tool", lines: [`${exact(approval.facts.tool)} (${exact(approval.event_type)})`] },
+    { label: "given", lines: argumentLines(approval.facts.arguments) },
+    { label: "does", lines: doesLines(approval) },
+    { label: "in", lines: [exact(approval.cwd), ...fileLines(approval)] },
+    { label: "it says", lines: claimLines(approval) },
+    { label: "held", lines: [HELD[approval.enforcement]] },
+    { label: "once", lines: [onceWords(approval)] },
+    { label: "always", lines: [alwaysWords(approval), ...prefixLines(approval)] },
+    { label: "binding", lines: [approval.binding] },
+  ];
+  return sheet(rows, width);
+}
+
+function stateLines(approval: Approval, now: Date): string[] {
+  const { state, created_at, expires_at, answers, unreadable } = approval;
+  const open = state === "pending" || state === "approved";
+  return [
+    `${standing(approval, now)}; asked ${ago(created_at, now)}, ${moment(created_at)}`,
+    ...(open ? [`until ${moment(expires_at)}`] : []),
+    ...answers.map(answerWords),
+    ...(unreadable === undefined
+      ? []
+      : [`cannot be shown exactly, so it can only be denied: ${exactWords(unreadable)}`]),
+  ];
+}
+
+function standing(approval: Approval, now: Date): string {
+  switch (approval.state) {
+    case "pending":
+      return `waits, ${left(approval, now)}; ${quorumWords(approval)}${approverWords(approval)}`;
+    case "approved":
+      return `approved and not used yet, ${left(approval, now)}`;
+    case "expired":
+      return "expired, so it is blocked";
+    case "withdrawn":
+      return "withdrawn, because the agent no longer waits";
+    case "used":
+      return "approved and used";
+    case "denied":
+      return "denied";
+  }
+}
+
+function asker({ agent, chain }: Approval): string {
+  const through = chain.length > 0 ? `, begun by ${chain.map(exact).join(", which began ")}` : "";
+  return `agent ${exact(agent)}${through}`;
+}
+
+function onBehalf({ user, tenant, session }: Approval): string {
+  return `user ${exact(user)} of tenant ${exact(tenant)}, in session ${exact(session)}`;
+}
+
+function whyLines({ reason, rule }: Approval): string[] {
+  return [exactWords(reason), ...(rule === undefined ? [] : [`rule ${exact(rule)}`])];
+}
+
+function doesLines({ facts: { effects, opaque, doubts } }: Approval): string[] {
+  return [
+    ...(effects.length > 0 ? effects.map(effectWords) : ["nothing that could be found out from here"]),
+    ...(opaque ? ["and may do more than can be seen from here"] : []),
+    ...doubts.map((doubt) => `not known: ${exactWords(doubt)}`),
+  ];
+}
+
+function fileLines({ target_state, input_state = {} }: Approval): string[] {
+  return [
+    ...Object.entries(target_state).map(([path, was]) => `${exact(path)} is now ${exactWords(was)}`),
+    ...Object.entries(input_state).map(
+      ([path, was]) => `depends on ${exact(path)}, which is now ${exactWords(was)}`,
+    ),
+  ];
+}
+
+/** What the agent says of its own action; nobody checked it. */
+function claimLines({ facts: { claims } }: Approval): string[] {
+  const said = Object.entries(claims).filter(([, value]) => value !== undefined);
+  return said.map(([name, value]) => `${exact(name)}: ${exactWords(String(value))}`);
+}
+
+function onceWords({ target_state, input_state = {} }: Approval): string {
+  const files =
+    Object.keys({ ...target_state, ...input_state }).length > 0
+      ? ", as long as the files are what they are now"
+      : "";
+  return `exactly this, one time: the same agent, user and session, in the same folder${files}`;
+}
+
+/** What else an "always" can be for. */
+function prefixLines({ prefixes = [] }: Approval): string[] {
+  return prefixes.map((words) => {
+    const prefix = words.map(exact).join(" ");
+    return `or --prefix "${prefix}": any single plain command in the same folder that begins so, until a manifest changes`;
+  });
+}
+
+function alwaysWords({ options, agent, user, cwd }: Approval): string {
+  if (!options.includes("allow_always"))
+    return "cannot be had: part of it is known only when it runs, or the rule forbids it";
+  return (
+    `exactly this whenever ${exact(agent)} does it for ${exact(user)} in ${exact(cwd)}, in any session, ` +
+    "until the grant is revoked or a file it depends on changes; the same effects, and where they do not say " +
+    "all, the same arguments"
+  );
+}

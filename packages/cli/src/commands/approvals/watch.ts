@@ -1,0 +1,141 @@
+import { setTimeout } from "node:timers/promises";
+import type { Command } from "commander";
+import type { Operator } from "../../client/api-client.ts";
+import { OPERATOR_CODES, type OperatorFlags, operatorFlags, withOperator } from "../../client/connect.ts";
+import type { Unreachable } from "../../client/transport.ts";
+import { exitCodesHelp } from "../../errors.ts";
+import { type Notice, noticeOnStderr, Output } from "../../output.ts";
+import { pageWidth, screenWidth } from "../../printable.ts";
+import { watchForStop } from "../../serving/stop.ts";
+import { answerTo } from "./answer.ts";
+import { ApprovalConsole } from "./console.ts";
+import { approvalFeed, type FeedOptions, type Seen } from "./find.ts";
+import { lineOf } from "./list.ts";
+
+const HELP = `
+On a terminal each request is shown whole, and one key answers it:
+  a  allow once     A  allow always     d  deny     s  later     q  quit
+Elsewhere every change is one line, or with --json one document per line.
+Needs a Reins that runs; waits a minute for one that is started anew.
+REINS_URL and REINS_TOKEN stand in for --url and --token.
+
+Examples:
+  reins approvals watch
+  reins approvals watch --json | jq -r '.approval | .id + " " + .state'`;
+
+/** Declares `reins approvals watch`. */
+export function declareWatch(approvals: Command): void {
+  operatorFlags(
+    approvals
+      .command("watch")
+      .summary("see requests as they come, and answer them")
+      .description("Shows what waits for an answer and what comes, until Ctrl-C."),
+    "print one JSON document per change",
+  )
+    .addHelpText("after", HELP)
+    .addHelpText("after", exitCodesHelp({ ...OPERATOR_CODES, done: "stopped by Ctrl-C or q" }))
+    .action(async (_, command: Command) => {
+      await watch(command.optsWithGlobals<OperatorFlags>());
+    });
+}
+
+const RETRY_MS = 1_000;
+const MOST_ATTEMPTS = 60;
+
+/** Shows approvals as they come; on a terminal, asks about each. */
+async function watch(flags: OperatorFlags): Promise<void> {
+  const end = new AbortController();
+  const stop = watchForStop();
+  void stop.requested.then(() => end.abort());
+  const interactive = !flags.json && process.stdin.isTTY && process.stdout.isTTY;
+  try {
+    await withOperator(flags, (operator) =>
+      interactive ? ask(operator, end) : tell(operator, end.signal, flags.json),
+    );
+  } finally {
+    stop.dispose();
+  }
+}
+
+/** Puts each to the person at the terminal. */
+async function ask(operator: Operator, end: AbortController): Promise<void> {
+  const { promise: broken, reject } = Promise.withResolvers<never>();
+  const screen = {
+    write: (text: string) => void process.stdout.write(text),
+    get width() {
+      return pageWidth();
+    },
+  };
+  const console = new ApprovalConsole({
+    screen,
+    answer: (id, answer) => answerTo(id, answer, operator),
+    now: () => new Date(),
+    quit: () => end.abort(),
+  });
+  screen.write("Waiting for what agents ask leave for; q ends.\n");
+  const finish = readKeys(process.stdin, (key) => void console.press(key).catch(reject));
+  const options = { signal: end.signal, lost: trying(end.signal, (text) => screen.write(`${text}\n`)) };
+  try {
+    await Promise.race([
+      broken,
+      drain(approvalFeed(operator, options), ({ approval }) => console.take(approval)),
+    ]);
+  } finally {
+    finish();
+    end.abort();
+  }
+}
+
+/** One line, or one JSON document, for each change. */
+async function tell(operator: Operator, stopped: AbortSignal, json: boolean | undefined): Promise<void> {
+  const output = new Output(process.stdout);
+  const signal = AbortSignal.any([stopped, output.gone]);
+  const options = { signal, lost: trying(signal, noticeOnStderr(json)) };
+  await drain(approvalFeed(operator, options), (seen) =>
+    output.write(`${json ? JSON.stringify(seen) : lineOf(seen.approval, new Date(), screenWidth())}\n`),
+  );
+}
+
+async function drain(feed: AsyncIterable<Seen>, take: (seen: Seen) => void | Promise<void>): Promise<void> {
+  for await (const seen of feed) await take(seen);
+}
+
+/** Waits for a Reins that went away, for a while. */
+function trying(signal: AbortSignal, notice: Notice): FeedOptions["lost"] {
+  return async (error: Unreachable, attempt) => {
+    if (attempt >= MOST_ATTEMPTS) throw error;
+    if (attempt === 0) notice("The connection was lost; trying again for a minute.");
+    await setTimeout(RETRY_MS, undefined, { signal }).catch((failure: unknown) => {
+      if (!signal.aborted) throw failure;
+    });
+  };
+}
+
+/** The part of a terminal's input that keys are read from. */
+export interface KeyInput {
+  setRawMode(raw: boolean): unknown;
+  setEncoding(encoding: "utf8"): unknown;
+  on(event: "data", take: (text: string) => void): unknown;
+  off(event: "data", take: (text: string) => void): unknown;
+  resume(): unknown;
+  pause(): unknown;
+}
+
+/**
+ * Reads a terminal key by key until the returned function is called. What arrives in one piece is a key only when it is
+ * a single character: what was pasted, and what keys with names of their own send, answers nothing.
+ */
+export function readKeys(input: KeyInput, press: (key: string) => void): () => void {
+  const take = (text: string) => {
+    if (text.length === 1) press(text);
+  };
+  input.setRawMode(true);
+  input.setEncoding("utf8");
+  input.on("data", take);
+  input.resume();
+  return () => {
+    input.off("data", take);
+    input.setRawMode(false);
+    input.pause();
+  };
+}

@@ -1,0 +1,98 @@
+import type { Approval } from "@reins/api";
+import { visible, visibleJson } from "@reins/supervisor/visible";
+import { moment } from "../../time.ts";
+
+const PLAIN = /^[\w@%+=:,./~^#-]+$/;
+const PLAIN_WORDS = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/;
+
+/** Text of somebody else's within a line: as it is where nothing about it could mislead, else quoted, all of it visible. */
+export function exact(text: string): string {
+  return PLAIN.test(text) ? text : visible(text);
+}
+
+/** A sentence, which stands for itself at the end of a line: quoted only where something in it is hidden. */
+export function exactWords(text: string): string {
+  return PLAIN_WORDS.test(text) ? text : visible(text);
+}
+
+/** The lines of a text, each with everything visible that is hidden in it. What ends a line stays apart. */
+export function exactLines(text: string): string[] {
+  return text.split("\n").map((line) =>
+    // Inside of a quoted text only quotes and backslashes are written other than they are, beside what is hidden.
+    visible(line)
+      .slice(1, -1)
+      .replace(/\\(["\\])/g, "$1"),
+  );
+}
+
+type Effect = Approval["facts"]["effects"][number];
+
+/** What one effect does, in words. */
+export function effectWords(effect: Effect): string {
+  switch (effect.kind) {
+    case "read":
+      return `read ${exact(effect.path)} (${effect.place})`;
+    case "write":
+      return `write ${exact(effect.path)} (${effect.place})${effect.destroys ? ", what is there is lost" : ""}`;
+    case "exec":
+      return `run ${[effect.command, ...effect.arguments].map(word).join(" ")}${effect.opaque ? " (opaque)" : ""}`;
+    case "net":
+      return `reach ${effect.host === "*" ? "any host" : exact(effect.host)}`;
+  }
+}
+
+/** The same in as few words as will do in a list. */
+export function effectGist(effect: Effect): string {
+  if (effect.kind === "read" || effect.kind === "write")
+    return `${effect.kind} ${exact(effect.inside ?? effect.path)}`;
+  return effectWords(effect);
+}
+
+function word(text: string | null): string {
+  return text === null ? "(known only when it runs)" : exact(text);
+}
+
+type Facts = Pick<Approval["facts"], "tool" | "effects" | "opaque" | "arguments">;
+
+/** What somebody wants to do, on one line: what it would do where that is known, else what the tool was given. */
+export function gistOf({ tool, effects, opaque, arguments: given }: Facts): string {
+  const does = opaque || effects.length === 0 ? argumentGist(given) : effects.map(effectGist).join("; ");
+  return `${exact(tool)}: ${does}`;
+}
+
+function argumentGist(given: unknown): string {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) return visibleJson(given);
+  const members = Object.entries(given).map(([name, value]) => {
+    return `${exact(name)} ${typeof value === "string" ? exact(value) : visibleJson(value)}`;
+  });
+  return members.length > 0 ? members.join("; ") : "given nothing";
+}
+
+type Answer = Approval["answers"][number];
+
+const SAID: Readonly<Record<Answer["decision"], string>> = {
+  allow_once: "allowed it once",
+  allow_always: "allowed it always",
+  deny: "denied it",
+};
+
+/** What one person said and when. */
+export function answerWords({ by, decision, note, at }: Answer): string {
+  return `${exact(by)} ${SAID[decision]} at ${moment(at)}${note === undefined ? "" : `: ${exactWords(note)}`}`;
+}
+
+/** How far a question is from being answered. */
+export function quorumWords({ answers, quorum }: Pick<Approval, "answers" | "quorum">): string {
+  return quorum === 1 ? "one person decides" : `${answers.length} of ${quorum} people agreed so far`;
+}
+
+/** Who it takes to agree, where that is said by the rule. */
+export function approverWords({
+  approvers,
+  four_eyes,
+  quorum,
+  user,
+}: Pick<Approval, "approvers" | "four_eyes" | "quorum" | "user">): string {
+  const roles = approvers ? `, with the role ${approvers.map(exact).join(" or ")}` : "";
+  return `${roles}${four_eyes || quorum > 1 ? `, not ${exact(user)}` : ""}`;
+}

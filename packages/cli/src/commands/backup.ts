@@ -1,0 +1,85 @@
+import { existsSync } from "node:fs";
+import { chmod, rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import { KeyFolder, KeyRing, ledgerTables } from "@reins/ledger";
+import { change, openSqlite, openSqliteReader } from "@reins/store";
+import type { Command } from "commander";
+import { exitCodesHelp } from "../errors.ts";
+import { databaseIn, homeFolder, keysIn } from "../home.ts";
+import { ledgerFault, noLedger } from "../ledger/ledger-error.ts";
+import { noticeOnStderr } from "../output.ts";
+
+const HELP = `
+The copy is whole as it is: every entry of its ledger is covered by a signed
+checkpoint. Keys, artifacts and the other files of the home are not in it.
+
+Examples:
+  reins backup /backups/reins-2026-02-04.db
+  reins ledger verify /backups/reins-2026-02-04.db`;
+
+/** Declares `reins backup`. */
+export function declareBackup(command: Command): void {
+  command
+    .description(
+      "Copies the database of a home to a new file that verifies as it is. Works while Reins runs.",
+    )
+    .argument("<file>", "where to write it; it must not be there yet")
+    .option("--home <folder>", "the home folder")
+    .addHelpText("after", HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({
+        done: "the copy is there",
+        failed: "it could not be made",
+        usage: "wrong usage",
+        unreachable: "there is no ledger in the home, or it cannot be read",
+      }),
+    )
+    .action(async (file: string, _, command: Command) => {
+      await backup(file, command.optsWithGlobals<BackupFlags>());
+    });
+}
+
+/** The flags of `reins backup` as they were written. */
+interface BackupFlags {
+  readonly home?: string;
+  readonly json?: boolean;
+}
+
+/** What opening a database for writing leaves beside it. */
+const BESIDE = ["-wal", "-shm", ".lock", ".mark", ".sums"];
+
+/** Copies the database of a home, and covers the entries in the copy that no checkpoint covers yet. */
+export async function backup(file: string, flags: BackupFlags): Promise<void> {
+  const home = homeFolder(flags.home, process.env);
+  const path = resolve(file);
+  if (!existsSync(databaseIn(home))) throw noLedger(home);
+  try {
+    await copy(home, path);
+    await cover(home, path);
+  } catch (error) {
+    throw ledgerFault(error, home);
+  }
+  noticeOnStderr(flags.json)(`The database is in ${path}. To check it: reins ledger verify ${path}`);
+}
+
+async function copy(home: string, path: string): Promise<void> {
+  const store = await openSqliteReader(databaseIn(home), [ledgerTables]);
+  try {
+    await store.backup(path);
+    await chmod(path, 0o600);
+  } finally {
+    await store.close();
+  }
+}
+
+async function cover(home: string, path: string): Promise<void> {
+  const { privateKey } = await new KeyRing(new KeyFolder(keysIn(home))).logSigner();
+  const store = await openSqlite({ path, tables: [ledgerTables] });
+  try {
+    await store.commit([change(ledgerTables, "checkpoint", { privateKey })]);
+  } finally {
+    await store.close();
+  }
+  for (const end of BESIDE) await rm(`${path}${end}`, { force: true });
+}

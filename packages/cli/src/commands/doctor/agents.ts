@@ -1,0 +1,112 @@
+import { detectSandbox, findNpm } from "@reins/host";
+import { foundCredentials } from "@reins/server";
+import { HomeAgents } from "../../hosting/home-agents.ts";
+import { listedAgent } from "../agents/list.ts";
+import { type Check, type Finding, fine, note, wrong } from "./check.ts";
+
+/** Whether agents can be installed, and those that are ask before they act. */
+export const agentsCheck: Check = {
+  name: "agents",
+  look: async ({ home, environment }) => {
+    const agents = await HomeAgents.open(home);
+    const listed = await agents.installer.list();
+    const installed = await Promise.all(
+      listed.map(({ entry, installed }) => (installed ? listedAgent(agents, entry, installed) : undefined)),
+    );
+    const found = installed.flatMap((agent) => agent ?? []);
+    return [
+      ...npmFinding(environment),
+      ...(found.length === 0
+        ? [note("none is installed but the built-in one", "To install one: reins agents install claude")]
+        : found.map(agentFinding)),
+    ];
+  },
+};
+
+function npmFinding(environment: NodeJS.ProcessEnv): Omit<Finding, "check">[] {
+  if (findNpm(environment)) return [];
+  return [wrong("npm is not there, so no agent can be installed", "Install Node with npm.")];
+}
+
+function agentFinding({
+  agent,
+  version,
+  outdated,
+  verification,
+}: Awaited<ReturnType<typeof listedAgent>>): Omit<Finding, "check"> {
+  const name = `${agent} ${version ?? ""}`.trim();
+  const { state, live, why, level } = verification;
+  if (state === "verified" && live === false)
+    return wrong(
+      `${name} does not hold to verdicts (${level})`,
+      `Confine it, or do not use it; see reins agents verify ${agent}`,
+    );
+  if (state !== "verified")
+    return note(
+      `${name} was ${state === "outdated" ? `verified before ${why ?? "it changed"}` : "never verified"}`,
+      `Prove that it asks: reins agents verify ${agent}`,
+    );
+  return outdated
+    ? note(`${name} is older than the catalogue's`, `reins agents install ${agent}`)
+    : fine(`${name} was seen to ask before it acts (${level})`);
+}
+
+/** Which agents could show who they are. */
+export const credentialsCheck: Check = {
+  name: "credentials",
+  look: async ({ home, environment, userHome }) => {
+    const agents = await HomeAgents.open(home);
+    const all = await Promise.all(
+      agents.catalogue.entries.map(async (entry) => {
+        const { found } = await foundCredentials(entry, environment, userHome);
+        return found.length === 0 ? [] : [fine(`${entry.id}: ${found.join(", ")}`)];
+      }),
+    );
+    const found = all.flat();
+    if (found.length > 0) return found;
+    return [
+      note(
+        "none were found, so third-party agents cannot reach a model",
+        "Log in with the agent's own program, or set a variable such as ANTHROPIC_API_KEY. The built-in agent can be tried without.",
+      ),
+    ];
+  },
+};
+
+/** Whether agents can be confined, and are. */
+export const sandboxCheck: Check = {
+  name: "sandbox",
+  look: async ({ home }) => {
+    const [status, confined] = await Promise.all([detectSandbox(), confinedIn(home)]);
+    if (status.available)
+      return [
+        fine(
+          `bubblewrap ${status.version} works${confined.length > 0 ? `; confined: ${confined.join(", ")}` : ""}`,
+        ),
+      ];
+    return confined.length > 0
+      ? [wrong(`${confined.join(", ")} cannot start: ${status.reason}`, status.remedy)]
+      : [note(`agents cannot be confined: ${status.reason}`, status.remedy)];
+  },
+};
+
+/** Whether an agent could reach what decides about it. */
+export const reachCheck: Check = {
+  name: "reach",
+  look: async ({ home }) => {
+    const agents = await HomeAgents.open(home);
+    const free = agents.catalogue.entries.filter(({ id, builtIn }) => !builtIn && !agents.isConfined(id));
+    if (free.length === 0) return [fine("every agent is kept away from the home of Reins")];
+    return [
+      note(
+        `agents that are not confined run as this user, and could reach ${home} without asking`,
+        'Confine them: in reins.yaml, confine: { "*": { network: open } }. It takes a sandbox.',
+      ),
+    ];
+  },
+};
+
+async function confinedIn(home: string): Promise<string[]> {
+  const agents = await HomeAgents.open(home);
+  return agents.catalogue.entries.flatMap(({ id }) => (agents.isConfined(id) ? [id] : []));
+}

@@ -1,0 +1,128 @@
+import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { examineSqlite, openSqliteReader, StoreError } from "@reins/store";
+import { approvalTables, Vault } from "@reins/supervisor";
+import { isNotFound } from "../../errors.ts";
+import { databaseIn, keysIn, operatorSocketIn, realDatabase } from "../../home.ts";
+import { ACCEPT_LOSS } from "../../ledger/ledger-error.ts";
+import { isServed } from "../../serving/socket.ts";
+import { type Check, type Finding, fine, note, wrong } from "./check.ts";
+
+const OTHERS = 0o077;
+
+/** Whether the home is there, and for this user alone. */
+export const homeCheck: Check = {
+  name: "home",
+  look: async ({ home }) => [
+    await privateFolder(home, () =>
+      note(`${home} is not there yet`, "reins up makes it on its first start."),
+    ),
+  ],
+};
+
+/** Whether the keys are there, and for this user alone. */
+export const keysCheck: Check = {
+  name: "keys",
+  look: async ({ home }) => [
+    await privateFolder(keysIn(home), () =>
+      existsSync(databaseIn(home))
+        ? wrong(
+            "there is a ledger here without the keys it is signed with: nothing can be added to it",
+            `Bring ${keysIn(home)} back from a backup, or let Reins run on another home: --home <folder>`,
+          )
+        : note("no keys yet", "They are made on the first start: reins up"),
+    ),
+  ],
+};
+
+async function privateFolder(
+  path: string,
+  absent: () => Omit<Finding, "check">,
+): Promise<Omit<Finding, "check">> {
+  try {
+    const found = await stat(path);
+    const { mode, uid } = found;
+    if (!found.isDirectory())
+      return wrong(`${path} is no folder`, "Choose another home, with --home <folder> or REINS_HOME.");
+    if (process.getuid && uid !== process.getuid())
+      return wrong(
+        `${path} belongs to somebody else`,
+        `Run as the user it belongs to, or: chown -R $USER ${path}`,
+      );
+    if (process.platform !== "win32" && (mode & OTHERS) !== 0)
+      return wrong(`others may look into ${path}`, `Take that from them: chmod 700 ${path}`);
+    return fine(`${path}, for this user alone`);
+  } catch (error) {
+    if (isNotFound(error)) return absent();
+    throw error;
+  }
+}
+
+/** Whether everything that was written to the database is there, unchanged. */
+export const databaseCheck: Check = {
+  name: "database",
+  async look({ home }) {
+    const path = await realDatabase(home);
+    if (!existsSync(path) && !existsSync(`${path}.mark`)) return [];
+    // What is written meanwhile would look like damage; the Reins that runs has looked when it was started.
+    if (await isServed(operatorSocketIn(home))) return [];
+    const { losses, isSummed } = examined(path);
+    if (losses.length === 0)
+      return [fine(isSummed ? "everything that was written is there" : "nothing is known to be missing")];
+    return losses.map(({ kind, text }) =>
+      kind === "rolled_back" || kind === "damaged"
+        ? wrong(text, ACCEPT_LOSS)
+        : note(text, "The next start records it in the ledger: reins up"),
+    );
+  },
+};
+
+/** One that cannot be read at all is damaged too. */
+function examined(path: string): ReturnType<typeof examineSqlite> {
+  try {
+    return examineSqlite(path);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return { losses: [{ kind: "damaged", text: error.message }], isSummed: false };
+  }
+}
+
+/** Whether what is sealed in the database can be opened with the key of the home. */
+export const vaultCheck: Check = {
+  name: "vault",
+  async look({ home }) {
+    if (!existsSync(databaseIn(home))) return [];
+    const known = await keyNames(home);
+    const lost = (await sealedIn(home)).filter(({ key }) => !known.includes(key));
+    if (lost.length === 0) return known.length === 0 ? [] : [fine("what is sealed can be opened")];
+    return lost.map(({ key, count }) =>
+      wrong(
+        `${count} approvals and grants were sealed with the key ${key}, which is not here, and count for nothing`,
+        `Bring ${join(keysIn(home), "vault.key")} back from a backup, or let them be asked for again.`,
+      ),
+    );
+  },
+};
+
+/** A doctor changes nothing, so no key is made where there is none. */
+async function keyNames(home: string): Promise<readonly string[]> {
+  if (!existsSync(join(keysIn(home), "vault.key"))) return [];
+  const { keyId, formerKeys } = await Vault.open(keysIn(home));
+  return [keyId, ...formerKeys];
+}
+
+async function sealedIn(home: string): Promise<{ readonly key: string; readonly count: number }[]> {
+  try {
+    const store = await openSqliteReader(databaseIn(home), [approvalTables]);
+    try {
+      return await store.query(approvalTables, "sealedWith", null);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    // Nothing is sealed yet in a database that the next start has to bring up to date.
+    if (error instanceof StoreError && error.code === "older") return [];
+    throw error;
+  }
+}

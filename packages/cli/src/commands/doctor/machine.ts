@@ -1,0 +1,132 @@
+import { statfs } from "node:fs/promises";
+import { createServer } from "node:net";
+import { dirname } from "node:path";
+import { accessOperations } from "@reins/api";
+import { Operator } from "../../client/api-client.ts";
+import { HttpCarrier } from "../../client/transport.ts";
+import { readConfiguration } from "../../configuration/configuration.ts";
+import { errorMessage, systemCode } from "../../errors.ts";
+import { operatorSocketIn } from "../../home.ts";
+import { DEFAULT_PORT, readPort } from "../../serving/address.ts";
+import { browserOpener } from "../../serving/browser.ts";
+import { isServed } from "../../serving/socket.ts";
+import { type Check, type Finding, fine, note, wrong } from "./check.ts";
+
+const LEAST = [22, 18] as const;
+
+/** Whether this Node runs Reins. */
+export const nodeCheck: Check = {
+  name: "node",
+  look: async () => [nodeFinding(process.versions.node)],
+};
+
+/** What a version of Node is worth. */
+export function nodeFinding(version: string) {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1])) return fine(`Node ${version}`);
+  return wrong(
+    `Node ${version} is too old`,
+    `Use Node ${LEAST.join(".")} or newer; npm start in the repository brings its own.`,
+  );
+}
+
+const TIGHT = 2 * 1024 ** 3;
+const FULL = 200 * 1024 ** 2;
+
+/** Whether there is room for what is recorded and installed. */
+export const diskCheck: Check = {
+  name: "disk",
+  look: async ({ home }) => [diskFinding(await freeBytes(home))],
+};
+
+/** What so much room is worth. */
+export function diskFinding(bytes: number) {
+  const said =
+    bytes >= 1024 ** 3 ? `${(bytes / 1024 ** 3).toFixed(1)} GB` : `${Math.round(bytes / 1024 ** 2)} MB`;
+  if (bytes < FULL)
+    return wrong(
+      `only ${said} are free: without room for the record nothing is allowed`,
+      "Make room, or move the home: --home",
+    );
+  if (bytes < TIGHT)
+    return note(
+      `${said} are free; an agent takes up to half a gigabyte`,
+      "Make room before installing agents.",
+    );
+  return fine(`${said} are free`);
+}
+
+/** The room below a folder, or below the nearest one that is there. */
+async function freeBytes(folder: string): Promise<number> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize;
+  } catch (error) {
+    if (systemCode(error) !== "ENOENT" || dirname(folder) === folder) throw error;
+    return freeBytes(dirname(folder));
+  }
+}
+
+/** Whether the page opens by itself. */
+export const browserCheck: Check = {
+  name: "browser",
+  look: async ({ environment }) => {
+    const opener = browserOpener(environment);
+    if (opener !== undefined) return [fine(`pages are opened with ${opener}`)];
+    return [
+      note(
+        "no desktop here, so the page does not open by itself",
+        "Print its address for another machine: reins open --print",
+      ),
+    ];
+  },
+};
+
+/** Whether a Reins runs and answers, or could be started. */
+export const serverCheck: Check = {
+  name: "server",
+  look: async ({ home, environment }) => {
+    const socket = operatorSocketIn(home);
+    if (await isServed(socket)) return [await health(socket)];
+    const file = await readConfiguration(home);
+    const host = environment.REINS_HOST || file.host || "127.0.0.1";
+    const port = environment.REINS_PORT ? readPort(environment.REINS_PORT, "REINS_PORT") : file.port;
+    return [await portFinding(host, port ?? DEFAULT_PORT)];
+  },
+};
+
+async function health(socket: string): Promise<Omit<Finding, "check">> {
+  try {
+    const operator = new Operator(new HttpCarrier({ socket }));
+    const { status, version } = await operator.ask(accessOperations.getHealth);
+    if (status !== "failed") return fine(`Reins ${version} runs on this home`);
+    return wrong(
+      "Reins runs, but cannot open its home, so nothing is allowed",
+      "Its log says why; stop it, and reins doctor looks at the database too.",
+    );
+  } catch (error) {
+    return wrong(
+      `Reins runs and does not answer: ${errorMessage(error)}`,
+      "If it hangs, end its agents with reins kill --all, then start it anew.",
+    );
+  }
+}
+
+/** Whether somebody could listen there. */
+export async function portFinding(host: string, port: number): Promise<Omit<Finding, "check">> {
+  const server = createServer();
+  const { promise, resolve } = Promise.withResolvers<Error | undefined>();
+  server.once("error", resolve).listen(port, host, () => resolve(undefined));
+  const fault = await promise;
+  await new Promise((closed) => server.close(closed));
+  if (!fault) return fine(`no Reins runs; port ${port} on ${host} is free`);
+  if (systemCode(fault) === "EADDRINUSE")
+    return wrong(
+      `another program has port ${port} on ${host}`,
+      `Stop it, or choose another: reins up --port ${port + 1}`,
+    );
+  return wrong(
+    `nobody can listen on ${host}:${port}: ${fault.message}`,
+    "Choose another with --host and --port.",
+  );
+}

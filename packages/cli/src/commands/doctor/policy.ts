@@ -1,0 +1,86 @@
+import { hash } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { checkConstitution, defaultFile, Roster } from "@reins/policy";
+import { policyFiles } from "@reins/supervisor";
+import { readIfExists } from "../../configuration/configuration.ts";
+import { CliError } from "../../errors.ts";
+import { homeFolder } from "../../home.ts";
+import { DEFAULT_TENANT, readConstitutionFile } from "../policy/constitution-file.ts";
+import { type Check, type Finding, fine, note, type Patient, wrong } from "./check.ts";
+
+/** Whether the constitution would be taken as it lies there, and is not one that Reins itself has left behind. */
+export const constitutionCheck: Check = {
+  name: "constitution",
+  look: async (patient) => {
+    try {
+      const text = await readConstitutionFile(undefined, { home: patient.home });
+      const { policy, faults, tests } = await checkConstitution(text);
+      if (policy && faults.length === 0)
+        return [
+          fine(`${policy.rules.length} rules, ${tests.length} tests of its own passed`),
+          ...(areEarlierRules(text.rules) ? [earlier(text.file, patient)] : []),
+        ];
+      return [
+        areEarlierRules(text.rules)
+          ? outgrown(text.file)
+          : wrong(`the constitution has faults: ${faults[0]?.message}`, "See them all: reins policy check"),
+      ];
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      return [note(error.message.replace(/\.$/, ""), error.next)];
+    }
+  },
+};
+
+/** Rules that this version reads more strictly than the one that wrote them, so that they fail their own tests. */
+function outgrown(file: string): Omit<Finding, "check"> {
+  const today = fileURLToPath(defaultFile("default.yaml"));
+  return wrong(
+    "it is the one that an earlier version of Reins wrote, which this version refuses, so everything is blocked",
+    `To see the difference: reins policy diff "${file}" "${today}". To take today's over: cp "${today}" "${file}"`,
+  );
+}
+
+function earlier(file: string, { home, environment }: Patient): Omit<Finding, "check"> {
+  const today = fileURLToPath(defaultFile("default.yaml"));
+  const flag = home === homeFolder(undefined, environment) ? "" : ` --home "${home}"`;
+  return note(
+    "it is the one that an earlier version of Reins wrote, with nothing changed since; today's is another",
+    `To see the difference: reins policy diff "${file}" "${today}". ` +
+      `To take it over: cp "${today}" "${file}" && reins policy accept${flag}`,
+  );
+}
+
+/** What Reins has written as `constitution.yaml` into new homes, by SHA-256, the oldest first; the last is today's. */
+export const SHIPPED_RULES: readonly string[] = [
+  "4e2cc70d54798cbbeb2ff95e978f42f8d54e8af36884a175112b5a5399c652d8",
+  "db287522b967d575ca0026421ab959cb15f163389c21b575263cedc800f55f76",
+  "c6fbbab4eb2453e36261570c9d0c76986d166af51d6b63eb8c5418f699f75135",
+  "875664c00b80661943f304de4e79576368363b535a93d465167a8bd3f51bead3",
+  "c5e3e26df6a41eca0d8bd2995917937aa7808c6a74fa1a2b678dcd96f4974f64",
+  "20e4633dc7530ace3e5e3909d744985d8ee5b2ec334c932ad32913fe89df19c6",
+];
+
+/** Whether rules are those that an earlier version wrote into a new home, with nothing changed since. */
+export function areEarlierRules(rules: string): boolean {
+  return SHIPPED_RULES.slice(0, -1).includes(hash("sha256", rules, "hex"));
+}
+
+/** Whether every line of the roster can be read: agents on the others are strangers, whoever they were. */
+export const rosterCheck: Check = {
+  name: "roster",
+  look: async ({ home }) => {
+    const path = policyFiles(home, DEFAULT_TENANT).roster;
+    const text = await readIfExists(path);
+    if (text === undefined) return [];
+    const { entries, faults } = Roster.read(text);
+    if (faults.length === 0)
+      return [fine(`${new Set(entries.map(({ session_id }) => session_id)).size} agents are known`)];
+    return [
+      wrong(
+        `${path}: ${faults[0]}${faults.length > 1 ? `, nor are ${faults.length - 1} others` : ""}; who stands there is unknown`,
+        'Mend it: one agent on each line, such as {"session_id":"reed","kind":"agent","state":"live"}',
+      ),
+    ];
+  },
+};

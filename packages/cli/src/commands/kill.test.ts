@@ -1,0 +1,17 @@
+import { describe, expect, it } from "vitest";
+import { targetOf } from "./kill.ts";
+
+describe("what is to be ended", () => {
+  it("is a session where it looks like the id of one, else an agent", () => {
+    expect(targetOf("4f3a9c01", {})).toEqual({ session: "4f3a9c01" });
+    expect(targetOf("claude", {})).toEqual({ agent: "claude" });
+    expect(targetOf(undefined, { agent: "decade" })).toEqual({ agent: "decade" });
+    expect(targetOf(undefined, { all: true })).toEqual({ all: true });
+    expect(targetOf(undefined, { process: "41253" })).toEqual({ process: "41253" });
+  });
+
+  it("is one thing, and never everything by mistake", () => {
+    expect(() => targetOf(undefined, {})).toThrow("not said what to end");
+    expect(() => targetOf("claude", { all: true })).toThrow("More than one thing");
+  });
+});

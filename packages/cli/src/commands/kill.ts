@@ -1,0 +1,190 @@
+import { randomUUID } from "node:crypto";
+import { statSync } from "node:fs";
+import { type KillReport, type KillRequest, killOperations } from "@reins/api";
+import { askKill, type KillOrder, killLeftBehind, killSocketIn } from "@reins/host/kill";
+import type { Command } from "commander";
+import { Operator } from "../client/api-client.ts";
+import { OPERATOR_CODES, type OperatorFlags, operatorFlags, settlePlace } from "../client/connect.ts";
+import { HttpCarrier, Unreachable } from "../client/transport.ts";
+import { CliError, EXIT, type ExitCode, exitCodesHelp } from "../errors.ts";
+import { operatorSocketIn } from "../home.ts";
+import { print } from "../output.ts";
+import { printableLine } from "../printable.ts";
+import type { Invocation } from "../program.ts";
+
+const HELP = `
+A session ends for good, with the agent behind it; other sessions of the same
+agent are cut off, and go on with their next prompt. An agent, or everything,
+is ended at once: SIGKILL to every process that came out of it, wherever it hid.
+
+On this machine it does not need Reins to answer: a thread of its own listens on
+kill.sock in the home. What is told as gone was looked for in the process table
+afterwards. Every kill is in the ledger: reins ledger log --quality kill
+
+Examples:
+  reins kill 4f3a9c01                    a session, by the beginning of its id
+  reins kill claude                      every process of an agent
+  reins kill --all --reason "it phones home"
+  reins kill --process 41253             one process; the page shows them at /ui/agents`;
+
+/** Declares `reins kill`. */
+export function declareKill(command: Command, invocation: Invocation): void {
+  operatorFlags(
+    command
+      .description(
+        "Ends what agents run, also while Reins is too busy to answer, and tells what the system says of it.",
+      )
+      .argument("[what]", "an agent, or the id of a session or its beginning")
+      .option("--all", "everything that came out of any agent")
+      .option("--session <id>", "a session, whatever its id looks like")
+      .option("--agent <name>", "an agent, whatever its name looks like")
+      .option("--process <id>", "one process of an agent")
+      .option("--reason <text>", "why, for the ledger"),
+  )
+    .addHelpText("after", HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({
+        ...OPERATOR_CODES,
+        done: "everything that was meant is gone",
+        failed: "something is left, nothing of the kind runs, or it was refused",
+      }),
+    )
+    .action(async (what: string | undefined, _, command: Command) => {
+      invocation.exitCode = await kill(what, command.optsWithGlobals<KillFlags>());
+    });
+}
+
+/** The flags of `reins kill` as they were written. */
+interface KillFlags extends OperatorFlags, KillNames {
+  readonly reason?: string;
+}
+
+/** Ends something and tells what became of it; the exit code. */
+export async function kill(what: string | undefined, flags: KillFlags): Promise<ExitCode> {
+  const target = targetOf(what, flags);
+  const request = { ...target, ...(flags.reason !== undefined && { reason: flags.reason }) };
+  const place = settlePlace(flags, process.env);
+  const report = place.url
+    ? await killOver(new Operator(new HttpCarrier(place)), request)
+    : await killHere(place.home, request);
+  print(flags.json ? `${JSON.stringify(report)}\n` : describeKill(report));
+  return report.left.length === 0 ? EXIT.done : EXIT.failed;
+}
+
+/** How something to be ended may be named. */
+interface KillNames {
+  readonly all?: boolean;
+  readonly session?: string;
+  readonly agent?: string;
+  readonly process?: string;
+}
+
+/** Ids of sessions are hexadecimal; no agent is called so. */
+const SESSION = /^[0-9a-f]{6,64}$/;
+
+/** What is meant: exactly one thing. */
+export function targetOf(what: string | undefined, names: KillNames): Omit<KillRequest, "reason"> {
+  const { all, session, agent, process } = names;
+  const given = [
+    ...(what === undefined ? [] : [SESSION.test(what) ? { session: what } : { agent: what }]),
+    ...(all ? [{ all: true as const }] : []),
+    ...(session === undefined ? [] : [{ session }]),
+    ...(agent === undefined ? [] : [{ agent }]),
+    ...(process === undefined ? [] : [{ process }]),
+  ];
+  const [target] = given;
+  if (target && given.length === 1) return target;
+  throw new CliError(given.length === 0 ? "It is not said what to end." : "More than one thing is named.", {
+    next: "Name one: reins kill <session or agent>, or reins kill --all",
+  });
+}
+
+/** As the ledger names whoever sits at this machine. */
+const OPERATOR = "user:default/operator";
+/** The thread looks through the process table some dozens of times at most. */
+const PATIENCE_MS = 60_000;
+
+/** Has a Reins that is reached over HTTP carry it out. */
+function killOver(operator: Operator, body: KillRequest): Promise<KillReport> {
+  const advice = { not_found: "To see what runs: reins agents list, or the page at /ui/agents" };
+  return operator.ask(killOperations.kill, { body, advice });
+}
+
+/**
+ * Asks the thread that listens though Reins may be blocked; without a Reins, or with one that stands still as a whole,
+ * what came out of it is ended here.
+ */
+export async function killHere(
+  home: string,
+  request: KillRequest,
+  patienceMs = PATIENCE_MS,
+): Promise<KillReport> {
+  if (!statSync(home, { throwIfNoEntry: false })?.isDirectory())
+    throw new Unreachable(
+      `${home} is no home of a Reins, and so nothing came out of it.`,
+      "For another home, give --home <folder> or set REINS_HOME.",
+    );
+  const order = orderOf(request);
+  const patience = AbortSignal.timeout(patienceMs);
+  const answer = await askKill(killSocketIn(home), order, patience).catch((error: unknown) => {
+    if (patience.aborted) return "silence" as const;
+    throw error;
+  });
+  // Nothing of it runs; Reins itself may still know a session of that name, which it then ends.
+  if (answer === "nothing")
+    return killOver(new Operator(new HttpCarrier({ socket: operatorSocketIn(home) })), request);
+  if (answer !== "nobody" && answer !== "silence") return shown(answer.report, answer.entry);
+  // Under a name of its own: one that stands still may yet carry out what it was asked, and find nothing any more.
+  if (order.target.kind === "all") return shown(await killLeftBehind(home, orderOf(request)), null);
+  const why =
+    answer === "silence"
+      ? `The Reins on ${home} stands still: not even the thread answers that ends things.`
+      : `No Reins runs on ${home}, and so none of its agents.`;
+  throw new Unreachable(why, "To make sure: reins kill --all");
+}
+
+function orderOf({ session, agent, process, reason }: KillRequest): KillOrder {
+  const target: KillOrder["target"] =
+    session !== undefined
+      ? { kind: "session", name: session }
+      : agent !== undefined
+        ? { kind: "agent", name: agent }
+        : process !== undefined
+          ? { kind: "process", name: process }
+          : { kind: "all" };
+  return { id: randomUUID(), target, tenant: null, by: OPERATOR, reason: reason ?? null };
+}
+
+function shown(report: Awaited<ReturnType<typeof killLeftBehind>>, entry: string | null): KillReport {
+  const { tenant: _, ...rest } = report;
+  return { ...rest, entry };
+}
+
+const MOST_LINES = 40;
+
+/** What became of a kill, for people. */
+function describeKill(report: KillReport): string {
+  const { gone, left, sessions, inside, entry, sight } = report;
+  const lines = [
+    `${counted(gone.length, "process", "processes")} gone${left.length > 0 ? `, ${left.length} LEFT` : ""}`,
+    ...left.map(({ pid, command }) => `  ! ${pid}  ${printableLine(command)}`),
+    ...gone.slice(0, MOST_LINES).map(({ pid, command }) => `    ${pid}  ${printableLine(command)}`),
+    ...(gone.length > MOST_LINES ? [`    and ${gone.length - MOST_LINES} more`] : []),
+    ...(sessions.length > 0 ? [`${counted(sessions.length, "session", "sessions")} cut off`] : []),
+    ...(inside.length > 0
+      ? [`${inside.length} of them have no process of their own: Reins ends their turns itself`]
+      : []),
+    ...(sight === "group"
+      ? ["this system shows process groups alone; what left its group was not seen"]
+      : []),
+    entry === null
+      ? "Reins does not answer now; it writes this down as soon as it can, at the latest when it is next started"
+      : `in the ledger: ${entry}`,
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,120 @@
+import { existsSync } from "node:fs";
+import { type AnnouncedKey, announcedKeys } from "@reins/ledger";
+import type { Command } from "commander";
+import { CliError, EXIT, exitCodesHelp } from "../../errors.ts";
+import { databaseIn, homeFolder, keysIn } from "../../home.ts";
+import { ledgerFault, noLedger } from "../../ledger/ledger-error.ts";
+import { type LedgerFlags, READING, readLedger, WRITING, WritableLedger } from "../../ledger/open-ledger.ts";
+import { SeenCheckpoints } from "../../ledger/seen-checkpoints.ts";
+import { noticeOnStderr, print } from "../../output.ts";
+import { printableLine } from "../../printable.ts";
+
+const HELP = `
+Keys are held by Reins, one for itself and one for each agent and person who signs; a retired key signs nothing more,
+and what it signed stays valid. The log's key signs checkpoints. Others know the ledger by it, so it never changes.
+
+Examples:
+  reins ledger keys
+  reins ledger keys --json | jq -r .log_key         to give to whoever verifies: reins ledger verify --key`;
+
+const ROTATE_HELP = `
+Examples:
+  reins ledger keys rotate reins:system
+  reins ledger keys rotate reed
+  reins ledger keys rotate reins:vault              the key that seals what is kept exactly; reins up then uses it`;
+
+/** Declares `reins ledger keys`. */
+export function declareKeys(ledger: Command): void {
+  const group = ledger
+    .command("keys")
+    .summary("list the keys that sign, or give somebody a new one")
+    .description("Lists the keys that the ledger announces, and the key that signs its checkpoints.")
+    .option("--home <folder>", "the home folder")
+    .option("--json", "print them as JSON")
+    .addHelpText("after", HELP)
+    .addHelpText("after", exitCodesHelp(READING))
+    .action(async (_, command: Command) => {
+      await keys(command.optsWithGlobals<LedgerFlags>());
+    });
+  declareRotate(group);
+}
+
+function declareRotate(keys: Command): void {
+  keys
+    .command("rotate")
+    .summary("give a holder a new key")
+    .description(
+      "Gives a holder a new key, and records that the old one stopped. Reins must not run meanwhile.",
+    )
+    .argument("<holder>", "whose key: an agent, a person, reins:system or reins:vault")
+    .option("--home <folder>", "the home folder")
+    .option("--json", "print the new key as JSON")
+    .addHelpText("after", ROTATE_HELP)
+    .addHelpText("after", exitCodesHelp({ ...WRITING, failed: `the holder has no key; ${WRITING.failed}` }))
+    .action(async (holder: string, _, command: Command) => {
+      await rotate(holder, command.optsWithGlobals<LedgerFlags>());
+    });
+}
+
+/** Lists the keys of a home's ledger. */
+async function keys(flags: LedgerFlags): Promise<void> {
+  const text = await readLedger(flags, async (ledger) => {
+    const all = await announcedKeys(ledger);
+    if (flags.json) return `${JSON.stringify({ log_key: ledger.logKey, keys: all })}\n`;
+    return `checkpoints are signed with ${printableLine(ledger.logKey)}\n\n${describeKeys(all)}`;
+  });
+  print(text);
+}
+
+/** Keys for people, one line for each. */
+function describeKeys(keys: readonly AnnouncedKey[]): string {
+  const width = Math.max(0, ...keys.map(({ holder }) => printableLine(holder).length));
+  return keys.map((key) => `${lineOf(key, width)}\n`).join("");
+}
+
+function lineOf({ key_id, holder, added_at, retired_at }: AnnouncedKey, width: number): string {
+  const until = retired_at === null ? "signs" : `retired ${retired_at}`;
+  return `${key_id}  ${printableLine(holder).padEnd(width)}  since ${added_at}  ${until}`;
+}
+
+/** The holder of the key with which things are sealed. It signs nothing, so the ledger does not know it. */
+const VAULT = "reins:vault";
+
+/** Gives a holder a new key and prints the holder's keys. */
+async function rotate(holder: string, flags: LedgerFlags): Promise<void> {
+  const home = homeFolder(flags.home, process.env);
+  if (!existsSync(databaseIn(home))) throw noLedger(home);
+  if (holder === VAULT) return rotateVault(home, flags);
+  try {
+    const keys = await rotateIn(home, holder, flags);
+    print(flags.json ? `${JSON.stringify({ keys })}\n` : describeKeys(keys));
+  } catch (error) {
+    throw ledgerFault(error, home);
+  }
+}
+
+async function rotateVault(home: string, { json }: LedgerFlags): Promise<void> {
+  const { Vault } = await import("@reins/supervisor");
+  const key_id = await Vault.rotate(keysIn(home));
+  const text = `${key_id}  ${VAULT}  from the next start on, which seals everything with it and forgets the old one\n`;
+  print(json ? `${JSON.stringify({ keys: [{ key_id, holder: VAULT }] })}\n` : text);
+}
+
+async function rotateIn(home: string, holder: string, { json }: LedgerFlags): Promise<AnnouncedKey[]> {
+  const seen = SeenCheckpoints.ofUser(process.env);
+  const writable = await WritableLedger.open({ home, seen, notice: noticeOnStderr(json) });
+  try {
+    if (writable.ledger.isMirror) throw isCopy(writable.ledger.origin);
+    await writable.ledger.rotateKey(holder);
+    return (await announcedKeys(writable.ledger)).filter((key) => key.holder === holder);
+  } finally {
+    await writable.close();
+  }
+}
+
+function isCopy(origin: string): CliError {
+  return new CliError(`This home holds a copy of the ledger ${origin}, which cannot be added to.`, {
+    next: "Rotate keys in the home where that ledger was begun.",
+    exitCode: EXIT.failed,
+  });
+}

@@ -1,0 +1,231 @@
+import { createReadStream, existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { pipeline, Readable } from "node:stream";
+import { pipeline as pipelineEnd } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
+import {
+  ArtifactStore,
+  exportLines,
+  type Imported,
+  importLines,
+  LedgerReader,
+  ledgerTables,
+} from "@reins/ledger";
+import { openSqlite, type Store } from "@reins/store";
+import type { Command } from "commander";
+import { CliError, EXIT, errorMessage, exitCodesHelp, systemCode } from "../../errors.ts";
+import { writeNewFile } from "../../files.ts";
+import { artifactsIn, homeFolder, openHome, realDatabase } from "../../home.ts";
+import { checkSeen } from "../../ledger/check-seen.ts";
+import { ledgerFault } from "../../ledger/ledger-error.ts";
+import { type LedgerFlags, READING, readLedger, WRITING } from "../../ledger/open-ledger.ts";
+import { SeenCheckpoints } from "../../ledger/seen-checkpoints.ts";
+import { type Notice, noticeOnStderr, print } from "../../output.ts";
+import { printableLine } from "../../printable.ts";
+import { untilStopped } from "../../serving/stop.ts";
+
+const EXPORT_HELP = `
+The form is JSON Lines; docs/ledger-format.md describes it to the byte. Without --with-private the export shows private
+content by its digest only, and verifies all the same.
+
+Examples:
+  reins ledger export audit.jsonl.gz                compressed, by its name
+  reins ledger export --gzip - | ssh auditor 'cat > audit.jsonl.gz'
+  reins ledger export - | jq 'select(.kind == "entry") | .entry.quality'`;
+
+/** Declares `reins ledger export`. */
+export function declareExport(ledger: Command): void {
+  ledger
+    .command("export")
+    .summary("write the whole ledger for somebody else to verify")
+    .description(
+      "Writes every entry up to the newest checkpoint, with all checkpoints. Works while Reins runs.",
+    )
+    .argument("[file]", "where to write it, - for stdout; it must not be there yet", "-")
+    .option("--home <folder>", "the home folder")
+    .option("--gzip", "compress it; also done when the file's name ends in .gz")
+    .option("--with-private", "include the private content that was not erased")
+    .addHelpText("after", EXPORT_HELP)
+    .addHelpText("after", exitCodesHelp(READING))
+    .action(async (file: string, _, command: Command) => {
+      await exportLedger(file, command.optsWithGlobals<ExportFlags>());
+    });
+}
+
+/** The flags of `reins ledger export` as they were written. */
+interface ExportFlags extends LedgerFlags {
+  readonly gzip?: boolean;
+  readonly withPrivate?: boolean;
+}
+
+/** Writes the ledger of a home to a file, or to stdout. */
+async function exportLedger(file: string, flags: ExportFlags): Promise<void> {
+  await readLedger(flags, async (ledger, home) => {
+    const artifacts = flags.withPrivate && { artifacts: new ArtifactStore(artifactsIn(home)) };
+    const pieces = inPieces(exportLines(ledger, { ...artifacts }));
+    const bytes = flags.gzip || file.endsWith(".gz") ? compressed(pieces) : pieces;
+    if (file === "-") return writeToStdout(bytes);
+    await untilStopped((signal) => writeNewFile(file, bytes, signal));
+    noticeOnStderr(flags.json)(
+      `The ledger ${ledger.origin} is in ${file}. To check it: reins ledger verify ${file}`,
+    );
+  });
+}
+
+function compressed(pieces: AsyncIterable<string>): AsyncIterable<Uint8Array> {
+  // What goes wrong ends the stream that is read; there is nobody else to tell.
+  return pipeline(pieces, createGzip(), () => undefined);
+}
+
+/** A reader that has seen enough and gone, such as `head`, is no error. */
+async function writeToStdout(pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
+  try {
+    await pipelineEnd(pieces, process.stdout, { end: false });
+  } catch (error) {
+    if (systemCode(error) !== "EPIPE") throw error;
+  }
+}
+
+const PIECE = 64 * 1024;
+
+/** Lines gathered into pieces of a size that streams like; one longer than that is a piece of its own. */
+export async function* inPieces(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let piece = "";
+  for await (const line of lines) {
+    piece += line;
+    if (piece.length < PIECE) continue;
+    yield piece;
+    piece = "";
+  }
+  if (piece !== "") yield piece;
+}
+
+const IMPORT_HELP = `
+What is there already is left alone, so an import that broke off can be run again. Every entry's content id and chain is
+checked on the way in; signatures and checkpoints are for the verifier: run reins ledger verify before or afterwards.
+A ledger that was begun elsewhere can be read and verified here, but only its own home can add to it.
+
+Examples:
+  reins ledger import audit.jsonl.gz --home ./copy
+  ssh server reins ledger export --gzip | reins ledger import - --home ./copy`;
+
+/** Declares `reins ledger import`. */
+export function declareImport(ledger: Command): void {
+  ledger
+    .command("import")
+    .summary("take over an exported ledger")
+    .description("Takes an export into a home that has no ledger yet, or has the beginning of the same one.")
+    .argument("<file>", "the export, compressed or not; - for stdin")
+    .option("--home <folder>", "the home folder")
+    .option("--json", "print what was done as JSON")
+    .addHelpText("after", IMPORT_HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({
+        ...WRITING,
+        failed: "the export is damaged, or of another ledger than the one here",
+        unreachable: "the file or the home cannot be read",
+      }),
+    )
+    .action(async (file: string, _, command: Command) => {
+      await importLedger(file, command.optsWithGlobals<LedgerFlags>());
+    });
+}
+
+/** Takes an export into the ledger of a home. */
+async function importLedger(file: string, flags: LedgerFlags): Promise<void> {
+  const home = homeFolder(flags.home, process.env);
+  await openHome(home, noticeOnStderr(flags.json));
+  try {
+    const imported = await importInto(home, file, noticeOnStderr(flags.json));
+    print(flags.json ? `${JSON.stringify(imported)}\n` : describeImport(imported, home));
+  } catch (error) {
+    throw ledgerFault(error, home);
+  }
+}
+
+async function importInto(home: string, file: string, notice: Notice): Promise<Imported> {
+  const path = await realDatabase(home);
+  const isNew = !existsSync(path);
+  const store = await openSqlite({ path, tables: [ledgerTables] });
+  try {
+    const lines = linesOfExport(file, process.stdin);
+    const imported = await importLines(store, lines, new ArtifactStore(artifactsIn(home)));
+    await checkSeen(await LedgerReader.of(store), home, SeenCheckpoints.ofUser(process.env), notice);
+    return imported;
+  } catch (error) {
+    await abandon(store, path, isNew);
+    throw error;
+  } finally {
+    await store.close();
+  }
+}
+
+/** A home that had no ledger is not left with half of one. */
+async function abandon(store: Store, path: string, isNew: boolean): Promise<void> {
+  await store.close();
+  if (!isNew) return;
+  for (const suffix of ["", "-wal", "-shm"]) await rm(`${path}${suffix}`, { force: true });
+}
+
+function describeImport({ origin, entries, added }: Imported, home: string): string {
+  const name = printableLine(origin);
+  return `The ledger ${name} is in ${home}: ${entries} entries, ${added} of them new. To check it: reins ledger verify ${home}\n`;
+}
+
+/** The largest artifact in base64 fits; no export has a longer line. */
+const LONGEST_LINE = 96 * 1024 * 1024;
+
+/** The lines of an export in a file, or of one that comes in, compressed or not. */
+export async function* linesOfExport(file: string, input: Readable): AsyncGenerator<string> {
+  const source = file === "-" ? input : createReadStream(file);
+  try {
+    yield* linesOf(await uncompressed(source));
+  } catch (error) {
+    throw new CliError(`${file === "-" ? "stdin" : file} cannot be read: ${errorMessage(error)}`, {
+      next: "Give an export as reins ledger export writes it, compressed with gzip or not.",
+      exitCode: EXIT.unreachable,
+      cause: error,
+    });
+  }
+}
+
+async function uncompressed(source: Readable): Promise<AsyncIterable<Uint8Array>> {
+  const pieces: AsyncIterator<Uint8Array> = source[Symbol.asyncIterator]();
+  const first = await pieces.next();
+  if (first.done) return Readable.from([]);
+  const whole = Readable.from(startingWith(first.value, pieces));
+  const isGzip = first.value[0] === 0x1f && first.value[1] === 0x8b;
+  // What goes wrong ends the stream that is read; there is nobody else to tell.
+  return isGzip ? pipeline(whole, createGunzip(), () => undefined) : whole;
+}
+
+async function* startingWith(
+  first: Uint8Array,
+  others: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield first;
+    for (let next = await others.next(); !next.done; next = await others.next()) yield next.value;
+  } finally {
+    await others.return?.();
+  }
+}
+
+async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  let rest = "";
+  for await (const piece of pieces) {
+    // Only what is new is searched: a line can be longer than a thousand pieces.
+    const [end = "", ...lines] = decoder.decode(piece, { stream: true }).split("\n");
+    rest += end;
+    if (lines.length > 0) {
+      yield rest;
+      rest = lines.pop() ?? "";
+    }
+    if (rest.length > LONGEST_LINE) throw new RangeError("a line is longer than any line of an export");
+    yield* lines;
+  }
+  rest += decoder.decode();
+  if (rest !== "") yield rest;
+}

@@ -1,0 +1,244 @@
+import { existsSync, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { ledgerTables } from "@reins/ledger";
+import { openSqliteReader } from "@reins/store";
+import { formatReport, type Progress, type Report, VerifyError, verifyFile } from "@reins/verify";
+import { verify } from "@reins/verify/node";
+import type { Command } from "commander";
+import { CliError, EXIT, type ExitCode, errorMessage, exitCodesHelp } from "../../errors.ts";
+import { databaseIn, homeFolder } from "../../home.ts";
+import { type LedgerFlags, readLedger } from "../../ledger/open-ledger.ts";
+import { SeenCheckpoints } from "../../ledger/seen-checkpoints.ts";
+import { noticeOnStderr, print } from "../../output.ts";
+import { printableLine } from "../../printable.ts";
+import type { Invocation } from "../../program.ts";
+import { readTokens } from "../../serving/tokens.ts";
+
+const HELP = `
+Sources:
+  a file                         an export, compressed or not, or a proof of reins ledger prove
+  a folder                       a home, also one that is in use, held against the checkpoint last seen in it
+  http://…, https://…            where either kind of file is, or the address of a Reins
+  -                              the same on stdin
+  (left out)                     the home folder
+
+The checker shares no code with what writes the ledger. With --key it trusts nothing that the ledger says of itself,
+and with --seen it notices when a ledger was cut off or rolled back; without, the report says what is not ruled out.
+
+Examples:
+  reins ledger verify
+  reins ledger verify audit.jsonl.gz --key "$(cat log.key)" --seen last-year.note
+  reins ledger verify verdict.proof.json
+  reins ledger verify audit.jsonl.gz --json | jq .faults`;
+
+/** Declares `reins ledger verify`. */
+export function declareVerify(ledger: Command, invocation: Invocation): void {
+  ledger
+    .command("verify")
+    .summary("check a ledger, an export or a proof, trusting nobody")
+    .description(
+      "Checks every entry, chain, signature and checkpoint, names what is wrong, and ends with a verdict.",
+    )
+    .argument("[source]", "what to check (default: the home folder)")
+    .option("--home <folder>", "the home folder, when the source is left out")
+    .option(
+      "--key <key>",
+      "the log's verifier key, as you know it from elsewhere; @file reads it from a file",
+    )
+    .option("--seen <checkpoint>", "a checkpoint from an earlier day: a file with the note, or the note")
+    .option("--token <secret>", "bearer token to show to a server; @file reads it from a file")
+    .option("--json", "print the report as JSON")
+    .addHelpText("after", HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({
+        done: "everything holds",
+        failed: "something does not hold",
+        usage: "wrong usage",
+        unreachable: "the source cannot be reached or read",
+      }),
+    )
+    .action(async (source: string | undefined, _, command: Command) => {
+      invocation.exitCode = await verifyLedger(source, command.optsWithGlobals<VerifyFlags>());
+    });
+}
+
+/** The flags of `reins ledger verify` as they were written. */
+interface VerifyFlags extends LedgerFlags {
+  readonly key?: string;
+  readonly seen?: string;
+  readonly token?: string;
+}
+
+/** What the caller trusts already, and what to show to a server. */
+interface VerifySettings {
+  readonly logKey: string | undefined;
+  readonly seen: string | undefined;
+  readonly token: string | undefined;
+}
+
+/** Reads the flags, and the files that they name. */
+export async function settleVerify({ key, seen, token }: VerifyFlags): Promise<VerifySettings> {
+  return {
+    logKey: key?.startsWith("@") ? (await read(key.slice(1), "--key")).trim() : key,
+    // A note has several lines, which no path has.
+    seen: seen === undefined || seen.includes("\n") ? seen : await read(seen, "--seen"),
+    token: readTokens([token ?? []].flat(), {})[0],
+  };
+}
+
+async function read(path: string, flag: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw new CliError(`${flag} names a file that cannot be read: ${errorMessage(error)}`, {
+      next: "Check the path and who may read the file.",
+      cause: error,
+    });
+  }
+}
+
+/** Verifies a source, or the ledger of a home, prints the report, and gives the exit code that stands for it. */
+async function verifyLedger(source: string | undefined, flags: VerifyFlags): Promise<ExitCode> {
+  const settings = await settleVerify(flags);
+  const home = homeIn(source, flags);
+  const checked = home === undefined ? check(source ?? "-", settings) : verifyHome(home, flags, settings);
+  const report = await checked.catch((error: unknown) => {
+    throw verifyFault(error);
+  });
+  print(flags.json ? `${JSON.stringify(documentOf(report))}\n` : `${formatReport(report)}\n`);
+  return report.ok ? EXIT.done : EXIT.failed;
+}
+
+/** The home to verify, if it is one: the one that the flags name, or a folder. */
+function homeIn(source: string | undefined, flags: VerifyFlags): string | undefined {
+  if (source === undefined) return homeFolder(flags.home, process.env);
+  return statSync(source, { throwIfNoEntry: false })?.isDirectory() ? resolve(source) : undefined;
+}
+
+/** The ledger of a home has to extend what was last seen of it as well, there and elsewhere. */
+async function verifyHome(home: string, flags: VerifyFlags, settings: VerifySettings): Promise<Report> {
+  const last = await lastSeenIn(home, SeenCheckpoints.ofUser(process.env));
+  const report = await check(home, { ...settings, seen: settings.seen ?? last });
+  if (report.ok) await keepIfOpen({ ...flags, home });
+  return report;
+}
+
+/** What was verified where nothing can be written, such as on a disk of evidence, need not be kept. */
+async function keepIfOpen(flags: VerifyFlags): Promise<void> {
+  try {
+    await readLedger(flags, async () => undefined);
+  } catch (error) {
+    if (!(error instanceof CliError) || error.exitCode === EXIT.failed) throw error;
+    noticeOnStderr(flags.json)(`What was seen is not kept: ${error.message}`);
+  }
+}
+
+async function check(source: string, settings: VerifySettings): Promise<Report> {
+  const progress = new ProgressLine(process.stderr, () => performance.now());
+  const options = { ...settings, onProgress: progress.update.bind(progress) };
+  try {
+    return await (source === "-"
+      ? verifyFile(process.stdin, options)
+      : verify(remoteSource(source), options));
+  } finally {
+    progress.clear();
+  }
+}
+
+function documentOf({ logKey, ...report }: Report) {
+  return { ...report, log_key: logKey };
+}
+
+function verifyFault(error: unknown): unknown {
+  if (!(error instanceof VerifyError)) return error;
+  const text = printableLine(error.message);
+  switch (error.code) {
+    case "bad_option":
+      return new CliError(text, { next: "Check --key and --seen.", cause: error });
+    case "no_webcrypto":
+      return new CliError(text, { next: "Run it on a newer Node.", exitCode: EXIT.failed, cause: error });
+    default:
+      return new CliError(`There is nothing to verify: ${text}`, {
+        next: "Give a file, a home folder or an address; without any, the ledger of --home or REINS_HOME is verified.",
+        exitCode: EXIT.unreachable,
+        cause: error,
+      });
+  }
+}
+
+/** The checkpoint last seen of the ledger that is in a home. */
+async function lastSeenIn(home: string, seen: SeenCheckpoints): Promise<string | undefined> {
+  const here = await seen.inHome(home);
+  const logKey = existsSync(databaseIn(home)) ? await logKeyIn(home) : undefined;
+  return here?.logKey === logKey ? here?.note : undefined;
+}
+
+async function logKeyIn(home: string): Promise<string | undefined> {
+  try {
+    const store = await openSqliteReader(databaseIn(home), [ledgerTables]);
+    return await store.query(ledgerTables, "meta", { name: "log_key" }).finally(() => store.close());
+  } catch {
+    // What cannot be opened is for the verification to complain about.
+    return undefined;
+  }
+}
+
+/** Where a Reins keeps nothing of its own: the page is there, and the way in for agents that `reins up` prints. */
+const NO_FILES: ReadonlySet<string> = new Set(["/", "/ahp"]);
+
+/** What to fetch: a file behind an address as it is, and of a Reins, which has none there, the export of its ledger. */
+export function remoteSource(source: string): string {
+  if (!/^https?:/i.test(source) || !URL.canParse(source)) return source;
+  const url = new URL(source);
+  return NO_FILES.has(url.pathname) ? new URL("/v1/ledger/export", url).href : source;
+}
+
+/** Short work needs no progress. */
+const QUIET_MS = 1_000;
+const EVERY_MS = 100;
+
+/** The part of a terminal that progress is shown on. */
+interface ProgressScreen {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/** Shows on a terminal how far a verification has come, once it takes long. */
+export class ProgressLine {
+  readonly #screen: ProgressScreen;
+  readonly #now: () => number;
+  #next: number;
+  #shown = false;
+
+  constructor(screen: ProgressScreen, now: () => number) {
+    this.#screen = screen;
+    this.#now = now;
+    this.#next = now() + QUIET_MS;
+  }
+
+  /** Takes how far it is. */
+  update({ entries, total }: Progress): void {
+    if (!this.#screen.isTTY || this.#now() < this.#next) return;
+    this.#next = this.#now() + EVERY_MS;
+    const [of, share] =
+      total === undefined ? ["", ""] : [` of ${count(total)}`, ` (${percent(entries, total)} %)`];
+    this.#screen.write(`\r\u001b[Kverified ${count(entries)}${of} entries${share}`);
+    this.#shown = true;
+  }
+
+  /** Takes the line away again. */
+  clear(): void {
+    if (this.#shown) this.#screen.write("\r\u001b[K");
+    this.#shown = false;
+  }
+}
+
+function percent(entries: number, total: number): number {
+  return total === 0 ? 100 : Math.min(100, Math.floor((100 * entries) / total));
+}
+
+function count(number: number): string {
+  return number.toLocaleString("en-US");
+}

@@ -1,0 +1,48 @@
+import { accessOperations } from "@reins/api";
+import type { Command } from "commander";
+import { OPERATOR_CODES, type OperatorFlags, operatorFlags, withOperator } from "../client/connect.ts";
+import { CliError, EXIT, exitCodesHelp } from "../errors.ts";
+import { print } from "../output.ts";
+import { openInBrowser } from "../serving/browser.ts";
+
+const HELP = `
+Examples:
+  reins open
+  reins open --print                 # on a machine without a browser: open it elsewhere`;
+
+/** Declares `reins open`. */
+export function declareOpen(command: Command): void {
+  operatorFlags(
+    command
+      .description(
+        "Prints an address that lets a browser in, once and within ten minutes, as whoever asks for it; on a desktop it " +
+          "is opened, too.",
+      )
+      .option("--print", "print the address only"),
+  )
+    .addHelpText("after", HELP)
+    .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
+    .action(async (_, command: Command) => {
+      await open(command.optsWithGlobals<OpenFlags>());
+    });
+}
+
+/** The flags of `reins open` as they were written. */
+interface OpenFlags extends OperatorFlags {
+  readonly print?: boolean;
+}
+
+/** Gets an address that lets a browser in, prints it and, on a desktop, opens it. */
+export async function open(flags: OpenFlags): Promise<void> {
+  const { addresses } = await withOperator(flags, (operator) =>
+    operator.ask(accessOperations.createLoginCode),
+  );
+  const [address] = addresses;
+  if (address === undefined)
+    throw new CliError("No Reins listens for a browser on this home.", {
+      next: "Start one: reins up",
+      exitCode: EXIT.unreachable,
+    });
+  print(flags.json ? `${JSON.stringify({ address })}\n` : `${address}\n`);
+  if (!flags.print && !flags.json) await openInBrowser(address, process.env);
+}

@@ -1,0 +1,138 @@
+import { createInterface } from "node:readline/promises";
+import { policyOperations } from "@reins/api";
+import { ConstitutionFile, constitutionDifference } from "@reins/policy";
+import type { Command } from "commander";
+import type { z } from "zod";
+import { foreign, type Operator } from "../../client/api-client.ts";
+import {
+  OPERATOR_CODES,
+  OPERATOR_HELP,
+  type OperatorFlags,
+  operatorFlags,
+  withOperator,
+} from "../../client/connect.ts";
+import { CliError, EXIT, exitCodesHelp } from "../../errors.ts";
+import { print } from "../../output.ts";
+import { printable } from "../../printable.ts";
+import { describeDifference } from "./diff.ts";
+
+const HELP = `
+On a terminal it asks first. What is put into force is what was shown: when the
+file was changed meanwhile, it is refused.
+${OPERATOR_HELP}
+
+Examples:
+  reins policy accept
+  reins policy accept --dry-run           only show what it would change
+  reins policy accept --tenant acme --yes`;
+
+/** Declares `reins policy accept`. */
+export function declareAccept(policy: Command): void {
+  operatorFlags(
+    policy
+      .command("accept")
+      .summary("put a constitution into force that lets more through")
+      .description(
+        "Shows how a changed constitution that waits differs from the one in force, and puts it into force.",
+      )
+      .option("--tenant <id>", "the tenant whose constitution it is (default: one's own)")
+      .option("--yes", "do not ask")
+      .option("--dry-run", "only show it"),
+    "print the difference as JSON; does not ask",
+  )
+    .addHelpText("after", HELP)
+    .addHelpText(
+      "after",
+      exitCodesHelp({ ...OPERATOR_CODES, failed: "nothing waits, or it was refused; the message says why" }),
+    )
+    .action(async (_, command: Command) => {
+      await accept(command.optsWithGlobals<AcceptFlags>());
+    });
+}
+
+/** The flags of `reins policy accept` as they were written. */
+interface AcceptFlags extends OperatorFlags {
+  readonly tenant?: string;
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+}
+
+type Status = z.output<typeof policyOperations.getPolicy.answer>;
+type Loaded = NonNullable<Status["waiting"]>;
+
+/** Shows what a constitution that waits would change, and puts it into force. */
+async function accept(flags: AcceptFlags): Promise<void> {
+  const query = { tenant: flags.tenant };
+  await withOperator(flags, async (operator) => {
+    const status = await operator.ask(policyOperations.reloadPolicy, { query });
+    const { waiting, in_force } = status;
+    if (!waiting) throw nothingWaits(status);
+    const difference = differenceOf(in_force, waiting, operator.place);
+    if (!flags.json)
+      print(
+        difference ? describeDifference(difference) : "Nothing is in force now, so nothing is let through.\n",
+      );
+    const agreed =
+      !flags.dryRun &&
+      (flags.yes ||
+        flags.json ||
+        (await isAgreed(process.stdin, process.stdout.isTTY ? process.stdout : process.stderr)));
+    if (agreed) await enforce(operator, query, waiting);
+    if (flags.json)
+      print(
+        `${JSON.stringify({ tenant: status.tenant, accepted: agreed, ...hashesOf(waiting), difference })}\n`,
+      );
+    else
+      print(agreed ? `\nIn force now for ${status.tenant}.\n` : "\nNothing was changed; it still waits.\n");
+  });
+}
+
+/** Accepts what was shown and nothing else: had the file changed meanwhile, it is refused. */
+async function enforce(
+  operator: Operator,
+  query: { tenant: string | undefined },
+  waiting: Loaded,
+): Promise<void> {
+  const advice = {
+    conflict: "The file was changed meanwhile. Run the same command again to see what waits now.",
+  };
+  await operator.ask(policyOperations.acceptPolicy, { query, body: hashesOf(waiting), advice });
+}
+
+function hashesOf({ rules_hash, constitution_hash }: Loaded) {
+  return { rules_hash, constitution_hash };
+}
+
+function differenceOf(before: Loaded | null, after: Loaded, place: string) {
+  if (!before) return undefined;
+  const [old, now] = [ConstitutionFile.safeParse(before.file), ConstitutionFile.safeParse(after.file)];
+  if (old.success && now.success) return constitutionDifference(old.data, now.data);
+  throw foreign("The constitutions that it sent cannot be read", place, old.error ?? now.error);
+}
+
+function nothingWaits({ tenant, fault }: Status): CliError {
+  if (fault !== null)
+    return new CliError(`The constitution of ${tenant} as it is now is not fine, so it cannot be accepted.`, {
+      next: `${printable(fault)}\nRepair it; reins policy check shows where.`,
+      exitCode: EXIT.failed,
+    });
+  return new CliError(`No changed constitution of ${tenant} waits to be accepted.`, {
+    next: "One that is no looser applies by itself. To see what a draft would change: reins policy diff <old> <new>",
+    exitCode: EXIT.failed,
+  });
+}
+
+/** Where a person would answer, if one sits there. */
+type Answering = NodeJS.ReadableStream & { readonly isTTY?: boolean };
+
+/** Asks the person at the terminal; where nobody sits at one, whoever ran the command has agreed by running it. */
+export async function isAgreed(input: Answering, output: NodeJS.WritableStream): Promise<boolean> {
+  if (!input.isTTY) return true;
+  const lines = createInterface({ input, output });
+  try {
+    const answer = await lines.question("\nPut it into force? [y/N] ");
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    lines.close();
+  }
+}

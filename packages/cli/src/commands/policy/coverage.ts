@@ -1,0 +1,120 @@
+import { Coverage, type CoverageReport, type Group, type UnnamedKey } from "@reins/policy";
+import type { Command } from "commander";
+import { exitCodesHelp } from "../../errors.ts";
+import { readLedger } from "../../ledger/open-ledger.ts";
+import { noticeOnStderr, print } from "../../output.ts";
+import {
+  DEFAULT_TENANT,
+  type PolicyFlags,
+  policyIn,
+  REPLAYING,
+  readConstitutionFile,
+} from "./constitution-file.ts";
+import { count, counted, cut, numbers, ruleName, WIDTH, wrapped } from "./layout.ts";
+import {
+  describeExamples,
+  describeUnreplayable,
+  eachVerdict,
+  settleRange,
+  type VerdictFlags,
+  who,
+} from "./replay.ts";
+
+const HELP = `
+An action is named if a rule decides on it that says what it is about; a rule
+with the condition {} names nothing. Times for --since are in UTC, such as
+2026-11-15, or say how long ago: 90s, 15m, 2h, 3d.
+
+Examples:
+  reins policy coverage
+  reins policy coverage --since 30d
+  reins policy coverage draft.yaml --json | jq '.never_matched'`;
+
+/** Declares `reins policy coverage`. */
+export function declareCoverage(policy: Command): void {
+  policy
+    .command("coverage")
+    .summary("find actions that no rule names, and rules that nothing was about")
+    .description(
+      "Decides every verdict in the ledger again, and shows the actions that no rule names, how often " +
+        "each rule decided, and which never did or never can. Changes nothing, and works while Reins " +
+        "runs.",
+    )
+    .argument("[file]", "the constitution (default: constitution.yaml of the home)")
+    .option("--home <folder>", "the home folder")
+    .option(
+      "--tenant <name>",
+      "whose verdicts, and whose constitution when no file is named (default: default)",
+    )
+    .option("--since <time>", "only verdicts from then on")
+    .option("--limit <count>", "at most so many, the newest of them")
+    .option("--json", "print it as JSON")
+    .addHelpText("after", HELP)
+    .addHelpText("after", exitCodesHelp(REPLAYING))
+    .action(async (file: string | undefined, _, command: Command) => {
+      await coverage(file, command.optsWithGlobals<CoverageFlags>());
+    });
+}
+
+/** The flags of `reins policy coverage` as they were written. */
+interface CoverageFlags extends PolicyFlags, VerdictFlags {}
+
+/** Shows which actions of the past no rule names, and which rules nothing was about. */
+async function coverage(file: string | undefined, flags: CoverageFlags): Promise<void> {
+  const { tenant = DEFAULT_TENANT } = flags;
+  const range = settleRange(flags, new Date());
+  const text = await readConstitutionFile(file, flags);
+  const policy = await policyIn(text, noticeOnStderr(flags.json));
+  const report = await readLedger(flags, async (ledger) => {
+    const found = new Coverage(policy, { tenant });
+    await eachVerdict(ledger, range, (entry, payload) => found.add(entry, payload));
+    return found.report();
+  });
+  print(
+    flags.json
+      ? `${JSON.stringify({ file: text.file, tenant, ...report })}\n`
+      : describeCoverage(text.file, report),
+  );
+}
+
+/** Coverage for people. */
+function describeCoverage(file: string, report: CoverageReport): string {
+  const { total, named, taken_by_all, unmatched, unnamed, unnamed_left_out, not_replayable } = report;
+  const left =
+    unnamed_left_out > 0 ? `  ${counted(unnamed_left_out, "action")} more, of too many kinds\n` : "";
+  const parts = [
+    wrapped(`${file} on ${counted(total, "action")}`, 4, 0),
+    numbers([
+      ["named by a rule", named],
+      ["taken by a rule for everything", taken_by_all],
+      ["matched by no rule", unmatched],
+    ]),
+    unnamed.length > 0 ? `Actions that no rule names\n${unnamed.map(describeUnnamed).join("")}${left}` : "",
+    `How often each rule decided\n${ruleLines(report)}`,
+    report.unreachable.length > 0
+      ? `Rules that can never match\n${report.unreachable
+          .map(({ rule, because }) =>
+            wrapped(`${rule}: "${because}" before it takes everything it could`, 6, 2),
+          )
+          .join("")}`
+      : "",
+    describeUnreplayable(not_replayable),
+  ];
+  return parts.filter((part) => part !== "").join("\n");
+}
+
+function describeUnnamed(group: Group<UnnamedKey>): string {
+  const line = `${count(group.count)} x ${who(group)}: ${group.verdict} by ${ruleName(group.rule)}`;
+  return wrapped(line, 6, 2) + describeExamples(group.examples);
+}
+
+function ruleLines({ rules }: CoverageReport): string {
+  const width = Math.max(...rules.map(({ matches }) => count(matches).length), 1);
+  return rules
+    .map(({ rule, matches, takes_all }) => {
+      const remark = takes_all ? "  (takes everything)" : matches === 0 ? "  (never)" : "";
+      const name = cut(rule, WIDTH - width - 5 - remark.length);
+      return `  ${count(matches).padStart(width)}  ${name}${remark}\n`;
+    })
+    .join("");
+}

@@ -1,0 +1,113 @@
+import {
+  type ConstitutionDifference,
+  constitutionDifference,
+  type Difference,
+  type MemberChange,
+  SECTIONS,
+} from "@reins/policy";
+import type { Command } from "commander";
+import { exitCodesHelp } from "../../errors.ts";
+import { noticeOnStderr, print } from "../../output.ts";
+import { LOOKING, policyIn, readConstitutionFile } from "./constitution-file.ts";
+import { inline, wrapped } from "./layout.ts";
+
+const HELP = `
+A new constitution that can be seen to be no looser applies at once; any other
+waits for an admin. What cannot be seen to be stricter counts as looser. To see
+what it would have changed in the past, use reins policy backtest.
+
+Examples:
+  reins policy diff ~/.local/share/reins/constitution.yaml draft.yaml
+  reins policy diff old.yaml new.yaml --json | jq .no_looser`;
+
+/** Declares `reins policy diff`. */
+export function declareDiff(policy: Command): void {
+  policy
+    .command("diff")
+    .summary("tell how one constitution differs from another")
+    .description(
+      "Tells which rules, limits, tools, harnesses and tests were added, removed, moved or changed, and" +
+        " whether the new constitution can be seen to let nothing more through.",
+    )
+    .argument("<old>", "the constitution as it was")
+    .argument("<new>", "the constitution as it would be")
+    .option("--json", "print it as JSON")
+    .addHelpText("after", HELP)
+    .addHelpText("after", exitCodesHelp({ ...LOOKING, failed: "one of the files is not fine" }))
+    .action(async (before: string, after: string, _, command: Command) => {
+      await diff(before, after, command.optsWithGlobals<DiffFlags>());
+    });
+}
+
+/** The flags of `reins policy diff` as they were written. */
+interface DiffFlags {
+  readonly json?: boolean;
+}
+
+/** Shows how one constitution differs from another. */
+async function diff(before: string, after: string, { json }: DiffFlags): Promise<void> {
+  const notice = noticeOnStderr(json);
+  const old = await policyIn(await readConstitutionFile(before, {}), notice);
+  const now = await policyIn(await readConstitutionFile(after, {}), notice);
+  const difference = constitutionDifference(old.file, now.file);
+  print(json ? `${JSON.stringify({ before, after, ...difference })}\n` : describeDifference(difference));
+}
+
+const HEADINGS: Readonly<Record<Difference["section"], string>> = {
+  rules: "Rules",
+  limits: "Limits",
+  tools: "Tools",
+  harnesses: "Harnesses",
+  tests: "Tests",
+  default_mandate: "Mandate",
+};
+
+/** The difference of two constitutions for people. */
+export function describeDifference({ differences, no_looser, looser_in }: ConstitutionDifference): string {
+  if (differences.length === 0) return "They say the same.\n";
+  const sections = SECTIONS.flatMap((section) => {
+    const found = differences.filter((difference) => difference.section === section);
+    return found.length > 0 ? [`${HEADINGS[section]}\n${found.map(describe).join("")}\n`] : [];
+  });
+  const end = no_looser
+    ? "The new one is no looser: Reins would apply it at once."
+    : `The new one may be looser, as far as can be seen from ${looser_in.join(", ")}: it would wait for an admin.`;
+  return `${sections.join("")}${wrapped(end, 0)}`;
+}
+
+function describe(difference: Difference): string {
+  const { kind, name, section } = difference;
+  const order = section === "rules";
+  switch (kind) {
+    case "added":
+      return (
+        wrapped(`+ ${name}${order ? `, as no. ${difference.after?.place}` : ""}`, 6, 2) + whole(difference)
+      );
+    case "removed":
+      return (
+        wrapped(`- ${name}${order ? `, was no. ${difference.before?.place}` : ""}`, 6, 2) + whole(difference)
+      );
+    case "moved":
+      return wrapped(
+        `> ${name}, from no. ${difference.before?.place} to no. ${difference.after?.place}`,
+        6,
+        2,
+      );
+    case "changed":
+      return wrapped(`~ ${name}`, 6, 2) + (difference.members ?? []).map(describeMember).join("");
+  }
+}
+
+/** What was added or taken away, member by member, without what is as good as not said. */
+function whole({ after, before }: Difference): string {
+  const value = (after ?? before)?.value;
+  if (typeof value !== "object" || value === null) return "";
+  return Object.entries(value)
+    .filter(([, member]) => member !== undefined && member !== "")
+    .map(([name, member]) => wrapped(`${name}: ${inline(member)}`, 8, 6))
+    .join("");
+}
+
+function describeMember({ member, before, after }: MemberChange): string {
+  return wrapped(`${member}: ${inline(before)} → ${inline(after)}`, 8, 6);
+}

@@ -1,0 +1,74 @@
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { parseExact } from "@reins/ahp";
+import { CliError, errorMessage } from "../../errors.ts";
+
+/** An event as far as it was written down. */
+export interface GivenEvent {
+  readonly event_type: string;
+  readonly session_id: string | undefined;
+  readonly agent_id: string | undefined;
+  readonly depth: number;
+  readonly payload: unknown;
+}
+
+/** Reads an event from a file, from JSON as it is, or from what comes in. */
+export async function readEvent(source: string, input: NodeJS.ReadableStream): Promise<GivenEvent> {
+  return asEvent(parse(await textFrom(source, input)));
+}
+
+async function textFrom(source: string, input: NodeJS.ReadableStream): Promise<string> {
+  if (source === "-") return text(input);
+  if (source.trimStart().startsWith("{")) return source;
+  try {
+    return await readFile(source, "utf8");
+  } catch (error) {
+    throw new CliError(`The event cannot be read: ${errorMessage(error)}`, {
+      next: `Give a file, - for stdin, or the JSON itself: '{"tool_name":"bash","arguments":{"command":"ls"}}'`,
+      cause: error,
+    });
+  }
+}
+
+function parse(json: string): unknown {
+  try {
+    return parseExact(json);
+  } catch (error) {
+    throw new CliError(`The event is not JSON: ${errorMessage(error)}`, {
+      next: `Give JSON such as {"tool_name":"bash","arguments":{"command":"ls"}}.`,
+      cause: error,
+    });
+  }
+}
+
+/** An AHP event as it is; anything else is the payload of a `pre_action`. */
+export function asEvent(value: unknown): GivenEvent {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new CliError("The event is no JSON object.", {
+      next: `Give one such as {"tool_name":"bash","arguments":{"command":"ls"}}.`,
+    });
+  const event: { readonly [name: string]: unknown } = { ...value };
+  if (typeof event.event_type !== "string")
+    return {
+      event_type: "pre_action",
+      session_id: undefined,
+      agent_id: undefined,
+      depth: 0,
+      payload: value,
+    };
+  if (event.payload === undefined && event.tool_name !== undefined)
+    throw new CliError("The event names a tool beside its payload, where nobody looks for one.", {
+      next: `Give {"event_type":"${event.event_type}","payload":{"tool_name":…}}, or the payload alone.`,
+    });
+  return {
+    event_type: event.event_type,
+    session_id: textIn(event.session_id),
+    agent_id: textIn(event.agent_id),
+    depth: typeof event.depth === "number" ? event.depth : 0,
+    payload: event.payload ?? {},
+  };
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

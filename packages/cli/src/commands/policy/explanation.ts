@@ -1,0 +1,119 @@
+import type { AskedClause, DecisionInput, Effect, Explained, ExplainedRule, Subject } from "@reins/policy";
+import { counted, inline, ruleName, wrapped } from "./layout.ts";
+
+/** Everything there is to say about an event. */
+export interface ExplainReport extends Explained {
+  readonly file: string;
+  readonly event_type: string;
+  readonly subject: Subject;
+  readonly cwd: string;
+  readonly workspace: readonly string[];
+  readonly at: string;
+  /** What came before, by the rules that ask for it; null when there is no ledger to know it from. */
+  readonly counters: DecisionInput["counters"] | null;
+  /** For `modify`: what is decided on what it has become. */
+  readonly again: Explained | null;
+}
+
+/** An explanation for people. */
+export function describeExplanation(report: ExplainReport): string {
+  const { subject, facts, again, event_type } = report;
+  const what = facts.tool === "" ? event_type : `${event_type} of ${facts.tool}`;
+  const who = `by ${subject.agent} (${subject.trust}) for ${subject.user}, ${subject.enforcement}, in ${report.cwd}`;
+  return [
+    wrapped(`${what} ${who}`, 4, 0),
+    describeDecision(report, report),
+    again ? `After the change\n\n${describeDecision(again, report)}` : "",
+    again ? `${wrapped(outcomeOf(report, again), 2, 0)}` : "",
+  ]
+    .filter((part) => part !== "")
+    .join("\n");
+}
+
+function describeDecision(explained: Explained, report: ExplainReport): string {
+  return [
+    `What it does\n${describeFacts(explained)}`,
+    `Rules of ${report.file}\n${explained.rules.map(describeRule).join("")}`,
+    describeCounters(report),
+    describeVerdict(explained),
+  ]
+    .filter((part) => part !== "")
+    .join("\n");
+}
+
+function describeFacts({ facts }: Explained): string {
+  const { effects, opaque, doubts } = facts;
+  const found = effects.map((effect) => wrapped(describeEffect(effect), 12, 2));
+  const hidden = opaque && doubts.length === 0 ? ["a program does what its words do not tell"] : doubts;
+  return [
+    ...(found.length > 0 ? found : ["  nothing that was found\n"]),
+    ...(hidden.length > 0 ? [opaque ? "  and may do more than this:\n" : "  with doubts:\n"] : []),
+    ...hidden.map((doubt) => wrapped(`- ${doubt}`, 6, 4)),
+  ].join("");
+}
+
+function describeEffect(effect: Effect): string {
+  switch (effect.kind) {
+    case "read":
+      return `reads     ${effect.path} (${effect.place})`;
+    case "write":
+      return `${effect.destroys ? "destroys" : "writes  "}  ${effect.path} (${effect.place})`;
+    case "exec": {
+      const words = [effect.command, ...effect.arguments.map((word) => word ?? "…")].join(" ");
+      return `runs      ${words}${effect.opaque ? " (cannot be seen into)" : ""}`;
+    }
+    case "net":
+      return `speaks    to ${effect.host === "*" ? "a host that is not known" : effect.host}`;
+  }
+}
+
+function describeRule({ rule, verdict, matched, held, failed }: ExplainedRule): string {
+  const outcome = matched ? `matches: ${verdict}` : "does not match";
+  return [
+    wrapped(`${matched ? ">" : "-"} ${rule} ${outcome}`, 6, 2),
+    ...(matched && held.length === 0 ? ["      takes everything\n"] : []),
+    ...failed.map((clause) => wrapped(`failed: ${described(clause)}`, 14, 6)),
+    ...held.map((clause) => wrapped(`held:   ${described(clause)}`, 14, 6)),
+  ].join("");
+}
+
+function described({ clause, asked }: AskedClause): string {
+  return `${clause} ${inline(asked)}`;
+}
+
+function describeCounters({ counters }: ExplainReport): string {
+  if (counters === null) return wrapped("There is no ledger, so nothing is taken to have come before.", 0);
+  const lines = Object.entries(counters).map(([key, times]) => {
+    const [rule = key] = key.split("#");
+    return wrapped(`${counted(times, "time")} what "${rule}" asks for`, 6, 2);
+  });
+  return lines.length === 0 ? "" : `What came before\n${lines.join("")}`;
+}
+
+function describeVerdict({ verdict, limits, harnesses }: Explained): string {
+  const { quorum, expires_ms, retry_after_ms, patch } = verdict;
+  const more = [
+    quorum !== undefined && `${counted(quorum, "person", "people")} must agree`,
+    expires_ms !== undefined && `the question stands for ${expires_ms / 1_000} s`,
+    retry_after_ms !== undefined && `to be asked again after ${retry_after_ms / 1_000} s`,
+    patch !== undefined && `with ${inline(patch)}, then decided again`,
+  ].filter((text) => text !== false);
+  const passes = verdict.verdict !== "blocked";
+  return [
+    wrapped(`Verdict: ${verdict.verdict}${more.length > 0 ? `; ${more.join("; ")}` : ""}`, 2, 0),
+    wrapped(`by ${ruleName(verdict.rule)}: ${verdict.reason}`, 2),
+    ...(passes && limits.length > 0
+      ? [wrapped(`counts against ${limits.map(({ name }) => `"${name}"`).join(", ")}`, 2)]
+      : []),
+    ...(passes && harnesses.length > 0 ? [wrapped(`also asked: ${harnesses.join(", ")}`, 2)] : []),
+  ].join("");
+}
+
+/** What comes of a modified action: it passes as modified unless what it became is stopped. */
+function outcomeOf({ verdict }: ExplainReport, again: Explained): string {
+  const { verdict: second, rule } = again.verdict;
+  if (second === "modify" && rule !== verdict.rule)
+    return `In the end: blocked, because ${ruleName(verdict.rule)} and ${ruleName(rule)} would change it in two ways`;
+  if (second === "allowed" || second === "modify") return `In the end: modify, by ${ruleName(verdict.rule)}`;
+  return `In the end: ${second}, by ${ruleName(rule)}`;
+}

@@ -1,0 +1,70 @@
+import type { LedgerReader } from "@reins/ledger";
+import type { Example, UnreplayableCounts } from "@reins/policy";
+import { pastVerdicts } from "@reins/supervisor";
+import { wholeNumber } from "../../flags.ts";
+import { readMoment } from "../../time.ts";
+import { count, cut, WIDTH, wrapped } from "./layout.ts";
+
+/** The flags that say which verdicts of the past are meant. */
+export interface VerdictFlags {
+  readonly since?: string;
+  readonly limit?: string;
+}
+
+/** Which verdicts of the past. */
+export interface VerdictRange {
+  readonly since: string | undefined;
+  /** At most so many, the newest of them. */
+  readonly limit: number | undefined;
+}
+
+/** Reads the flags. */
+export function settleRange({ since, limit }: VerdictFlags, now: Date): VerdictRange {
+  return {
+    since: since === undefined ? undefined : readMoment(since, "--since", now),
+    limit: limit === undefined ? undefined : wholeNumber(limit, "--limit", 1),
+  };
+}
+
+/** The verdicts in a ledger, the oldest first, page by page. */
+export async function eachVerdict(
+  ledger: Pick<LedgerReader, "read" | "readStored">,
+  range: VerdictRange,
+  take: (entry: string, payload: unknown) => void,
+): Promise<void> {
+  for await (const { entry } of pastVerdicts(ledger, range)) take(entry.cid, entry.payload);
+}
+
+const CID_SHOWN = 12;
+const INDENT = 8;
+
+/** Who did what, of a group of actions. What is no call of a tool goes by the name of its event. */
+export function who({
+  tool,
+  event_type,
+  agent,
+}: {
+  readonly tool: string;
+  readonly event_type: string;
+  readonly agent: string;
+}): string {
+  return `${tool === "" ? event_type : tool} by ${agent}`;
+}
+
+/** Examples, one on a line: the beginning of the entry's content id, and what was done. */
+export function describeExamples(examples: readonly Example[]): string {
+  const room = WIDTH - INDENT - CID_SHOWN - 2;
+  return examples
+    .map(({ entry, what }) => `${" ".repeat(INDENT)}${entry.slice(0, CID_SHOWN)}  ${cut(what, room)}\n`)
+    .join("");
+}
+
+/** What could not be decided again, and why; empty when there was nothing. */
+export function describeUnreplayable({ no_policy, no_facts, unreadable }: UnreplayableCounts): string {
+  const reasons = [
+    no_policy > 0 && `${count(no_policy)} from when no policy was loaded`,
+    no_facts > 0 && `${count(no_facts)} without facts`,
+    unreadable > 0 && `${count(unreadable)} with facts that this version does not understand`,
+  ].filter((text) => text !== false);
+  return reasons.length === 0 ? "" : wrapped(`Could not be decided again: ${reasons.join(", ")}.`, 0);
+}

@@ -1,0 +1,80 @@
+import { homedir, userInfo } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { CliError, EXIT } from "../../errors.ts";
+import { homeFolder } from "../../home.ts";
+import { environmentFileIn } from "./command.ts";
+import { Launchd } from "./launchd.ts";
+import { type Run, ran, type ServiceKeeper, type ServicePlan } from "./manager.ts";
+import { Systemd } from "./systemd.ts";
+
+/** The flags that every command of a service has, as they were written. */
+export interface ServiceFlags {
+  readonly home?: string;
+  readonly name: string;
+  readonly json?: boolean;
+}
+
+/** The machine as a service finds it. */
+export interface Machine {
+  readonly platform: NodeJS.Platform;
+  readonly environment: NodeJS.ProcessEnv;
+  readonly folder: string;
+  readonly user: number;
+  /** The Node and the script of this command. */
+  readonly command: readonly string[];
+  readonly run: Run;
+}
+
+/** This machine. */
+export function thisMachine(): Machine {
+  const [, script = ""] = process.argv;
+  return {
+    platform: process.platform,
+    environment: process.env,
+    folder: homedir(),
+    user: userInfo().uid,
+    command: [process.execPath, ...process.execArgv, script],
+    run: ran,
+  };
+}
+
+/** What keeps the service of a home running on a machine, and what it is. */
+export function keeperFor(
+  flags: ServiceFlags,
+  machine: Machine,
+): { readonly keeper: ServiceKeeper; readonly plan: ServicePlan } {
+  const plan = planFor(flags, machine);
+  if (machine.platform === "linux")
+    return { plan, keeper: new Systemd(plan, configFolder(machine), machine.run) };
+  if (machine.platform === "darwin") return { plan, keeper: new Launchd(plan, machine.user, machine.run) };
+  throw new CliError(`Reins knows no services on ${machine.platform}.`, {
+    next: `Have this kept running by what keeps services here: ${plan.command.join(" ")}`,
+    exitCode: EXIT.failed,
+  });
+}
+
+function planFor({ home: flag, name }: ServiceFlags, { environment, folder, command }: Machine): ServicePlan {
+  if (!/^[a-z][a-z0-9-]{0,63}$/.test(name))
+    throw new CliError(`"${name}" is no name for a service.`, {
+      next: "Use small letters, digits and dashes, such as reins or reins-work.",
+    });
+  const home = homeFolder(flag, environment);
+  const plan = {
+    name,
+    home,
+    folder,
+    command: [...command, "up", "--home", home],
+    environmentFile: environmentFileIn(home),
+    path: environment.PATH || "/usr/local/bin:/usr/bin:/bin",
+  };
+  const broken = [home, folder, plan.path, ...command].find((text) => /[\n\r\0]/.test(text));
+  if (broken === undefined) return plan;
+  throw new CliError("A path with a line break in it has no place in the file of a service.", {
+    next: `Choose another than ${JSON.stringify(broken)}.`,
+  });
+}
+
+function configFolder({ environment, folder }: Machine): string {
+  const { XDG_CONFIG_HOME } = environment;
+  return XDG_CONFIG_HOME && isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(folder, ".config");
+}

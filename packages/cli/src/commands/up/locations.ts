@@ -1,0 +1,77 @@
+import { lstat, mkdir, open, readlink, realpath, symlink } from "node:fs/promises";
+import { dirname, relative, resolve, sep } from "node:path";
+import { CliError, EXIT, errorMessage, systemCode } from "../../errors.ts";
+import { databaseIn } from "../../home.ts";
+
+/**
+ * Sees to it that the database of a home lies where it is said to: the home links to it, so that every other command
+ * finds it too. A home has one database, so what is there already is not replaced.
+ */
+export async function placeDatabase(home: string, path: string): Promise<void> {
+  const link = databaseIn(home);
+  const present = await whereIs(link);
+  if (present === undefined) return makeLink(link, path);
+  if (present === path || (await same(link, path))) return;
+  const unlink = present === link ? "" : ` && rm ${link}`;
+  throw new CliError(`The database of ${home} is ${present}, and not ${path}.`, {
+    next: `Leave --db out, choose another home, or stop Reins and move it: mv ${present} ${path}${unlink}`,
+  });
+}
+
+async function makeLink(link: string, path: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    // The home keeps others out; this folder may not. What SQLite puts beside the file has the same mode.
+    await (await open(path, "a", 0o600)).close();
+    await symlink(path, link);
+  } catch (error) {
+    throw new CliError(`The database cannot lie at ${path}: ${errorMessage(error)}`, {
+      next: "Choose another place with --db, or leave it out to keep it in the home.",
+      exitCode: EXIT.failed,
+      cause: error,
+    });
+  }
+}
+
+/** Where the database of a home lies; `undefined` for a home that has none. */
+async function whereIs(link: string): Promise<string | undefined> {
+  try {
+    return (await lstat(link)).isSymbolicLink() ? resolve(dirname(link), await readlink(link)) : link;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function same(left: string, right: string): Promise<boolean> {
+  const [one, other] = await Promise.all([left, right].map((path) => realpath(path).catch(() => undefined)));
+  return one !== undefined && one === other;
+}
+
+/**
+ * The folder in which sessions work that name none: the first that was given, else the one that this command runs in,
+ * else, because nobody works around or inside a home, one beside the home.
+ */
+export async function sessionWorkspace(
+  home: string,
+  workspaces: readonly string[],
+  current: string,
+): Promise<string> {
+  const [given] = workspaces;
+  if (given !== undefined) return given;
+  const [inside, around] = await Promise.all([realpath(home), realpath(current)]);
+  if (!holds(inside, around) && !holds(around, inside)) return current;
+  const beside = `${home}-workspace`;
+  await mkdir(beside, { recursive: true, mode: 0o700 });
+  return beside;
+}
+
+/** Where it was said in which folders to work. */
+export function workspaceSource({ workspace }: { readonly workspace?: readonly string[] }): string {
+  return workspace === undefined ? "A folder under workspaces in reins.yaml" : "--workspace";
+}
+
+function holds(folder: string, other: string): boolean {
+  const way = relative(folder, other);
+  return way !== ".." && !way.startsWith(`..${sep}`);
+}

@@ -9,18 +9,18 @@ export async function writeNewFile(
   signal?: AbortSignal,
 ): Promise<void> {
   const file = await open(path, "wx", 0o600).catch((error: unknown) => {
-    throw newFileFault(error, path);
+    throw newFileError(error, path);
   });
   try {
     await pipeline(pieces, file.createWriteStream({ flush: true }), { signal });
   } catch (error) {
     await rm(path, { force: true });
-    if (signal?.aborted) throw calledOff(path, error);
-    throw systemCode(error) === undefined ? error : newFileFault(error, path);
+    if (signal?.aborted) throw cancelledError(path, error);
+    throw systemCode(error) === undefined ? error : newFileError(error, path);
   }
 }
 
-function calledOff(path: string, cause: unknown): CliError {
+function cancelledError(path: string, cause: unknown): CliError {
   return new CliError(`${path} was not finished, so there is none.`, {
     next: "Run the same command again when you like.",
     exitCode: EXIT.failed,
@@ -28,7 +28,7 @@ function calledOff(path: string, cause: unknown): CliError {
   });
 }
 
-function newFileFault(error: unknown, path: string): CliError {
+function newFileError(error: unknown, path: string): CliError {
   if (systemCode(error) === "EEXIST") {
     return new CliError(`${path} is there already.`, {
       next: "Choose another name, or remove it first.",

@@ -13,9 +13,8 @@ export function wholeNumber(text: string, flag: string, least = 0): number {
   throw new CliError(`${flag} is "${text}".`, { next: `Give a whole number, ${least} or more.` });
 }
 
-/** Reads a flag that says how many are wanted. */
-export function readCount(text: string | undefined, flag: string, most: number): number | undefined {
-  if (text === undefined) return undefined;
+/** Reads a flag that counts something, from 1 on. */
+export function readCount(text: string, flag: string, most: number): number {
   const count = /^\d{1,6}$/.test(text) ? Number(text) : 0;
   if (count >= 1 && count <= most) return count;
   throw new CliError(`${flag} is "${text}".`, { next: `Give a whole number from 1 to ${most}.` });
@@ -39,7 +38,7 @@ export function readAmount(text: string, source: string, { what, least, most }: 
 }
 
 /** Collects the names in a flag that may be repeated, or hold several with commas between; an empty one stands for none. */
-export function names(value: string, before: readonly string[] | undefined): readonly string[] {
+export function commaList(value: string, before: readonly string[] | undefined): readonly string[] {
   const given = value.split(",").map((name) => name.trim());
   return [...(before ?? []), ...given.filter((name) => name !== "")];
 }
@@ -51,7 +50,7 @@ export function nameList(list: readonly string[], none: string): string {
 }
 
 /** What somebody says in a command: its words, or what comes on stdin where the only word is `-`. */
-export async function saidText(words: readonly string[], what: string): Promise<string> {
+export async function readText(words: readonly string[], what: string): Promise<string> {
   const text = words.length === 1 && words[0] === "-" ? await readAll(process.stdin) : words.join(" ");
   if (text.trim() !== "") return text.trim();
   throw new CliError(`There is nothing in ${what}.`, {

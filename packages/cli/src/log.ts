@@ -27,23 +27,23 @@ export type Log = Logger;
 type LogStream = NodeJS.WriteStream & { readonly fd: number };
 
 /** More log than this waits for a slow reader; then lines are dropped rather than the server stalled. */
-const MOST_WAITING_BYTES = 8 * 1024 * 1024;
+const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 
 /** What takes secrets out of the lines of a log; there is nothing of an agent in them before a home is open. */
-const hiding = new WeakMap<Log, Pick<Redactor, "text">>();
+const redactors = new WeakMap<Log, Pick<Redactor, "text">>();
 
 /** Takes secrets out of every line of a log from now on. */
-export function hideIn(log: Log, redactor: Pick<Redactor, "text">): void {
-  hiding.set(log, redactor);
+export function redactLog(log: Log, redactor: Pick<Redactor, "text">): void {
+  redactors.set(log, redactor);
 }
 
 /** Opens a log: human lines on a terminal, one JSON document per line otherwise. */
 export async function openLog(stream: LogStream, level: LogLevel): Promise<Log> {
-  const log = await logTo(stream, level, (line) => hiding.get(log)?.text(line) ?? line);
+  const log = await createLog(stream, level, (line) => redactors.get(log)?.text(line) ?? line);
   return log;
 }
 
-async function logTo(
+async function createLog(
   stream: LogStream,
   level: LogLevel,
   streamWrite: (line: string) => string,
@@ -59,7 +59,7 @@ async function logTo(
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
   };
-  return pino(options, pino.destination({ dest: stream.fd, sync: false, maxLength: MOST_WAITING_BYTES }));
+  return pino(options, pino.destination({ dest: stream.fd, sync: false, maxLength: MAX_BUFFERED_BYTES }));
 }
 
 /** Formats log entries as lines for people. Loads the formatter on first use. */

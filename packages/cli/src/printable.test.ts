@@ -1,7 +1,7 @@
 import { HIDDEN as API_HIDDEN } from "@reins/api";
 import { HIDDEN } from "@reins/supervisor/visible";
 import { expect, it } from "vitest";
-import { nameList, names } from "./flags.ts";
+import { commaList, nameList } from "./flags.ts";
 import { printable, printableJson, printableLine, table } from "./printable.ts";
 
 it("shows what would steer a terminal", () => {
@@ -52,9 +52,9 @@ it("a table has its columns under each other, and stays within a width", () => {
 });
 
 it("names come from one flag or several, with commas between, and may be none", () => {
-  expect(names("a, b", undefined)).toEqual(["a", "b"]);
-  expect(names("c", ["a", "b"])).toEqual(["a", "b", "c"]);
-  expect(names("", undefined)).toEqual([]);
+  expect(commaList("a, b", undefined)).toEqual(["a", "b"]);
+  expect(commaList("c", ["a", "b"])).toEqual(["a", "b", "c"]);
+  expect(commaList("", undefined)).toEqual([]);
   expect([nameList([], "none"), nameList(["*"], "none"), nameList(["a", "b"], "none")]).toEqual([
     "none",
     "all",

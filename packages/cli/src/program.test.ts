@@ -104,7 +104,9 @@ describe("a command line", () => {
 
   it("shows the whole help of a command named after help", async () => {
     const program = await makeProgram(newInvocation(), ["help", "policy"]);
-    expect(program.commands.find((each) => each.name() === "policy")?.helpInformation()).toContain("backtest");
+    expect(program.commands.find((each) => each.name() === "policy")?.helpInformation()).toContain(
+      "backtest",
+    );
   });
 });
 

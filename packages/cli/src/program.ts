@@ -75,32 +75,32 @@ const COMMANDS: readonly CommandRow[] = [
   {
     name: "roster",
     summary: "say which agents are known, and how well",
-    load: async () => (await import("./commands/roster/command.ts")).declareRoster,
+    load: async () => (await import("./commands/roster.ts")).declareRoster,
   },
   {
     name: "mailbox",
     summary: "write to agents, and see what they write to each other",
-    load: async () => (await import("./commands/mailbox/command.ts")).declareMailbox,
+    load: async () => (await import("./commands/mailbox.ts")).declareMailbox,
   },
   {
     name: "board",
     summary: "read and write the board that agents share",
-    load: async () => (await import("./commands/board/command.ts")).declareBoard,
+    load: async () => (await import("./commands/board.ts")).declareBoard,
   },
   {
     name: "memory",
     summary: "see and change what the native agent remembers",
-    load: async () => (await import("./commands/memory/command.ts")).declareMemory,
+    load: async () => (await import("./commands/memory.ts")).declareMemory,
   },
   {
     name: "token",
     summary: "make, list and revoke tokens",
-    load: async () => (await import("./commands/token/command.ts")).declareToken,
+    load: async () => (await import("./commands/token.ts")).declareToken,
   },
   {
     name: "user",
     summary: "add, change, remove and list users",
-    load: async () => (await import("./commands/user/command.ts")).declareUser,
+    load: async () => (await import("./commands/user.ts")).declareUser,
   },
   {
     name: "service",

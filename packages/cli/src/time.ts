@@ -7,24 +7,24 @@ const UNITS = [
   ["m", 60_000],
   ["s", 1_000],
 ] as const;
-const SPAN = /^(?<count>\d{1,6})(?<unit>[smhd])$/;
+const DURATION = /^(?<count>\d{1,6})(?<unit>[smhd])$/;
 
 /** A length of time in its largest whole unit: 45s, 12m, 3h, 2d. */
-export function shortSpan(milliseconds: number): string {
+export function shortDuration(milliseconds: number): string {
   const [unit, size] = UNITS.find(([, each]) => milliseconds >= each) ?? ["s", 1_000];
   return `${Math.max(0, Math.floor(milliseconds / size))}${unit}`;
 }
 
 /** The milliseconds of a length of time as it was written in a flag. */
-export function readSpan(text: string, flag: string): number {
-  const milliseconds = spanOf(text);
+export function readDuration(text: string, flag: string): number {
+  const milliseconds = parseDuration(text);
   if (milliseconds !== undefined) return milliseconds;
   throw new CliError(`${flag} is "${text}".`, { next: "Give a length of time: 90s, 15m, 2h, 30d." });
 }
 
 /** A moment to come as it was written in a flag: a length of time from now, or a time, in UTC unless it says otherwise. */
-export function readComing(text: string, flag: string, now: Date): string {
-  const span = spanOf(text);
+export function readFutureTime(text: string, flag: string, now: Date): string {
+  const span = parseDuration(text);
   if (span !== undefined) return new Date(now.getTime() + span).toISOString();
   const zoned = /T\d\d:\d\d[\d:.]*$/.test(text) ? `${text}Z` : text;
   const time = new Date(/^\d{4}-\d\d-\d\d(T|$)/.test(text) ? zoned : Number.NaN);
@@ -34,8 +34,8 @@ export function readComing(text: string, flag: string, now: Date): string {
   });
 }
 
-function spanOf(text: string): number | undefined {
-  const { count, unit } = SPAN.exec(text)?.groups ?? {};
+function parseDuration(text: string): number | undefined {
+  const { count, unit } = DURATION.exec(text)?.groups ?? {};
   const size = UNITS.find(([name]) => name === unit)?.[1];
   return count === undefined || size === undefined || Number(count) === 0 ? undefined : Number(count) * size;
 }
@@ -43,8 +43,8 @@ function spanOf(text: string): number | undefined {
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(?<zone>Z|[+-]\d\d:\d\d)?)?$/;
 
 /** A moment as it was written in a flag: a time, in UTC unless it says otherwise, or how long ago. */
-export function readMoment(text: string, flag: string, now: Date): string {
-  const span = /^0+[smhd]$/.test(text) ? 0 : spanOf(text);
+export function readPastTime(text: string, flag: string, now: Date): string {
+  const span = /^0+[smhd]$/.test(text) ? 0 : parseDuration(text);
   if (span !== undefined) return new Date(now.getTime() - span).toISOString();
   const written = TIME.exec(text);
   const zoned = written && text.includes("T") && written.groups?.zone === undefined ? `${text}Z` : text;
@@ -56,17 +56,17 @@ export function readMoment(text: string, flag: string, now: Date): string {
 }
 
 /** A moment as people read it: to the second, in UTC. */
-export function moment(time: string): string {
+export function formatTime(time: string): string {
   return time.replace("T", " ").replace(/\.\d+Z$/, "Z");
 }
 
 /** How long ago a moment was. */
 export function ago(time: string, now: Date): string {
-  return `${shortSpan(now.getTime() - Date.parse(time))} ago`;
+  return `${shortDuration(now.getTime() - Date.parse(time))} ago`;
 }
 
 /** How long an approval can still be answered, or used. */
-export function left({ expires_at }: Pick<Approval, "expires_at">, now: Date): string {
+export function timeLeft({ expires_at }: Pick<Approval, "expires_at">, now: Date): string {
   const milliseconds = Date.parse(expires_at) - now.getTime();
-  return milliseconds > 0 ? `${shortSpan(milliseconds)} left` : "over";
+  return milliseconds > 0 ? `${shortDuration(milliseconds)} left` : "over";
 }

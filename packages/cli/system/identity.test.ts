@@ -79,7 +79,7 @@ describe("users and tokens", () => {
     );
     expect(code).toBe(0);
     expect(stdout).toMatch(SECRET);
-    expect(stderr).toMatch(/^reins: tok_\S{16}: its secret is on stdout, this once; it is kept nowhere\.$/m);
+    expect(stderr).toMatch(/^reins: tok_\S{16}: its secret is on stdout, this once; it is not stored\.$/m);
     const listed = await home.json("token", "list");
     expect(listed.tokens).toMatchObject([
       { user: "ann", agents: ["fox", "reed"], started: "api", kind: "user" },

@@ -1,11 +1,11 @@
 import { approvalOperations, identityOperations, problem } from "@reins/api";
 import { describe, expect, it } from "vitest";
-import { Operator, problemFault } from "./api-client.ts";
-import type { CarriedAnswer, CarriedRequest, Carrier } from "./transport.ts";
+import { ApiClient, problemError } from "./api-client.ts";
+import type { ApiTransport, TransportRequest, TransportResponse } from "./transport.ts";
 
 const faultOf = (...given: Parameters<typeof problem>) => {
   const body = problem(...given);
-  return problemFault({ status: body.status, body }, "here", { not_found: "Look again." });
+  return problemError({ status: body.status, body }, "here", { not_found: "Look again." });
 };
 
 describe("a problem", () => {
@@ -44,7 +44,7 @@ describe("a problem", () => {
   });
 
   it("that no Reins tells is none", () => {
-    expect(problemFault({ status: 502, body: "<html>" }, "http://x", {})).toMatchObject({
+    expect(problemError({ status: 502, body: "<html>" }, "http://x", {})).toMatchObject({
       message: expect.stringContaining("http://x is no Reins that this one understands"),
       exitCode: 3,
     });
@@ -52,22 +52,22 @@ describe("a problem", () => {
 });
 
 /** A way to a Reins that answers as it is told, and keeps what it was asked. */
-function answering(answer: CarriedAnswer) {
-  const asked: CarriedRequest[] = [];
-  const carrier: Carrier = {
-    place: "here",
-    async exchange(request) {
+function answering(answer: TransportResponse) {
+  const asked: TransportRequest[] = [];
+  const transport: ApiTransport = {
+    address: "here",
+    async send(request) {
       asked.push(request);
       return answer;
     },
   };
-  return { operator: new Operator(carrier), asked };
+  return { client: new ApiClient(transport), asked };
 }
 
 describe("an operator", () => {
   it("asks with names in the path, the query and the body", async () => {
-    const { operator, asked } = answering({ status: 200, body: { approvals: [] } });
-    await operator.ask(approvalOperations.listApprovals, {
+    const { client, asked } = answering({ status: 200, body: { approvals: [] } });
+    await client.call(approvalOperations.listApprovals, {
       query: { state: "used", session: "a b", limit: 5 },
     });
     expect(asked).toEqual([
@@ -76,28 +76,28 @@ describe("an operator", () => {
   });
 
   it("cannot be led elsewhere by a name", async () => {
-    const { operator, asked } = answering({ status: 204, body: undefined });
-    await operator.ask(identityOperations.revokeToken, { params: { token: "../users/ann?x#y" } });
+    const { client, asked } = answering({ status: 204, body: undefined });
+    await client.call(identityOperations.revokeToken, { params: { token: "../users/ann?x#y" } });
     expect(asked[0]?.path).toBe("/v1/identity/tokens/..%2Fusers%2Fann%3Fx%23y");
   });
 
   it("tells what went wrong", async () => {
     const body = problem("forbidden", "an agent may not ask for this");
-    const { operator } = answering({ status: 403, body });
-    await expect(operator.ask(approvalOperations.listGrants)).rejects.toThrow(
+    const { client } = answering({ status: 403, body });
+    await expect(client.call(approvalOperations.listGrants)).rejects.toThrow(
       "An agent may not ask for this.",
     );
   });
 
   it("refuses an answer in another form than was agreed on", async () => {
-    const { operator } = answering({ status: 200, body: { approvals: [{ id: 1 }] } });
-    await expect(operator.ask(approvalOperations.listApprovals)).rejects.toThrow("no Reins that this one");
+    const { client } = answering({ status: 200, body: { approvals: [{ id: 1 }] } });
+    await expect(client.call(approvalOperations.listApprovals)).rejects.toThrow("no Reins that this one");
   });
 
   it("has nothing to follow where nothing runs", async () => {
-    const { operator } = answering({ status: 200, body: {} });
+    const { client } = answering({ status: 200, body: {} });
     const { signal } = new AbortController();
-    await expect(operator.follow(approvalOperations.streamApprovals, { signal })).rejects.toThrow(
+    await expect(client.follow(approvalOperations.streamApprovals, { signal })).rejects.toThrow(
       "No Reins runs on here",
     );
   });

@@ -3,10 +3,16 @@ import type { z } from "zod";
 import { CliError, EXIT, type ExitCode } from "../errors.ts";
 import { printable } from "../printable.ts";
 import { serverEvents } from "./event-stream.ts";
-import { type CarriedAnswer, type Carrier, type FollowOptions, jsonOr, Unreachable } from "./transport.ts";
+import {
+  type ApiTransport,
+  type FollowOptions,
+  parseJsonOr,
+  type TransportResponse,
+  Unreachable,
+} from "./transport.ts";
 
 /** What to do about a problem of a kind, where a command knows better than to say it in general. */
-type Advice = Partial<Record<ProblemCode, string>>;
+export type Advice = Partial<Record<ProblemCode, string>>;
 
 const NEXT: Advice = {
   invalid: "Add --help to see what is possible.",
@@ -24,9 +30,9 @@ const EXIT_CODES: ReadonlyMap<string, ExitCode> = new Map<string, ExitCode>([
 ]);
 
 /** The problem that an answer tells of, as an error for a person. */
-export function problemFault({ status, body }: CarriedAnswer, place: string, advice: Advice): CliError {
+export function problemError({ status, body }: TransportResponse, address: string, advice: Advice): CliError {
   const { data } = Problem.safeParse(body);
-  if (!data) return foreign(`It answered with status ${status}`, place);
+  if (!data) return incompatible(`It answered with status ${status}`, address);
   const { code, detail, errors = [] } = data;
   const faults = errors.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
   const known = Object.entries({ ...NEXT, ...advice }).find(([name]) => name === code)?.[1];
@@ -37,8 +43,8 @@ export function problemFault({ status, body }: CarriedAnswer, place: string, adv
 }
 
 /** An answer that no Reins of this version gives. */
-export function foreign(what: string, place: string, cause?: unknown): CliError {
-  return new CliError(`What answers at ${place} is no Reins that this one understands. ${what}.`, {
+export function incompatible(what: string, address: string, cause?: unknown): CliError {
+  return new CliError(`What answers at ${address} is no Reins that this one understands. ${what}.`, {
     next: "Check the address, and that both are of the same version: reins --version",
     exitCode: EXIT.unreachable,
     ...(cause !== undefined && { cause }),
@@ -46,70 +52,81 @@ export function foreign(what: string, place: string, cause?: unknown): CliError 
 }
 
 /** Words that a sentence of the harness begins with; anything else at its beginning is a name and stays as it is. */
-const BEGINNINGS = /^(?:an?|it|no|nothing|only|something|that|the|there|this) /;
+const SENTENCE_STARTS = /^(?:an?|it|no|nothing|only|something|that|the|there|this) /;
 
 /** The words of the harness, which are a part of a sentence, as a whole one. */
 function sentence(text: string): string {
-  const begun = BEGINNINGS.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  const begun = SENTENCE_STARTS.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }
 
-/** What goes into a question. */
-interface Given<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
+/** What an operation is sent with. */
+interface ApiRequest {
+  readonly params?: unknown;
+  readonly query?: unknown;
+  readonly body?: unknown;
+  /** What to do about a problem, by its code, where a command knows better than the general advice. */
+  readonly advice?: Advice | undefined;
+}
+
+/** The same with the types of an operation. */
+interface CallOptions<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType>
+  extends ApiRequest {
   readonly params?: z.input<Params>;
   readonly query?: z.input<Query>;
   readonly body?: z.input<Body>;
-  /** What to do about a problem, where that can be said better than in general. */
-  readonly advice?: Advice;
 }
 
 /** Something that happened, with the id to go on after it; or only that id. */
-interface Followed<Data> {
+interface StreamedEvent<Data> {
   readonly id: string;
   readonly data?: Data;
 }
 
 /** Whoever operates a Reins, here or elsewhere: asks it for what its API offers. */
-export class Operator {
-  readonly #carrier: Carrier;
+export class ApiClient {
+  readonly #transport: ApiTransport;
 
-  constructor(carrier: Carrier) {
-    this.#carrier = carrier;
+  constructor(transport: ApiTransport) {
+    this.#transport = transport;
   }
 
   /** Where that Reins is. */
-  get place(): string {
-    return this.#carrier.place;
+  get address(): string {
+    return this.#transport.address;
   }
 
-  /** Asks once. What comes to nothing is a `CliError` with the words of the harness and what to do. */
-  async ask<
-    Params extends z.ZodType,
-    Query extends z.ZodType,
-    Body extends z.ZodType,
-    Answer extends z.ZodType,
-  >(
+  /** Sends an operation and parses its response. A problem becomes a `CliError` with what to do about it. */
+  call<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType, Answer extends z.ZodType>(
     operation: Operation<Params, Query, Body, Answer>,
-    { params, query, body, advice = {} }: Given<Params, Query, Body> = {},
+    options: CallOptions<Params, Query, Body> = {},
+  ): Promise<z.output<Answer>> {
+    return this.send(operation, options);
+  }
+
+  /** The same for members that are known only when the command runs; the server checks them. */
+  async send<Answer extends z.ZodType>(
+    operation: Operation<z.ZodType, z.ZodType, z.ZodType, Answer>,
+    { params, query, body, advice = {} }: ApiRequest,
   ): Promise<z.output<Answer>> {
     const { method, path } = operation;
-    const answer = await this.#carrier.exchange({
+    const response = await this.#transport.send({
       method,
-      path: filled(path, params) + queryText(query),
+      path: fillPath(path, params) + queryText(query),
       body,
     });
-    if (answer.status < 200 || answer.status > 299) throw problemFault(answer, this.place, advice);
-    return this.#read(operation, answer.body);
+    if (response.status < 200 || response.status > 299) throw problemError(response, this.address, advice);
+    return this.#read(operation, response.body);
   }
 
   /** Follows what happens from when this settles on, in order, until the signal. A stream that breaks is {@link Unreachable}. */
   async follow<Answer extends z.ZodType>(
     operation: Operation<z.ZodType, z.ZodType, z.ZodType, Answer>,
     options: FollowOptions,
-  ): Promise<AsyncGenerator<Followed<z.output<Answer>>>> {
-    if (!this.#carrier.follow) throw nobodyRuns(this.place);
-    const stream = await this.#carrier.follow(operation.path, options);
-    if (!stream.text) throw problemFault(stream, this.place, {});
+  ): Promise<AsyncGenerator<StreamedEvent<z.output<Answer>>>> {
+    if (!this.#transport.follow) throw notRunning(this.address);
+    const stream = await this.#transport.follow(operation.path, options);
+    if (!stream.text) throw problemError(stream, this.address, {});
     return this.#events(operation, stream.text, options.signal);
   }
 
@@ -117,12 +134,13 @@ export class Operator {
     operation: Operation<z.ZodType, z.ZodType, z.ZodType, Answer>,
     text: AsyncIterable<string>,
     signal: AbortSignal,
-  ): AsyncGenerator<Followed<z.output<Answer>>> {
+  ): AsyncGenerator<StreamedEvent<z.output<Answer>>> {
     for await (const { id, event, data } of serverEvents(text)) {
       if (data === undefined) yield { id };
-      else if (event === operation.events) yield { id, data: this.#read(operation, jsonOr(data, undefined)) };
+      else if (event === operation.events)
+        yield { id, data: this.#read(operation, parseJsonOr(data, undefined)) };
     }
-    if (!signal.aborted) throw ended(this.place);
+    if (!signal.aborted) throw connectionEnded(this.address);
   }
 
   #read<Answer extends z.ZodType>(
@@ -131,12 +149,12 @@ export class Operator {
   ): z.output<Answer> {
     const read = answer.safeParse(value);
     if (read.success) return read.data;
-    throw foreign("Its answer is not in the form that was agreed on", this.place, read.error);
+    throw incompatible("Its answer is not in the form that was agreed on", this.address, read.error);
   }
 }
 
 /** A path with its names filled in. */
-function filled(path: string, params: unknown): string {
+function fillPath(path: string, params: unknown): string {
   const names = new Map(Object.entries(typeof params === "object" && params !== null ? params : {}));
   return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(names.get(name))));
 }
@@ -148,16 +166,16 @@ function queryText(query: unknown): string {
   return parameters.size === 0 ? "" : `?${parameters}`;
 }
 
-function nobodyRuns(place: string): Unreachable {
+function notRunning(address: string): Unreachable {
   return new Unreachable(
-    `No Reins runs on ${place}, so there is nothing to follow.`,
+    `No Reins runs on ${address}, so there is nothing to follow.`,
     "Start it first, from another terminal: reins up",
   );
 }
 
-function ended(place: string): Unreachable {
+function connectionEnded(address: string): Unreachable {
   return new Unreachable(
-    `The connection to Reins at ${place} ended.`,
+    `The connection to Reins at ${address} ended.`,
     "Is it being stopped? Run the same command again once it is up.",
   );
 }

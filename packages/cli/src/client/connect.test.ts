@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { settlePlace } from "./connect.ts";
+import { resolveServer } from "./connect.ts";
 
 describe("which Reins is meant", () => {
   it("is that of the home, unless an address is given", () => {
-    expect(settlePlace({ home: "/a" }, { REINS_URL: "http://x", REINS_TOKEN: "t" })).toEqual({ home: "/a" });
-    expect(settlePlace({}, { REINS_HOME: "/b", REINS_URL: "" })).toEqual({ home: "/b" });
+    expect(resolveServer({ home: "/a" }, { REINS_URL: "http://x", REINS_TOKEN: "t" })).toEqual({
+      home: "/a",
+    });
+    expect(resolveServer({}, { REINS_HOME: "/b", REINS_URL: "" })).toEqual({ home: "/b" });
   });
 
   it("is the one at the address, with the token that belongs to it", () => {
@@ -13,29 +15,29 @@ describe("which Reins is meant", () => {
       REINS_TOKEN: "from-environment",
       REINS_HOME: "/b",
     };
-    expect(settlePlace({}, environment)).toEqual({
+    expect(resolveServer({}, environment)).toEqual({
       url: new URL("http://127.0.0.1:1"),
       token: "from-environment",
     });
-    expect(settlePlace({ url: "https://a.example/reins", token: "flag" }, environment)).toEqual({
+    expect(resolveServer({ url: "https://a.example/reins", token: "flag" }, environment)).toEqual({
       url: new URL("https://a.example/reins"),
       token: "flag",
     });
-    expect(settlePlace({ url: "http://127.0.0.1:1/ahp" }, {})).toMatchObject({
+    expect(resolveServer({ url: "http://127.0.0.1:1/ahp" }, {})).toMatchObject({
       url: new URL("http://127.0.0.1:1"),
     });
-    expect(settlePlace({ url: "https://a.example" }, {})).toMatchObject({ token: undefined });
+    expect(resolveServer({ url: "https://a.example" }, {})).toMatchObject({ token: undefined });
   });
 
   it("is asked for where it is not clear", () => {
-    expect(() => settlePlace({ home: "/a", url: "http://x" }, {})).toThrow("two different Reins");
-    expect(() => settlePlace({ token: "t" }, {})).toThrow("--token has no effect");
+    expect(() => resolveServer({ home: "/a", url: "http://x" }, {})).toThrow("two different Reins");
+    expect(() => resolveServer({ token: "t" }, {})).toThrow("--token has no effect");
   });
 
   it.each(["x", "ftp://x", "http://user:secret@x", "http://x?token=secret"])(
     "is no address like %s, which is not repeated where it may hold a secret",
     (url) => {
-      expect(() => settlePlace({ url }, {})).toThrow(/^--url is no address of a Reins\.$/);
+      expect(() => resolveServer({ url }, {})).toThrow(/^--url is no address of a Reins\.$/);
     },
   );
 });

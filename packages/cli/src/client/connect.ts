@@ -7,11 +7,11 @@ import { noticeOnStderr } from "../output.ts";
 import { isLoopback } from "../serving/address.ts";
 import { isServed } from "../serving/socket.ts";
 import { readTokens } from "../serving/tokens.ts";
-import { Operator } from "./api-client.ts";
-import { HttpCarrier } from "./transport.ts";
+import { ApiClient } from "./api-client.ts";
+import { HttpTransport } from "./transport.ts";
 
 /** The flags that every command has which asks a Reins for something, as they were written. */
-export interface OperatorFlags {
+export interface ClientFlags {
   readonly home?: string;
   readonly url?: string;
   readonly token?: string;
@@ -20,7 +20,7 @@ export interface OperatorFlags {
 }
 
 /** Declares the flags that say which Reins is meant, and `--json`. */
-export function operatorFlags(command: Command, json = "print the answer as JSON"): Command {
+export function clientFlags(command: Command, json = "print the answer as JSON"): Command {
   return command
     .option("--home <folder>", "the home folder")
     .option("--url <address>", "a Reins elsewhere, such as https://reins.example.com")
@@ -29,7 +29,7 @@ export function operatorFlags(command: Command, json = "print the answer as JSON
 }
 
 /** What the exit codes of such a command mean. */
-export const OPERATOR_CODES = {
+export const CLIENT_CODES = {
   done: "done",
   failed: "refused or failed; the message says why",
   usage: "wrong usage",
@@ -38,19 +38,19 @@ export const OPERATOR_CODES = {
 } as const;
 
 /** The part of the help that says which Reins is asked. */
-export const OPERATOR_HELP = `
+export const CLIENT_HELP = `
 Asks the Reins that runs on the home; where none runs, the home is opened for
 this command. REINS_URL and REINS_TOKEN stand in for --url and --token.`;
 
 /** Which Reins is meant: that of a home on this machine, or one behind an address. */
-type OperatorPlace =
+type ServerLocation =
   | { readonly home: string; readonly url?: undefined }
   | { readonly url: URL; readonly token: string | undefined };
 
-type PlaceFlags = Pick<OperatorFlags, "home" | "url" | "token">;
+type LocationFlags = Pick<ClientFlags, "home" | "url" | "token">;
 
 /** Flags override the environment; an empty variable counts as unset. `REINS_TOKEN` alone means nothing here. */
-export function settlePlace(flags: PlaceFlags, environment: NodeJS.ProcessEnv): OperatorPlace {
+export function resolveServer(flags: LocationFlags, environment: NodeJS.ProcessEnv): ServerLocation {
   const { home, url, token } = flags;
   if (home !== undefined && url !== undefined)
     throw new CliError("--home and --url name two different Reins.", { next: "Leave one of them out." });
@@ -77,7 +77,7 @@ function oneToken(flag: string | undefined, environment: NodeJS.ProcessEnv): str
 
 function readUrl(text: string, source: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !isPlain(url))
+  if (!url || !hasNoSecrets(url))
     throw new CliError(`${source} is no address of a Reins.`, {
       next: "Give one such as http://127.0.0.1:18789 or https://reins.example.com; the token goes into --token.",
     });
@@ -87,7 +87,7 @@ function readUrl(text: string, source: string): URL {
 }
 
 /** Whether an address holds nothing but a place; what else one can hold may be a secret. */
-function isPlain({ protocol, username, search, hash }: URL): boolean {
+function hasNoSecrets({ protocol, username, search, hash }: URL): boolean {
   return ["http:", "https:"].includes(protocol) && username + search + hash === "";
 }
 
@@ -95,25 +95,25 @@ function isPlain({ protocol, username, search, hash }: URL): boolean {
  * Runs something as the operator of a Reins: the one at `--url`, else the one that runs on the home, else the home itself,
  * opened in this process and closed afterwards.
  */
-export async function withOperator<Result>(
-  flags: OperatorFlags,
-  use: (operator: Operator) => Promise<Result>,
+export async function withClient<Result>(
+  flags: ClientFlags,
+  use: (client: ApiClient) => Promise<Result>,
 ): Promise<Result> {
-  const place = settlePlace(flags, process.env);
-  if (place.url) {
-    if (place.url.protocol === "http:" && place.token !== undefined && !isLoopback(place.url.hostname))
-      noticeOnStderr(flags.json)(`The token travels unencrypted to ${place.url.host}.`);
-    return use(new Operator(new HttpCarrier(place)));
+  const server = resolveServer(flags, process.env);
+  if (server.url) {
+    if (server.url.protocol === "http:" && server.token !== undefined && !isLoopback(server.url.hostname))
+      noticeOnStderr(flags.json)(`The token travels unencrypted to ${server.url.host}.`);
+    return use(new ApiClient(new HttpTransport(server)));
   }
-  const { home } = place;
+  const { home } = server;
   const socket = operatorSocketIn(home);
-  if (await isServed(socket)) return use(new Operator(new HttpCarrier({ socket })));
+  if (await isServed(socket)) return use(new ApiClient(new HttpTransport({ socket })));
   if (!existsSync(databaseIn(home))) throw noLedger(home);
-  const { HomeCarrier } = await import("./home-transport.ts");
-  const carrier = await HomeCarrier.open(home, flags);
+  const { HomeTransport } = await import("./home-transport.ts");
+  const transport = await HomeTransport.open(home, flags);
   try {
-    return await use(new Operator(carrier));
+    return await use(new ApiClient(transport));
   } finally {
-    await carrier.close();
+    await transport.close();
   }
 }

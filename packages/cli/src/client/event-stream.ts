@@ -10,12 +10,12 @@ export interface ServerEvent {
 }
 
 /** The longest event that is taken; an approval is at most a megabyte. */
-const LONGEST_EVENT = 8 * 1024 * 1024;
+const MAX_EVENT_LENGTH = 8 * 1024 * 1024;
 const LINE_END = /\r\n|\n|\r(?!$)/;
 
 /** Reads server-sent events from the text of a stream. */
 export async function* serverEvents(text: AsyncIterable<string>): AsyncGenerator<ServerEvent> {
-  const reading = new Reading();
+  const reading = new EventParser();
   let held: string[] = [];
   let length = 0;
   for await (const piece of text) {
@@ -27,7 +27,7 @@ export async function* serverEvents(text: AsyncIterable<string>): AsyncGenerator
       held = [lines.pop() ?? ""];
       length = held[0]?.length ?? 0;
     }
-    if (length > LONGEST_EVENT) throw tooLong();
+    if (length > MAX_EVENT_LENGTH) throw eventTooLong();
     if (!lines) continue;
     for (const line of lines) {
       const event = reading.take(line);
@@ -37,7 +37,7 @@ export async function* serverEvents(text: AsyncIterable<string>): AsyncGenerator
 }
 
 /** The event that is being read, line by line. */
-class Reading {
+class EventParser {
   #id = "";
   #placed = false;
   #event = "";
@@ -54,7 +54,7 @@ class Reading {
     if (name === "event") this.#event = value;
     if (name !== "data") return undefined;
     this.#length += value.length;
-    if (this.#length > LONGEST_EVENT) throw tooLong();
+    if (this.#length > MAX_EVENT_LENGTH) throw eventTooLong();
     this.#data.push(value);
     return undefined;
   }
@@ -71,7 +71,7 @@ class Reading {
   }
 }
 
-function tooLong(): Unreachable {
+function eventTooLong(): Unreachable {
   return new Unreachable(
     "An event came that is too long to be one of Reins.",
     "Check that the address is that of a Reins.",

@@ -8,32 +8,32 @@ import { namedPolicyFiles } from "../configuration/policy-files.ts";
 import { CliError, EXIT, errorMessage } from "../errors.ts";
 import { homeTables } from "../harness/home-store.ts";
 import { operatorSocketIn } from "../home.ts";
-import { ledgerFault } from "../ledger/ledger-error.ts";
+import { ledgerError } from "../ledger/ledger-error.ts";
 import { WritableLedger } from "../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
 import { type Notice, noticeOnStderr } from "../output.ts";
 import { openAccess, operatorGateway } from "../serving/gateway.ts";
-import type { CarriedAnswer, CarriedRequest, Carrier } from "./transport.ts";
+import type { ApiTransport, TransportRequest, TransportResponse } from "./transport.ts";
 
 /** The way to a home on which no Reins runs: opened in this process, which meanwhile is the one that may write to it. */
-export class HomeCarrier implements Carrier {
-  readonly place: string;
+export class HomeTransport implements ApiTransport {
+  readonly address: string;
   readonly #gateway: Gateway;
   readonly #harness: Harness;
   readonly #writable: WritableLedger;
 
   private constructor(
-    place: string,
+    address: string,
     parts: { gateway: Gateway; harness: Harness; writable: WritableLedger },
   ) {
-    this.place = place;
+    this.address = address;
     this.#gateway = parts.gateway;
     this.#harness = parts.harness;
     this.#writable = parts.writable;
   }
 
   /** Opens a home. Nothing is added to a ledger that was changed since it was last seen. */
-  static async open(home: string, { json }: { readonly json?: boolean | undefined }): Promise<HomeCarrier> {
+  static async open(home: string, { json }: { readonly json?: boolean | undefined }): Promise<HomeTransport> {
     const notice = noticeOnStderr(json);
     const access = await openAccess({ home });
     const file = await readConfiguration(home);
@@ -45,14 +45,18 @@ export class HomeCarrier implements Carrier {
       const onError = (error: unknown) => notice(errorMessage(error));
       const parts = { home, policyFiles, userHome: homedir(), store, ledger, redactor, onError };
       const harness = await Harness.open(parts);
-      return new HomeCarrier(home, { gateway: await gatewayOf(access, harness, notice), harness, writable });
+      return new HomeTransport(home, {
+        gateway: await createGateway(access, harness, notice),
+        harness,
+        writable,
+      });
     } catch (error) {
       await writable.abandon();
-      throw ledgerFault(error, home);
+      throw ledgerError(error, home);
     }
   }
 
-  exchange({ method, path, body }: CarriedRequest): Promise<CarriedAnswer> {
+  send({ method, path, body }: TransportRequest): Promise<TransportResponse> {
     return this.#gateway.inject({ method, path, body });
   }
 
@@ -72,11 +76,11 @@ async function openWritable(home: string, notice: Notice): Promise<WritableLedge
     const seen = SeenCheckpoints.ofUser(process.env);
     return await WritableLedger.open({ home, tables: homeTables, seen, notice });
   } catch (error) {
-    throw isLocked(error) ? heldElsewhere(home, error) : ledgerFault(error, home);
+    throw isLocked(error) ? homeInUse(home, error) : ledgerError(error, home);
   }
 }
 
-async function gatewayOf(access: Access, harness: Harness, notice: Notice): Promise<Gateway> {
+async function createGateway(access: Access, harness: Harness, notice: Notice): Promise<Gateway> {
   const tell = (fields: object, message: string) =>
     notice("err" in fields ? `${message}: ${errorMessage(fields.err)}` : message);
   const ignore = () => undefined;
@@ -92,7 +96,7 @@ function isLocked(error: unknown): boolean {
   return error instanceof StoreError && error.code === "locked";
 }
 
-function heldElsewhere(home: string, cause: unknown): CliError {
+function homeInUse(home: string, cause: unknown): CliError {
   return new CliError(`Another process holds ${home}, and no Reins answers on ${operatorSocketIn(home)}.`, {
     next: "If Reins is just being started or stopped, or another command runs, try again; else end that process.",
     exitCode: EXIT.taken,

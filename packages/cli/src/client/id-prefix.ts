@@ -1,7 +1,7 @@
 import { CliError, EXIT } from "../errors.ts";
 
 /** How the ids of something look. */
-interface IdForm {
+interface IdFormat {
   /** What it is called. */
   readonly what: string;
   /** What every id begins with; it may be left out. */
@@ -13,8 +13,8 @@ interface IdForm {
 }
 
 /** So many characters behind the mark are needed, so that nobody means another one by chance. */
-const SHORTEST = 4;
-const MOST_SHOWN = 5;
+const MIN_PREFIX = 4;
+const MAX_SHOWN = 5;
 
 /**
  * The whole id that somebody means by the beginning of it. Searches are gone through in order, and the first in which
@@ -22,15 +22,15 @@ const MOST_SHOWN = 5;
  */
 export async function idByPrefix(
   given: string,
-  form: IdForm,
+  form: IdFormat,
   searches: readonly (() => AsyncIterable<readonly string[]>)[],
 ): Promise<string> {
   const { mark, length, what, list } = form;
   const start = given.startsWith(mark) ? given : mark + given;
   if (start.length >= length) return start;
-  if (start.length < mark.length + SHORTEST)
+  if (start.length < mark.length + MIN_PREFIX)
     throw new CliError(`"${given}" is too short to tell one ${what} from another.`, {
-      next: `Give at least ${SHORTEST} characters of its id. To see them: ${list}`,
+      next: `Give at least ${MIN_PREFIX} characters of its id. To see them: ${list}`,
     });
   for (const search of searches) {
     const found = new Set<string>();
@@ -46,8 +46,8 @@ export async function idByPrefix(
 }
 
 function ambiguous(given: string, what: string, ids: readonly string[]): CliError {
-  const shown = ids.slice(0, MOST_SHOWN).map((id) => `  ${id}`);
-  if (ids.length > MOST_SHOWN) shown.push(`  and ${ids.length - MOST_SHOWN} more`);
+  const shown = ids.slice(0, MAX_SHOWN).map((id) => `  ${id}`);
+  if (ids.length > MAX_SHOWN) shown.push(`  and ${ids.length - MAX_SHOWN} more`);
   return new CliError(`"${given}" is the beginning of more than one ${what}.`, {
     next: ["Give more of the id:", ...shown].join("\n"),
   });

@@ -11,7 +11,7 @@ export class Unreachable extends CliError {
 }
 
 /** A request as it travels. */
-export interface CarriedRequest {
+export interface TransportRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** With its query. */
   readonly path: string;
@@ -20,7 +20,7 @@ export interface CarriedRequest {
 }
 
 /** An answer as it came. */
-export interface CarriedAnswer {
+export interface TransportResponse {
   readonly status: number;
   /** The value, where the answer is JSON; else the text, if there is any. */
   readonly body: unknown;
@@ -35,42 +35,44 @@ export interface FollowOptions {
 }
 
 /** A stream that was opened, or the answer that came instead. */
-type CarriedStream =
+type TransportStream =
   | { readonly status: 200; readonly text: AsyncIterable<string> }
-  | (CarriedAnswer & { readonly text?: undefined });
+  | (TransportResponse & { readonly text?: undefined });
 
 /** The way to a Reins. */
-export interface Carrier {
+export interface ApiTransport {
   /** Where that Reins is, for messages. */
-  readonly place: string;
-  exchange(request: CarriedRequest): Promise<CarriedAnswer>;
+  readonly address: string;
+  send(request: TransportRequest): Promise<TransportResponse>;
   /** Opens a stream; absent where nothing runs that could send one. */
-  follow?(path: string, options: FollowOptions): Promise<CarriedStream>;
+  follow?(path: string, options: FollowOptions): Promise<TransportStream>;
 }
 
 /** Where a Reins serves HTTP: a socket of this machine, or an address with a token to show there. */
-type HttpPlace =
+type HttpEndpoint =
   | { readonly socket: string; readonly url?: undefined }
   | { readonly url: URL; readonly token: string | undefined };
 
-const ANSWER_MS = 30_000;
-const LONGEST_ANSWER = 64 * 1024 * 1024;
+const RESPONSE_TIMEOUT_MS = 30_000;
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 /** A quiet stream says that it lives several times within this. */
-const SILENCE_MS = 60_000;
+const IDLE_TIMEOUT_MS = 60_000;
 
 /** The way to a Reins that runs, over HTTP. */
-export class HttpCarrier implements Carrier {
-  readonly place: string;
-  readonly #place: HttpPlace;
+export class HttpTransport implements ApiTransport {
+  readonly address: string;
+  readonly #endpoint: HttpEndpoint;
 
-  constructor(place: HttpPlace) {
-    this.#place = place;
-    this.place = place.url ? place.url.origin + place.url.pathname.replace(/\/$/, "") : place.socket;
+  constructor(endpoint: HttpEndpoint) {
+    this.#endpoint = endpoint;
+    this.address = endpoint.url
+      ? endpoint.url.origin + endpoint.url.pathname.replace(/\/$/, "")
+      : endpoint.socket;
   }
 
-  async exchange({ method, path, body: value }: CarriedRequest): Promise<CarriedAnswer> {
+  async send({ method, path, body: value }: TransportRequest): Promise<TransportResponse> {
     const body = value === undefined ? undefined : JSON.stringify(value);
-    const signal = AbortSignal.timeout(ANSWER_MS);
+    const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
     try {
       const answer = await this.#send(path, { method, headers: jsonHeaders(body), signal }, body);
       return await this.#whole(answer);
@@ -79,7 +81,7 @@ export class HttpCarrier implements Carrier {
     }
   }
 
-  async follow(path: string, { after, signal }: FollowOptions): Promise<CarriedStream> {
+  async follow(path: string, { after, signal }: FollowOptions): Promise<TransportStream> {
     const headers = {
       accept: "text/event-stream, application/problem+json",
       ...(after !== undefined && { "last-event-id": after }),
@@ -89,7 +91,7 @@ export class HttpCarrier implements Carrier {
       if (answer.statusCode !== 200) return await this.#whole(answer);
       answer
         .setEncoding("utf8")
-        .setTimeout(SILENCE_MS, () => answer.destroy(new Error("nothing came any more")));
+        .setTimeout(IDLE_TIMEOUT_MS, () => answer.destroy(new Error("nothing came any more")));
       return { status: 200, text: this.#piecesOf(answer, signal) };
     } catch (error) {
       throw this.#fault(error);
@@ -98,27 +100,28 @@ export class HttpCarrier implements Carrier {
 
   #send(path: string, options: RequestOptions, body?: string): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const place = this.#place;
-    const sent = place.url
-      ? sendTo(place.url, path, { ...options, headers: { ...options.headers, ...bearer(place.token) } })
-      : overHttp({ ...options, socketPath: place.socket, path, agent: false });
+    const endpoint = this.#endpoint;
+    const sent = endpoint.url
+      ? sendTo(endpoint.url, path, { ...options, headers: { ...options.headers, ...bearer(endpoint.token) } })
+      : overHttp({ ...options, socketPath: endpoint.socket, path, agent: false });
     sent.once("response", resolve);
     sent.once("error", reject);
     sent.end(body);
     return promise;
   }
 
-  async #whole(answer: IncomingMessage): Promise<CarriedAnswer> {
+  async #whole(answer: IncomingMessage): Promise<TransportResponse> {
     const pieces: Uint8Array[] = [];
     let length = 0;
     for await (const piece of answer) {
       const bytes: Uint8Array = piece;
       length += bytes.length;
-      if (length > LONGEST_ANSWER) throw new Error(`the answer is longer than ${LONGEST_ANSWER} bytes`);
+      if (length > MAX_RESPONSE_BYTES)
+        throw new Error(`the answer is longer than ${MAX_RESPONSE_BYTES} bytes`);
       pieces.push(bytes);
     }
     const text = Buffer.concat(pieces).toString("utf8");
-    return { status: answer.statusCode ?? 0, body: text === "" ? undefined : jsonOr(text, text) };
+    return { status: answer.statusCode ?? 0, body: text === "" ? undefined : parseJsonOr(text, text) };
   }
 
   async *#piecesOf(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<string> {
@@ -132,10 +135,10 @@ export class HttpCarrier implements Carrier {
   #fault(error: unknown): unknown {
     if (error instanceof CliError) return error;
     const why = systemCode(error) === "ECONNREFUSED" ? "nobody listens there" : errorMessage(error);
-    const next = this.#place.url
+    const next = this.#endpoint.url
       ? "Check the address after --url or in REINS_URL, and that Reins runs there."
       : "Is it being stopped? Try again; see also what reins up says.";
-    return new Unreachable(`Reins cannot be reached at ${this.place}: ${why}`, next, error);
+    return new Unreachable(`Reins cannot be reached at ${this.address}: ${why}`, next, error);
   }
 }
 
@@ -155,7 +158,7 @@ function jsonHeaders(body: string | undefined) {
 }
 
 /** The value of a JSON text, or something else where it is none. */
-export function jsonOr(text: string, otherwise: unknown): unknown {
+export function parseJsonOr(text: string, otherwise: unknown): unknown {
   try {
     return parseExact(text);
   } catch {

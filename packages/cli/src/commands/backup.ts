@@ -6,7 +6,7 @@ import { change, openSqlite, openSqliteReader } from "@reins/store";
 import type { Command } from "commander";
 import { exitCodesHelp } from "../errors.ts";
 import { databaseIn, homeFolder, keysIn } from "../home.ts";
-import { ledgerFault, noLedger } from "../ledger/ledger-error.ts";
+import { ledgerError, noLedger } from "../ledger/ledger-error.ts";
 import { noticeOnStderr } from "../output.ts";
 
 const HELP = `
@@ -58,7 +58,7 @@ export async function backup(file: string, flags: BackupFlags): Promise<void> {
     await copy(home, path);
     await cover(home, path);
   } catch (error) {
-    throw ledgerFault(error, home);
+    throw ledgerError(error, home);
   }
   noticeOnStderr(flags.json)(`The database is in ${path}. To check it: reins ledger verify ${path}`);
 }

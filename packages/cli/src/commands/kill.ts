@@ -3,9 +3,9 @@ import { statSync } from "node:fs";
 import { type KillReport, type KillRequest, killOperations } from "@reins/api";
 import { askKill, type KillOrder, killLeftBehind, killSocketIn } from "@reins/host/kill";
 import type { Command } from "commander";
-import { Operator } from "../client/api-client.ts";
-import { OPERATOR_CODES, type OperatorFlags, operatorFlags, settlePlace } from "../client/connect.ts";
-import { HttpCarrier, Unreachable } from "../client/transport.ts";
+import { ApiClient } from "../client/api-client.ts";
+import { CLIENT_CODES, type ClientFlags, clientFlags, resolveServer } from "../client/connect.ts";
+import { HttpTransport, Unreachable } from "../client/transport.ts";
 import { CliError, EXIT, type ExitCode, exitCodesHelp } from "../errors.ts";
 import { operatorSocketIn } from "../home.ts";
 import { print } from "../output.ts";
@@ -29,7 +29,7 @@ Examples:
 
 /** Declares `reins kill`. */
 export function declareKill(command: Command, invocation: Invocation): void {
-  operatorFlags(
+  clientFlags(
     command
       .description(
         "Ends what agents run, also while Reins is too busy to answer, and tells what the system says of it.",
@@ -45,7 +45,7 @@ export function declareKill(command: Command, invocation: Invocation): void {
     .addHelpText(
       "after",
       exitCodesHelp({
-        ...OPERATOR_CODES,
+        ...CLIENT_CODES,
         done: "everything that was meant is gone",
         failed: "something is left, nothing of the kind runs, or it was refused",
       }),
@@ -56,7 +56,7 @@ export function declareKill(command: Command, invocation: Invocation): void {
 }
 
 /** The flags of `reins kill` as they were written. */
-interface KillFlags extends OperatorFlags, KillNames {
+interface KillFlags extends ClientFlags, KillNames {
   readonly reason?: string;
 }
 
@@ -64,9 +64,9 @@ interface KillFlags extends OperatorFlags, KillNames {
 export async function kill(what: string | undefined, flags: KillFlags): Promise<ExitCode> {
   const target = targetOf(what, flags);
   const request = { ...target, ...(flags.reason !== undefined && { reason: flags.reason }) };
-  const place = settlePlace(flags, process.env);
+  const place = resolveServer(flags, process.env);
   const report = place.url
-    ? await killOver(new Operator(new HttpCarrier(place)), request)
+    ? await killOver(new ApiClient(new HttpTransport(place)), request)
     : await killHere(place.home, request);
   print(flags.json ? `${JSON.stringify(report)}\n` : describeKill(report));
   return report.left.length === 0 ? EXIT.done : EXIT.failed;
@@ -106,9 +106,9 @@ const OPERATOR = "user:default/operator";
 const PATIENCE_MS = 60_000;
 
 /** Has a Reins that is reached over HTTP carry it out. */
-function killOver(operator: Operator, body: KillRequest): Promise<KillReport> {
+function killOver(client: ApiClient, body: KillRequest): Promise<KillReport> {
   const advice = { not_found: "To see what runs: reins agents list, or the page at /ui/agents" };
-  return operator.ask(killOperations.kill, { body, advice });
+  return client.call(killOperations.kill, { body, advice });
 }
 
 /**
@@ -133,7 +133,7 @@ export async function killHere(
   });
   // Nothing of it runs; Reins itself may still know a session of that name, which it then ends.
   if (answer === "nothing")
-    return killOver(new Operator(new HttpCarrier({ socket: operatorSocketIn(home) })), request);
+    return killOver(new ApiClient(new HttpTransport({ socket: operatorSocketIn(home) })), request);
   if (answer !== "nobody" && answer !== "silence") return shown(answer.report, answer.entry);
   // Under a name of its own: one that stands still may yet carry out what it was asked, and find nothing any more.
   if (order.target.kind === "all") return shown(await killLeftBehind(home, orderOf(request)), null);

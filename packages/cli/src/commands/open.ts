@@ -1,6 +1,6 @@
 import { accessOperations } from "@reins/api";
 import type { Command } from "commander";
-import { OPERATOR_CODES, type OperatorFlags, operatorFlags, withOperator } from "../client/connect.ts";
+import { CLIENT_CODES, type ClientFlags, clientFlags, withClient } from "../client/connect.ts";
 import { CliError, EXIT, exitCodesHelp } from "../errors.ts";
 import { print } from "../output.ts";
 import { openInBrowser } from "../serving/browser.ts";
@@ -12,7 +12,7 @@ Examples:
 
 /** Declares `reins open`. */
 export function declareOpen(command: Command): void {
-  operatorFlags(
+  clientFlags(
     command
       .description(
         "Prints an address that lets a browser in, once and within ten minutes, as whoever asks for it; on a desktop it " +
@@ -21,22 +21,20 @@ export function declareOpen(command: Command): void {
       .option("--print", "print the address only"),
   )
     .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
+    .addHelpText("after", exitCodesHelp(CLIENT_CODES))
     .action(async (_, command: Command) => {
       await open(command.optsWithGlobals<OpenFlags>());
     });
 }
 
 /** The flags of `reins open` as they were written. */
-interface OpenFlags extends OperatorFlags {
+interface OpenFlags extends ClientFlags {
   readonly print?: boolean;
 }
 
 /** Gets an address that lets a browser in, prints it and, on a desktop, opens it. */
 export async function open(flags: OpenFlags): Promise<void> {
-  const { addresses } = await withOperator(flags, (operator) =>
-    operator.ask(accessOperations.createLoginCode),
-  );
+  const { addresses } = await withClient(flags, (client) => client.call(accessOperations.createLoginCode));
   const [address] = addresses;
   if (address === undefined)
     throw new CliError("No Reins listens for a browser on this home.", {

@@ -6,10 +6,10 @@ import { readConfiguration } from "../configuration/configuration.ts";
 import { homeRedactor } from "../configuration/home-redactor.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../configuration/policy-files.ts";
 import { version } from "../installation.ts";
-import { damageIn } from "../ledger/ledger-error.ts";
+import { damageError } from "../ledger/ledger-error.ts";
 import { WritableLedger } from "../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
-import { hideIn, type Log } from "../log.ts";
+import { type Log, redactLog } from "../log.ts";
 import { homeTables } from "./home-store.ts";
 
 /** After these a store takes nothing more until it is opened anew. */
@@ -49,7 +49,7 @@ export class OpenHarness {
     opening.catch(() => undefined);
     try {
       const { policyFiles, redactor, webhooks } = await readHome(options);
-      hideIn(log, redactor);
+      redactLog(log, redactor);
       const written = await writeFirstFiles(home, policyFiles);
       for (const path of written) log.info({ path }, `wrote ${path}; read it, change it`);
       const writable = await opening;
@@ -111,7 +111,7 @@ async function openLedger(options: OpenHarnessOptions, lost: string[]): Promise<
     acceptLoss,
     onLoss: (text) => void lost.push(text),
   }).catch((error: unknown) => {
-    throw damageIn(error, home) ?? error;
+    throw damageError(error, home) ?? error;
   });
 }
 

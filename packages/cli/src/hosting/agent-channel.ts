@@ -6,7 +6,7 @@ import type { Harness } from "@reins/supervisor";
 import { WebSocket } from "ws";
 import { CliError, EXIT, errorMessage } from "../errors.ts";
 import { operatorSocketIn, socketIn } from "../home.ts";
-import { ledgerFault } from "../ledger/ledger-error.ts";
+import { ledgerError } from "../ledger/ledger-error.ts";
 import type { Log } from "../log.ts";
 import { openAccess, operatorGateway, serveOperator } from "../serving/gateway.ts";
 import { isServed, requireSocketPath } from "../serving/socket.ts";
@@ -42,19 +42,19 @@ export async function openAgentChannel(
       next: "Start it with reins up.",
       exitCode: EXIT.unreachable,
     });
-  return openHere(home, agent, log);
+  return openInProcess(home, agent, log);
 }
 
-async function openHere(home: string, agent: string, log: Log): Promise<AgentChannel> {
+async function openInProcess(home: string, agent: string, log: Log): Promise<AgentChannel> {
   const { OpenHosting } = await import("./open-hosting.ts");
   const opened = await OpenHosting.open({ home, log }).catch((error: unknown) => {
-    throw isLocked(error) ? heldElsewhere(home, error) : ledgerFault(error, home);
+    throw isLocked(error) ? homeInUse(home, error) : ledgerError(error, home);
   });
   const { hosting, harness } = opened;
   const [ours, theirs, close] = channelPair();
   const served = serveChannel(hosting.hub, { channel: theirs, principal: harness.identity.local(), agent });
   // Nobody waits for it: it is there before anybody has read a question.
-  const operator = serveOperatorHere(home, { harness, hosting }, log);
+  const operator = serveOperatorSocket(home, { harness, hosting }, log);
   return {
     channel: ours,
     isServer: false,
@@ -72,7 +72,7 @@ function isLocked(error: unknown): boolean {
 }
 
 /** A home that is open in this process, as its operator reaches it from elsewhere. */
-interface OperatorHere {
+interface OperatorSocket {
   close(): Promise<void>;
 }
 
@@ -81,11 +81,11 @@ interface OperatorHere {
  * another editor finds its agents here.
  * Where that cannot be, everything else goes on.
  */
-async function serveOperatorHere(
+async function serveOperatorSocket(
   home: string,
   { harness, hosting }: { readonly harness: Harness; readonly hosting: Hosting },
   log: Log,
-): Promise<OperatorHere> {
+): Promise<OperatorSocket> {
   const taken = { message: `${home} is served by another process`, next: "" };
   try {
     const gateway = await operatorGateway(await openAccess({ home }), harness, log, hosting);
@@ -104,14 +104,14 @@ async function serveOperatorHere(
 
 const MAX_MESSAGE_BYTES = 32 << 20;
 /** A Reins that hangs is connected to all the same, and never answers. */
-const PATIENCE_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 30_000;
 
 /** Speaks ACP with the Reins that serves the socket of a home. */
 export async function webSocketChannel({
   home,
   socket,
   agent,
-  patienceMs = PATIENCE_MS,
+  patienceMs = CONNECT_TIMEOUT_MS,
 }: {
   readonly home: string;
   readonly socket: string;
@@ -132,7 +132,7 @@ export async function webSocketChannel({
   web.on("error", (error) => closed.resolve(error));
   web.on("unexpected-response", (request, { statusCode }) => {
     request.destroy();
-    closed.resolve(statusCode === 404 ? heldElsewhere(home) : new Error(`it answered ${statusCode}`));
+    closed.resolve(statusCode === 404 ? homeInUse(home) : new Error(`it answered ${statusCode}`));
   });
   const opened = once(web, "open").then(() => undefined);
   const failure = await Promise.race([opened, closed.promise]);
@@ -165,7 +165,7 @@ export async function webSocketChannel({
 }
 
 /** Another process runs agents in a home, and only those of its own. */
-function heldElsewhere(home: string, cause?: unknown): CliError {
+function homeInUse(home: string, cause?: unknown): CliError {
   return new CliError(`Another process holds ${home}, and runs agents of its own.`, {
     next: "To run several at a time, start one Reins for all of them first: reins up",
     exitCode: EXIT.taken,

@@ -6,17 +6,17 @@ import { printable } from "../printable.ts";
 const OFFLINE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT)\b/;
 
 /** What went wrong with an agent, and what a person can do about it. Anything else is given back as it is. */
-export function agentFault(error: unknown, agent: string, entry?: AgentEntry): unknown {
-  if (error instanceof AgentError) return ownFault(error, agent);
+export function agentError(error: unknown, agent: string, entry?: AgentEntry): unknown {
+  if (error instanceof AgentError) return catalogueError(error, agent);
   if (!(error instanceof RpcError)) return error;
   const message = printable(error.message);
-  if (error.code === CODE.authRequired && entry) return loginFault(error, entry);
+  if (error.code === CODE.authRequired && entry) return loginError(error, entry);
   if (error.code === REFUSED)
     return failed(message, "To see why: reins ledger log. The rules are in constitution.yaml.", error);
   return failed(message, "Run the same command with --verbose to see more.", error);
 }
 
-function ownFault(error: AgentError, agent: string): CliError {
+function catalogueError(error: AgentError, agent: string): CliError {
   const message = printable(error.message);
   switch (error.code) {
     case "unknown_agent":
@@ -46,7 +46,7 @@ function ownFault(error: AgentError, agent: string): CliError {
 }
 
 /** An agent that knows nobody: by which variables and files it would. */
-function loginFault(error: RpcError, { name, credentials }: AgentEntry): CliError {
+function loginError(error: RpcError, { name, credentials }: AgentEntry): CliError {
   const ways = [
     ...(credentials.variables.length > 0 ? [`Set ${credentials.variables.join(" or ")}.`] : []),
     ...credentials.files.map(

@@ -1,32 +1,32 @@
 import { type AgentEntry, AgentError, type InstalledAgent, type InstallProgress } from "@reins/host";
 import { noticeOnStderr } from "../output.ts";
-import { agentFault } from "./agent-error.ts";
+import { agentError } from "./agent-error.ts";
 import { HomeAgents } from "./home-agents.ts";
 
 /** An agent that is about to run, installed if it was not yet; whoever waits at the terminal sees how far that is. */
-export async function readyAgent(home: string, agent: string, json?: boolean): Promise<AgentEntry> {
+export async function ensureInstalled(home: string, agent: string, json?: boolean): Promise<AgentEntry> {
   const agents = await HomeAgents.open(home);
-  const entry = entryOf(agents, agent);
+  const entry = catalogueEntry(agents, agent);
   if (entry.builtIn) return entry;
   try {
     await installOnFirstUse(agents, entry, { notice: noticeOnStderr(json), screen: process.stderr });
     return entry;
   } catch (error) {
-    throw agentFault(error, agent);
+    throw agentError(error, agent);
   }
 }
 
 /** The agent of an id; faults say what to do. */
-export function entryOf({ catalogue }: HomeAgents, agent: string): AgentEntry {
+export function catalogueEntry({ catalogue }: HomeAgents, agent: string): AgentEntry {
   try {
     return catalogue.entry(agent);
   } catch (error) {
-    throw agentFault(error, agent);
+    throw agentError(error, agent);
   }
 }
 
 /** Who hears of an install. */
-interface InstallAudience {
+interface InstallReporter {
   readonly notice: (text: string) => void;
   readonly screen: InstallScreen;
 }
@@ -35,7 +35,7 @@ interface InstallAudience {
 export async function installOnFirstUse(
   { installer, requireInstalled }: Pick<HomeAgents, "installer" | "requireInstalled">,
   { id, name, install }: AgentEntry,
-  { notice, screen }: InstallAudience,
+  { notice, screen }: InstallReporter,
 ): Promise<InstalledAgent> {
   const installed = await installer.installed(id);
   if (installed) return installed;

@@ -44,7 +44,7 @@ export class OpenHosting {
       const hosting = await Hosting.open({
         harness: opened.harness,
         agents: agents.added,
-        install: (entry) => installOnFirstUse(agents, entry, told(log)),
+        install: (entry) => installOnFirstUse(agents, entry, logReporter(log)),
         isInstalled: async ({ id }) => (await agents.installer.installed(id)) !== undefined,
         admit: (entry, installed) => agents.admit(entry, installed),
         environment: process.env,
@@ -86,7 +86,7 @@ export class OpenHosting {
 }
 
 /** Installs are told to the log, where nobody waits at a terminal. */
-function told(log: Log) {
+function logReporter(log: Log) {
   const tell = (text: string) => log.info(text.trim());
   return { notice: tell, screen: { write: tell } };
 }

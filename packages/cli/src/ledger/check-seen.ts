@@ -10,7 +10,7 @@ import { CliError, EXIT, errorMessage } from "../errors.ts";
 import type { Notice } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import { ACCEPT_LOSS, DamagedHome } from "./ledger-error.ts";
-import type { SeenCheckpoints, Sighting } from "./seen-checkpoints.ts";
+import type { SeenCheckpoint, SeenCheckpoints } from "./seen-checkpoints.ts";
 
 /** What is needed of a ledger to check it against the past. */
 type CheckedLedger = Pick<LedgerReader, "origin" | "logKey" | "size" | "checkpoint" | "consistency">;
@@ -43,10 +43,10 @@ export async function checkSeen(
     largest !== undefined &&
     largest !== here?.note &&
     newest &&
-    newest.size >= openKept(largest, logKey, seen.fileOf(logKey)).size
+    newest.size >= openStored(largest, logKey, seen.fileOf(logKey)).size
   )
     await compare(ledger, largest, newest, seen.fileOf(logKey));
-  if (newest) await keepSeen(home, { logKey, note: newest.note }, seen, notice);
+  if (newest) await storeSeen(home, { logKey, note: newest.note }, seen, notice);
 }
 
 /**
@@ -86,7 +86,7 @@ async function compare(
   file: string,
 ): Promise<void> {
   const name = printableLine(ledger.origin);
-  const kept = openKept(note, ledger.logKey, file);
+  const kept = openStored(note, ledger.logKey, file);
   const mismatch = (text: string) => new SeenMismatch(text, kept, found, file);
   if (!found || found.size < kept.size)
     throw mismatch(`The ledger ${name} is shorter than it was: it was rolled back.`);
@@ -103,7 +103,7 @@ async function compare(
   if (!ok) throw mismatch(`The history of the ledger ${name} was rewritten.`);
 }
 
-function openKept(note: string, logKey: string, file: string): OpenedNote {
+function openStored(note: string, logKey: string, file: string): OpenedNote {
   try {
     return { ...openCheckpoint(note, logKey), note };
   } catch (error) {
@@ -116,15 +116,15 @@ function openKept(note: string, logKey: string, file: string): OpenedNote {
 }
 
 /** Keeps what is seen in a home, which was checked, for the next time, and tells what a person should know about it. */
-async function keepSeen(
+async function storeSeen(
   home: string,
-  sighting: Sighting,
+  sighting: SeenCheckpoint,
   seen: SeenCheckpoints,
   notice: Notice,
 ): Promise<void> {
   try {
     const before = await seen.inHome(home);
-    if (before?.logKey !== sighting.logKey) await tellOfFirst(home, before, sighting, seen, notice);
+    if (before?.logKey !== sighting.logKey) await noticeFirstSight(home, before, sighting, seen, notice);
     await seen.keep(home, sighting);
   } catch (error) {
     if (error instanceof CliError) throw error;
@@ -136,15 +136,15 @@ async function keepSeen(
  * A home whose ledger was exchanged for another one starts a history that no checkpoint contradicts, so that is told;
  * the same ledger under another key is refused.
  */
-async function tellOfFirst(
+async function noticeFirstSight(
   home: string,
-  before: Sighting | undefined,
-  { logKey, note }: Sighting,
+  before: SeenCheckpoint | undefined,
+  { logKey, note }: SeenCheckpoint,
   seen: SeenCheckpoints,
   notice: Notice,
 ): Promise<void> {
   const name = nameIn(logKey);
-  if (before && nameIn(before.logKey) === name) throw anotherKey(name, before.logKey, logKey);
+  if (before && nameIn(before.logKey) === name) throw keyChanged(name, before.logKey, logKey);
   if (before)
     notice(`${home} has another ledger than before: it was ${nameIn(before.logKey)}, now it is ${name}.`);
   const largest = await seen.largest(logKey);
@@ -160,7 +160,7 @@ async function tellOfFirst(
     notice(`${home} has only ${size} entries of the ledger ${name}, of which ${known} were seen elsewhere.`);
 }
 
-function anotherKey(name: string, before: string, now: string): CliError {
+function keyChanged(name: string, before: string, now: string): CliError {
   return new CliError(`The ledger ${name} is signed with another key than before.`, {
     next: [
       `Before: ${printableLine(before)}`,

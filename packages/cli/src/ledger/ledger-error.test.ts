@@ -1,7 +1,7 @@
 import { LedgerError } from "@reins/ledger";
 import { StoreError } from "@reins/store";
 import { describe, expect, it } from "vitest";
-import { ledgerFault, noLedger } from "./ledger-error.ts";
+import { ledgerError, noLedger } from "./ledger-error.ts";
 
 describe("what is told of a ledger that cannot be used", () => {
   it.each([
@@ -13,7 +13,7 @@ describe("what is told of a ledger that cannot be used", () => {
     [new LedgerError("conflict", "of another ledger"), 1, "reins ledger show"],
     [new LedgerError("unreadable", "others may read it"), 1, "keys"],
   ])("%s", (error, exitCode, next) => {
-    expect(ledgerFault(error, "/home")).toMatchObject({
+    expect(ledgerError(error, "/home")).toMatchObject({
       message: `The ledger in /home: ${error.message}`,
       next: expect.stringContaining(next),
       exitCode,
@@ -22,9 +22,9 @@ describe("what is told of a ledger that cannot be used", () => {
 
   it("is nothing of ours when the error is not", () => {
     const error = new Error("a mistake in the code");
-    expect(ledgerFault(error, "/home")).toBe(error);
+    expect(ledgerError(error, "/home")).toBe(error);
     const unknown = new StoreError("invalid", "there is no such query");
-    expect(ledgerFault(unknown, "/home")).toBe(unknown);
+    expect(ledgerError(unknown, "/home")).toBe(unknown);
   });
 
   it("says when there is none", () => {

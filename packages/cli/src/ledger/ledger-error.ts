@@ -28,13 +28,13 @@ const STORE: Partial<Record<StoreErrorCode, Advice>> = {
 };
 
 /** Why the ledger of a home could not be used, and what to do about it. Anything else is given back as it is. */
-export function ledgerFault(error: unknown, home: string): unknown {
+export function ledgerError(error: unknown, home: string): unknown {
   if (error instanceof StoreError) {
     const advice = STORE[error.code];
-    return advice ? faultWith(error, home, advice) : error;
+    return advice ? errorWith(error, home, advice) : error;
   }
   if (!(error instanceof LedgerError)) return error;
-  return faultWith(error, home, { next: adviceOn(error), exitCode: EXIT.failed });
+  return errorWith(error, home, { next: adviceOn(error), exitCode: EXIT.failed });
 }
 
 /** There is no ledger in a home. */
@@ -46,7 +46,7 @@ export function noLedger(home: string, cause?: unknown): CliError {
   });
 }
 
-function faultWith(error: Error, home: string, { next, exitCode }: Advice): CliError {
+function errorWith(error: Error, home: string, { next, exitCode }: Advice): CliError {
   return new CliError(`The ledger in ${home}: ${printableLine(error.message)}`, {
     next,
     exitCode,
@@ -75,7 +75,7 @@ export const ACCEPT_LOSS =
 export class DamagedHome extends CliError {}
 
 /** The damage that an error tells of; `undefined` for other errors. */
-export function damageIn(error: unknown, home: string): DamagedHome | undefined {
+export function damageError(error: unknown, home: string): DamagedHome | undefined {
   if (error instanceof DamagedHome) return error;
   if (!(error instanceof StoreError) || !CODES.has(error.code)) return undefined;
   return new DamagedHome(

@@ -12,8 +12,8 @@ import {
 import { databaseIn, homeFolder, keysIn, privateDatabase, realDatabase, tightenHome } from "../home.ts";
 import { type Notice, noticeOnStderr } from "../output.ts";
 import { acceptSeen, checkSeen } from "./check-seen.ts";
-import { ledgerFault, noLedger } from "./ledger-error.ts";
-import { RunningSight, SeenCheckpoints } from "./seen-checkpoints.ts";
+import { ledgerError, noLedger } from "./ledger-error.ts";
+import { CheckpointRecorder, SeenCheckpoints } from "./seen-checkpoints.ts";
 
 /** What the exit codes of a command mean that reads the ledger of a home. */
 export const READING = {
@@ -49,7 +49,7 @@ export async function readLedger<Result>(
     await checkSeen(ledger, home, SeenCheckpoints.ofUser(process.env), noticeOnStderr(json));
     return await read(ledger, home);
   } catch (error) {
-    throw ledgerFault(error, home);
+    throw ledgerError(error, home);
   } finally {
     await store?.close();
   }
@@ -77,9 +77,9 @@ export class WritableLedger {
   readonly ledger: Ledger;
   readonly store: Store;
   readonly #options: WriteOptions;
-  readonly #sight: RunningSight;
+  readonly #sight: CheckpointRecorder;
 
-  private constructor(ledger: Ledger, store: Store, options: WriteOptions, sight: RunningSight) {
+  private constructor(ledger: Ledger, store: Store, options: WriteOptions, sight: CheckpointRecorder) {
     this.ledger = ledger;
     this.store = store;
     this.#options = options;
@@ -90,7 +90,7 @@ export class WritableLedger {
   static async open(options: WriteOptions): Promise<WritableLedger> {
     const { home, onCheckpointError, openStore, seen, notice, tables = [ledgerTables] } = options;
     await tightenHome(home, notice);
-    const sight = new RunningSight({ home, seen, notice });
+    const sight = new CheckpointRecorder({ home, seen, notice });
     const openNew = async () => openSqlite({ path: await privateDatabase(await realDatabase(home)), tables });
     const store = await (openStore ?? openNew)();
     try {

@@ -8,7 +8,7 @@ import { stateFolder } from "../installation.ts";
 import type { Notice } from "../output.ts";
 
 /** A ledger as it was seen: the key that names it, and its newest checkpoint of then. */
-export interface Sighting {
+export interface SeenCheckpoint {
   readonly logKey: string;
   readonly note: string;
 }
@@ -45,7 +45,7 @@ export class SeenCheckpoints {
   }
 
   /** What was last seen in a home. */
-  async inHome(home: string): Promise<Sighting | undefined> {
+  async inHome(home: string): Promise<SeenCheckpoint | undefined> {
     const text = await readSeen(this.fileOfHome(home));
     if (text === undefined) return undefined;
     const end = text.indexOf("\n");
@@ -53,7 +53,7 @@ export class SeenCheckpoints {
   }
 
   /** Keeps what is seen in a home. Whoever saw more meanwhile is not overwritten. */
-  async keep(home: string, { logKey, note }: Sighting): Promise<void> {
+  async keep(home: string, { logKey, note }: SeenCheckpoint): Promise<void> {
     const here = await this.inHome(home);
     if (here?.logKey !== logKey || isLarger(note, here.note))
       await replaceFile(this.fileOfHome(home), `${logKey}\n${note}`);
@@ -62,7 +62,7 @@ export class SeenCheckpoints {
   }
 
   /** Keeps what is seen in a home in place of whatever was seen before. */
-  async replace(home: string, { logKey, note }: Sighting): Promise<void> {
+  async replace(home: string, { logKey, note }: SeenCheckpoint): Promise<void> {
     await replaceFile(this.fileOfHome(home), `${logKey}\n${note}`);
     await replaceFile(this.fileOf(logKey), note);
   }
@@ -94,7 +94,7 @@ function nameOf(text: string): string {
 const INTERVAL_MS = 1_000;
 
 /** Where the checkpoints of a ledger that is written to are kept, apart from its home. */
-interface RunningSightOptions {
+interface CheckpointRecorderOptions {
   readonly home: string;
   readonly seen: SeenCheckpoints;
   readonly notice: Notice;
@@ -103,23 +103,23 @@ interface RunningSightOptions {
 }
 
 /** Keeps the checkpoints of a ledger while it is written to, so that whatever ends the process, the newest is known. */
-export class RunningSight {
-  readonly #options: RunningSightOptions;
+export class CheckpointRecorder {
+  readonly #options: CheckpointRecorderOptions;
   readonly #now: () => number;
-  #newest: Sighting | undefined;
+  #newest: SeenCheckpoint | undefined;
   #timer: NodeJS.Timeout | undefined;
   #keeping: Promise<void> = Promise.resolve();
   #isTold = false;
   #keptAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
-  constructor(options: RunningSightOptions) {
+  constructor(options: CheckpointRecorderOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
   }
 
   /** Takes a checkpoint that was made. */
-  saw(sighting: Sighting): void {
+  saw(sighting: SeenCheckpoint): void {
     if (this.#closed) return;
     this.#newest = sighting;
     this.#timer ??= setTimeout(

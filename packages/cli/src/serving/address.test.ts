@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { describe, expect, it } from "vitest";
-import { hostNames, isLoopback, portFault, refuseOpenServer } from "./address.ts";
+import { hostNames, isLoopback, listenError, refuseOpenServer } from "./address.ts";
 
 describe("a host", () => {
   it.each(["127.0.0.1", "127.9.9.9", "::1", "localhost", "LocalHost"])(
@@ -38,7 +38,7 @@ describe("a host", () => {
 
 function fault(code: string) {
   const cause = Object.assign(new Error(code), { code });
-  return portFault(new Error("Cannot listen", { cause }), "127.0.0.1", 18789, "reins up");
+  return listenError(new Error("Cannot listen", { cause }), "127.0.0.1", 18789, "reins up");
 }
 
 describe("a port that cannot be had", () => {

@@ -56,7 +56,7 @@ function bracketed(host: string): string {
 }
 
 /** Why listening on a port failed, and what to do about it. */
-export function portFault(error: unknown, host: string, port: number, command: string): CliError {
+export function listenError(error: unknown, host: string, port: number, command: string): CliError {
   const place = `${host}:${port}`;
   switch (systemCode(error)) {
     case "EADDRINUSE":

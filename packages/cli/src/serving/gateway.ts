@@ -12,13 +12,13 @@ import {
 import type { Harness } from "@reins/supervisor";
 import { CliError, EXIT } from "../errors.ts";
 import { version } from "../installation.ts";
-import { hostNames, portFault } from "./address.ts";
-import type { Opened } from "./listen.ts";
-import { onSocket, type TakenSocket } from "./socket.ts";
+import { hostNames, listenError } from "./address.ts";
+import type { ListeningServer } from "./listen.ts";
+import { listenOnSocket, type SocketInUse } from "./socket.ts";
 import type { TlsPair } from "./tls.ts";
 
 /** Where a gateway listens on the network, and under which names. */
-interface GatewayPlace {
+interface GatewayAddress {
   readonly host: string;
   readonly port: number;
   /** Names by which the server may be addressed, beside its own. */
@@ -43,7 +43,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
 }
 
 /** Lets a gateway listen on a port; faults say what to do. */
-export async function serveGateway(gateway: Gateway, place: GatewayPlace): Promise<Opened> {
+export async function serveGateway(gateway: Gateway, place: GatewayAddress): Promise<ListeningServer> {
   const { host, port, tls, command } = place;
   const allowedHosts = [...hostNames(host), ...place.allowHosts.map((name) => name.toLowerCase())];
   try {
@@ -57,13 +57,17 @@ export async function serveGateway(gateway: Gateway, place: GatewayPlace): Promi
       ],
     };
   } catch (error) {
-    throw portFault(error, host, port, command);
+    throw listenError(error, host, port, command);
   }
 }
 
 /** Lets a gateway listen on the socket on which it answers the operator. */
-export async function serveOperator(gateway: Gateway, path: string, taken: TakenSocket): Promise<Opened> {
-  return { served: await onSocket(path, taken, () => gateway.listenSocket(path)), entrances: [] };
+export async function serveOperator(
+  gateway: Gateway,
+  path: string,
+  taken: SocketInUse,
+): Promise<ListeningServer> {
+  return { served: await listenOnSocket(path, taken, () => gateway.listenSocket(path)), entrances: [] };
 }
 
 /**

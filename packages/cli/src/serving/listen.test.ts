@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
-import { type Opened, serveUntilStopped, startAll } from "./listen.ts";
+import { type ListeningServer, serveUntilStopped, startAll } from "./listen.ts";
 
-function opened(address: string, journal: string[]): Opened {
+function opened(address: string, journal: string[]): ListeningServer {
   const closed = Promise.withResolvers<void>();
   const close = async () => {
     journal.push(`close ${address}`);

@@ -3,28 +3,28 @@ import type { Log } from "../log.ts";
 import type { Stop } from "./stop.ts";
 
 /** One way in to a server. */
-export interface Entrance {
+export interface ServerAddress {
   readonly transport: TransportName;
   readonly address: string;
 }
 
 /** A server that listens, and the ways in to it: one port can offer two. */
-export interface Opened {
+export interface ListeningServer {
   readonly served: Served;
-  readonly entrances: readonly Entrance[];
+  readonly entrances: readonly ServerAddress[];
 }
 
 /** A server with one way in. */
-export function openedAt(served: Served, transport: TransportName): Opened {
+export function listeningAt(served: Served, transport: TransportName): ListeningServer {
   return { served, entrances: [{ transport, address: served.address }] };
 }
 
 /** Begins to listen somewhere. */
-export type Start = () => Promise<Opened>;
+export type Start = () => Promise<ListeningServer>;
 
 /** Starts one after the other; when one fails, those before it are closed again. */
-export async function startAll(starts: readonly Start[]): Promise<Opened[]> {
-  const opened: Opened[] = [];
+export async function startAll(starts: readonly Start[]): Promise<ListeningServer[]> {
+  const opened: ListeningServer[] = [];
   try {
     for (const start of starts) opened.push(await start());
     return opened;
@@ -35,7 +35,7 @@ export async function startAll(starts: readonly Start[]): Promise<Opened[]> {
 }
 
 /** What serving stands on. */
-interface Backing {
+interface Backend {
   /** Rejects when serving must not go on. */
   readonly refused: Promise<never>;
   /** Ends what is under way, while whoever waits for it can still be answered. */
@@ -46,10 +46,10 @@ interface Backing {
 
 /** Serves until asked to stop or until there is nobody left to serve, then lets what is under way finish. */
 export async function serveUntilStopped(
-  opened: readonly Opened[],
+  opened: readonly ListeningServer[],
   stop: Stop,
   log: Log,
-  backing?: Backing,
+  backing?: Backend,
 ): Promise<void> {
   const left = Promise.all(opened.map(({ served }) => served.closed)).then(() => undefined);
   try {
@@ -64,6 +64,6 @@ export async function serveUntilStopped(
   log.info("stopped");
 }
 
-async function closeAll(opened: readonly Opened[]): Promise<void> {
+async function closeAll(opened: readonly ListeningServer[]): Promise<void> {
   await Promise.all(opened.map(({ served }) => served.close()));
 }

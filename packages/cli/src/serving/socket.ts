@@ -1,26 +1,30 @@
 import { connect } from "node:net";
 import { type AhpServer, type Served, serveUnix } from "@reins/ahp";
 import { CliError, EXIT, errorMessage } from "../errors.ts";
-import { type Opened, openedAt } from "./listen.ts";
+import { type ListeningServer, listeningAt } from "./listen.ts";
 
 /** The longest path a Unix socket can have; BSD systems, macOS among them, allow a little less than Linux. */
-const LONGEST_PATH_BYTES = process.platform === "linux" ? 107 : 103;
+const MAX_PATH_BYTES = process.platform === "linux" ? 107 : 103;
 
 /** What to tell when somebody else serves the socket already. */
-export interface TakenSocket {
+export interface SocketInUse {
   readonly message: string;
   readonly next: string;
 }
 
 /** Serves AHP on a Unix socket; faults say what to do. */
-export async function serveSocket(server: AhpServer, path: string, taken: TakenSocket): Promise<Opened> {
-  return openedAt(await onSocket(path, taken, () => serveUnix(server, { path })), "unix");
+export async function serveSocket(
+  server: AhpServer,
+  path: string,
+  taken: SocketInUse,
+): Promise<ListeningServer> {
+  return listeningAt(await listenOnSocket(path, taken, () => serveUnix(server, { path })), "unix");
 }
 
 /** Begins to listen on a Unix socket; faults say what to do. */
-export async function onSocket(
+export async function listenOnSocket(
   path: string,
-  taken: TakenSocket,
+  taken: SocketInUse,
   listen: () => Promise<Served>,
 ): Promise<Served> {
   requireSocketPath(path);
@@ -41,8 +45,8 @@ export async function onSocket(
 /** Refuses a path that no socket can have. */
 export function requireSocketPath(path: string): void {
   const length = Buffer.byteLength(path);
-  if (length <= LONGEST_PATH_BYTES) return;
-  throw new CliError(`The path ${path} is too long for a socket: ${length} of ${LONGEST_PATH_BYTES} bytes.`, {
+  if (length <= MAX_PATH_BYTES) return;
+  throw new CliError(`The path ${path} is too long for a socket: ${length} of ${MAX_PATH_BYTES} bytes.`, {
     next: "Choose a shorter path.",
   });
 }

@@ -31,7 +31,9 @@ export function watchForStop(): Stop {
 }
 
 /** Does something that Ctrl-C calls off. */
-export async function untilStopped<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+export async function withStopSignal<Result>(
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
   const off = new AbortController();
   const stop = watchForStop();
   void stop.requested.then(() => off.abort());
@@ -48,7 +50,7 @@ const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"]);
  * Keeps a full disk from ending this process: what nobody else answers for, such as a line of the log that found no room,
  * is told and given up. Anything else that nobody caught ends it, as ever. The returned function ends that.
  */
-export function outliveFullDisk(log: Pick<Log, "error">): () => void {
+export function surviveFullDisk(log: Pick<Log, "error">): () => void {
   const take = (error: unknown) => {
     if (!isFullDisk(error)) {
       console.error(error);

@@ -1,6 +1,6 @@
 import { type AhpServer, type HttpOptions, serveHttp } from "@reins/ahp";
-import { hostNames, portFault, refuseOpenServer } from "./address.ts";
-import type { Entrance, Opened } from "./listen.ts";
+import { hostNames, listenError, refuseOpenServer } from "./address.ts";
+import type { ListeningServer, ServerAddress } from "./listen.ts";
 import { authenticatorOf } from "./tokens.ts";
 
 /** Where to serve HTTP and WebSocket, and for whom. */
@@ -21,7 +21,7 @@ export interface WebPlace {
 }
 
 /** Serves HTTP, WebSocket or both on one port; faults say what to do. */
-export async function serveWeb(server: AhpServer, place: WebPlace): Promise<Opened> {
+export async function serveWeb(server: AhpServer, place: WebPlace): Promise<ListeningServer> {
   const { host, port, path, protocols, tokens, tls, command } = place;
   refuseOpenServer(host, tokens);
   const allowedHosts = [...hostNames(host), ...place.allowHosts.map((name) => name.toLowerCase())];
@@ -38,10 +38,10 @@ export async function serveWeb(server: AhpServer, place: WebPlace): Promise<Open
     const served = await serveHttp(server, options);
     return { served, entrances: protocols.map((protocol) => entrance(protocol, served.address)) };
   } catch (error) {
-    throw portFault(error, host, port, command);
+    throw listenError(error, host, port, command);
   }
 }
 
-function entrance(transport: WebPlace["protocols"][number], address: string): Entrance {
+function entrance(transport: WebPlace["protocols"][number], address: string): ServerAddress {
   return { transport, address: transport === "websocket" ? address.replace(/^http/, "ws") : address };
 }

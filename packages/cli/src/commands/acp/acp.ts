@@ -4,10 +4,10 @@ import type { Command } from "commander";
 import { CliError, EXIT, errorMessage, exitCodesHelp } from "../../errors.ts";
 import { homeFolder, openHome } from "../../home.ts";
 import { type AgentChannel, openAgentChannel } from "../../hosting/agent-channel.ts";
-import { readyAgent } from "../../hosting/install-agent.ts";
+import { ensureInstalled } from "../../hosting/install-agent.ts";
 import { type Log, logLevel, openLog } from "../../log.ts";
 import { noticeOnStderr } from "../../output.ts";
-import { LastingChannel } from "./reconnecting-channel.ts";
+import { ReconnectingChannel } from "./reconnecting-channel.ts";
 
 const HELP = `
 An editor starts it as it would start the agent itself; in Zed, for instance:
@@ -59,14 +59,14 @@ export async function acp({ agent, home: flag, verbose }: AcpFlags): Promise<voi
   const home = homeFolder(flag, process.env);
   await openHome(home, noticeOnStderr(false));
   const log = await openLog(process.stderr, logLevel(verbose, { REINS_LOG: "warn", ...process.env }));
-  await readyAgent(home, agent);
+  await ensureInstalled(home, agent);
   let onlyServed = false;
   const open = async () => {
     const opened = await openWhenFree(home, agent, log, onlyServed);
     onlyServed = opened.isServer;
     return opened;
   };
-  const agents = await LastingChannel.open({ open, log });
+  const agents = await ReconnectingChannel.open({ open, log });
   try {
     const client = stdioChannel(process.stdin, process.stdout, (reason) => log.warn(reason));
     // A file that was read to its end stays open, unlike a pipe.

@@ -5,7 +5,7 @@ import type { AgentChannel } from "../../hosting/agent-channel.ts";
 import type { Log } from "../../log.ts";
 
 /** What a lasting channel is made with. */
-interface LastingChannelOptions {
+interface ReconnectingChannelOptions {
   /** Opens the way to the agents of a home; rejects while there is none. */
   readonly open: () => Promise<AgentChannel>;
   readonly log: Pick<Log, "warn" | "info">;
@@ -15,11 +15,11 @@ interface LastingChannelOptions {
 
 /** The largest message that the server takes, in bytes. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-const PATIENCE_MS = 120_000;
+const RECONNECT_TIMEOUT_MS = 120_000;
 const RETRY_MS = 250;
 const MAX_RETRY_MS = 2_000;
 /** More messages than this do not wait for the way to come back. */
-const MOST_WAITING = 256;
+const MAX_QUEUED = 256;
 const OWN_ID = "reins-acp:";
 /** What names a session that is to be taken up again. */
 const BEGINS: ReadonlySet<string> = new Set([
@@ -34,8 +34,8 @@ const ENDS: ReadonlySet<string> = new Set(["session/close", "session/delete"]);
  * A way to agents that outlives the Reins behind it: when that goes, what was under way fails, and as soon as there is one
  * again it is introduced to the client and takes its sessions up. Messages that are too large fail alone.
  */
-export class LastingChannel implements Channel {
-  readonly #options: LastingChannelOptions;
+export class ReconnectingChannel implements Channel {
+  readonly #options: ReconnectingChannelOptions;
   readonly #closed = Promise.withResolvers<Error>();
   #listener: (message: JsonObject) => void | Promise<void> = () => undefined;
   #current: AgentChannel | undefined;
@@ -51,13 +51,13 @@ export class LastingChannel implements Channel {
   #waiting: JsonObject[] = [];
   #next = 1;
 
-  private constructor(options: LastingChannelOptions) {
+  private constructor(options: ReconnectingChannelOptions) {
     this.#options = options;
   }
 
   /** Opens one. */
-  static async open(options: LastingChannelOptions): Promise<LastingChannel> {
-    const lasting = new LastingChannel(options);
+  static async open(options: ReconnectingChannelOptions): Promise<ReconnectingChannel> {
+    const lasting = new ReconnectingChannel(options);
     lasting.#attach(await options.open());
     return lasting;
   }
@@ -75,7 +75,7 @@ export class LastingChannel implements Channel {
     if (Buffer.byteLength(JSON.stringify(message)) > MAX_MESSAGE_BYTES) return this.#refuse(message);
     const current = this.#current;
     if (!current) {
-      if (this.#waiting.length < MOST_WAITING) this.#waiting.push(message);
+      if (this.#waiting.length < MAX_QUEUED) this.#waiting.push(message);
       else await this.#fail(message, "too much waits for Reins to come back");
       return;
     }
@@ -168,7 +168,7 @@ export class LastingChannel implements Channel {
   }
 
   async #reopen(): Promise<AgentChannel | undefined> {
-    const { open, patienceMs = PATIENCE_MS } = this.#options;
+    const { open, patienceMs = RECONNECT_TIMEOUT_MS } = this.#options;
     const until = Date.now() + patienceMs;
     for (let pause = RETRY_MS; !this.#isOver; pause = Math.min(pause * 2, MAX_RETRY_MS)) {
       try {

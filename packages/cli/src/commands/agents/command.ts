@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { exitCodesHelp } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
 import { HomeAgents } from "../../hosting/home-agents.ts";
-import { entryOf } from "../../hosting/install-agent.ts";
+import { catalogueEntry } from "../../hosting/install-agent.ts";
 import { print } from "../../output.ts";
 import type { Invocation } from "../../program.ts";
 import { AGENTS_CODES, type AgentsFlags, agentsFlags } from "./home-agent.ts";
@@ -31,7 +31,7 @@ Examples:
   reins agents remove codex`;
 
 /** Declares `reins agents remove`. */
-export function declareRemove(agents: Command): void {
+function declareRemove(agents: Command): void {
   agentsFlags(
     agents
       .command("remove")
@@ -49,7 +49,7 @@ export function declareRemove(agents: Command): void {
 /** Removes every installed version of an agent. */
 export async function remove(agent: string, flags: AgentsFlags): Promise<void> {
   const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
-  const { name } = entryOf(agents, agent);
+  const { name } = catalogueEntry(agents, agent);
   const removed = await agents.installer.remove(agent);
   if (flags.json) return print(`${JSON.stringify({ agent, removed })}\n`);
   print(removed ? `removed  ${name}\n` : `${name} was not installed; nothing was removed\n`);

@@ -25,7 +25,10 @@ export const AGENTS_CODES = {
 } as const;
 
 /** The install of an agent that has to be there. */
-export async function installedOf({ installer }: HomeAgents, { id, name }: AgentEntry): Promise<Installed> {
+export async function requireInstalled(
+  { installer }: HomeAgents,
+  { id, name }: AgentEntry,
+): Promise<Installed> {
   const installed = await installer.installed(id);
   if (installed) return installed;
   throw new CliError(`${name} is not installed.`, {

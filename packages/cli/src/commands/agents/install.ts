@@ -2,12 +2,12 @@ import type { AgentEntry, Installed } from "@reins/host";
 import type { Command } from "commander";
 import { EXIT, type ExitCode, exitCodesHelp } from "../../errors.ts";
 import { homeFolder, openHome } from "../../home.ts";
-import { agentFault } from "../../hosting/agent-error.ts";
+import { agentError } from "../../hosting/agent-error.ts";
 import { HomeAgents } from "../../hosting/home-agents.ts";
-import { entryOf, InstallDisplay } from "../../hosting/install-agent.ts";
+import { catalogueEntry, InstallDisplay } from "../../hosting/install-agent.ts";
 import { noticeOnStderr, print } from "../../output.ts";
 import type { Invocation } from "../../program.ts";
-import { untilStopped } from "../../serving/stop.ts";
+import { withStopSignal } from "../../serving/stop.ts";
 import { type AgentsFlags, agentsFlags } from "./home-agent.ts";
 import { describeReport, verifyInstalled } from "./verify.ts";
 
@@ -61,8 +61,8 @@ async function install(agent: string, flags: InstallFlags): Promise<ExitCode> {
   const home = homeFolder(flags.home, process.env);
   await openHome(home, noticeOnStderr(flags.json));
   const agents = await HomeAgents.open(home);
-  const entry = entryOf(agents, agent);
-  const installed = await untilStopped((signal) => installShown(agents, entry, { ...flags, signal }));
+  const entry = catalogueEntry(agents, agent);
+  const installed = await withStopSignal((signal) => installShown(agents, entry, { ...flags, signal }));
   const verified =
     flags.verify && entry.endpoint ? await verifyInstalled(agents, entry, installed) : undefined;
   const { version, provenance } = installed;
@@ -95,7 +95,7 @@ async function installShown(
       onProgress: (progress) => display.update(progress),
     });
   } catch (error) {
-    throw agentFault(error, id);
+    throw agentError(error, id);
   } finally {
     display.clear();
   }

@@ -2,14 +2,14 @@ import { type AgentEntry, type Installed, membersOf, type Probed, probeAgent } f
 import type { Command } from "commander";
 import { CliError, exitCodesHelp } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
-import { agentFault } from "../../hosting/agent-error.ts";
+import { agentError } from "../../hosting/agent-error.ts";
 import { HomeAgents } from "../../hosting/home-agents.ts";
-import { entryOf } from "../../hosting/install-agent.ts";
+import { catalogueEntry } from "../../hosting/install-agent.ts";
 import { print } from "../../output.ts";
 import { printableLine, table } from "../../printable.ts";
-import { untilStopped } from "../../serving/stop.ts";
-import { moment } from "../../time.ts";
-import { AGENTS_CODES, type AgentsFlags, agentsFlags, installedOf } from "./home-agent.ts";
+import { withStopSignal } from "../../serving/stop.ts";
+import { formatTime } from "../../time.ts";
+import { AGENTS_CODES, type AgentsFlags, agentsFlags, requireInstalled } from "./home-agent.ts";
 
 const HELP = `
 What an agent said is kept, and told again as long as version and settings are
@@ -46,12 +46,12 @@ const PATIENCE_MS = 60_000;
 /** Asks an agent what it can do, and prints it. */
 async function probe(agent: string, flags: ProbeFlags): Promise<void> {
   const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
-  const entry = entryOf(agents, agent);
+  const entry = catalogueEntry(agents, agent);
   if (entry.builtIn)
     throw new CliError(`The agent ${agent} is a part of Reins and cannot be probed apart from it.`, {
       next: "What it can do: reins run --help",
     });
-  const installed = await installedOf(agents, entry);
+  const installed = await requireInstalled(agents, entry);
   const known = flags.fresh ? undefined : await agents.probes.find(entry, installed.version);
   const probed = known ?? (await ask(agents, entry, installed));
   print(flags.json ? `${JSON.stringify(probed)}\n` : describeProbed(probed, entry.name));
@@ -60,14 +60,14 @@ async function probe(agent: string, flags: ProbeFlags): Promise<void> {
 async function ask(agents: HomeAgents, entry: AgentEntry, installed: Installed): Promise<Probed> {
   const { env: environment } = process;
   try {
-    const probed = await untilStopped((stopped) => {
+    const probed = await withStopSignal((stopped) => {
       const signal = AbortSignal.any([stopped, AbortSignal.timeout(PATIENCE_MS)]);
       return probeAgent({ entry, installed, environment, now: () => new Date(), signal });
     });
     await agents.probes.keep(entry, probed);
     return probed;
   } catch (error) {
-    throw agentFault(error, entry.id, entry);
+    throw agentError(error, entry.id, entry);
   }
 }
 
@@ -85,7 +85,7 @@ function describeProbed({ version, probedAt, initialized, session, refused }: Pr
     ...(refused ? [["session", `refused: ${refused.message} (${refused.code})`]] : []),
   ];
   const lines = rows.map(([what = "", text = ""]) => [what, printableLine(text)]);
-  return `${name} ${printableLine(version)}, asked ${moment(probedAt)}\n${table(lines)}`;
+  return `${name} ${printableLine(version)}, asked ${formatTime(probedAt)}\n${table(lines)}`;
 }
 
 /** The capabilities that are there, with dots where they lie deeper. */

@@ -9,14 +9,14 @@ import {
 import type { Command } from "commander";
 import { EXIT, type ExitCode, exitCodesHelp } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
-import { agentFault } from "../../hosting/agent-error.ts";
+import { agentError } from "../../hosting/agent-error.ts";
 import { HomeAgents } from "../../hosting/home-agents.ts";
-import { entryOf } from "../../hosting/install-agent.ts";
+import { catalogueEntry } from "../../hosting/install-agent.ts";
 import { print } from "../../output.ts";
 import { printableLine, table } from "../../printable.ts";
 import type { Invocation } from "../../program.ts";
-import { untilStopped } from "../../serving/stop.ts";
-import { type AgentsFlags, agentsFlags, installedOf } from "./home-agent.ts";
+import { withStopSignal } from "../../serving/stop.ts";
+import { type AgentsFlags, agentsFlags, requireInstalled } from "./home-agent.ts";
 
 const HELP = `
 The agent runs as it will really run, but in folders that are thrown away and
@@ -69,13 +69,13 @@ export function declareVerify(agents: Command, invocation: Invocation): void {
 /** Verifies an agent and prints what was found; the exit code. */
 async function verify(agent: string, flags: AgentsFlags): Promise<ExitCode> {
   const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
-  const entry = entryOf(agents, agent);
+  const entry = catalogueEntry(agents, agent);
   if (entry.builtIn) {
     const message = `The agent ${agent} is a part of Reins, which carries out itself whatever it does.`;
     print(flags.json ? `${JSON.stringify({ agent, level: "performed", live: true })}\n` : `${message}\n`);
     return EXIT.done;
   }
-  const report = await verifyInstalled(agents, entry, await installedOf(agents, entry));
+  const report = await verifyInstalled(agents, entry, await requireInstalled(agents, entry));
   print(flags.json ? `${JSON.stringify(report)}\n` : describeReport(report, entry.name));
   return report.live ? EXIT.done : EXIT.failed;
 }
@@ -89,7 +89,7 @@ export async function verifyInstalled(
   const confined = agents.isConfined(entry.id);
   const line = new VerifyLine(process.stderr, entry.name);
   try {
-    const report = await untilStopped((signal) =>
+    const report = await withStopSignal((signal) =>
       verifyAgent({
         entry,
         installed,
@@ -102,7 +102,7 @@ export async function verifyInstalled(
     await agents.stamps.keep(report, { entry, installed, confined }, new Date());
     return report;
   } catch (error) {
-    throw agentFault(error, entry.id, entry);
+    throw agentError(error, entry.id, entry);
   } finally {
     line.clear();
   }

@@ -8,12 +8,12 @@ import type { Invocation } from "../../program.ts";
 import { watchForStop } from "../../serving/stop.ts";
 import {
   type CredentialFlags,
-  conversationFault,
+  connectionError,
   type NamedTarget,
-  placeOf,
   readCredentials,
-  refuseIdleCredentials,
+  rejectUnusedCredentials,
   stdioTarget,
+  targetName,
   urlTarget,
 } from "./target.ts";
 
@@ -66,7 +66,7 @@ interface ConformanceFlags extends CredentialFlags {
 }
 
 /** The harness that the arguments name. */
-export function examinedTarget(transport: string, words: readonly string[]): NamedTarget {
+export function conformanceTarget(transport: string, words: readonly string[]): NamedTarget {
   if (transport === "stdio") return stdioTarget(words);
   const [place, ...rest] = words;
   if (place === undefined || rest.length > 0) {
@@ -90,9 +90,9 @@ async function conformance(
   words: readonly string[],
   flags: ConformanceFlags,
 ): Promise<ExitCode> {
-  const target = examinedTarget(transport, words);
+  const target = conformanceTarget(transport, words);
   const auth = readCredentials(flags);
-  refuseIdleCredentials(target, auth);
+  rejectUnusedCredentials(target, auth);
   const end = new AbortController();
   const stop = watchForStop();
   void stop.requested.then(() => end.abort());
@@ -106,7 +106,7 @@ async function conformance(
     print(reportText(report, flags));
     return report.conforms && !end.signal.aborted ? EXIT.done : EXIT.failed;
   } catch (error) {
-    throw conversationFault(error, placeOf(target));
+    throw connectionError(error, targetName(target));
   } finally {
     stop.dispose();
   }

@@ -5,7 +5,7 @@ import { AhpServer, type Handlers } from "@reins/ahp";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CliError } from "../../errors.ts";
-import { loadHandlers, observed } from "./handlers.ts";
+import { loadHandlers, loggedHandlers } from "./handlers.ts";
 
 let folder: string;
 let count = 0;
@@ -67,7 +67,7 @@ describe("a handler module", () => {
 function watch(handlers: Handlers, level = "debug") {
   const entries: Record<string, unknown>[] = [];
   const log = pino({ level, base: null }, { write: (line) => void entries.push(JSON.parse(line)) });
-  return { entries, server: new AhpServer(observed(handlers, log)) };
+  return { entries, server: new AhpServer(loggedHandlers(handlers, log)) };
 }
 
 const event = {

@@ -22,7 +22,9 @@ export async function loadHandlers(file: string): Promise<LoadedHandlers> {
       ? await made(() => Reflect.apply(exported, undefined, []), path)
       : exported;
   if (!isHandlers(handlers)) {
-    throw new CliError(`The handlers of ${path} cannot be used: ${handlersFault(handlers)}.`, { next: NEXT });
+    throw new CliError(`The handlers of ${path} cannot be used: ${handlersProblem(handlers)}.`, {
+      next: NEXT,
+    });
   }
   return { handlers, unknown: unknownHandlers(handlers) };
 }
@@ -81,11 +83,11 @@ const NAMES: Readonly<Record<keyof Handlers, true>> = {
 
 /** Whether a value is an object whose handlers are functions, `event` among them. */
 function isHandlers(value: unknown): value is Handlers {
-  return handlersFault(value) === undefined;
+  return handlersProblem(value) === undefined;
 }
 
 /** Why a value cannot serve as handlers, if so. */
-function handlersFault(value: unknown): string | undefined {
+function handlersProblem(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return "they are no object";
   if (member(value, "event") === undefined) return 'they have no function "event"';
   const wrong = Object.keys(NAMES).find(
@@ -105,7 +107,7 @@ function member(value: object, name: string): unknown {
 }
 
 /** Handlers that do the same and leave a trace in the log: what they decided, and with what error they failed. */
-export function observed(handlers: Handlers, log: Log): Handlers {
+export function loggedHandlers(handlers: Handlers, log: Log): Handlers {
   return new Proxy(handlers, {
     get(target, name) {
       const handler: unknown = Reflect.get(target, name);

@@ -13,12 +13,12 @@ import type { Invocation } from "../../program.ts";
 import {
   type CredentialFlags,
   type Credentials,
-  conversationFault,
+  connectionError,
   type NamedTarget,
-  placeOf,
   readCredentials,
-  refuseIdleCredentials,
+  rejectUnusedCredentials,
   stdioTarget,
+  targetName,
   urlTarget,
 } from "./target.ts";
 
@@ -87,7 +87,7 @@ interface SendFlags extends CredentialFlags {
 }
 
 /** The harness that `--to` names, or the one of the home folder. */
-export function settleTarget(
+export function resolveTarget(
   { to, home }: SendFlags,
   program: readonly string[],
   environment: NodeJS.ProcessEnv,
@@ -119,9 +119,9 @@ export function readEventType(name: string): EventType {
 /** Sends one event, prints the decision, and gives the exit code that stands for it. */
 async function send(eventType: string, program: readonly string[], flags: SendFlags): Promise<ExitCode> {
   const type = readEventType(eventType);
-  const target = settleTarget(flags, program, process.env);
+  const target = resolveTarget(flags, program, process.env);
   const credentials = readCredentials(flags);
-  refuseIdleCredentials(target, credentials);
+  rejectUnusedCredentials(target, credentials);
   const depth = wholeNumber(flags.depth, "--depth");
   const timeoutMs = wholeNumber(flags.timeoutMs, "--timeout-ms", 1);
   const payload = await readPayload(flags.payload, process.stdin);
@@ -135,7 +135,7 @@ async function send(eventType: string, program: readonly string[], flags: SendFl
     ...(flags.session !== undefined && { sessionId: flags.session }),
     ...(flags.agent !== undefined && { agentId: flags.agent }),
   }).catch((error: unknown) => {
-    throw conversationFault(error, placeOf(target));
+    throw connectionError(error, targetName(target));
   });
   return show(decision, flags.json ?? false);
 }

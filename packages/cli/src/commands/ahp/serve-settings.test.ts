@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type ServeFlags, settlePlaces, settleServer } from "./serve-settings.ts";
+import { resolveServerOptions, resolveServeTargets, type ServeFlags } from "./serve-settings.ts";
 
 const handlers = "handlers.ts";
 const places = (flags: Partial<ServeFlags>, environment = {}) =>
-  settlePlaces({ handlers, ...flags }, environment);
+  resolveServeTargets({ handlers, ...flags }, environment);
 
 describe("where to serve", () => {
   it("is stdio alone, or any of the others", () => {
@@ -54,7 +54,7 @@ describe("where to serve", () => {
 
 describe("how to serve", () => {
   it("has the protocol's defaults", () => {
-    expect(settleServer({ handlers })).toEqual({
+    expect(resolveServerOptions({ handlers })).toEqual({
       config: { timeout_ms: 10_000, batch_size: 100, max_depth: 10 },
       compat: false,
       requireHandshake: false,
@@ -63,7 +63,7 @@ describe("how to serve", () => {
 
   it("takes what flags say", () => {
     const flags = { name: "mine", requireHandshake: true, deadlineMs: "5", maxDepth: "0", batchSize: "1" };
-    expect(settleServer({ handlers, ...flags })).toEqual({
+    expect(resolveServerOptions({ handlers, ...flags })).toEqual({
       config: { timeout_ms: 5, batch_size: 1, max_depth: 0 },
       compat: false,
       requireHandshake: true,
@@ -72,8 +72,8 @@ describe("how to serve", () => {
   });
 
   it("refuses what cannot be", () => {
-    expect(() => settleServer({ handlers, compat: true, deadlineMs: "5" })).toThrow("--compat");
-    expect(() => settleServer({ handlers, deadlineMs: "0" })).toThrow("--deadline-ms");
-    expect(() => settleServer({ handlers, maxDepth: "deep" })).toThrow("--max-depth");
+    expect(() => resolveServerOptions({ handlers, compat: true, deadlineMs: "5" })).toThrow("--compat");
+    expect(() => resolveServerOptions({ handlers, deadlineMs: "0" })).toThrow("--deadline-ms");
+    expect(() => resolveServerOptions({ handlers, maxDepth: "deep" })).toThrow("--max-depth");
   });
 });

@@ -30,7 +30,7 @@ export interface ServeFlags extends TlsFlags {
 }
 
 /** Where to serve. */
-export interface Places {
+export interface ServeTargets {
   readonly stdio: boolean;
   readonly web: WebPlace | undefined;
   /** A socket's path. */
@@ -40,7 +40,7 @@ export interface Places {
 const WEB_FLAGS = ["host", "port", "path", "token", "allowHost", "tlsCert", "tlsKey"] as const;
 
 /** The places that the flags name; at least one, and stdio alone. */
-export function settlePlaces(flags: ServeFlags, environment: NodeJS.ProcessEnv): Places {
+export function resolveServeTargets(flags: ServeFlags, environment: NodeJS.ProcessEnv): ServeTargets {
   const web = webOf(flags, environment);
   const unix = flags.unix === undefined ? undefined : resolve(flags.unix);
   const stdio = flags.stdio ?? false;
@@ -59,7 +59,7 @@ export function settlePlaces(flags: ServeFlags, environment: NodeJS.ProcessEnv):
 
 function webOf(flags: ServeFlags, environment: NodeJS.ProcessEnv): WebPlace | undefined {
   const protocols = [...(flags.http ? ["http" as const] : []), ...(flags.ws ? ["websocket" as const] : [])];
-  if (protocols.length === 0) return refuseIdle(flags);
+  if (protocols.length === 0) return rejectUnusedFlags(flags);
   const tls = readTls(tlsFiles(flags));
   return {
     host: flags.host ?? "127.0.0.1",
@@ -74,7 +74,7 @@ function webOf(flags: ServeFlags, environment: NodeJS.ProcessEnv): WebPlace | un
 }
 
 /** Flags that nothing would heed are refused, rather than dropped unseen. */
-function refuseIdle(flags: ServeFlags): undefined {
+function rejectUnusedFlags(flags: ServeFlags): undefined {
   const idle = WEB_FLAGS.filter((flag) => flags[flag] !== undefined);
   if (idle.length === 0) return undefined;
   const names = idle.map((flag) => `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
@@ -91,7 +91,7 @@ function pathOf(path: string): string {
 const DEFAULT_LIMIT = { timeoutMs: 10_000, batchSize: 100, maxDepth: 10 };
 
 /** How the server presents itself and what it insists on. */
-export function settleServer(flags: ServeFlags): ServerOptions {
+export function resolveServerOptions(flags: ServeFlags): ServerOptions {
   if (flags.compat && flags.deadlineMs !== undefined) {
     throw new CliError("--deadline-ms has no effect with --compat, which holds handlers to no deadline.", {
       next: "Leave one of them out.",

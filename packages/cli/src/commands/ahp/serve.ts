@@ -9,13 +9,18 @@ import { repeated } from "../../flags.ts";
 import { homeFolder } from "../../home.ts";
 import { type Log, logLevel, openLog } from "../../log.ts";
 import { isLoopback } from "../../serving/address.ts";
-import { announce } from "../../serving/greeting.ts";
-import { openedAt, type Start, serveUntilStopped, startAll } from "../../serving/listen.ts";
+import { listeningAt, type Start, serveUntilStopped, startAll } from "../../serving/listen.ts";
 import { serveSocket } from "../../serving/socket.ts";
+import { announce } from "../../serving/start-message.ts";
 import { watchForStop } from "../../serving/stop.ts";
 import { serveWeb } from "../../serving/web.ts";
-import { loadHandlers, observed } from "./handlers.ts";
-import { type Places, type ServeFlags, settlePlaces, settleServer } from "./serve-settings.ts";
+import { loadHandlers, loggedHandlers } from "./handlers.ts";
+import {
+  resolveServerOptions,
+  resolveServeTargets,
+  type ServeFlags,
+  type ServeTargets,
+} from "./serve-settings.ts";
 
 const HELP = `
 The handler module has a default export, or one named "handlers": an object with a function "event" and, as far as
@@ -90,17 +95,17 @@ const LINGER_MS = 100;
 
 /** Serves the harness of a handler module until asked to stop, or until stdin ends. */
 async function serve(flags: ServeFlags): Promise<void> {
-  const places = settlePlaces(flags, process.env);
+  const places = resolveServeTargets(flags, process.env);
   const file = flags.handlers;
   if (file === undefined) return serveReins(flags, places);
-  const options = settleServer(flags);
+  const options = resolveServerOptions(flags);
   const log = await openLog(
     places.stdio ? process.stderr : process.stdout,
     logLevel(flags.verbose, process.env),
   );
   const output = places.stdio ? claimStdout() : process.stdout;
   const { handlers, unknown } = await loadHandlers(file);
-  const server = new AhpServer(observed(handlers, log), {
+  const server = new AhpServer(loggedHandlers(handlers, log), {
     ...options,
     onDropped: (reason, text) => log.warn({ reason, length: text.length }, "dropped a message"),
   });
@@ -114,19 +119,19 @@ async function serve(flags: ServeFlags): Promise<void> {
 }
 
 /** Without a handler module the constitution decides: that of the Reins that runs, over stdio. */
-async function serveReins(flags: ServeFlags, { stdio }: Places): Promise<void> {
+async function serveReins(flags: ServeFlags, { stdio }: ServeTargets): Promise<void> {
   if (!stdio)
     throw new CliError("Nothing says what decides.", {
       next: "Give --handlers <file>; reins up serves HTTP, WebSocket and a Unix socket by its constitution.",
     });
   const output = claimStdout();
-  await bridgeStdio(homeFolder(flags.home, process.env), { input: process.stdin, output });
+  await forwardStdio(homeFolder(flags.home, process.env), { input: process.stdin, output });
   process.exit();
 }
 
-function starts(server: AhpServer, { stdio, web, unix }: Places, output: NodeJS.WriteStream): Start[] {
+function starts(server: AhpServer, { stdio, web, unix }: ServeTargets, output: NodeJS.WriteStream): Start[] {
   const list: Start[] = [];
-  if (stdio) list.push(async () => openedAt(serveStdio(server, { output }), "stdio"));
+  if (stdio) list.push(async () => listeningAt(serveStdio(server, { output }), "stdio"));
   if (unix !== undefined) list.push(() => serveSocket(server, unix, taken(unix)));
   if (web) list.push(() => serveWeb(server, web));
   return list;
@@ -139,7 +144,7 @@ function taken(path: string) {
   };
 }
 
-function warn({ web }: Places, unknown: readonly string[], log: Log): void {
+function warn({ web }: ServeTargets, unknown: readonly string[], log: Log): void {
   if (web && !web.tls && !isLoopback(web.host)) {
     log.warn("tokens and events travel unencrypted: give --tls-cert and --tls-key");
   }
@@ -161,7 +166,7 @@ function claimStdout(): NodeJS.WriteStream {
  * Puts the Reins that runs in a home behind stdin and stdout: both sides speak one message per line, so they are passed
  * on as they are. Ends with stdin once everything was answered, and with the Reins.
  */
-async function bridgeStdio(
+async function forwardStdio(
   home: string,
   { input, output }: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream },
 ): Promise<void> {

@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import { AhpError } from "@reins/ahp";
 import { describe, expect, it } from "vitest";
-import { examinedTarget } from "./conformance.ts";
-import { readEventType, settleTarget } from "./send.ts";
-import { conversationFault, placeOf, readCredentials, refuseIdleCredentials } from "./target.ts";
+import { conformanceTarget } from "./conformance.ts";
+import { readEventType, resolveTarget } from "./send.ts";
+import { connectionError, readCredentials, rejectUnusedCredentials, targetName } from "./target.ts";
 
 const to = (target?: string, program: string[] = [], environment = {}) =>
-  settleTarget(
+  resolveTarget(
     { payload: "{}", depth: "0", timeoutMs: "1", ...(target && { to: target }) },
     program,
     environment,
@@ -33,16 +33,18 @@ describe("the harness to ask", () => {
 
 describe("the harness to examine", () => {
   it("is named by its transport", () => {
-    expect(examinedTarget("stdio", ["node", "h.ts", "--flag"])).toMatchObject({ args: ["h.ts", "--flag"] });
-    expect(examinedTarget("http", ["http://x/"])).toEqual({ transport: "http", url: "http://x/" });
-    expect(examinedTarget("ws", ["wss://x/"])).toEqual({ transport: "websocket", url: "wss://x/" });
-    expect(examinedTarget("unix", ["/a.sock"])).toEqual({ transport: "unix", path: "/a.sock" });
+    expect(conformanceTarget("stdio", ["node", "h.ts", "--flag"])).toMatchObject({
+      args: ["h.ts", "--flag"],
+    });
+    expect(conformanceTarget("http", ["http://x/"])).toEqual({ transport: "http", url: "http://x/" });
+    expect(conformanceTarget("ws", ["wss://x/"])).toEqual({ transport: "websocket", url: "wss://x/" });
+    expect(conformanceTarget("unix", ["/a.sock"])).toEqual({ transport: "unix", path: "/a.sock" });
   });
 
   it("must be one", () => {
-    expect(() => examinedTarget("tcp", ["x"])).toThrow('"tcp" is no transport');
-    expect(() => examinedTarget("ws", ["http://x/"])).toThrow("no address that websocket can use");
-    expect(() => examinedTarget("unix", ["a", "b"])).toThrow("not one place");
+    expect(() => conformanceTarget("tcp", ["x"])).toThrow('"tcp" is no transport');
+    expect(() => conformanceTarget("ws", ["http://x/"])).toThrow("no address that websocket can use");
+    expect(() => conformanceTarget("unix", ["a", "b"])).toThrow("not one place");
   });
 });
 
@@ -56,13 +58,13 @@ describe("credentials", () => {
 
   it("are refused where nobody would see them", () => {
     const token = { type: "bearer", token: "t" } as const;
-    expect(() => refuseIdleCredentials({ transport: "unix", path: "/a" }, token)).toThrow("no effect");
-    expect(() => refuseIdleCredentials({ transport: "http", url: "http://x" }, token)).not.toThrow();
-    expect(() => refuseIdleCredentials({ transport: "unix", path: "/a" }, undefined)).not.toThrow();
+    expect(() => rejectUnusedCredentials({ transport: "unix", path: "/a" }, token)).toThrow("no effect");
+    expect(() => rejectUnusedCredentials({ transport: "http", url: "http://x" }, token)).not.toThrow();
+    expect(() => rejectUnusedCredentials({ transport: "unix", path: "/a" }, undefined)).not.toThrow();
   });
 
   it("in an address are not repeated", () => {
-    expect(placeOf({ transport: "websocket", url: "ws://u:p@x/ahp?token=t" })).toBe("ws://x/ahp");
+    expect(targetName({ transport: "websocket", url: "ws://u:p@x/ahp?token=t" })).toBe("ws://x/ahp");
   });
 });
 
@@ -73,7 +75,7 @@ describe("a conversation that failed", () => {
     [new AhpError("transport", "HTTP error: 401 Unauthorized - no"), 3, "does not let us in"],
     [new AhpError("protocol", "Event failed: \u001b[2J"), 1, "\\u{1b}[2J"],
   ])("because of %s ends with %i", (error, exitCode, text) => {
-    expect(conversationFault(error, "there")).toMatchObject({
+    expect(connectionError(error, "there")).toMatchObject({
       exitCode,
       message: expect.stringContaining(text),
     });
@@ -81,6 +83,6 @@ describe("a conversation that failed", () => {
 
   it("for another reason is left alone", () => {
     const error = new Error("a bug");
-    expect(conversationFault(error, "there")).toBe(error);
+    expect(connectionError(error, "there")).toBe(error);
   });
 });

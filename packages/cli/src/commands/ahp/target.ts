@@ -31,7 +31,7 @@ export function readCredentials({ token, apiKey }: CredentialFlags): Credentials
 }
 
 /** Refuses credentials that the transport has no place for, rather than drop them unseen. */
-export function refuseIdleCredentials(
+export function rejectUnusedCredentials(
   { transport }: NamedTarget,
   credentials: Credentials | undefined,
 ): void {
@@ -62,7 +62,7 @@ export function urlTarget(transport: "http" | "websocket", url: string): NamedTa
 }
 
 /** A harness in a few words, without the secrets that an address may hold. */
-export function placeOf(target: NamedTarget): string {
+export function targetName(target: NamedTarget): string {
   switch (target.transport) {
     case "stdio":
       return target.command;
@@ -78,7 +78,7 @@ export function placeOf(target: NamedTarget): string {
 const NOT_REACHED = ["transport", "io", "timeout", "closed", "authentication"];
 
 /** Why a conversation with a harness failed, and what to do about it. Anything else is given back as it is. */
-export function conversationFault(error: unknown, target: string): unknown {
+export function connectionError(error: unknown, target: string): unknown {
   if (!(error instanceof AhpError)) return error;
   const text = printable(error.message);
   if (/\b401\b/.test(text)) {

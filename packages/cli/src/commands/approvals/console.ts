@@ -2,7 +2,7 @@ import type { Approval, ShownApproval } from "@reins/api";
 import { Unreachable } from "../../client/transport.ts";
 import { CliError } from "../../errors.ts";
 import { type Answer, outcomeWords } from "./answer.ts";
-import { lineOf } from "./list.ts";
+import { approvalLine } from "./list.ts";
 import { describeApproval } from "./show.ts";
 import { answerWords } from "./words.ts";
 
@@ -127,7 +127,7 @@ export class ApprovalConsole {
 
   #line(approval: ShownApproval): void {
     const { now, screen } = this.#options;
-    this.#write(`${lineOf(approval, now(), screen.width)}\n`);
+    this.#write(`${approvalLine(approval, now(), screen.width)}\n`);
   }
 
   #write(text: string): void {

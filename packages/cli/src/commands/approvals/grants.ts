@@ -1,37 +1,33 @@
 import { approvalOperations } from "@reins/api";
 import type { Command } from "commander";
 import type { z } from "zod";
-import type { Operator } from "../../client/api-client.ts";
+import type { ApiClient } from "../../client/api-client.ts";
 import {
-  OPERATOR_CODES,
-  OPERATOR_HELP,
-  type OperatorFlags,
-  operatorFlags,
-  withOperator,
+  CLIENT_CODES,
+  CLIENT_HELP,
+  type ClientFlags,
+  clientFlags,
+  withClient,
 } from "../../client/connect.ts";
 import { idByPrefix } from "../../client/id-prefix.ts";
+import { declareOperation } from "../../client/operation-command.ts";
 import { exitCodesHelp } from "../../errors.ts";
-import { Output, print } from "../../output.ts";
+import { Output } from "../../output.ts";
 import { pageWidth } from "../../printable.ts";
-import { ago, left, moment } from "../../time.ts";
+import { ago, formatTime, timeLeft } from "../../time.ts";
 import { argumentLines } from "./arguments.ts";
 import { type SheetRow, sheet } from "./sheet.ts";
 import { effectWords, exact, exactWords } from "./words.ts";
 
-const GRANTS_HELP = `${OPERATOR_HELP}
+const GRANTS_HELP = `${CLIENT_HELP}
 
 Examples:
   reins approvals grants
   reins approvals grants --agent claude --json | jq -r ".grants[].id"`;
 
-const REVOKE_HELP = `${OPERATOR_HELP}
-
-Examples:
-  reins approvals revoke grt_9fKp`;
-
 /** Declares `reins approvals grants`. */
 export function declareGrants(approvals: Command): void {
-  operatorFlags(
+  clientFlags(
     approvals
       .command("grants")
       .summary("list what is allowed for always")
@@ -44,7 +40,7 @@ export function declareGrants(approvals: Command): void {
     "print the grants as one JSON document",
   )
     .addHelpText("after", GRANTS_HELP)
-    .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
+    .addHelpText("after", exitCodesHelp(CLIENT_CODES))
     .action(async (_, command: Command) => {
       await grants(command.optsWithGlobals<GrantsFlags>());
     });
@@ -52,23 +48,36 @@ export function declareGrants(approvals: Command): void {
 
 /** Declares `reins approvals revoke`. */
 export function declareRevoke(approvals: Command): void {
-  operatorFlags(
-    approvals
-      .command("revoke")
-      .summary("take a grant back")
-      .description("Takes a grant back, from the next decision on.")
-      .argument("<grant>", "the grant; the beginning of its id is enough"),
-    "print the grant as JSON",
-  )
-    .addHelpText("after", REVOKE_HELP)
-    .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
-    .action(async (grant: string, _, command: Command) => {
-      await revoke(grant, command.optsWithGlobals<OperatorFlags>());
-    });
+  declareOperation(approvals, {
+    name: "revoke",
+    operation: approvalOperations.revokeGrant,
+    summary: "revoke a grant",
+    description: "Revokes a grant, from the next decision on.",
+    inputs: {
+      id: [
+        "<grant>",
+        "the grant's id, or the beginning of it",
+        {
+          find: (given, client) =>
+            idByPrefix(given, ID_FORMAT, [
+              async function* () {
+                for await (const page of grantPages(client)) yield page.map(({ id }) => id);
+              },
+            ]),
+        },
+      ],
+    },
+    output: ({ id }) => ({
+      text: () => `revoked  ${id}\n  From the next decision on a person is asked again.\n`,
+    }),
+    advice: { not_found: `To see which there are: ${ID_FORMAT.list}`, conflict: "Nothing was changed." },
+    jsonHelp: "print the grant as JSON",
+    examples: ["reins approvals revoke grt_9fKp"],
+  });
 }
 
 /** The flags of `reins approvals grants` as they were written. */
-interface GrantsFlags extends OperatorFlags {
+interface GrantsFlags extends ClientFlags {
   readonly user?: string;
   readonly agent?: string;
   readonly all?: boolean;
@@ -78,10 +87,10 @@ interface GrantsFlags extends OperatorFlags {
 async function grants(flags: GrantsFlags): Promise<void> {
   const { user, agent, all, json } = flags;
   const output = new Output(process.stdout);
-  await withOperator(flags, async (operator) => {
+  await withClient(flags, async (client) => {
     const listed: Grant[] = [];
     let found = false;
-    for await (const page of grantPages(operator, { user, agent })) {
+    for await (const page of grantPages(client, { user, agent })) {
       const now = new Date();
       const shown = page.filter((grant) => all || isInForce(grant, now));
       if (json) listed.push(...shown);
@@ -94,26 +103,7 @@ async function grants(flags: GrantsFlags): Promise<void> {
   });
 }
 
-const FORM = { what: "grant", mark: "grt_", length: 26, list: "reins approvals grants --all" } as const;
-
-/** Takes a grant back. */
-async function revoke(given: string, flags: OperatorFlags): Promise<void> {
-  const grant = await withOperator(flags, (operator) => revoked(given, operator));
-  print(
-    flags.json
-      ? `${JSON.stringify(grant)}\n`
-      : `revoked  ${grant.id}\n  From the next decision on a person is asked again.\n`,
-  );
-}
-
-async function revoked(given: string, operator: Operator): Promise<Grant> {
-  const search = async function* () {
-    for await (const page of grantPages(operator)) yield page.map(({ id }) => id);
-  };
-  const id = await idByPrefix(given, FORM, [search]);
-  const advice = { not_found: `To see which there are: ${FORM.list}`, conflict: "Nothing was changed." };
-  return operator.ask(approvalOperations.revokeGrant, { params: { id }, advice });
-}
+const ID_FORMAT = { what: "grant", mark: "grt_", length: 26, list: "reins approvals grants --all" } as const;
 
 /** A standing permission. */
 export type Grant = z.output<typeof approvalOperations.revokeGrant.answer>;
@@ -128,13 +118,13 @@ const PAGE = 50;
 
 /** Grants page by page, revoked ones too, the oldest first. */
 async function* grantPages(
-  operator: Pick<Operator, "ask">,
+  client: Pick<ApiClient, "call">,
   filter: GrantFilter = {},
 ): AsyncGenerator<Grant[]> {
   let after: string | undefined;
   do {
     const query = { ...filter, after, limit: PAGE };
-    const { grants, next } = await operator.ask(approvalOperations.listGrants, { query });
+    const { grants, next } = await client.call(approvalOperations.listGrants, { query });
     yield grants;
     after = next;
   } while (after !== undefined);
@@ -151,7 +141,9 @@ export function describeGrant(grant: Grant, now: Date, width: number): string {
     { label: "with", lines: [`${exact(grant.tool)} in ${exact(grant.cwd)}`] },
     {
       label: "by",
-      lines: [`${grant.by.map(exact).join(", ")} at ${moment(grant.created_at)} (${exact(grant.approval)})`],
+      lines: [
+        `${grant.by.map(exact).join(", ")} at ${formatTime(grant.created_at)} (${exact(grant.approval)})`,
+      ],
     },
     { label: "until", lines: inputLines(grant) },
     { label: "used", lines: [uses(grant, now)] },
@@ -181,9 +173,9 @@ export function isInForce({ revoked_at, expires_at, unreadable }: Grant, now: Da
 
 function standing({ revoked_at, revoked_by, expires_at, unreadable }: Grant, now: Date): string {
   if (revoked_at !== undefined)
-    return `${revoked_by === undefined ? "ran out" : `revoked by ${exact(revoked_by)}`} at ${moment(revoked_at)}`;
+    return `${revoked_by === undefined ? "ran out" : `revoked by ${exact(revoked_by)}`} at ${formatTime(revoked_at)}`;
   if (unreadable !== undefined) return `counts no more: ${exactWords(unreadable)}`;
-  return expires_at === undefined ? "until revoked" : left({ expires_at }, now);
+  return expires_at === undefined ? "until revoked" : timeLeft({ expires_at }, now);
 }
 
 function through({ chain }: Grant): string {

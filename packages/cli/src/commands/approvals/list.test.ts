@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { HEADING, lineOf, settleList } from "./list.ts";
+import { approvalLine, HEADING, listSettings } from "./list.ts";
 import { sampleApproval } from "./sample-approval.ts";
 
 const NOW = new Date("2026-11-15T05:25:00Z");
 
 describe("an approval in a list", () => {
   it("takes one line, under the heading", () => {
-    expect(`${HEADING}\n${lineOf(sampleApproval(), NOW, 80)}`).toBe(
+    expect(`${HEADING}\n${approvalLine(sampleApproval(), NOW, 80)}`).toBe(
       [
         "id            state      time      agent       what",
         "apr_aaaabbbb  pending    55m left  claude      Bash: run git push --force; reac…",
@@ -15,7 +15,7 @@ describe("an approval in a list", () => {
   });
 
   it("says how long ago it was asked once it is over", () => {
-    expect(lineOf(sampleApproval({ state: "denied", agent: "a-long-agent" }), NOW, undefined)).toBe(
+    expect(approvalLine(sampleApproval({ state: "denied", agent: "a-long-agent" }), NOW, undefined)).toBe(
       "apr_aaaabbbb  denied     5m ago    a-long-ag…  Bash: run git push --force; reach example.com",
     );
   });
@@ -23,18 +23,18 @@ describe("an approval in a list", () => {
 
 describe("what is listed", () => {
   it("is what waits, unless told otherwise", () => {
-    expect(settleList({})).toEqual({
+    expect(listSettings({})).toEqual({
       filter: { state: "pending", session: undefined, order: "oldest" },
       limit: undefined,
     });
-    expect(settleList({ state: "all", session: "s", limit: "5", newest: true })).toEqual({
+    expect(listSettings({ state: "all", session: "s", limit: "5", newest: true })).toEqual({
       filter: { state: undefined, session: "s", order: "newest" },
       limit: 5,
     });
   });
 
   it("is nothing that there is not", () => {
-    expect(() => settleList({ state: "open" })).toThrow('--state is "open".');
-    expect(() => settleList({ limit: "0" })).toThrow("--limit");
+    expect(() => listSettings({ state: "open" })).toThrow('--state is "open".');
+    expect(() => listSettings({ limit: "0" })).toThrow("--limit");
   });
 });

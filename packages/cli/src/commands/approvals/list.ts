@@ -1,21 +1,21 @@
 import type { Approval, ShownApproval } from "@reins/api";
 import type { Command } from "commander";
 import {
-  OPERATOR_CODES,
-  OPERATOR_HELP,
-  type OperatorFlags,
-  operatorFlags,
-  withOperator,
+  CLIENT_CODES,
+  CLIENT_HELP,
+  type ClientFlags,
+  clientFlags,
+  withClient,
 } from "../../client/connect.ts";
 import { CliError, exitCodesHelp } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import { Output } from "../../output.ts";
 import { screenWidth } from "../../printable.ts";
-import { ago, left } from "../../time.ts";
-import { type ApprovalFilter, approvalPages } from "./find.ts";
-import { exact, gistOf } from "./words.ts";
+import { ago, timeLeft } from "../../time.ts";
+import { type ApprovalFilter, approvalPages } from "./approval-source.ts";
+import { actionSummary, exact } from "./words.ts";
 
-const HELP = `${OPERATOR_HELP}
+const HELP = `${CLIENT_HELP}
 
 Examples:
   reins approvals list
@@ -24,7 +24,7 @@ Examples:
 
 /** Declares `reins approvals list`. */
 export function declareList(approvals: Command): void {
-  operatorFlags(
+  clientFlags(
     approvals
       .command("list")
       .summary("list what waits for an answer, or what became of it")
@@ -36,14 +36,14 @@ export function declareList(approvals: Command): void {
     "print the approvals as one JSON document",
   )
     .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
+    .addHelpText("after", exitCodesHelp(CLIENT_CODES))
     .action(async (_, command: Command) => {
       await list(command.optsWithGlobals<ListFlags>());
     });
 }
 
 /** The flags of `reins approvals list` as they were written. */
-interface ListFlags extends OperatorFlags {
+interface ListFlags extends ClientFlags {
   readonly state?: string;
   readonly session?: string;
   readonly limit?: string;
@@ -66,7 +66,7 @@ const STATES: Readonly<Record<Approval["state"], true>> = {
 };
 
 /** Reads the flags; those that wait unless it is said otherwise. */
-export function settleList({ state = "pending", session, limit, newest }: ListFlags): ListSettings {
+export function listSettings({ state = "pending", session, limit, newest }: ListFlags): ListSettings {
   return {
     filter: {
       state: state === "all" ? undefined : readState(state),
@@ -90,22 +90,22 @@ function isState(text: string): text is Approval["state"] {
 
 /** Lists approvals. */
 async function list(flags: ListFlags): Promise<void> {
-  const { filter, limit } = settleList(flags);
+  const { filter, limit } = listSettings(flags);
   const output = new Output(process.stdout);
   const width = screenWidth();
-  await withOperator(flags, async (operator) => {
+  await withClient(flags, async (client) => {
     if (flags.json) {
       const all: ShownApproval[] = [];
-      for await (const page of approvalPages(operator, filter, limit)) all.push(...page);
+      for await (const page of approvalPages(client, filter, limit)) all.push(...page);
       await output.write(`${JSON.stringify({ approvals: all })}\n`);
       return;
     }
     let found = false;
-    for await (const page of approvalPages(operator, filter, limit)) {
+    for await (const page of approvalPages(client, filter, limit)) {
       const heading = found ? [] : [HEADING];
       found = true;
       const now = new Date();
-      const lines = page.map((each) => lineOf(each, now, width));
+      const lines = page.map((each) => approvalLine(each, now, width));
       await output.write([...heading, ...lines].map((line) => `${line}\n`).join(""));
       if (output.gone.aborted) return;
     }
@@ -136,14 +136,14 @@ export const HEADING = [
 ].join("  ");
 
 /** An approval on one line: enough of its id, where it stands, how long still or ago, who asks, and what for. */
-export function lineOf(approval: ShownApproval, now: Date, width: number | undefined): string {
+export function approvalLine(approval: ShownApproval, now: Date, width: number | undefined): string {
   const { id, state, agent, created_at } = approval;
-  const what = "withheld" in approval ? WITHHELD : gistOf(approval.facts);
+  const what = "withheld" in approval ? WITHHELD : actionSummary(approval.facts);
   const open = state === "pending" || state === "approved";
   const columns = [
     id.slice(0, ID_SHOWN),
     state.padEnd(STATE_WIDTH),
-    (open ? left(approval, now) : ago(created_at, now)).padEnd(TIME_WIDTH),
+    (open ? timeLeft(approval, now) : ago(created_at, now)).padEnd(TIME_WIDTH),
     cut(exact(agent), AGENT_WIDTH).padEnd(AGENT_WIDTH),
   ].join("  ");
   return `${columns}  ${cut(what, Math.max((width ?? LONGEST) - columns.length - 2, 1))}`;

@@ -1,59 +1,36 @@
-import type { Approval } from "@reins/api";
+import { type Approval, approvalOperations, type ShownApproval } from "@reins/api";
 import type { Command } from "commander";
-import {
-  OPERATOR_CODES,
-  OPERATOR_HELP,
-  type OperatorFlags,
-  operatorFlags,
-  withOperator,
-} from "../../client/connect.ts";
-import { exitCodesHelp } from "../../errors.ts";
-import { print } from "../../output.ts";
+import { declareOperation } from "../../client/operation-command.ts";
 import { pageWidth } from "../../printable.ts";
-import { ago, left, moment } from "../../time.ts";
+import { ago, formatTime, timeLeft } from "../../time.ts";
+import { APPROVAL_ADVICE, approvalId } from "./approval-source.ts";
 import { argumentLines } from "./arguments.ts";
-import { findApproval } from "./find.ts";
-import { lineOf } from "./list.ts";
+import { approvalLine } from "./list.ts";
 import { type SheetRow, sheet } from "./sheet.ts";
 import { answerWords, approverWords, effectWords, exact, exactWords, quorumWords } from "./words.ts";
 
-const HELP = `
-An id may be cut short as long as it is clear which one is meant. What was
-written by others stands in quotes or behind a bar, hidden characters spelled
-out.
-${OPERATOR_HELP}
-
-Examples:
-  reins approvals show apr_7Qx2
-  reins approvals show apr_7Qx2 --json | jq .facts.effects`;
-
 /** Declares `reins approvals show`. */
 export function declareShow(approvals: Command): void {
-  operatorFlags(
-    approvals
-      .command("show")
-      .summary("show exactly what somebody is asked to allow")
-      .description("Shows who asks for what and why, and what an answer would count for.")
-      .argument("<id>", "the approval"),
-  )
-    .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp(OPERATOR_CODES))
-    .action(async (id: string, _, command: Command) => {
-      await show(id, command.optsWithGlobals<OperatorFlags>());
-    });
+  declareOperation(approvals, {
+    name: "show",
+    operation: approvalOperations.getApproval,
+    summary: "show exactly what an approval would allow",
+    description: "Shows who asks for what and why, and what an answer would apply to.",
+    inputs: { id: ["<id>", "the approval", { find: approvalId }] },
+    output: (approval) => ({ text: () => shownApproval(approval) }),
+    advice: APPROVAL_ADVICE,
+    note: "An id may be abbreviated as long as it is unambiguous. What was written by\nothers is in quotes or behind a bar, with hidden characters spelled out.",
+    examples: ["reins approvals show apr_7Qx2", "reins approvals show apr_7Qx2 --json | jq .facts.effects"],
+  });
 }
 
-/** Shows one approval. */
-async function show(id: string, flags: OperatorFlags): Promise<void> {
-  const approval = await withOperator(flags, (operator) => findApproval(id, operator));
-  if (flags.json) return print(`${JSON.stringify(approval)}\n`);
+function shownApproval(approval: ShownApproval): string {
   const now = new Date();
-  if ("withheld" in approval) return print(`${lineOf(approval, now, pageWidth())}\n`);
-  print(describeApproval(approval, now, pageWidth()));
-  if (approval.state !== "pending") return;
-  const approve = `reins approvals approve ${approval.id}\n`;
-  print(`\n${approval.options.includes("allow_once") ? approve : ""}`);
-  print(`reins approvals deny ${approval.id} --note <reason>\n`);
+  if ("withheld" in approval) return `${approvalLine(approval, now, pageWidth())}\n`;
+  const shown = describeApproval(approval, now, pageWidth());
+  if (approval.state !== "pending") return shown;
+  const approve = approval.options.includes("allow_once") ? `reins approvals approve ${approval.id}\n` : "";
+  return `${shown}\n${approve}reins approvals deny ${approval.id} --note <reason>\n`;
 }
 
 const HELD: Readonly<Record<Approval["enforcement"], string>> = {
@@ -88,8 +65,8 @@ function stateLines(approval: Approval, now: Date): string[] {
   const { state, created_at, expires_at, answers, unreadable } = approval;
   const open = state === "pending" || state === "approved";
   return [
-    `${standing(approval, now)}; asked ${ago(created_at, now)}, ${moment(created_at)}`,
-    ...(open ? [`until ${moment(expires_at)}`] : []),
+    `${standing(approval, now)}; asked ${ago(created_at, now)}, ${formatTime(created_at)}`,
+    ...(open ? [`until ${formatTime(expires_at)}`] : []),
     ...answers.map(answerWords),
     ...(unreadable === undefined
       ? []
@@ -100,9 +77,9 @@ function stateLines(approval: Approval, now: Date): string[] {
 function standing(approval: Approval, now: Date): string {
   switch (approval.state) {
     case "pending":
-      return `waits, ${left(approval, now)}; ${quorumWords(approval)}${approverWords(approval)}`;
+      return `waits, ${timeLeft(approval, now)}; ${quorumWords(approval)}${approverWords(approval)}`;
     case "approved":
-      return `approved and not used yet, ${left(approval, now)}`;
+      return `approved and not used yet, ${timeLeft(approval, now)}`;
     case "expired":
       return "expired, so it is blocked";
     case "withdrawn":

@@ -1,16 +1,16 @@
 import { setTimeout } from "node:timers/promises";
 import type { Command } from "commander";
-import type { Operator } from "../../client/api-client.ts";
-import { OPERATOR_CODES, type OperatorFlags, operatorFlags, withOperator } from "../../client/connect.ts";
+import type { ApiClient } from "../../client/api-client.ts";
+import { CLIENT_CODES, type ClientFlags, clientFlags, withClient } from "../../client/connect.ts";
 import type { Unreachable } from "../../client/transport.ts";
 import { exitCodesHelp } from "../../errors.ts";
 import { type Notice, noticeOnStderr, Output } from "../../output.ts";
 import { pageWidth, screenWidth } from "../../printable.ts";
 import { watchForStop } from "../../serving/stop.ts";
 import { answerTo } from "./answer.ts";
+import { approvalFeed, type FeedOptions, type Seen } from "./approval-source.ts";
 import { ApprovalConsole } from "./console.ts";
-import { approvalFeed, type FeedOptions, type Seen } from "./find.ts";
-import { lineOf } from "./list.ts";
+import { approvalLine } from "./list.ts";
 
 const HELP = `
 On a terminal each request is shown whole, and one key answers it:
@@ -25,7 +25,7 @@ Examples:
 
 /** Declares `reins approvals watch`. */
 export function declareWatch(approvals: Command): void {
-  operatorFlags(
+  clientFlags(
     approvals
       .command("watch")
       .summary("see requests as they come, and answer them")
@@ -33,9 +33,9 @@ export function declareWatch(approvals: Command): void {
     "print one JSON document per change",
   )
     .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp({ ...OPERATOR_CODES, done: "stopped by Ctrl-C or q" }))
+    .addHelpText("after", exitCodesHelp({ ...CLIENT_CODES, done: "stopped by Ctrl-C or q" }))
     .action(async (_, command: Command) => {
-      await watch(command.optsWithGlobals<OperatorFlags>());
+      await watch(command.optsWithGlobals<ClientFlags>());
     });
 }
 
@@ -43,14 +43,14 @@ const RETRY_MS = 1_000;
 const MOST_ATTEMPTS = 60;
 
 /** Shows approvals as they come; on a terminal, asks about each. */
-async function watch(flags: OperatorFlags): Promise<void> {
+async function watch(flags: ClientFlags): Promise<void> {
   const end = new AbortController();
   const stop = watchForStop();
   void stop.requested.then(() => end.abort());
   const interactive = !flags.json && process.stdin.isTTY && process.stdout.isTTY;
   try {
-    await withOperator(flags, (operator) =>
-      interactive ? ask(operator, end) : tell(operator, end.signal, flags.json),
+    await withClient(flags, (client) =>
+      interactive ? ask(client, end) : tell(client, end.signal, flags.json),
     );
   } finally {
     stop.dispose();
@@ -58,7 +58,7 @@ async function watch(flags: OperatorFlags): Promise<void> {
 }
 
 /** Puts each to the person at the terminal. */
-async function ask(operator: Operator, end: AbortController): Promise<void> {
+async function ask(client: ApiClient, end: AbortController): Promise<void> {
   const { promise: broken, reject } = Promise.withResolvers<never>();
   const screen = {
     write: (text: string) => void process.stdout.write(text),
@@ -68,7 +68,7 @@ async function ask(operator: Operator, end: AbortController): Promise<void> {
   };
   const console = new ApprovalConsole({
     screen,
-    answer: (id, answer) => answerTo(id, answer, operator),
+    answer: (id, answer) => answerTo(id, answer, client),
     now: () => new Date(),
     quit: () => end.abort(),
   });
@@ -78,7 +78,7 @@ async function ask(operator: Operator, end: AbortController): Promise<void> {
   try {
     await Promise.race([
       broken,
-      drain(approvalFeed(operator, options), ({ approval }) => console.take(approval)),
+      drain(approvalFeed(client, options), ({ approval }) => console.take(approval)),
     ]);
   } finally {
     finish();
@@ -87,12 +87,12 @@ async function ask(operator: Operator, end: AbortController): Promise<void> {
 }
 
 /** One line, or one JSON document, for each change. */
-async function tell(operator: Operator, stopped: AbortSignal, json: boolean | undefined): Promise<void> {
+async function tell(client: ApiClient, stopped: AbortSignal, json: boolean | undefined): Promise<void> {
   const output = new Output(process.stdout);
   const signal = AbortSignal.any([stopped, output.gone]);
   const options = { signal, lost: trying(signal, noticeOnStderr(json)) };
-  await drain(approvalFeed(operator, options), (seen) =>
-    output.write(`${json ? JSON.stringify(seen) : lineOf(seen.approval, new Date(), screenWidth())}\n`),
+  await drain(approvalFeed(client, options), (seen) =>
+    output.write(`${json ? JSON.stringify(seen) : approvalLine(seen.approval, new Date(), screenWidth())}\n`),
   );
 }
 

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { left, moment } from "../../time.ts";
+import { formatTime, timeLeft } from "../../time.ts";
 import { sampleApproval, sampleFacts } from "./sample-approval.ts";
 import {
+  actionSummary,
   answerWords,
-  effectGist,
   effectWords,
   exact,
   exactLines,
   exactWords,
-  gistOf,
   quorumWords,
+  shortEffect,
 } from "./words.ts";
 
 describe("text of somebody else's", () => {
@@ -50,21 +50,21 @@ describe("an effect in words", () => {
 
   it("is shorter in a list", () => {
     expect(
-      effectGist({ kind: "write", path: "/p/src/a", place: "workspace", inside: "src/a", destroys: true }),
+      shortEffect({ kind: "write", path: "/p/src/a", place: "workspace", inside: "src/a", destroys: true }),
     ).toBe("write src/a");
   });
 });
 
 describe("an action on one line", () => {
   it("says what it does where that is known", () => {
-    expect(gistOf(sampleFacts())).toBe("Bash: run git push --force; reach example.com");
+    expect(actionSummary(sampleFacts())).toBe("Bash: run git push --force; reach example.com");
   });
 
   it("says what the tool was given where its effects do not say all", () => {
     const given = { opaque: true, arguments: { command: "curl x | sh", times: 2 } };
-    expect(gistOf(sampleFacts(given))).toBe('Bash: command "curl x | sh"; times 2');
-    expect(gistOf(sampleFacts({ effects: [], arguments: {} }))).toBe("Bash: given nothing");
-    expect(gistOf(sampleFacts({ effects: [], arguments: ["a\u202e"] }))).toBe('Bash: ["a\\u202e"]');
+    expect(actionSummary(sampleFacts(given))).toBe('Bash: command "curl x | sh"; times 2');
+    expect(actionSummary(sampleFacts({ effects: [], arguments: {} }))).toBe("Bash: given nothing");
+    expect(actionSummary(sampleFacts({ effects: [], arguments: ["a\u202e"] }))).toBe('Bash: ["a\\u202e"]');
   });
 });
 
@@ -80,7 +80,7 @@ it("an answer says who, what, when and why", () => {
 });
 
 it("moments are to the second, and what is over has no time left", () => {
-  expect(moment("2026-11-15T05:20:00.999Z")).toBe("2026-11-15 05:20:00Z");
-  expect(left(sampleApproval(), new Date("2026-11-15T06:19:30Z"))).toBe("30s left");
-  expect(left(sampleApproval(), new Date("2026-11-15T06:20:00Z"))).toBe("over");
+  expect(formatTime("2026-11-15T05:20:00.999Z")).toBe("2026-11-15 05:20:00Z");
+  expect(timeLeft(sampleApproval(), new Date("2026-11-15T06:19:30Z"))).toBe("30s left");
+  expect(timeLeft(sampleApproval(), new Date("2026-11-15T06:20:00Z"))).toBe("over");
 });

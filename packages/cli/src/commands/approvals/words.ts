@@ -1,6 +1,6 @@
 import type { Approval } from "@reins/api";
 import { visible, visibleJson } from "@reins/supervisor/visible";
-import { moment } from "../../time.ts";
+import { formatTime } from "../../time.ts";
 
 const PLAIN = /^[\w@%+=:,./~^#-]+$/;
 const PLAIN_WORDS = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/;
@@ -42,7 +42,7 @@ export function effectWords(effect: Effect): string {
 }
 
 /** The same in as few words as will do in a list. */
-export function effectGist(effect: Effect): string {
+export function shortEffect(effect: Effect): string {
   if (effect.kind === "read" || effect.kind === "write")
     return `${effect.kind} ${exact(effect.inside ?? effect.path)}`;
   return effectWords(effect);
@@ -55,12 +55,12 @@ function word(text: string | null): string {
 type Facts = Pick<Approval["facts"], "tool" | "effects" | "opaque" | "arguments">;
 
 /** What somebody wants to do, on one line: what it would do where that is known, else what the tool was given. */
-export function gistOf({ tool, effects, opaque, arguments: given }: Facts): string {
-  const does = opaque || effects.length === 0 ? argumentGist(given) : effects.map(effectGist).join("; ");
+export function actionSummary({ tool, effects, opaque, arguments: given }: Facts): string {
+  const does = opaque || effects.length === 0 ? argumentSummary(given) : effects.map(shortEffect).join("; ");
   return `${exact(tool)}: ${does}`;
 }
 
-function argumentGist(given: unknown): string {
+function argumentSummary(given: unknown): string {
   if (typeof given !== "object" || given === null || Array.isArray(given)) return visibleJson(given);
   const members = Object.entries(given).map(([name, value]) => {
     return `${exact(name)} ${typeof value === "string" ? exact(value) : visibleJson(value)}`;
@@ -78,7 +78,7 @@ const SAID: Readonly<Record<Answer["decision"], string>> = {
 
 /** What one person said and when. */
 export function answerWords({ by, decision, note, at }: Answer): string {
-  return `${exact(by)} ${SAID[decision]} at ${moment(at)}${note === undefined ? "" : `: ${exactWords(note)}`}`;
+  return `${exact(by)} ${SAID[decision]} at ${formatTime(at)}${note === undefined ? "" : `: ${exactWords(note)}`}`;
 }
 
 /** How far a question is from being answered. */

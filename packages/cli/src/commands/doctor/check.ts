@@ -9,7 +9,7 @@ export interface Finding {
 }
 
 /** What checks look at. */
-export interface Patient {
+export interface CheckContext {
   readonly home: string;
   readonly environment: NodeJS.ProcessEnv;
   /** The user's home. */
@@ -19,7 +19,7 @@ export interface Patient {
 /** Looks at one thing. What it throws is told as a finding. */
 export interface Check {
   readonly name: string;
-  look(patient: Patient): Promise<readonly Omit<Finding, "check">[]>;
+  look(patient: CheckContext): Promise<readonly Omit<Finding, "check">[]>;
 }
 
 /** Nothing is wrong with it. */

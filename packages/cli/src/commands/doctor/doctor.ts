@@ -6,7 +6,7 @@ import { print } from "../../output.ts";
 import { printableLine, table } from "../../printable.ts";
 import type { Invocation } from "../../program.ts";
 import { agentsCheck, credentialsCheck, reachCheck, sandboxCheck } from "./agents.ts";
-import { type Check, type Finding, type Patient, wrong } from "./check.ts";
+import { type Check, type CheckContext, type Finding, wrong } from "./check.ts";
 import { databaseCheck, homeCheck, keysCheck, vaultCheck } from "./home.ts";
 import { browserCheck, diskCheck, nodeCheck, serverCheck } from "./machine.ts";
 import { constitutionCheck, rosterCheck } from "./policy.ts";
@@ -72,7 +72,7 @@ export async function doctor(flags: DoctorFlags): Promise<ExitCode> {
 }
 
 /** A check that fails says something too. */
-async function examine(check: Check, patient: Patient): Promise<Finding[]> {
+async function examine(check: Check, patient: CheckContext): Promise<Finding[]> {
   const { name } = check;
   try {
     return (await check.look(patient)).map((finding) => ({ check: name, ...finding }));

@@ -2,8 +2,8 @@ import { statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { accessOperations } from "@reins/api";
-import { Operator } from "../../client/api-client.ts";
-import { HttpCarrier } from "../../client/transport.ts";
+import { ApiClient } from "../../client/api-client.ts";
+import { HttpTransport } from "../../client/transport.ts";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { errorMessage, systemCode } from "../../errors.ts";
 import { operatorSocketIn } from "../../home.ts";
@@ -97,8 +97,8 @@ export const serverCheck: Check = {
 
 async function health(socket: string): Promise<Omit<Finding, "check">> {
   try {
-    const operator = new Operator(new HttpCarrier({ socket }));
-    const { status, version } = await operator.ask(accessOperations.getHealth);
+    const client = new ApiClient(new HttpTransport({ socket }));
+    const { status, version } = await client.call(accessOperations.getHealth);
     if (status !== "failed") return fine(`Reins ${version} runs on this home`);
     return wrong(
       "Reins runs, but cannot open its home, so nothing is allowed",

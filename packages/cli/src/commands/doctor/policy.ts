@@ -6,7 +6,7 @@ import { readIfExists } from "../../configuration/configuration.ts";
 import { CliError } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
 import { DEFAULT_TENANT, readConstitutionFile } from "../policy/constitution-file.ts";
-import { type Check, type Finding, fine, note, type Patient, wrong } from "./check.ts";
+import { type Check, type CheckContext, type Finding, fine, note, wrong } from "./check.ts";
 
 /** Whether the constitution would be taken as it lies there, and is not one that Reins itself has left behind. */
 export const constitutionCheck: Check = {
@@ -41,7 +41,7 @@ function outgrown(file: string): Omit<Finding, "check"> {
   );
 }
 
-function earlier(file: string, { home, environment }: Patient): Omit<Finding, "check"> {
+function earlier(file: string, { home, environment }: CheckContext): Omit<Finding, "check"> {
   const today = fileURLToPath(defaultFile("default.yaml"));
   const flag = home === homeFolder(undefined, environment) ? "" : ` --home "${home}"`;
   return note(

@@ -3,7 +3,7 @@ import { type AnnouncedKey, announcedKeys } from "@reins/ledger";
 import type { Command } from "commander";
 import { CliError, EXIT, exitCodesHelp } from "../../errors.ts";
 import { databaseIn, homeFolder, keysIn } from "../../home.ts";
-import { ledgerFault, noLedger } from "../../ledger/ledger-error.ts";
+import { ledgerError, noLedger } from "../../ledger/ledger-error.ts";
 import { type LedgerFlags, READING, readLedger, WRITING, WritableLedger } from "../../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../../ledger/seen-checkpoints.ts";
 import { noticeOnStderr, print } from "../../output.ts";
@@ -89,7 +89,7 @@ async function rotate(holder: string, flags: LedgerFlags): Promise<void> {
     const keys = await rotateIn(home, holder, flags);
     print(flags.json ? `${JSON.stringify({ keys })}\n` : describeKeys(keys));
   } catch (error) {
-    throw ledgerFault(error, home);
+    throw ledgerError(error, home);
   }
 }
 

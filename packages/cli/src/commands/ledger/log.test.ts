@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { settleLog } from "./log.ts";
+import { logSettings } from "./log.ts";
 
 const now = new Date("2026-11-15T12:00:00.000Z");
 
 describe("the settings of reins ledger log", () => {
   it("show everything by default, the oldest first", () => {
-    expect(settleLog({}, now)).toEqual({ filter: {}, limit: undefined, newestFirst: false, follow: false });
+    expect(logSettings({}, now)).toEqual({ filter: {}, limit: undefined, newestFirst: false, follow: false });
   });
 
   it("take every filter", () => {
     const flags = { session: "s", quality: "turn", actor: "a", tag: "t", since: "1h", until: "2026-11-15" };
-    expect(settleLog({ ...flags, limit: "5", newest: true }, now)).toEqual({
+    expect(logSettings({ ...flags, limit: "5", newest: true }, now)).toEqual({
       filter: {
         entity_id: "s",
         quality: "turn",
@@ -26,8 +26,8 @@ describe("the settings of reins ledger log", () => {
   });
 
   it("begin with a few entries when following", () => {
-    expect(settleLog({ follow: true }, now).limit).toBe(10);
-    expect(settleLog({ follow: true, limit: "0" }, now).limit).toBe(0);
+    expect(logSettings({ follow: true }, now).limit).toBe(10);
+    expect(logSettings({ follow: true, limit: "0" }, now).limit).toBe(0);
   });
 
   it.each([
@@ -36,6 +36,6 @@ describe("the settings of reins ledger log", () => {
     [{ follow: true, newest: true }, "--follow"],
     [{ follow: true, until: "1h" }, "--follow"],
   ])("refuse %j", (flags, text) => {
-    expect(() => settleLog(flags, now)).toThrow(text);
+    expect(() => logSettings(flags, now)).toThrow(text);
   });
 });

@@ -6,9 +6,9 @@ import { wholeNumber } from "../../flags.ts";
 import { type LedgerFlags, READING, readLedger } from "../../ledger/open-ledger.ts";
 import { Output } from "../../output.ts";
 import { watchForStop } from "../../serving/stop.ts";
-import { readMoment } from "../../time.ts";
-import { lineOf } from "./line.ts";
-import { follow, pagesOf, placeBefore } from "./pages.ts";
+import { readPastTime } from "../../time.ts";
+import { entryLine } from "./entry-line.ts";
+import { cursorBefore, entryPages, follow } from "./pages.ts";
 
 const HELP = `
 A line shows time, quality, actor, target, the beginning of the content id, and what the entry says. Times for --since
@@ -73,7 +73,7 @@ interface LogSettings {
 const BEFORE_FOLLOWING = 10;
 
 /** Reads the flags. */
-export function settleLog(flags: LogFlags, now: Date): LogSettings {
+export function logSettings(flags: LogFlags, now: Date): LogSettings {
   const follow = flags.follow ?? false;
   if (follow && (flags.newest || flags.until !== undefined)) {
     throw new CliError("--follow shows what comes, so it goes with neither --newest nor --until.", {
@@ -95,8 +95,8 @@ function filterOf({ session, quality, actor, tag, since, until }: LogFlags, now:
     quality: quality === undefined ? undefined : readQuality(quality),
     actor,
     tag,
-    since: since === undefined ? undefined : readMoment(since, "--since", now),
-    until: until === undefined ? undefined : readMoment(until, "--until", now),
+    since: since === undefined ? undefined : readPastTime(since, "--since", now),
+    until: until === undefined ? undefined : readPastTime(until, "--until", now),
   };
 }
 
@@ -111,7 +111,7 @@ const POLL_MS = 200;
 
 /** Prints entries of a home's ledger, and goes on printing those that come when asked to. */
 async function log(flags: LogFlags): Promise<void> {
-  const settings = settleLog(flags, new Date());
+  const settings = logSettings(flags, new Date());
   const output = new Output(process.stdout);
   const stop = settings.follow ? watchForStop() : undefined;
   const end = new AbortController();
@@ -134,9 +134,9 @@ async function* entriesOf(
   { filter, limit, newestFirst, follow: follows }: LogSettings,
   signal: AbortSignal,
 ): AsyncGenerator<PlacedEntry[]> {
-  if (newestFirst) return yield* pagesOf(ledger, { filter, order: "newest", limit });
-  const after = limit === undefined ? -1 : await placeBefore(ledger, filter, limit);
-  if (!follows) return yield* pagesOf(ledger, { filter, order: "oldest", after, limit });
+  if (newestFirst) return yield* entryPages(ledger, { filter, order: "newest", limit });
+  const after = limit === undefined ? -1 : await cursorBefore(ledger, filter, limit);
+  if (!follows) return yield* entryPages(ledger, { filter, order: "oldest", after, limit });
   yield* follow(ledger, { filter, after, pause: () => pause(signal), signal });
 }
 
@@ -149,5 +149,5 @@ async function pause(signal: AbortSignal): Promise<void> {
 function entryText({ seq, entry }: PlacedEntry, json: boolean | undefined): string {
   if (json) return JSON.stringify({ seq, entry });
   const { isTTY, columns } = process.stdout;
-  return lineOf(entry, { color: isTTY && process.stdout.hasColors(), width: isTTY ? columns : undefined });
+  return entryLine(entry, { color: isTTY && process.stdout.hasColors(), width: isTTY ? columns : undefined });
 }

@@ -1,6 +1,6 @@
 import type { EntryRange, PlacedEntry } from "@reins/ledger";
 import { describe, expect, it } from "vitest";
-import { follow, pagesOf, placeBefore } from "./pages.ts";
+import { cursorBefore, entryPages, follow } from "./pages.ts";
 
 /** A ledger of so many entries, of which those with an even place pass the filter "even". */
 class GrowingLedger {
@@ -75,20 +75,20 @@ describe("pages", () => {
   it("neither overlap nor leave gaps, in either order", async () => {
     const ledger = new GrowingLedger();
     ledger.count = 1_250;
-    const oldest = await Array.fromAsync(pagesOf(ledger, { filter: {}, order: "oldest" }));
+    const oldest = await Array.fromAsync(entryPages(ledger, { filter: {}, order: "oldest" }));
     expect(seqsOf(oldest)).toEqual(upTo(1_250));
-    const newest = await Array.fromAsync(pagesOf(ledger, { filter: {}, order: "newest", limit: 700 }));
+    const newest = await Array.fromAsync(entryPages(ledger, { filter: {}, order: "newest", limit: 700 }));
     expect(seqsOf(newest)).toEqual(upTo(1_250).reverse().slice(0, 700));
   });
 
   it("can begin before the newest few", async () => {
     const ledger = new GrowingLedger();
-    expect(await placeBefore(ledger, {}, 3)).toBe(-1);
+    expect(await cursorBefore(ledger, {}, 3)).toBe(-1);
     ledger.count = 1_250;
-    expect(await placeBefore(ledger, {}, 0)).toBe(1_249);
-    expect(await placeBefore(ledger, {}, 3)).toBe(1_246);
-    expect(await placeBefore(ledger, {}, 1_000)).toBe(249);
-    expect(await placeBefore(ledger, { tag: "even" }, 2)).toBe(1_245);
-    expect(await placeBefore(ledger, {}, 2_000)).toBe(-1);
+    expect(await cursorBefore(ledger, {}, 0)).toBe(1_249);
+    expect(await cursorBefore(ledger, {}, 3)).toBe(1_246);
+    expect(await cursorBefore(ledger, {}, 1_000)).toBe(249);
+    expect(await cursorBefore(ledger, { tag: "even" }, 2)).toBe(1_245);
+    expect(await cursorBefore(ledger, {}, 2_000)).toBe(-1);
   });
 });

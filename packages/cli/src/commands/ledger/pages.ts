@@ -13,7 +13,7 @@ interface PageOptions {
 }
 
 /** Entries page by page, so that a long ledger takes no more memory than a short one. */
-export async function* pagesOf(
+export async function* entryPages(
   ledger: Pick<LedgerReader, "read">,
   options: PageOptions,
 ): AsyncGenerator<PlacedEntry[]> {
@@ -31,14 +31,14 @@ export async function* pagesOf(
 }
 
 /** The place before the newest `count` entries of a filter; before all when there are fewer. */
-export async function placeBefore(
+export async function cursorBefore(
   ledger: Pick<LedgerReader, "read" | "size">,
   filter: EntryFilter,
   count: number,
 ): Promise<number> {
   let place = (await ledger.size()) - 1;
   let found = 0;
-  for await (const page of pagesOf(ledger, { filter, order: "newest", limit: count })) {
+  for await (const page of entryPages(ledger, { filter, order: "newest", limit: count })) {
     found += page.length;
     place = (page.at(-1)?.seq ?? 0) - 1;
   }
@@ -68,7 +68,7 @@ export async function* follow(ledger: FollowedLedger, options: FollowOptions): A
   while (!signal.aborted) {
     const size = await ledger.size();
     if (size > after + 1) {
-      for await (const page of pagesOf(ledger, { filter, order: "oldest", after })) {
+      for await (const page of entryPages(ledger, { filter, order: "oldest", after })) {
         yield page;
         after = page.at(-1)?.seq ?? after;
       }

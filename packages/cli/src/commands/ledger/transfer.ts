@@ -17,12 +17,12 @@ import { CliError, EXIT, errorMessage, exitCodesHelp, systemCode } from "../../e
 import { writeNewFile } from "../../files.ts";
 import { artifactsIn, homeFolder, openHome, realDatabase } from "../../home.ts";
 import { checkSeen } from "../../ledger/check-seen.ts";
-import { ledgerFault } from "../../ledger/ledger-error.ts";
+import { ledgerError } from "../../ledger/ledger-error.ts";
 import { type LedgerFlags, READING, readLedger, WRITING } from "../../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../../ledger/seen-checkpoints.ts";
 import { type Notice, noticeOnStderr, print } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
-import { untilStopped } from "../../serving/stop.ts";
+import { withStopSignal } from "../../serving/stop.ts";
 
 const EXPORT_HELP = `
 The form is JSON Lines; docs/ledger-format.md describes it to the byte. Without --with-private the export shows private
@@ -65,7 +65,7 @@ async function exportLedger(file: string, flags: ExportFlags): Promise<void> {
     const pieces = inPieces(exportLines(ledger, { ...artifacts }));
     const bytes = flags.gzip || file.endsWith(".gz") ? compressed(pieces) : pieces;
     if (file === "-") return writeToStdout(bytes);
-    await untilStopped((signal) => writeNewFile(file, bytes, signal));
+    await withStopSignal((signal) => writeNewFile(file, bytes, signal));
     noticeOnStderr(flags.json)(
       `The ledger ${ledger.origin} is in ${file}. To check it: reins ledger verify ${file}`,
     );
@@ -140,7 +140,7 @@ async function importLedger(file: string, flags: LedgerFlags): Promise<void> {
     const imported = await importInto(home, file, noticeOnStderr(flags.json));
     print(flags.json ? `${JSON.stringify(imported)}\n` : describeImport(imported, home));
   } catch (error) {
-    throw ledgerFault(error, home);
+    throw ledgerError(error, home);
   }
 }
 

@@ -79,7 +79,7 @@ interface VerifySettings {
 }
 
 /** Reads the flags, and the files that they name. */
-export async function settleVerify({ key, seen, token }: VerifyFlags): Promise<VerifySettings> {
+export async function verifySettings({ key, seen, token }: VerifyFlags): Promise<VerifySettings> {
   return {
     logKey: key?.startsWith("@") ? (await read(key.slice(1), "--key")).trim() : key,
     // A note has several lines, which no path has.
@@ -101,11 +101,11 @@ async function read(path: string, flag: string): Promise<string> {
 
 /** Verifies a source, or the ledger of a home, prints the report, and gives the exit code that stands for it. */
 async function verifyLedger(source: string | undefined, flags: VerifyFlags): Promise<ExitCode> {
-  const settings = await settleVerify(flags);
+  const settings = await verifySettings(flags);
   const home = homeIn(source, flags);
   const checked = home === undefined ? check(source ?? "-", settings) : verifyHome(home, flags, settings);
   const report = await checked.catch((error: unknown) => {
-    throw verifyFault(error);
+    throw verifyError(error);
   });
   print(flags.json ? `${JSON.stringify(documentOf(report))}\n` : `${formatReport(report)}\n`);
   return report.ok ? EXIT.done : EXIT.failed;
@@ -151,7 +151,7 @@ function documentOf({ logKey, ...report }: Report) {
   return { ...report, log_key: logKey };
 }
 
-function verifyFault(error: unknown): unknown {
+function verifyError(error: unknown): unknown {
   if (!(error instanceof VerifyError)) return error;
   const text = printableLine(error.message);
   switch (error.code) {

@@ -3,13 +3,13 @@ import { policyOperations } from "@reins/api";
 import { ConstitutionFile, constitutionDifference } from "@reins/policy";
 import type { Command } from "commander";
 import type { z } from "zod";
-import { foreign, type Operator } from "../../client/api-client.ts";
+import { type ApiClient, incompatible } from "../../client/api-client.ts";
 import {
-  OPERATOR_CODES,
-  OPERATOR_HELP,
-  type OperatorFlags,
-  operatorFlags,
-  withOperator,
+  CLIENT_CODES,
+  CLIENT_HELP,
+  type ClientFlags,
+  clientFlags,
+  withClient,
 } from "../../client/connect.ts";
 import { CliError, EXIT, exitCodesHelp } from "../../errors.ts";
 import { print } from "../../output.ts";
@@ -19,7 +19,7 @@ import { describeDifference } from "./diff.ts";
 const HELP = `
 On a terminal it asks first. What is put into force is what was shown: when the
 file was changed meanwhile, it is refused.
-${OPERATOR_HELP}
+${CLIENT_HELP}
 
 Examples:
   reins policy accept
@@ -28,7 +28,7 @@ Examples:
 
 /** Declares `reins policy accept`. */
 export function declareAccept(policy: Command): void {
-  operatorFlags(
+  clientFlags(
     policy
       .command("accept")
       .summary("put a constitution into force that lets more through")
@@ -43,7 +43,7 @@ export function declareAccept(policy: Command): void {
     .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({ ...OPERATOR_CODES, failed: "nothing waits, or it was refused; the message says why" }),
+      exitCodesHelp({ ...CLIENT_CODES, failed: "nothing waits, or it was refused; the message says why" }),
     )
     .action(async (_, command: Command) => {
       await accept(command.optsWithGlobals<AcceptFlags>());
@@ -51,7 +51,7 @@ export function declareAccept(policy: Command): void {
 }
 
 /** The flags of `reins policy accept` as they were written. */
-interface AcceptFlags extends OperatorFlags {
+interface AcceptFlags extends ClientFlags {
   readonly tenant?: string;
   readonly yes?: boolean;
   readonly dryRun?: boolean;
@@ -63,11 +63,11 @@ type Loaded = NonNullable<Status["waiting"]>;
 /** Shows what a constitution that waits would change, and puts it into force. */
 async function accept(flags: AcceptFlags): Promise<void> {
   const query = { tenant: flags.tenant };
-  await withOperator(flags, async (operator) => {
-    const status = await operator.ask(policyOperations.reloadPolicy, { query });
+  await withClient(flags, async (client) => {
+    const status = await client.call(policyOperations.reloadPolicy, { query });
     const { waiting, in_force } = status;
     if (!waiting) throw nothingWaits(status);
-    const difference = differenceOf(in_force, waiting, operator.place);
+    const difference = differenceOf(in_force, waiting, client.address);
     if (!flags.json)
       print(
         difference ? describeDifference(difference) : "Nothing is in force now, so nothing is let through.\n",
@@ -77,7 +77,7 @@ async function accept(flags: AcceptFlags): Promise<void> {
       (flags.yes ||
         flags.json ||
         (await isAgreed(process.stdin, process.stdout.isTTY ? process.stdout : process.stderr)));
-    if (agreed) await enforce(operator, query, waiting);
+    if (agreed) await enforce(client, query, waiting);
     if (flags.json)
       print(
         `${JSON.stringify({ tenant: status.tenant, accepted: agreed, ...hashesOf(waiting), difference })}\n`,
@@ -89,25 +89,25 @@ async function accept(flags: AcceptFlags): Promise<void> {
 
 /** Accepts what was shown and nothing else: had the file changed meanwhile, it is refused. */
 async function enforce(
-  operator: Operator,
+  client: ApiClient,
   query: { tenant: string | undefined },
   waiting: Loaded,
 ): Promise<void> {
   const advice = {
     conflict: "The file was changed meanwhile. Run the same command again to see what waits now.",
   };
-  await operator.ask(policyOperations.acceptPolicy, { query, body: hashesOf(waiting), advice });
+  await client.call(policyOperations.acceptPolicy, { query, body: hashesOf(waiting), advice });
 }
 
 function hashesOf({ rules_hash, constitution_hash }: Loaded) {
   return { rules_hash, constitution_hash };
 }
 
-function differenceOf(before: Loaded | null, after: Loaded, place: string) {
+function differenceOf(before: Loaded | null, after: Loaded, address: string) {
   if (!before) return undefined;
   const [old, now] = [ConstitutionFile.safeParse(before.file), ConstitutionFile.safeParse(after.file)];
   if (old.success && now.success) return constitutionDifference(old.data, now.data);
-  throw foreign("The constitutions that it sent cannot be read", place, old.error ?? now.error);
+  throw incompatible("The constitutions that it sent cannot be read", address, old.error ?? now.error);
 }
 
 function nothingWaits({ tenant, fault }: Status): CliError {

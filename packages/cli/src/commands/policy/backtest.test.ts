@@ -1,17 +1,17 @@
 import { expect, it } from "vitest";
-import { settleBacktest } from "./backtest.ts";
+import { backtestSettings } from "./backtest.ts";
 
 const now = new Date("2026-11-15T08:00:00Z");
 
 it("flags of a backtest are read", () => {
-  expect(settleBacktest({ examples: "3" }, now)).toEqual({
+  expect(backtestSettings({ examples: "3" }, now)).toEqual({
     range: { since: undefined, limit: undefined },
     tenant: "default",
     examples: 3,
     failOn: "nothing",
   });
   const flags = { examples: "0", since: "2h", limit: "10", tenant: "acme", failOn: "looser" };
-  expect(settleBacktest(flags, now)).toEqual({
+  expect(backtestSettings(flags, now)).toEqual({
     range: { since: "2026-11-15T06:00:00.000Z", limit: 10 },
     tenant: "acme",
     examples: 0,
@@ -25,5 +25,5 @@ it.each([
   [{ examples: "3", failOn: "all" }, "--fail-on"],
   [{ examples: "3", since: "then" }, "--since"],
 ])("%j is a mistake", (flags, flag) => {
-  expect(() => settleBacktest(flags, now)).toThrow(flag);
+  expect(() => backtestSettings(flags, now)).toThrow(flag);
 });

@@ -25,9 +25,9 @@ import {
   describeExamples,
   describeUnreplayable,
   eachVerdict,
-  settleRange,
   type VerdictFlags,
   type VerdictRange,
+  verdictRange,
   who,
 } from "./replay.ts";
 
@@ -94,9 +94,9 @@ interface BacktestSettings {
 }
 
 /** Reads the flags. */
-export function settleBacktest(flags: BacktestFlags, now: Date): BacktestSettings {
+export function backtestSettings(flags: BacktestFlags, now: Date): BacktestSettings {
   return {
-    range: settleRange(flags, now),
+    range: verdictRange(flags, now),
     tenant: flags.tenant ?? DEFAULT_TENANT,
     examples: wholeNumber(flags.examples, "--examples"),
     failOn: readFailOn(flags.failOn),
@@ -111,7 +111,7 @@ function readFailOn(text: string | undefined): FailOn {
 
 /** Tries a draft on the verdicts in the ledger of a home. */
 async function backtest(file: string, flags: BacktestFlags): Promise<ExitCode> {
-  const { range, tenant, examples, failOn } = settleBacktest(flags, new Date());
+  const { range, tenant, examples, failOn } = backtestSettings(flags, new Date());
   const draft = await policyIn(await readConstitutionFile(file, flags), noticeOnStderr(flags.json));
   const report = await readLedger(flags, async (ledger) => {
     const known = await policiesInForce(ledger, tenant);

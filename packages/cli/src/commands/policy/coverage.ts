@@ -15,8 +15,8 @@ import {
   describeExamples,
   describeUnreplayable,
   eachVerdict,
-  settleRange,
   type VerdictFlags,
+  verdictRange,
   who,
 } from "./replay.ts";
 
@@ -62,7 +62,7 @@ interface CoverageFlags extends PolicyFlags, VerdictFlags {}
 /** Shows which actions of the past no rule names, and which rules nothing was about. */
 async function coverage(file: string | undefined, flags: CoverageFlags): Promise<void> {
   const { tenant = DEFAULT_TENANT } = flags;
-  const range = settleRange(flags, new Date());
+  const range = verdictRange(flags, new Date());
   const text = await readConstitutionFile(file, flags);
   const policy = await policyIn(text, noticeOnStderr(flags.json));
   const report = await readLedger(flags, async (ledger) => {

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { asEvent } from "./event.ts";
-import { type ExplainFlags, settleExplain } from "./explain.ts";
+import { type ExplainFlags, explainSettings } from "./explain.ts";
 
 const flags: ExplainFlags = {
   enforcement: "asked",
@@ -15,7 +15,7 @@ const roster = {
 };
 const now = new Date("2026-11-15T08:00:00Z");
 const settle = (more: Partial<ExplainFlags>, event: object = {}) =>
-  settleExplain({ ...flags, ...more }, asEvent(event), roster, now);
+  explainSettings({ ...flags, ...more }, asEvent(event), roster, now);
 
 describe("what is explained", () => {
   it("is the native agent's, here and now, unless said otherwise", () => {

@@ -120,7 +120,7 @@ const NATIVE_AGENT = "native";
 const SOME_SESSION = "explain";
 
 /** Reads the flags; what they leave open is taken from the event, the roster and this machine. */
-export function settleExplain(
+export function explainSettings(
   flags: ExplainFlags,
   event: GivenEvent,
   roster: Pick<Roster, "trustOf">,
@@ -166,7 +166,7 @@ function readTime(text: string): number {
 async function explain(source: string, flags: ExplainFlags): Promise<void> {
   const given = await readEvent(source, process.stdin);
   const home = homeFolder(flags.home, process.env);
-  const settings = settleExplain(flags, given, await rosterOf(home), new Date());
+  const settings = explainSettings(flags, given, await rosterOf(home), new Date());
   const text = await readConstitutionFile(flags.file, flags);
   const policy = await policyIn(text, noticeOnStderr(flags.json));
   const { subject, at } = settings;

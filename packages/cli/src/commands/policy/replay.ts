@@ -2,7 +2,7 @@ import type { LedgerReader } from "@reins/ledger";
 import type { Example, UnreplayableCounts } from "@reins/policy";
 import { pastVerdicts } from "@reins/supervisor";
 import { wholeNumber } from "../../flags.ts";
-import { readMoment } from "../../time.ts";
+import { readPastTime } from "../../time.ts";
 import { count, cut, WIDTH, wrapped } from "./layout.ts";
 
 /** The flags that say which verdicts of the past are meant. */
@@ -19,9 +19,9 @@ export interface VerdictRange {
 }
 
 /** Reads the flags. */
-export function settleRange({ since, limit }: VerdictFlags, now: Date): VerdictRange {
+export function verdictRange({ since, limit }: VerdictFlags, now: Date): VerdictRange {
   return {
-    since: since === undefined ? undefined : readMoment(since, "--since", now),
+    since: since === undefined ? undefined : readPastTime(since, "--since", now),
     limit: limit === undefined ? undefined : wholeNumber(limit, "--limit", 1),
   };
 }

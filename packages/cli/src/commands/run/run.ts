@@ -7,8 +7,8 @@ import { CliError, EXIT, exitCodesHelp } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
 import { homeFolder, openHome } from "../../home.ts";
 import { openAgentChannel } from "../../hosting/agent-channel.ts";
-import { agentFault } from "../../hosting/agent-error.ts";
-import { readyAgent } from "../../hosting/install-agent.ts";
+import { agentError } from "../../hosting/agent-error.ts";
+import { ensureInstalled } from "../../hosting/install-agent.ts";
 import { logLevel, openLog } from "../../log.ts";
 import { noticeOnStderr } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
@@ -69,13 +69,13 @@ export async function run(prompt: string, flags: RunFlags): Promise<number> {
   const home = homeFolder(flags.home, process.env);
   await openHome(home, noticeOnStderr(flags.json));
   const log = await openLog(process.stderr, logLevel(flags.verbose, { REINS_LOG: "warn", ...process.env }));
-  const entry = await readyAgent(home, flags.agent, flags.json);
+  const entry = await ensureInstalled(home, flags.agent, flags.json);
   const agents = await openAgentChannel(home, flags.agent, log);
   const stop = watchForStop();
   try {
     return await new Task(agents.channel, flags).run(text, stop.requested);
   } catch (error) {
-    throw agentFault(error, flags.agent, entry);
+    throw agentError(error, flags.agent, entry);
   } finally {
     stop.dispose();
     await agents.close();

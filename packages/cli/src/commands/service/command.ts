@@ -8,7 +8,7 @@ import { openHome, operatorSocketIn } from "../../home.ts";
 import { noticeOnStderr, print } from "../../output.ts";
 import type { Invocation } from "../../program.ts";
 import { isServed } from "../../serving/socket.ts";
-import { keeperFor, type Machine, type ServiceFlags, thisMachine } from "./machine.ts";
+import { type Machine, type ServiceFlags, serviceManagerFor, thisMachine } from "./machine.ts";
 
 const CODES = {
   done: "done",
@@ -92,7 +92,7 @@ interface InstallFlags extends ServiceFlags {
 
 /** Has `reins up` kept running for this user. */
 export async function install(flags: InstallFlags, machine: Machine = thisMachine()): Promise<void> {
-  const { keeper, plan } = keeperFor(flags, machine);
+  const { keeper, plan } = serviceManagerFor(flags, machine);
   if (flags.print) return print(keeper.text);
   await keeper.require();
   await openHome(plan.home, noticeOnStderr(flags.json));
@@ -114,7 +114,7 @@ export async function install(flags: InstallFlags, machine: Machine = thisMachin
 
 /** Ends the service and takes its file away. The home stays. */
 async function uninstall(flags: ServiceFlags, machine: Machine = thisMachine()): Promise<void> {
-  const { keeper, plan } = keeperFor(flags, machine);
+  const { keeper, plan } = serviceManagerFor(flags, machine);
   if (!existsSync(keeper.file))
     throw new CliError(`There is no service ${plan.name}: ${keeper.file} is not there.`, {
       next: "Was it installed under another name? Say so with --name.",
@@ -133,7 +133,7 @@ async function uninstall(flags: ServiceFlags, machine: Machine = thisMachine()):
 
 /** Tells how the service stands; the exit code. */
 async function status(flags: ServiceFlags, machine: Machine = thisMachine()): Promise<number> {
-  const { keeper, plan } = keeperFor(flags, machine);
+  const { keeper, plan } = serviceManagerFor(flags, machine);
   const answers = await isServed(operatorSocketIn(plan.home));
   const isInstalled = existsSync(keeper.file);
   const state = isInstalled ? await stateOf(keeper) : NOT_INSTALLED;
@@ -144,7 +144,7 @@ async function status(flags: ServiceFlags, machine: Machine = thisMachine()): Pr
 
 const NOT_INSTALLED = { enabled: false, running: false, pid: undefined } as const;
 
-type Keeper = ReturnType<typeof keeperFor>["keeper"];
+type Keeper = ReturnType<typeof serviceManagerFor>["keeper"];
 
 async function stateOf(keeper: Keeper): ReturnType<Keeper["state"]> {
   await keeper.require();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Launchd } from "./launchd.ts";
-import type { Run } from "./manager.ts";
+import type { RunProgram } from "./manager.ts";
 
 const plan = {
   name: "reins",
@@ -15,7 +15,7 @@ const plan = {
 function launchd(loaded = false) {
   const calls: string[] = [];
   const state = { loaded };
-  const run: Run = async (program, args) => {
+  const run: RunProgram = async (program, args) => {
     calls.push([program, ...args].join(" "));
     if (args[0] === "bootstrap") state.loaded = true;
     if (args[0] === "bootout") state.loaded = false;

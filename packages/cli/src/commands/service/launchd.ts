@@ -1,9 +1,15 @@
 import { join } from "node:path";
 import { CliError, EXIT } from "../../errors.ts";
-import { mustRun, type Run, type ServiceKeeper, type ServicePlan, type ServiceState } from "./manager.ts";
+import {
+  mustRun,
+  type RunProgram,
+  type ServiceManager,
+  type ServicePlan,
+  type ServiceState,
+} from "./manager.ts";
 
 /** The launchd of a user who is logged in. */
-export class Launchd implements ServiceKeeper {
+export class Launchd implements ServiceManager {
   readonly name = "launchd";
   readonly file: string;
   readonly text: string;
@@ -11,9 +17,9 @@ export class Launchd implements ServiceKeeper {
   readonly advice = "It starts when you log in.";
   readonly #domain: string;
   readonly #label: string;
-  readonly #run: Run;
+  readonly #run: RunProgram;
 
-  constructor(plan: ServicePlan, user: number, run: Run) {
+  constructor(plan: ServicePlan, user: number, run: RunProgram) {
     this.#domain = `gui/${user}`;
     this.#label = launchdLabel(plan);
     this.#run = run;

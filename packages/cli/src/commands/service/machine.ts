@@ -4,7 +4,7 @@ import { CliError, EXIT } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
 import { environmentFileIn } from "./command.ts";
 import { Launchd } from "./launchd.ts";
-import { type Run, ran, type ServiceKeeper, type ServicePlan } from "./manager.ts";
+import { type RunProgram, runProgram, type ServiceManager, type ServicePlan } from "./manager.ts";
 import { Systemd } from "./systemd.ts";
 
 /** The flags that every command of a service has, as they were written. */
@@ -22,7 +22,7 @@ export interface Machine {
   readonly user: number;
   /** The Node and the script of this command. */
   readonly command: readonly string[];
-  readonly run: Run;
+  readonly run: RunProgram;
 }
 
 /** This machine. */
@@ -34,15 +34,15 @@ export function thisMachine(): Machine {
     folder: homedir(),
     user: userInfo().uid,
     command: [process.execPath, ...process.execArgv, script],
-    run: ran,
+    run: runProgram,
   };
 }
 
 /** What keeps the service of a home running on a machine, and what it is. */
-export function keeperFor(
+export function serviceManagerFor(
   flags: ServiceFlags,
   machine: Machine,
-): { readonly keeper: ServiceKeeper; readonly plan: ServicePlan } {
+): { readonly keeper: ServiceManager; readonly plan: ServicePlan } {
   const plan = planFor(flags, machine);
   if (machine.platform === "linux")
     return { plan, keeper: new Systemd(plan, configFolder(machine), machine.run) };

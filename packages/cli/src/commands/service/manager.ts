@@ -25,7 +25,7 @@ export interface ServiceState {
 }
 
 /** Whatever keeps programs running for a user. */
-export interface ServiceKeeper {
+export interface ServiceManager {
   /** What it is called, for messages. */
   readonly name: string;
   /** The file that says what is to be kept running. */
@@ -48,19 +48,19 @@ export interface ServiceKeeper {
 }
 
 /** How a program ended. */
-interface Ran {
+interface ProgramResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /** Runs a program to its end. One that cannot be started ended with 127. */
-export type Run = (program: string, args: readonly string[]) => Promise<Ran>;
+export type RunProgram = (program: string, args: readonly string[]) => Promise<ProgramResult>;
 
 const DEADLINE_MS = 60_000;
 
 /** Runs a program of this machine. */
-export const ran: Run = (program, args) =>
+export const runProgram: RunProgram = (program, args) =>
   new Promise((resolve) => {
     execFile(program, args, { timeout: DEADLINE_MS, encoding: "utf8" }, (error, stdout, stderr) => {
       const code = error ? (typeof error.code === "number" ? error.code : 127) : 0;
@@ -70,7 +70,7 @@ export const ran: Run = (program, args) =>
   });
 
 /** Runs a program that has to work. */
-export async function mustRun(run: Run, program: string, args: readonly string[]): Promise<string> {
+export async function mustRun(run: RunProgram, program: string, args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await run(program, args);
   if (code === 0) return stdout;
   const line = [program, ...args].join(" ");

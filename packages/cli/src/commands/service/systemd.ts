@@ -1,18 +1,24 @@
 import { join } from "node:path";
 import { CliError, EXIT } from "../../errors.ts";
-import { mustRun, type Run, type ServiceKeeper, type ServicePlan, type ServiceState } from "./manager.ts";
+import {
+  mustRun,
+  type RunProgram,
+  type ServiceManager,
+  type ServicePlan,
+  type ServiceState,
+} from "./manager.ts";
 
 /** The systemd of a user. */
-export class Systemd implements ServiceKeeper {
+export class Systemd implements ServiceManager {
   readonly name = "systemd";
   readonly file: string;
   readonly text: string;
   readonly logs: string;
   readonly advice: string;
   readonly #unit: string;
-  readonly #run: Run;
+  readonly #run: RunProgram;
 
-  constructor(plan: ServicePlan, configFolder: string, run: Run) {
+  constructor(plan: ServicePlan, configFolder: string, run: RunProgram) {
     this.#unit = `${plan.name}.service`;
     this.#run = run;
     this.file = join(configFolder, "systemd", "user", this.#unit);

@@ -19,15 +19,15 @@ import type { z } from "zod";
 import { errorMessage } from "../../errors.ts";
 
 /** Told of every event: what it was, and `undefined` or the decision it got. */
-export type Witness = (event: AhpEvent, decision: string | undefined) => void;
+export type DecisionObserver = (event: AhpEvent, decision: string | undefined) => void;
 
 /** How `reins up` answers AHP agents. */
-interface AhpHarnessOptions {
+interface AhpHandlerOptions {
   /** The harness, once it is open. */
   readonly harness: () => Promise<Harness>;
   /** Where agents that only speak AHP work. */
   readonly workplace: Workplace;
-  readonly witness: Witness;
+  readonly witness: DecisionObserver;
   /** How the typed families are answered, as for the native agent. */
   readonly native?: NativeSettings | undefined;
   /** Told of a notification that was not taken, and why. */
@@ -35,7 +35,7 @@ interface AhpHarnessOptions {
 }
 
 /** The supervisor of a home as an AHP harness. As long as the home cannot be opened, whatever waits for a decision is blocked. */
-export function ahpHarness({ harness, workplace, witness, onRefused, native }: AhpHarnessOptions): Handlers {
+export function ahpHandlers({ harness, workplace, witness, onRefused, native }: AhpHandlerOptions): Handlers {
   const known = new WeakMap<Harness, ReturnType<typeof supervisorHandlers>>();
   const handlers = async () => {
     const opened = await harness();
@@ -61,7 +61,7 @@ export function ahpHarness({ harness, workplace, witness, onRefused, native }: A
 type Open = () => Promise<ReturnType<typeof supervisorHandlers>>;
 
 /** The typed families, each closed when nobody could decide. */
-function typedFamilies(handlers: Open, witness: Witness): Required<SpecialisedHandlers> {
+function typedFamilies(handlers: Open, witness: DecisionObserver): Required<SpecialisedHandlers> {
   const family =
     <Type extends SpecialisedEventType>(
       type: Type,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, test } from "vitest";
 import { realDatabase } from "../../home.ts";
-import { placeDatabase, sessionWorkspace } from "./locations.ts";
+import { linkDatabase, sessionWorkspace } from "./locations.ts";
 
 async function folders() {
   const home = await mkdtemp(join(tmpdir(), "reins-database-"));
@@ -18,31 +18,31 @@ describe("a database outside of its home", () => {
   it("is linked from the home, so that everything finds it", async () => {
     const { home, link, path } = await folders();
     expect(await realDatabase(home)).toBe(link);
-    await placeDatabase(home, path);
+    await linkDatabase(home, path);
     expect(await readlink(link)).toBe(path);
     expect(await realDatabase(home)).toBe(path);
-    await placeDatabase(home, path);
+    await linkDatabase(home, path);
     expect(await readlink(link)).toBe(path);
   });
 
   it("is for this user alone, also in a folder that is not", async () => {
     const { home, elsewhere } = await folders();
     await chmod(elsewhere, 0o755);
-    await placeDatabase(home, join(elsewhere, "r.db"));
+    await linkDatabase(home, join(elsewhere, "r.db"));
     expect((await stat(join(elsewhere, "r.db"))).mode & 0o077).toBe(0);
   });
 
   it("does not take the place of the one that a home has", async () => {
     const { home, link, path, elsewhere } = await folders();
     await writeFile(link, "history");
-    await expect(placeDatabase(home, path)).rejects.toMatchObject({
+    await expect(linkDatabase(home, path)).rejects.toMatchObject({
       message: `The database of ${home} is ${link}, and not ${path}.`,
       next: expect.stringContaining(`mv ${link} ${path}`),
     });
-    await placeDatabase(home, link);
+    await linkDatabase(home, link);
     await rm(link);
     await symlink(join(elsewhere, "other.db"), link);
-    await expect(placeDatabase(home, path)).rejects.toMatchObject({
+    await expect(linkDatabase(home, path)).rejects.toMatchObject({
       next: expect.stringContaining(`rm ${link}`),
     });
   });
@@ -50,7 +50,7 @@ describe("a database outside of its home", () => {
   it("lies where a folder can be made", async () => {
     const { home, elsewhere } = await folders();
     await writeFile(join(elsewhere, "file"), "");
-    await expect(placeDatabase(home, join(elsewhere, "file", "r.db"))).rejects.toThrow("cannot lie at");
+    await expect(linkDatabase(home, join(elsewhere, "file", "r.db"))).rejects.toThrow("cannot lie at");
   });
 });
 

@@ -7,11 +7,11 @@ import { databaseIn } from "../../home.ts";
  * Sees to it that the database of a home lies where it is said to: the home links to it, so that every other command
  * finds it too. A home has one database, so what is there already is not replaced.
  */
-export async function placeDatabase(home: string, path: string): Promise<void> {
+export async function linkDatabase(home: string, path: string): Promise<void> {
   const link = databaseIn(home);
   const present = await whereIs(link);
   if (present === undefined) return makeLink(link, path);
-  if (present === path || (await same(link, path))) return;
+  if (present === path || (await isSameFile(link, path))) return;
   const unlink = present === link ? "" : ` && rm ${link}`;
   throw new CliError(`The database of ${home} is ${present}, and not ${path}.`, {
     next: `Leave --db out, choose another home, or stop Reins and move it: mv ${present} ${path}${unlink}`,
@@ -43,7 +43,7 @@ async function whereIs(link: string): Promise<string | undefined> {
   }
 }
 
-async function same(left: string, right: string): Promise<boolean> {
+async function isSameFile(left: string, right: string): Promise<boolean> {
   const [one, other] = await Promise.all([left, right].map((path) => realpath(path).catch(() => undefined)));
   return one !== undefined && one === other;
 }
@@ -60,7 +60,7 @@ export async function sessionWorkspace(
   const [given] = workspaces;
   if (given !== undefined) return given;
   const [inside, around] = await Promise.all([realpath(home), realpath(current)]);
-  if (!holds(inside, around) && !holds(around, inside)) return current;
+  if (!contains(inside, around) && !contains(around, inside)) return current;
   const beside = `${home}-workspace`;
   await mkdir(beside, { recursive: true, mode: 0o700 });
   return beside;
@@ -71,7 +71,7 @@ export function workspaceSource({ workspace }: { readonly workspace?: readonly s
   return workspace === undefined ? "A folder under workspaces in reins.yaml" : "--workspace";
 }
 
-function holds(folder: string, other: string): boolean {
+function contains(folder: string, other: string): boolean {
   const way = relative(folder, other);
   return way !== ".." && !way.startsWith(`..${sep}`);
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { settleRunner, settleUp } from "./settings.ts";
+import { resolveRunnerSettings, resolveUpSettings } from "./settings.ts";
 
 describe("the settings of reins up", () => {
   it("have defaults that work", () => {
-    expect(settleUp({}, { XDG_DATA_HOME: "/data" })).toEqual({
+    expect(resolveUpSettings({}, { XDG_DATA_HOME: "/data" })).toEqual({
       host: "127.0.0.1",
       port: 18789,
       home: "/data/reins",
@@ -23,7 +23,7 @@ describe("the settings of reins up", () => {
   const environment = { REINS_HOST: "::1", REINS_PORT: "1", REINS_HOME: "/from/env", REINS_TOKEN: "env" };
 
   it("come from the environment before the defaults", () => {
-    expect(settleUp({}, environment)).toMatchObject({
+    expect(resolveUpSettings({}, environment)).toMatchObject({
       host: "::1",
       port: 1,
       home: "/from/env",
@@ -33,7 +33,7 @@ describe("the settings of reins up", () => {
 
   it("come from flags before the environment", () => {
     const flags = { host: "localhost", port: "0", home: "/from/flag", token: ["one", "two"] };
-    expect(settleUp(flags, environment)).toMatchObject({
+    expect(resolveUpSettings(flags, environment)).toMatchObject({
       host: "localhost",
       port: 0,
       home: "/from/flag",
@@ -43,18 +43,20 @@ describe("the settings of reins up", () => {
 
   it("come from reins.yaml before the defaults, and from everything else before it", () => {
     const file = { host: "::1", port: 2, allow_hosts: ["reins.example"], workspaces: ["/srv"] };
-    expect(settleUp({}, {}, file)).toMatchObject({
+    expect(resolveUpSettings({}, {}, file)).toMatchObject({
       host: "::1",
       port: 2,
       allowHosts: ["reins.example"],
       workspaces: ["/srv"],
     });
-    expect(settleUp({ port: "0", workspace: ["/w"] }, { REINS_HOST: "localhost" }, file)).toMatchObject({
+    expect(
+      resolveUpSettings({ port: "0", workspace: ["/w"] }, { REINS_HOST: "localhost" }, file),
+    ).toMatchObject({
       host: "localhost",
       port: 0,
       workspaces: ["/w"],
     });
-    const beside = settleUp({ home: "/homes/one" }, {}, { workspaces: ["../work"] });
+    const beside = resolveUpSettings({ home: "/homes/one" }, {}, { workspaces: ["../work"] });
     expect(beside.workspaces).toEqual(["/homes/work"]);
   });
 
@@ -72,13 +74,13 @@ describe("the settings of reins up", () => {
     ];
     const unset = Object.fromEntries([...names, "HEARTBEAT_INTERVAL"].map((name) => [`REINS_${name}`, ""]));
     const empty = { ...unset, XDG_DATA_HOME: "/data" };
-    expect(settleUp({}, empty)).toEqual(settleUp({}, { XDG_DATA_HOME: "/data" }));
+    expect(resolveUpSettings({}, empty)).toEqual(resolveUpSettings({}, { XDG_DATA_HOME: "/data" }));
   });
 
   it("say where the database and the constitution lie: what the file names is found from the home", () => {
     const file = { db: "data/r.db", policy: "rules.yaml", constitution: "/etc/prose.md" };
     const environment = { REINS_HOME: "/h" };
-    expect(settleUp({}, environment, file)).toMatchObject({
+    expect(resolveUpSettings({}, environment, file)).toMatchObject({
       database: "/h/data/r.db",
       policyFiles: { rules: "/h/rules.yaml", prose: "/etc/prose.md" },
     });
@@ -88,20 +90,20 @@ describe("the settings of reins up", () => {
       REINS_POLICY: "/env.yaml",
       REINS_CONSTITUTION: "/env.md",
     };
-    expect(settleUp({ policy: "/flag.yaml" }, said, file)).toMatchObject({
+    expect(resolveUpSettings({ policy: "/flag.yaml" }, said, file)).toMatchObject({
       database: "/env.db",
       policyFiles: { rules: "/flag.yaml", prose: "/env.md" },
     });
-    expect(settleUp({ db: "/flag.db" }, said, file).database).toBe("/flag.db");
+    expect(resolveUpSettings({ db: "/flag.db" }, said, file).database).toBe("/flag.db");
   });
 
   it("say where the certificate lies, each of its files by itself", () => {
     const file = { tls: { cert: "tls/cert.pem", key: "/etc/key.pem" } };
-    expect(settleUp({}, { REINS_HOME: "/h" }, file).tls).toEqual({
+    expect(resolveUpSettings({}, { REINS_HOME: "/h" }, file).tls).toEqual({
       cert: { path: "/h/tls/cert.pem", from: "tls.cert in reins.yaml" },
       key: { path: "/etc/key.pem", from: "tls.key in reins.yaml" },
     });
-    expect(settleUp({ tlsCert: "/flag.pem" }, { REINS_HOME: "/h" }, file).tls).toEqual({
+    expect(resolveUpSettings({ tlsCert: "/flag.pem" }, { REINS_HOME: "/h" }, file).tls).toEqual({
       cert: { path: "/flag.pem", from: "--tls-cert" },
       key: { path: "/etc/key.pem", from: "tls.key in reins.yaml" },
     });
@@ -109,19 +111,21 @@ describe("the settings of reins up", () => {
 
   it("let strangers in from this machine alone", () => {
     const file = { ws: { auth: "none", backend: "claude" } } as const;
-    expect(settleUp({}, {}, file)).toMatchObject({ auth: "none", runner: { backend: "claude" } });
+    expect(resolveUpSettings({}, {}, file)).toMatchObject({ auth: "none", runner: { backend: "claude" } });
     const native = { patience: 5, most_load: 2, may_spend: false, prices: {} };
-    expect(settleUp({}, {}, { native }).native).toMatchObject({
+    expect(resolveUpSettings({}, {}, { native }).native).toMatchObject({
       ...{ patience: { mostMs: 5_000 }, idle: { mostLoad: 2 }, presence: { maySpend: false } },
     });
-    expect(() => settleUp({ host: "0.0.0.0" }, {}, file)).toThrow("only for this machine");
+    expect(() => resolveUpSettings({ host: "0.0.0.0" }, {}, file)).toThrow("only for this machine");
   });
 
   it("name the source of a bad port", () => {
-    expect(() => settleUp({}, { REINS_PORT: "http" })).toThrow('REINS_PORT is "http", which is no port.');
-    expect(() => settleUp({ port: "65536" }, {})).toThrow('--port is "65536", which is no port.');
-    expect(() => settleUp({ port: "-1" }, {})).toThrow("--port");
-    expect(() => settleUp({ port: "1e3" }, {})).toThrow("--port");
+    expect(() => resolveUpSettings({}, { REINS_PORT: "http" })).toThrow(
+      'REINS_PORT is "http", which is no port.',
+    );
+    expect(() => resolveUpSettings({ port: "65536" }, {})).toThrow('--port is "65536", which is no port.');
+    expect(() => resolveUpSettings({ port: "-1" }, {})).toThrow("--port");
+    expect(() => resolveUpSettings({ port: "1e3" }, {})).toThrow("--port");
   });
 });
 
@@ -134,18 +138,18 @@ describe("how sessions are kept", () => {
   };
 
   it("comes from flags, then the environment, then the file", () => {
-    expect(settleRunner({}, {}, file)).toMatchObject({
+    expect(resolveRunnerSettings({}, {}, file)).toMatchObject({
       ttlMs: 300_000,
       preloadStanding: true,
       heartbeatMs: 60_000,
     });
-    expect(settleRunner({}, environment, file)).toMatchObject({
+    expect(resolveRunnerSettings({}, environment, file)).toMatchObject({
       ttlMs: 600_000,
       preloadStanding: false,
       heartbeatMs: 120_000,
     });
     const flags = { ttl: "0.5", preloadStanding: true, heartbeatInterval: "1", heartbeat: true };
-    expect(settleRunner(flags, environment, file)).toMatchObject({
+    expect(resolveRunnerSettings(flags, environment, file)).toMatchObject({
       ttlMs: 30_000,
       preloadStanding: true,
       heartbeatMs: 1_000,
@@ -153,9 +157,9 @@ describe("how sessions are kept", () => {
   });
 
   it("has no heartbeat where somebody says so", () => {
-    expect(settleRunner({ heartbeat: false }, environment, file).heartbeatMs).toBe(0);
-    expect(settleRunner({}, { REINS_HEARTBEAT_INTERVAL: "0" }, file).heartbeatMs).toBe(0);
-    expect(settleRunner({}, {}, { heartbeat_interval: 0 }).heartbeatMs).toBe(0);
+    expect(resolveRunnerSettings({ heartbeat: false }, environment, file).heartbeatMs).toBe(0);
+    expect(resolveRunnerSettings({}, { REINS_HEARTBEAT_INTERVAL: "0" }, file).heartbeatMs).toBe(0);
+    expect(resolveRunnerSettings({}, {}, { heartbeat_interval: 0 }).heartbeatMs).toBe(0);
   });
 
   it.each([
@@ -168,6 +172,6 @@ describe("how sessions are kept", () => {
     [{}, { REINS_PRELOAD_STANDING: "maybe" }, "neither true nor false"],
     [{ heartbeat: false, heartbeatInterval: "5" }, {}, "contradict"],
   ])("is refused as %j with %j", (flags, environment, message) => {
-    expect(() => settleRunner(flags, environment, {})).toThrow(message);
+    expect(() => resolveRunnerSettings(flags, environment, {})).toThrow(message);
   });
 });

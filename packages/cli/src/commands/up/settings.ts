@@ -77,7 +77,7 @@ type UpConfiguration = RunnerConfiguration &
  * Flags override the environment, the environment overrides the file, the file overrides the defaults; an empty variable
  * counts as unset.
  */
-export function settleUp(
+export function resolveUpSettings(
   flags: UpFlags,
   environment: NodeJS.ProcessEnv,
   file: UpConfiguration = {},
@@ -98,7 +98,7 @@ export function settleUp(
     database: databaseOf(home, flags, environment, file),
     policyFiles: namedPolicyFiles({ home, flags, environment, file }),
     auth: authOn(host, file),
-    runner: settleRunner(flags, environment, file),
+    runner: resolveRunnerSettings(flags, environment, file),
     native: nativeSettings(file.native ?? {}),
   };
 }
@@ -148,7 +148,7 @@ const MINUTES = { what: "a number of minutes", least: 0.01, most: MAX_TTL_MINUTE
 const SECONDS = { what: "a number of seconds", least: 0, most: MAX_HEARTBEAT_SECONDS } as const;
 
 /** How sessions are kept, evicted and woken: flags before the environment, that before the file. */
-export function settleRunner(
+export function resolveRunnerSettings(
   flags: RunnerFlags,
   environment: NodeJS.ProcessEnv,
   file: RunnerConfiguration,

@@ -14,22 +14,22 @@ import { requirePolicyFiles } from "../../configuration/policy-files.ts";
 import { errorMessage, exitCodesHelp } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
 import { repeated } from "../../flags.ts";
-import { HarnessDoor } from "../../harness/harness-door.ts";
+import { HarnessOpener } from "../../harness/harness-opener.ts";
 import { HomeStore } from "../../harness/home-store.ts";
 import { homeFolder, openHome, operatorSocketIn, socketIn } from "../../home.ts";
 import { inspectorFolder, version } from "../../installation.ts";
 import { type Log, logLevel, openLog } from "../../log.ts";
 import { isLoopback, refuseOpenServer } from "../../serving/address.ts";
 import { openAccess, serveGateway, serveOperator } from "../../serving/gateway.ts";
-import { greet } from "../../serving/greeting.ts";
-import { type Opened, serveUntilStopped, startAll } from "../../serving/listen.ts";
+import { type ListeningServer, serveUntilStopped, startAll } from "../../serving/listen.ts";
 import { operatorDesk } from "../../serving/operator-desk.ts";
 import { serveSocket } from "../../serving/socket.ts";
-import { outliveFullDisk, watchForStop } from "../../serving/stop.ts";
+import { announceStart } from "../../serving/start-message.ts";
+import { surviveFullDisk, watchForStop } from "../../serving/stop.ts";
 import { readTls, type TlsPair } from "../../serving/tls.ts";
-import { ahpHarness, type Witness } from "./ahp-handlers.ts";
-import { placeDatabase, sessionWorkspace, workspaceSource } from "./locations.ts";
-import { settleUp, type UpFlags, type UpSettings } from "./settings.ts";
+import { ahpHandlers, type DecisionObserver } from "./ahp-handlers.ts";
+import { linkDatabase, sessionWorkspace, workspaceSource } from "./locations.ts";
+import { resolveUpSettings, type UpFlags, type UpSettings } from "./settings.ts";
 
 const HELP = `
 reins.yaml in the home may set host, port, allow_hosts, tls ({cert, key}), workspaces, tenants (their
@@ -114,7 +114,11 @@ export function declareUp(command: Command): void {
 
 /** Serves the agents of this machine until asked to stop. */
 export async function up(flags: UpFlags): Promise<void> {
-  const settings = settleUp(flags, process.env, await readConfiguration(homeFolder(flags.home, process.env)));
+  const settings = resolveUpSettings(
+    flags,
+    process.env,
+    await readConfiguration(homeFolder(flags.home, process.env)),
+  );
   refuseOpenServer(settings.host, settings.tokens);
   const log = await openLog(process.stdout, logLevel(flags.verbose, process.env));
   const tls = readTls(settings.tls);
@@ -123,9 +127,9 @@ export async function up(flags: UpFlags): Promise<void> {
   for (const folder of settings.workspaces) await requireFolder(folder, workspaceSource(flags));
   for (const folder of Object.values(settings.tenants).flat())
     await requireFolder(folder, "A folder under tenants in reins.yaml");
-  if (settings.database !== undefined) await placeDatabase(settings.home, settings.database);
+  if (settings.database !== undefined) await linkDatabase(settings.home, settings.database);
   const store = await HomeStore.prepare(settings.home, { acceptLoss: flags.acceptLoss ?? false });
-  const giveUp = outliveFullDisk(log);
+  const giveUp = surviveFullDisk(log);
   try {
     await serve(flags, { settings, log, tls, store });
   } finally {
@@ -139,12 +143,12 @@ async function serve(flags: UpFlags, ready: ReadyHome): Promise<void> {
   const workspace = await sessionWorkspace(settings.home, settings.workspaces, process.cwd());
   const stop = watchForStop();
   const desk = operatorDesk(settings.home, () => door.hosting());
-  const door: HarnessDoor = doorTo(settings, { workspace, flags, desk, log, store });
+  const door: HarnessOpener = doorTo(settings, { workspace, flags, desk, log, store });
   const access = await openAccess({ home: settings.home, tokens: settings.tokens });
   const opened = await open(settings, { tls, door, desk, access, log });
   const ownToken = settings.tokens.length === 0;
   const mayOpen = flags.open ?? true;
-  await greet({ opened, access, home: settings.home, workspace, ownToken, mayOpen, log });
+  await announceStart({ opened, access, home: settings.home, workspace, ownToken, mayOpen, log });
   warn(settings, tls !== undefined, log);
   door.start();
   desk.start();
@@ -160,7 +164,7 @@ interface ReadyHome {
 }
 
 /** The harness is loaded and opened while this Reins listens already. */
-function doorTo({ home, runner }: UpSettings, parts: DoorParts): HarnessDoor {
+function doorTo({ home, runner }: UpSettings, parts: DoorParts): HarnessOpener {
   const { workspace, flags, desk, log, store } = parts;
   const openStore = () => store.open();
   const open = async (report: (error: unknown) => void) => {
@@ -172,7 +176,7 @@ function doorTo({ home, runner }: UpSettings, parts: DoorParts): HarnessDoor {
     desk.attend(opened.harness, opened.hosting);
     return opened;
   };
-  return new HarnessDoor({ open, log, now: () => performance.now() });
+  return new HarnessOpener({ open, log, now: () => performance.now() });
 }
 
 interface DoorParts {
@@ -185,19 +189,19 @@ interface DoorParts {
 
 interface ServedParts {
   readonly tls: TlsPair | undefined;
-  readonly door: HarnessDoor;
+  readonly door: HarnessOpener;
   readonly desk: OperatorDesk;
   readonly access: Access;
   readonly log: Log;
 }
 
 /** The sockets come first: they tell whether a Reins runs on this home, whatever port that one has. */
-async function open(settings: UpSettings, parts: ServedParts): Promise<Opened[]> {
+async function open(settings: UpSettings, parts: ServedParts): Promise<ListeningServer[]> {
   const { tls, door, desk, access, log } = parts;
   const { host, port, home, allowHosts, workspaces, auth, native } = settings;
   const workplace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
   const told = { witness: witnessOf(log), onRefused: refusalOf(log) };
-  const handlers = ahpHarness({ harness: door.harness, workplace, native, ...told });
+  const handlers = ahpHandlers({ harness: door.harness, workplace, native, ...told });
   const server = new AhpServer(desk.tapped(handlers), {
     info: { name: "reins", version: version(), capabilities: [...CAPABILITIES] },
     onDropped: (reason, text) => log.debug({ reason, length: text.length }, "dropped a message"),
@@ -251,7 +255,7 @@ function refusalOf(log: Log): (event: AhpEvent, error: unknown) => void {
     log.warn({ event_type, session_id, agent_id, error: errorMessage(error) }, "not taken");
 }
 
-function witnessOf(log: Log): Witness {
+function witnessOf(log: Log): DecisionObserver {
   return ({ event_type, session_id, agent_id, depth }, decision) => {
     const fields = { event_type, session_id, agent_id, depth, decision };
     if (decision === undefined) log.debug(fields, "noted");

@@ -1,0 +1,109 @@
+import { type Approval, type ApprovalChange, approvalOperations, type ShownApproval } from "@reins/api";
+import type { ApiClient } from "../../client/api-client.ts";
+import { idByPrefix } from "../../client/id-prefix.ts";
+import { Unreachable } from "../../client/transport.ts";
+
+/** Which approvals, and in which order. */
+export interface ApprovalFilter {
+  readonly state?: Approval["state"] | undefined;
+  readonly session?: string | undefined;
+  readonly order?: "oldest" | "newest" | undefined;
+}
+
+/** An approval can be a megabyte, and a page has to fit into an answer. */
+const PAGE = 50;
+
+/** Approvals page by page, at most so many. */
+export async function* approvalPages(
+  client: Pick<ApiClient, "call">,
+  filter: ApprovalFilter,
+  most = Number.POSITIVE_INFINITY,
+): AsyncGenerator<ShownApproval[]> {
+  let after: string | undefined;
+  for (let wanted = most; wanted > 0; ) {
+    const query = { ...filter, after, limit: Math.min(PAGE, wanted) };
+    const { approvals, next } = await client.call(approvalOperations.listApprovals, { query });
+    if (approvals.length > 0) yield approvals;
+    if (next === undefined) return;
+    after = next;
+    wanted -= approvals.length;
+  }
+}
+
+const ID_FORMAT = {
+  what: "approval",
+  mark: "apr_",
+  length: 26,
+  list: "reins approvals list --state all",
+} as const;
+/** Of what is over, so many are looked through for an id that was not given whole. */
+const MOST_SEARCHED = 5_000;
+
+/** The id of the approval that somebody means: of those that wait, else of all, the newest first. */
+export function approvalId(given: string, client: Pick<ApiClient, "call">): Promise<string> {
+  const search = (filter: ApprovalFilter, most?: number) =>
+    async function* () {
+      for await (const page of approvalPages(client, filter, most)) yield page.map(({ id }) => id);
+    };
+  return idByPrefix(given, ID_FORMAT, [
+    search({ state: "pending" }),
+    search({ order: "newest" }, MOST_SEARCHED),
+  ]);
+}
+
+/** What to do about an approval that cannot be shown or answered. */
+export const APPROVAL_ADVICE = {
+  not_found: `To see which there are: ${ID_FORMAT.list}`,
+  conflict: "Nothing was changed. To see it: reins approvals show <id>",
+} as const;
+
+/** An approval as it was found, or as a change left it. */
+export type Seen = { readonly approval: ShownApproval } & Partial<Omit<ApprovalChange, "approval">>;
+
+/** How to follow approvals. */
+export interface FeedOptions {
+  readonly signal: AbortSignal;
+  /** Told that the connection was lost; settles when it is time to try again, and rejects when it is not worth it. */
+  readonly lost: (error: Unreachable, attempt: number) => Promise<void>;
+}
+
+/** What waits for an answer, then every change as it comes, each once. Goes on where it was when Reins comes back. */
+export async function* approvalFeed(
+  client: Pick<ApiClient, "call" | "follow">,
+  { signal, lost }: FeedOptions,
+): AsyncGenerator<Seen> {
+  const known = new Set<string>();
+  let after: string | undefined;
+  let begun = false;
+  for (let attempt = 0; !signal.aborted; attempt += 1) {
+    try {
+      const changes = await client.follow(approvalOperations.streamApprovals, { signal, after });
+      begun = true;
+      attempt = 0;
+      // What was asked before the stream was open is not on it; what was asked since may be in both.
+      for await (const page of approvalPages(client, { state: "pending" }))
+        for (const approval of page) if (isNew(known, approval)) yield { approval };
+      for await (const { id, data } of changes) {
+        after = id;
+        if (data && isNew(known, data.approval)) yield data;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!begun || !(error instanceof Unreachable)) throw error;
+      await lost(error, attempt);
+    }
+  }
+}
+
+/** Whether an approval was not seen like this before. What is over is forgotten, so that little has to be kept. */
+function isNew(known: Set<string>, approval: ShownApproval): boolean {
+  const { id, state } = approval;
+  if (state !== "pending") {
+    for (const key of known) if (key.startsWith(`${id} `)) known.delete(key);
+    return true;
+  }
+  const key = `${id} ${"withheld" in approval ? 0 : approval.answers.length}`;
+  if (known.has(key)) return false;
+  known.add(key);
+  return true;
+}

@@ -1,0 +1,122 @@
+import { type MailMessage, mailboxOperations } from "@reins/api";
+import type { Command } from "commander";
+import { idByPrefix } from "../client/id-prefix.ts";
+import { declareOperation, type Values } from "../client/operation-command.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { readText } from "../flags.ts";
+import { printable, printableLine, screenWidth, table } from "../printable.ts";
+
+const ID_FORMAT = { what: "message", mark: "", length: 64, list: "reins mailbox list" } as const;
+const SHOWN_ID = 12;
+/** `read` finds a message among so many of the newest. */
+const MAX_SEARCHED = 1_000;
+
+/** Declares `reins mailbox` and its subcommands. */
+export function declareMailbox(mailbox: Command): void {
+  mailbox.description(
+    "The messages between agents, from agent-mailbox.jsonl. An agent gets new ones with its next turn; the heartbeat of " +
+      "reins up wakes a standing agent for them.",
+  );
+  declareOperation(mailbox, {
+    name: "send",
+    operation: mailboxOperations.sendMail,
+    summary: "send a message to an agent",
+    description: "Sends a message to an agent, in one's own name.",
+    inputs: {
+      to: ["<agent>", "the agent's id"],
+      body: [
+        "<text...>",
+        "the text; - reads it from stdin",
+        { words: (words) => readText(words, "the message") },
+      ],
+      subject: ["--subject <text>", "the subject", { default: [""] }],
+    },
+    output: (_, { to, subject, body }) => ({
+      json: { to, subject, body },
+      text: () => `sent to ${printableLine(String(to))}, for its next turn\n`,
+    }),
+    jsonHelp: "print the sent message as JSON",
+    examples: [
+      'reins mailbox send reed "rain tonight"',
+      "reins mailbox send reed --subject report - < report.md",
+    ],
+  });
+  declareOperation(mailbox, {
+    name: "list",
+    operation: mailboxOperations.listMail,
+    summary: "list the newest messages",
+    description: "Lists messages, oldest first. Marks none of them as read.",
+    inputs: {
+      agent: ["[agent]", "only those to or from this agent"],
+      unread: ["--unread [agent]", "only those to the agent that it has not read", { local: true }],
+      limit: ["--limit <count>", "how many (default: 100)"],
+    },
+    complete: (values) => ({ agent: agentIn(values) }),
+    send: (client, values) => {
+      const agent = values.agent === undefined ? undefined : String(values.agent);
+      const limit = values.limit === undefined ? {} : { limit: values.limit };
+      return values.unread === undefined || agent === undefined
+        ? client.call(mailboxOperations.listMail, { query: { agent, ...limit } })
+        : client.call(mailboxOperations.listUnreadMail, { params: { agent }, query: limit });
+    },
+    output: ({ messages, faults }) => ({
+      text: () =>
+        table([["id", "time", "from", "to", "subject"], ...messages.map(messageRow)], screenWidth()),
+      faults: { file: "agent-mailbox.jsonl", lines: faults },
+    }),
+    examples: [
+      "reins mailbox list",
+      "reins mailbox list reed                          messages to and from reed",
+      "reins mailbox list reed --unread                 what reed gets with its next turn",
+    ],
+  });
+  declareOperation(mailbox, {
+    name: "read",
+    operation: mailboxOperations.listMail,
+    summary: "show a message",
+    description: "Shows a whole message. Its recipient still gets it.",
+    inputs: { message: ["<message>", "the message's id, or the beginning of it", { local: true }] },
+    complete: () => ({ limit: MAX_SEARCHED }),
+    output: async ({ messages }, { message }) => {
+      const found = await findMessage(messages, String(message));
+      return { json: found, text: () => describeMessage(found) };
+    },
+    jsonHelp: "print the message as JSON",
+    examples: ["reins mailbox read 5f0c2a19"],
+  });
+}
+
+/** The agent, which stands before `--unread` or after it. */
+function agentIn({ agent: named, unread }: Values): unknown {
+  if (unread === undefined) return named;
+  const agent = unread === true ? named : unread;
+  if (agent === undefined)
+    throw new CliError("--unread names no agent.", { next: "Name it: reins mailbox list <agent> --unread" });
+  if (named === undefined || named === agent) return agent;
+  throw new CliError(`Two agents are named: "${named}" and "${agent}".`, { next: "Name one of them." });
+}
+
+async function findMessage(messages: readonly MailMessage[], given: string): Promise<MailMessage> {
+  const ids = async function* () {
+    yield messages.map((message) => message.id);
+  };
+  const id = await idByPrefix(given, ID_FORMAT, [ids]);
+  const found = messages.find((message) => message.id === id);
+  if (found) return found;
+  throw new CliError(`There is no message ${id} among the newest ${MAX_SEARCHED}.`, {
+    next: `To see them: ${ID_FORMAT.list}`,
+    exitCode: EXIT.failed,
+  });
+}
+
+/** A message without a subject is shown by its first line. */
+function messageRow({ id, timestamp, from, to, subject, body }: MailMessage): string[] {
+  const about = subject === "" ? (body.trim().split("\n")[0] ?? "") : subject;
+  return [id.slice(0, SHOWN_ID), timestamp, from, to.join(", "), about].map(printableLine);
+}
+
+function describeMessage({ id, from, to, subject, body, timestamp }: MailMessage): string {
+  const head = Object.entries({ id, from, to: to.join(", "), time: timestamp, subject });
+  const lines = head.map(([name, text]) => `${name.padEnd(8)} ${printableLine(text)}`);
+  return `${lines.join("\n")}\n\n${printable(body)}\n`;
+}

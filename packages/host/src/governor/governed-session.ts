@@ -7,6 +7,15 @@ import { ToolCalls } from "./tool-calls.ts";
 import type { Turn } from "./turn.ts";
 import type { UnpromptedTurn } from "./unprompted.ts";
 
+/** A verdict of the gateway on a call of an MCP tool. */
+export interface McpVerdict {
+  /** What the agent may call the tool. */
+  readonly names: readonly string[];
+  readonly arguments: unknown;
+  /** What clients see of it, once it is in the ledger. */
+  readonly meta: Promise<JsonObject>;
+}
+
 /** A session with an agent, and what the governor knows of it. */
 export class GovernedSession {
   record: SessionRecord;
@@ -22,6 +31,9 @@ export class GovernedSession {
   readonly closing: (() => Promise<void>)[] = [];
   /** The tools of its MCP servers, which the harness carries out: server and tool, as the agent names them together. */
   readonly mcpTools = new Set<string>();
+  /** Verdicts on calls of MCP tools that no card of the agent was found for yet, and the cards that have one. */
+  readonly mcpVerdicts: McpVerdict[] = [];
+  readonly mcpCards = new Set<string>();
   /** Takes secrets out of its updates, also across the pieces of a text. */
   updates: UpdateRedactor | undefined;
   /** What the agent said beside its last update, until something is shown of that. */

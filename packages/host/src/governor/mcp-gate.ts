@@ -1,13 +1,17 @@
-import { lifecycleDraft, resultDraft } from "@reins/supervisor";
-import { isObject, membersOf } from "../acp/message.ts";
+import { isDeepStrictEqual } from "node:util";
+import { type Decided, lifecycleDraft, resultDraft } from "@reins/supervisor";
+import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { fill } from "../agents/template.ts";
 import type { McpCall, McpDecision, McpGate, McpOutcome, McpTool } from "../mcp/gate.ts";
 import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
-import type { GovernedSession } from "./governed-session.ts";
+import type { GovernedSession, McpVerdict } from "./governed-session.ts";
 import { offerAsPermission } from "./offer.ts";
+import { placed, verdictMeta } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
+import type { ToolCall } from "./tool-calls.ts";
+import { namesOf } from "./tool-name.ts";
 
 /** The name of an MCP tool in rules and records: server and tool. */
 function mcpToolName(server: string, tool: string): string {
@@ -123,6 +127,12 @@ async function decideCall(
     waiting: { signal: session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal },
     offer: offerAsPermission(context, session, tool, args),
   });
+  if (call.method === "tools/call" && call.from === "agent") {
+    const shown = showOnCard(context, session, call, decided).catch((error: unknown) =>
+      context.onFault(`a verdict could not be shown: ${String(error)}`),
+    );
+    session.turn?.awaits(shown);
+  }
   if (decided.verdict === "blocked") return { allowed: false, reason: decided.reason };
   if (decided.entry !== undefined) session.turn?.entries.push(decided.entry);
   entries.set(call.id, decided.entry);
@@ -131,6 +141,54 @@ async function decideCall(
   recordIn(context, session, [began]);
   const modified = decided.verdict === "modify" ? decided.modified_arguments : call.arguments;
   return { allowed: true, arguments: modified };
+}
+
+/** How many verdicts wait for the card of their call. */
+const MOST_VERDICTS = 200;
+
+/**
+ * Shows a verdict on the card of its call. An agent may tell of the call before or after it makes it; a card has the verdict
+ * only if it names the tool and the arguments that were decided, and no verdict is on two cards.
+ */
+async function showOnCard(
+  context: GovernorContext,
+  session: GovernedSession,
+  { server, tool, arguments: given }: McpCall,
+  decided: Decided,
+): Promise<void> {
+  // The card is found at once: its call may have ended before the verdict has its place in the ledger.
+  const meta = placed(decided).then(verdictMeta);
+  const verdict = { names: namesInAgent(context.entry, server, tool), arguments: given ?? {}, meta };
+  const { toolCalls, mcpCards, mcpVerdicts } = session;
+  const card = toolCalls.open.find((one) => !mcpCards.has(one.id) && isCardOf(context, one, verdict));
+  if (card) {
+    mcpCards.add(card.id);
+    const update = { sessionUpdate: "tool_call_update", toolCallId: card.id, _meta: await meta };
+    await showUpdate(context, session, update);
+    return;
+  }
+  meta.catch(() => undefined);
+  mcpVerdicts.push(verdict);
+  if (mcpVerdicts.length > MOST_VERDICTS) mcpVerdicts.shift();
+}
+
+/** The verdict for a card that ends and has none; of the gateway, whatever the agent says. */
+export function verdictForCard(
+  context: GovernorContext,
+  session: GovernedSession,
+  call: ToolCall,
+): Promise<JsonObject> | undefined {
+  const { mcpCards, mcpVerdicts } = session;
+  if (mcpCards.delete(call.id)) return undefined;
+  const index = mcpVerdicts.findIndex((verdict) => isCardOf(context, call, verdict));
+  return index < 0 ? undefined : mcpVerdicts.splice(index, 1)[0]?.meta;
+}
+
+function isCardOf({ entry }: GovernorContext, call: ToolCall, verdict: McpVerdict): boolean {
+  if (!namesOf(call, entry).some((name) => verdict.names.includes(name))) return false;
+  const { rawInput } = call.told;
+  const { arguments: given = rawInput, input = given } = membersOf(rawInput);
+  return [rawInput ?? {}, given ?? {}, input ?? {}].some((one) => isDeepStrictEqual(one, verdict.arguments));
 }
 
 async function reportCall(

@@ -78,6 +78,11 @@ export class ToolCalls {
     return this.#calls.get(id);
   }
 
+  /** The calls that have not come to their end, the oldest first. */
+  get open(): readonly ToolCall[] {
+    return [...this.#calls.values()].filter(({ concluded }) => !concluded);
+  }
+
   /** Takes in what an agent says of a call, at a time: in an update, or when it asks permission. */
   tell(update: JsonObject, at = 0): ToolCall {
     const { toolCallId, status } = update;

@@ -2,6 +2,7 @@ import { type Decided, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { forwardIn, type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
+import { verdictForCard } from "./mcp-gate.ts";
 import { cancelTurn } from "./prompts.ts";
 import { placed } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
@@ -67,9 +68,12 @@ async function conclude(
 ): Promise<JsonObject> {
   const { permit } = call;
   const outcome = String(call.told.status);
+  if (permit.kind === "elsewhere" || isMcp(context, session, call)) {
+    const meta = await verdictForCard(context, session, call);
+    return meta ? { ...update, _meta: { ...membersOf(update._meta), ...meta } } : update;
+  }
   // What was refused ends as failed; said to be completed, it was done against the answer.
-  if (permit.kind === "elsewhere" || (permit.kind === "refused" && outcome !== "completed")) return update;
-  if (isMcp(context, session, call)) return update;
+  if (permit.kind === "refused" && outcome !== "completed") return update;
   if (permit.kind === "given") {
     const { tool, entry } = permit;
     const subject = subjectIn(context, session, context.enforcement);

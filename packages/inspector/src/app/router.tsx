@@ -36,6 +36,14 @@ const routes = [
   }),
   createRoute({
     getParentRoute,
+    path: "/runs/$id",
+    component: lazyRouteComponent(
+      patient(() => import("../pages/runs/run-page.tsx")),
+      "RunPage",
+    ),
+  }),
+  createRoute({
+    getParentRoute,
     path: "/approvals",
     validateSearch: ({ approval }: Record<string, unknown>): { approval?: string } =>
       typeof approval === "string" ? { approval } : {},

@@ -1,25 +1,19 @@
-import { metricsOperations } from "@reins/api";
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { call, ProblemError } from "../../api/call.ts";
+import { ProblemError } from "../../api/call.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
+import { AgentReports, useOverview } from "../runs/agent-reports.tsx";
+import { RunsPanel } from "../runs/runs-panel.tsx";
 import { Charts, Figures, PercentilePanel, VerdictMix } from "./figures.tsx";
 import { BoardPanel, MailPanel } from "./mail-and-board.tsx";
-import { RunsPanel } from "./runs-panel.tsx";
 
 /** How this Reins does, in one look. */
 export function OverviewPage() {
   const { is_admin } = useSelf();
-  const { data, error, refetch } = useQuery({
-    queryKey: ["overview"],
-    queryFn: ({ signal }) => call(metricsOperations.getOverview, { signal }),
-    refetchInterval: 5_000,
-    enabled: is_admin,
-  });
-  // Admins of other tenants are told so by the server.
+  const { data, error, refetch } = useOverview();
+  // The server rejects admins of tenants other than the operator's.
   const isOthers = !is_admin || (error instanceof ProblemError && error.status === 403);
   return (
     <Page
@@ -55,7 +49,10 @@ export function OverviewPage() {
         </p>
       )}
       <div className="grid min-w-0 items-start gap-3 xl:grid-cols-3">
-        <RunsPanel />
+        <div className="flex min-w-0 flex-col gap-3">
+          <RunsPanel />
+          <AgentReports />
+        </div>
         <MailPanel />
         <BoardPanel />
       </div>

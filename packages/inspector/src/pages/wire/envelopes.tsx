@@ -4,13 +4,13 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { z } from "zod";
 import { call } from "../../api/call.ts";
+import { keyOf, type TailSource, useTail, withHoles } from "../../api/tail.ts";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { Button, CopyButton } from "../../design/button.tsx";
 import { Json } from "../../design/code.tsx";
 import { Choice, TextInput } from "../../design/form.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
-import { keyOf, type TailSource, useTail, withHoles } from "./tail.ts";
 
 /** Which messages are shown. */
 interface Filter {

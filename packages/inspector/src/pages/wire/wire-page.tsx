@@ -1,6 +1,7 @@
 import { type LoggedRequest, wireOperations } from "@reins/api";
 import { useMemo, useState } from "react";
 import { call } from "../../api/call.ts";
+import { keyOf, type TailSource, useTail } from "../../api/tail.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { CopyButton } from "../../design/button.tsx";
@@ -11,7 +12,6 @@ import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
 import { visible } from "../../design/visible.ts";
 import { Envelopes } from "./envelopes.tsx";
-import { keyOf, type TailSource, useTail } from "./tail.ts";
 
 /** What goes over the wires: raw messages both ways, and the requests to the API. */
 export function WirePage() {

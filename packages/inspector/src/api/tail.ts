@@ -1,8 +1,8 @@
 import type { Operation } from "@reins/api";
 import { useEffect, useState } from "react";
 import type { z } from "zod";
-import { byFrame } from "../../acp/observable.ts";
-import { follow } from "../../api/stream.ts";
+import { byFrame } from "../acp/observable.ts";
+import { follow } from "./stream.ts";
 
 /** Something with a place in a row of others, and a time. A server that starts anew counts from one again. */
 interface Numbered {

@@ -1,0 +1,88 @@
+import { type Run, runOperations } from "@reins/api";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { call } from "../../api/call.ts";
+import { Badge, type Tone } from "../../design/badge.tsx";
+import { Panel } from "../../design/layout.tsx";
+import { Moment } from "../../design/moment.tsx";
+import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { visible } from "../../design/visible.ts";
+import { runState, words } from "./run-events.ts";
+
+const SHOWN = 12;
+
+/** The newest runs with status and verification; each links to its history. */
+export function RunsPanel() {
+  const { data, error } = useQuery({
+    queryKey: ["runs"],
+    queryFn: ({ signal }) => call(runOperations.listRuns, { signal }),
+    refetchInterval: 10_000,
+  });
+  return (
+    <Panel title="Runs" className="min-w-0">
+      {error ? (
+        <div className="p-3">
+          <Failure error={error} />
+        </div>
+      ) : !data ? (
+        <Waiting what="Loading runs" />
+      ) : data.runs.length === 0 ? (
+        <Empty title="No runs yet">
+          A run is one task of an agent: from the prompt to its result, with tasks and verification.
+        </Empty>
+      ) : (
+        <ul className="divide-y divide-line">
+          {data.runs.slice(0, SHOWN).map((run) => (
+            <RunRow key={run.run_id} run={run} />
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function RunRow({ run }: { run: Run }) {
+  const { name, lifecycle, tasks, verification } = runState(run);
+  const done = tasks.filter(({ status }) => status === "completed").length;
+  return (
+    <li className="flex flex-col gap-1 px-3 py-2 text-sm">
+      <Link
+        to="/runs/$id"
+        params={{ id: run.run_id }}
+        className="truncate hover:underline"
+        title={`Run ${run.run_id}`}
+      >
+        {visible(name)}
+      </Link>
+      <span className="flex flex-wrap items-center gap-1.5 text-2xs text-ink-faint">
+        {lifecycle && <RunStatus status={lifecycle.status} />}
+        {verification ? <RunStatus status={verification.status} of="verification" /> : "not verified"}
+        <Moment at={run.updated_at} />
+        {tasks.length > 0 && (
+          <span>
+            {done} of {tasks.length} tasks done
+          </span>
+        )}
+      </span>
+      {lifecycle?.error && <p className="text-2xs text-bad">{visible(lifecycle.error)}</p>}
+    </li>
+  );
+}
+
+const TONES: Readonly<Record<string, Tone>> = {
+  completed: "good",
+  passed: "good",
+  failed: "bad",
+  needs_review: "warn",
+  executing: "accent",
+  verifying: "accent",
+  running: "accent",
+  in_progress: "accent",
+};
+
+/** The status of a run, a task, a check or a verification. */
+export function RunStatus({ status, of }: { status: string; of?: string }) {
+  return (
+    <Badge tone={TONES[status] ?? "neutral"}>{[of, words(visible(status))].filter(Boolean).join(" ")}</Badge>
+  );
+}

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { printableLine } from "../packages/cli/src/printable.ts";
 import { visible, visibleLine } from "../packages/inspector/src/design/visible.ts";
-import { visible as quoted } from "../packages/supervisor/src/approvals/visible.ts";
+import { visibleJson } from "../packages/kit/src/hidden.ts";
 
 /** Every code point, halves of surrogate pairs included. */
 const CODE_POINTS = Array.from({ length: 0x11_0000 }, (_, code) => String.fromCodePoint(code));
@@ -10,7 +10,7 @@ const PAGE_BRACKET = "⟨";
 /** What the supervisor escapes beyond the page: JSON's own quotes. */
 const JSON_QUOTES = ['"', "\\"];
 
-const bySupervisor = CODE_POINTS.filter((one) => quoted(one) !== `"${one}"`);
+const bySupervisor = CODE_POINTS.filter((one) => visibleJson(one) !== `"${one}"`);
 
 describe("characters that an approval escapes", () => {
   test("are the same on the page as in the supervisor, for every code point", () => {

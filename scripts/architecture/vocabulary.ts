@@ -1,7 +1,7 @@
 import type { SourceFile } from "./tree.ts";
 
 /** Words of docs/glossary.md that code, comments and texts do not use. */
-export const BANNED: ReadonlyMap<string, RegExp> = new Map([
+const BANNED: ReadonlyMap<string, RegExp> = new Map([
   ["whoever", /\bwho(m?)ever\b/gi],
   ["somebody", /\bsome(?:body|one)\b/gi],
   ["nobody", /\b(?:nobody|no one)\b/gi],
@@ -15,7 +15,7 @@ export const BANNED: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 /** The part of the repository that a file belongs to. */
-export function partOf(path: string): string {
+function partOf(path: string): string {
   return /^packages\/([^/]+)\//.exec(path)?.[1] ?? path.split("/")[0] ?? "";
 }
 

@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import { visibleJson } from "@reins/kit";
 import { describe, expect, test } from "vitest";
 import { detectIntent } from "../../packages/agent/src/control/defaults/intent/detect-intent.ts";
 import { DemoModel } from "../../packages/agent/src/models/demo-model.ts";
@@ -38,7 +39,6 @@ import { patchFindings } from "../../packages/policy/src/facts/tool/patch.ts";
 import { readToolCall } from "../../packages/policy/src/facts/tool/tool-call.ts";
 import { loadToolTables } from "../../packages/policy/src/facts/tool/tool-table.ts";
 import { frameIn } from "../../packages/server/src/haak/frame.ts";
-import { visibleJson } from "../../packages/supervisor/src/approvals/visible.ts";
 import { Redactor } from "../../packages/supervisor/src/redaction/redactor.ts";
 import { canonicalJson as verifiedJson } from "../../packages/verify/src/json/canonical.ts";
 import { parseStrict } from "../../packages/verify/src/json/strict.ts";

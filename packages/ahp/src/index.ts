@@ -8,7 +8,6 @@ export { type RefusalDetails, type RefusalReason, RPC } from "./errors/rpc.ts";
 export { JsonError, type JsonFault } from "./json/json-error.ts";
 export { exactNumber, isSpelledNumber, type SpelledNumber } from "./json/number.ts";
 export { type ParsedJson, parseExact, parseJson } from "./json/parse.ts";
-export { type Clock, systemClock } from "./ports/clock.ts";
 export { closedDecision } from "./protocol/closed-decision.ts";
 export { EventContext, Fact, MemorySummary, SessionStats } from "./protocol/context.ts";
 export {

@@ -41,7 +41,6 @@ export { approvalOperations } from "./approvals/operations.ts";
 export { BoardExcerpt, boardOperations, NewPost } from "./board/board.ts";
 export { Connection, ConnectionPage, connectionOperations } from "./connections/connections.ts";
 export { HaakMessage, HaakSession, HaakTurn, haakOperations } from "./haak/haak.ts";
-export { HIDDEN } from "./hidden.ts";
 export { hostOperations } from "./host-operations.ts";
 export { identityOperations } from "./identity/operations.ts";
 export {

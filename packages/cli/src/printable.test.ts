@@ -1,5 +1,3 @@
-import { HIDDEN as API_HIDDEN } from "@reins/api";
-import { HIDDEN } from "@reins/supervisor/visible";
 import { expect, it } from "vitest";
 import { commaList, nameList } from "./flags.ts";
 import { printable, printableJson, printableLine, table } from "./printable.ts";
@@ -21,8 +19,7 @@ it("keeps JSON the same JSON", () => {
   expect(JSON.parse(text)).toEqual(value);
 });
 
-it("shows every character that hides, by the definition that the page has too", () => {
-  expect(API_HIDDEN.source).toBe(HIDDEN.source);
+it("shows every character that hides", () => {
   for (const hidden of [
     "\u200b",
     "\u200d",

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { HIDDEN } from "@reins/supervisor/visible";
+import { HIDDEN } from "@reins/kit";
 
 /** Text of somebody else's with everything visible, so that it cannot steer the terminal it is shown on. */
 export function printable(text: string): string {

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "@reins/supervisor";
+import { systemClock } from "@reins/kit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { requirement } from "../../../scripts/test/requirement.ts";
 import { McpGateway } from "../src/mcp/gateway.ts";

@@ -4,7 +4,6 @@ export { reveal, withhold } from "./artifacts/withhold.ts";
 export { blake3Hex } from "./blake3.ts";
 export { canonicalJson, exactJson } from "./canonical.ts";
 export { type Checkpoint, openCheckpoint, readCheckpoint, verifierKey } from "./checkpoint/note.ts";
-export { type Clock, systemClock } from "./clock.ts";
 export type { Draft } from "./entry/draft.ts";
 export { Cid, type EntryContent, LedgerEntry, SYSTEM } from "./entry/entry.ts";
 export { type BuiltEntry, buildEntry } from "./entry/entry-builder.ts";

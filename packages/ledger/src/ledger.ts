@@ -1,13 +1,12 @@
+import { type Clock, SharedLock, systemClock } from "@reins/kit";
 import { type Change, change, type Results, type Store } from "@reins/store";
 import { Announcements, ofAnotherTime } from "./announcements.ts";
 import { Checkpointer } from "./checkpoint/checkpointer.ts";
 import { verifierKey } from "./checkpoint/note.ts";
-import { type Clock, systemClock } from "./clock.ts";
 import { type Concealers, Concealment } from "./concealment.ts";
 import { contentOf, type Draft } from "./entry/draft.ts";
 import { SYSTEM } from "./entry/entry.ts";
 import { isAttested } from "./entry/quality.ts";
-import { Gate } from "./gate.ts";
 import { announcedKeys } from "./keys/announced-keys.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { LedgerReader } from "./ledger-reader.ts";
@@ -55,7 +54,7 @@ export class Ledger extends LedgerReader {
   readonly #announcements: Announcements;
   readonly #checkpointer: Checkpointer;
   readonly #mirror: boolean;
-  readonly #gate = new Gate();
+  readonly #lock = new SharedLock();
   readonly #listeners = new Set<(entries: number) => void>();
 
   private constructor(options: LedgerOptions, origin: string, logKey: string, mirror: boolean) {
@@ -95,7 +94,7 @@ export class Ledger extends LedgerReader {
     drafts: readonly Draft[],
     options: RecordOptions<Changes> = {},
   ): Promise<{ entries: Appended[]; results: Results<Changes> }> {
-    return this.#gate.pass(() => this.#record(drafts, options));
+    return this.#lock.shared(() => this.#record(drafts, options));
   }
 
   /** Tells of every commit that added entries, and how many; the returned function ends that. */
@@ -106,13 +105,13 @@ export class Ledger extends LedgerReader {
 
   /** Entries of a range, with those that were being recorded when it was asked for. */
   override async readStored(range: EntryRange): Promise<StoredEntry[]> {
-    await this.#gate.left();
+    await this.#lock.idle();
     return super.readStored(range);
   }
 
   /** Gives an actor a new key; what the old one signed stays valid, and the ledger says when it stopped. */
   rotateKey(holder: string): Promise<void> {
-    return this.#gate.alone(async () => {
+    return this.#lock.exclusive(async () => {
       const announce = (next: LedgerSigner) => this.#announcements.announce(next, holder);
       await this.#recordRetired(await this.#options.signers.rotate(holder, announce));
     });

@@ -1,4 +1,4 @@
-import { isRecord } from "./is-record.ts";
+import { isRecord } from "@reins/kit";
 import { MAX_NESTING } from "./plain-json.ts";
 
 /** What has no ordered form here. */

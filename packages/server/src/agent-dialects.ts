@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from "@reins/ahp";
 import type { Hosting } from "@reins/host";
+import { type Clock, systemClock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import { AcpDialect } from "./acp/acp-dialect.ts";
 import type { ConnectionLimits } from "./connections/connections.ts";

@@ -1,5 +1,6 @@
-import { type Clock, type Handlers, systemClock } from "@reins/ahp";
+import type { Handlers } from "@reins/ahp";
 import type { Hosting, WireTap } from "@reins/host";
+import { type Clock, systemClock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Dialect } from "./dialect/dialect.ts";
 import type { AnsweredRequest } from "./gateway/application.ts";

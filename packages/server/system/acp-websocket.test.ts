@@ -1,9 +1,9 @@
 import { once } from "node:events";
+import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import type { Served } from "./fixtures/home.ts";
-import { ManualClock } from "./fixtures/manual-clock.ts";
 import { promptOf } from "./fixtures/rpc-client.ts";
 
 const home = agentsForAll();

@@ -1,9 +1,9 @@
 import { connect } from "node:net";
 import { ApprovalChange } from "@reins/api";
+import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Events } from "./fixtures/events.ts";
 import { harnessForAll, Served } from "./fixtures/home.ts";
-import { ManualClock } from "./fixtures/manual-clock.ts";
 
 const harness = harnessForAll();
 const sessionOf = (event: { readonly data?: unknown } | undefined) => {

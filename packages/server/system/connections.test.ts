@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import * as host from "@reins/host";
+import { ManualClock } from "@reins/kit/manual-clock";
 import type { Store } from "@reins/store";
 import { expect, test } from "vitest";
 import { Connections } from "../src/connections/connections.ts";
 import { agentsForAll } from "./fixtures/agents.ts";
 import { Gate } from "./fixtures/gate.ts";
-import { ManualClock } from "./fixtures/manual-clock.ts";
 
 const home = agentsForAll();
 const limits = { expiryMs: 86_400_000, restMs: 300_000, perPrincipal: 10 };

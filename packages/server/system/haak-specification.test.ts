@@ -11,7 +11,7 @@ import {
   scenes,
   think,
 } from "@reins/host/scripted-model";
-import { systemClock } from "@reins/supervisor";
+import { systemClock } from "@reins/kit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answered, ofType, saidIn, serveHaak } from "./fixtures/haak.ts";
 

@@ -1,9 +1,9 @@
 import { request } from "node:http";
+import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import { begin } from "./fixtures/ask.ts";
 import { Gate } from "./fixtures/gate.ts";
-import { ManualClock } from "./fixtures/manual-clock.ts";
 import { type Messages, promptOf, RpcClient } from "./fixtures/rpc-client.ts";
 
 const home = agentsForAll();

@@ -1,9 +1,9 @@
 import { Problem } from "@reins/api";
+import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openAgentHome } from "./fixtures/agent-home.ts";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import type { Answer } from "./fixtures/ask.ts";
-import { ManualClock } from "./fixtures/manual-clock.ts";
 import { promptOf, RpcClient } from "./fixtures/rpc-client.ts";
 
 const home = agentsForAll();

@@ -1,9 +1,9 @@
 import { Connection, ConnectionPage, Session, SessionPage } from "@reins/api";
+import { ManualClock } from "@reins/kit/manual-clock";
 import { blake3Hex } from "@reins/ledger";
 import { describe, expect, test } from "vitest";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import { Events } from "./fixtures/events.ts";
-import { ManualClock } from "./fixtures/manual-clock.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
 
 const home = agentsForAll();

@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { setImmediate } from "node:timers/promises";
+import { ManualClock } from "@reins/kit/manual-clock";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { settleLimits } from "../src/limits.ts";
 import { TextSocket } from "../src/web-sockets/text-socket.ts";
-import { ManualClock } from "./fixtures/manual-clock.ts";
 
 /** Both ends of a WebSocket, the server's under a clock of the test's own. */
 async function bothEnds() {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { request as requestInTheClear } from "node:http";
 import { constants } from "node:http2";
 import { request } from "node:https";
+import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
@@ -9,7 +10,6 @@ import { newCertificate } from "./fixtures/certificate.ts";
 import { Gate } from "./fixtures/gate.ts";
 import type { Served } from "./fixtures/home.ts";
 import { Http2Client, textOf } from "./fixtures/http2-client.ts";
-import { ManualClock } from "./fixtures/manual-clock.ts";
 import { promptOf } from "./fixtures/rpc-client.ts";
 
 const home = agentsForAll();

@@ -1,5 +1,5 @@
+import { systemClock } from "@reins/kit";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
-import { systemClock } from "../src/clock.ts";
 import { Redactor } from "../src/redaction/redactor.ts";
 import { UpdateRedactor } from "../src/redaction/updates/update-redactor.ts";
 

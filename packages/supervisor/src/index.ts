@@ -16,7 +16,6 @@ export { type Approval, Approvals, type ApprovalsOptions, type GivenAnswer } fro
 export { describeApproval } from "./approvals/describe.ts";
 export { changeShownTo, shownTo, type WithheldApproval } from "./approvals/shown.ts";
 export { approvalTables } from "./approvals/tables.ts";
-export { type Clock, systemClock } from "./clock.ts";
 export type { Decided } from "./decision/decided.ts";
 export { Harnesses } from "./decision/harnesses.ts";
 export type { CallEnd, OpenCall } from "./decision/open-calls.ts";

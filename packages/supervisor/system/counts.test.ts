@@ -1,7 +1,7 @@
+import { ManualClock } from "@reins/kit/manual-clock";
 import type { Subject } from "@reins/policy";
 import { change } from "@reins/store";
 import { describe, expect, test } from "vitest";
-import { ManualClock } from "../src/approvals/testing/manual-clock.ts";
 import { Supervisor } from "../src/decision/supervisor.ts";
 import { limitTables } from "../src/limits/tables.ts";
 import {

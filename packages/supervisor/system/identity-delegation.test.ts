@@ -261,7 +261,7 @@ describe("a sub-agent", () => {
     const long = await identity.delegate({ ...task, principal: forever.principal });
     const short = await identity.delegate({ ...task, principal: brief.principal });
     expect(identity.childOf(short.session_token)?.expires).toBe(expires.toISOString());
-    home.clock.move(30_000);
+    home.clock.advance(30_000);
     const below = await identity.delegate({
       ...task,
       principal: forever.principal,
@@ -271,7 +271,7 @@ describe("a sub-agent", () => {
       identity.childOf(long.session_token)?.expires,
     );
     expect(identity.childOf(short.session_token)).toBeUndefined();
-    home.clock.move(30_000);
+    home.clock.advance(30_000);
     for (const { session_token } of [long, below]) {
       expect(identity.childOf(session_token)).toBeUndefined();
       expect(() => subjectOf(forever.principal, "fern", session_token)).toThrow(

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
+import { ManualClock } from "@reins/kit/manual-clock";
 import { openSqliteReader, type StoreReader } from "@reins/store";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Identity } from "../src/identity/identity.ts";
 import { identityTables } from "../src/identity/tables/tables.ts";
 import { Home, temporaryFolder } from "../src/identity/testing/home.ts";
-import { ManualClock } from "../src/identity/testing/manual-clock.ts";
 
 /** Lets go of everything after a test, the last first. */
 function keep<Held extends AsyncDisposable>(held: Held): Held {
@@ -160,10 +160,10 @@ describe("on one database", () => {
     const { id: user } = await newUser();
     const expires = new Date(home.clock.now().getTime() + 60_000);
     const { secret } = await identity.createToken({ user, expires });
-    home.clock.move(59_999);
+    home.clock.advance(59_999);
     const principal = await identity.authenticate(secret);
     expect(principal).toBeDefined();
-    home.clock.move(1);
+    home.clock.advance(1);
     expect(await identity.authenticate(secret)).toBeUndefined();
     expect(await identity.current(principal!)).toBeUndefined();
     await expect(identity.createToken({ user, expires })).rejects.toMatchObject({ code: "invalid" });
@@ -301,12 +301,12 @@ describe("in another process", () => {
     await home.identity.addUser(person("ann"));
     const { id, secret } = await home.identity.createToken({ user: "ann" });
     expect(await eager.identity.authenticate(secret)).toMatchObject({ id });
-    patient.clock.move(50);
+    patient.clock.advance(50);
     const principal = await patient.identity.authenticate(secret);
     expect(principal).toMatchObject({ id });
     await home.identity.revokeToken(id);
     expect(await eager.identity.authenticate(secret)).toBeUndefined();
-    patient.clock.move(50);
+    patient.clock.advance(50);
     expect(await patient.identity.authenticate(secret)).toBeUndefined();
     expect(await patient.identity.current(principal!)).toBeUndefined();
   });
@@ -317,7 +317,7 @@ describe("in another process", () => {
     const { clock, identity } = await beside(home, 50);
     await home.identity.addUser(person("ann"));
     const { secret } = await home.identity.createToken({ user: "ann" });
-    clock.move(-1_000_000);
+    clock.advance(-1_000_000);
     expect(await identity.authenticate(secret)).toBeDefined();
   });
 
@@ -329,7 +329,7 @@ describe("in another process", () => {
     const { clock, identity, store } = await beside(home, 50);
     expect(await identity.authenticate(secret)).toBeDefined();
     await store.close();
-    clock.move(50);
+    clock.advance(50);
     await expect(identity.authenticate(secret)).rejects.toMatchObject({ code: "closed" });
   });
 });

@@ -1,5 +1,6 @@
+import { errorMessage } from "@reins/kit";
 import type { z } from "zod";
-import { AhpError, textOf } from "../errors/ahp-error.ts";
+import { AhpError } from "../errors/ahp-error.ts";
 import { closedDecision } from "../protocol/closed-decision.ts";
 import type { Decision } from "../protocol/decisions.ts";
 import { AhpEvent } from "../protocol/event.ts";
@@ -239,7 +240,7 @@ export class AhpClient {
     try {
       return encode(schema, params, 1);
     } catch (error) {
-      throw new AhpError("serialization", textOf(error), { cause: error, retryable: false });
+      throw new AhpError("serialization", errorMessage(error), { cause: error, retryable: false });
     }
   }
 }

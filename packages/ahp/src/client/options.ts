@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { type Clock, systemClock } from "@reins/kit";
 import type { AhpError } from "../errors/ahp-error.ts";
-import { type Clock, systemClock } from "../ports/clock.ts";
 import type { AhpEvent } from "../protocol/event.ts";
 import type { OpenOptions } from "../transport/open.ts";
 

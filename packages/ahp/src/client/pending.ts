@@ -1,6 +1,6 @@
+import type { Clock } from "@reins/kit";
 import { AhpError } from "../errors/ahp-error.ts";
 import type { ParsedJson } from "../json/parse.ts";
-import type { Clock } from "../ports/clock.ts";
 import type { CallOptions } from "./transport.ts";
 
 interface Waiting {

@@ -1,5 +1,5 @@
+import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
-import { ManualClock } from "../testing/manual-clock.ts";
 import { StreamTransport, type Wire, type WireEvents } from "./stream-transport.ts";
 
 /** Connections made one after the other, each in the test's hand. */
@@ -60,7 +60,7 @@ describe("a stream of answers", () => {
     const { transport, clock } = await open();
     const call = transport.request("a", "A", { timeoutMs: 50 });
     call.catch(() => {});
-    await clock.advance(50);
+    await clock.advanceAndSettle(50);
     await expect(call).rejects.toThrow("Timeout after 50ms");
     expect(clock.waiting).toBe(0);
   });
@@ -94,9 +94,9 @@ describe("a broken connection", () => {
     transport.onReconnect(async (send) => void (await send("hello", "HELLO", patience)));
     wires[0]?.events.closed();
     const call = transport.request("a", "A", patience);
-    await clock.advance(99);
+    await clock.advanceAndSettle(99);
     expect(wires).toHaveLength(1);
-    await clock.advance(1);
+    await clock.advanceAndSettle(1);
     expect(wires[1]?.sent).toEqual(["HELLO"]);
     wires[1]?.events.message('{"id":"hello","result":{}}');
     await settle();
@@ -109,7 +109,7 @@ describe("a broken connection", () => {
     const { transport, wires, clock } = await open();
     for (let round = 1; round <= 3; round += 1) {
       wires.at(-1)?.events.closed();
-      await clock.advance(100);
+      await clock.advanceAndSettle(100);
       expect(wires).toHaveLength(round + 1);
       const call = transport.request("a", "A", patience);
       await settle();
@@ -123,10 +123,10 @@ describe("a broken connection", () => {
     wires[0]?.events.closed();
     const call = transport.request("a", "A", patience);
     call.catch(() => {});
-    await clock.advance(100);
-    await clock.advance(199);
-    await clock.advance(1);
-    await clock.advance(400);
+    await clock.advanceAndSettle(100);
+    await clock.advanceAndSettle(199);
+    await clock.advanceAndSettle(1);
+    await clock.advanceAndSettle(400);
     await expect(call).rejects.toThrow("Connection closed");
     await expect(transport.request("b", "B", patience)).rejects.toThrow("Connection closed");
   });
@@ -135,9 +135,9 @@ describe("a broken connection", () => {
     const { transport, wires, clock } = await open();
     transport.onReconnect(async (send) => void (await send("hello", "HELLO", { timeoutMs: 50 })));
     wires[0]?.events.closed();
-    await clock.advance(100);
-    await clock.advance(50);
-    await clock.advance(200);
+    await clock.advanceAndSettle(100);
+    await clock.advanceAndSettle(50);
+    await clock.advanceAndSettle(200);
     expect(wires.map(({ closed }) => closed)).toEqual([true, true, false]);
   });
 
@@ -152,7 +152,7 @@ describe("a broken connection", () => {
     wires[0]?.events.closed();
     const call = transport.request("a", "A", { timeoutMs: 20 });
     call.catch(() => {});
-    await clock.advance(20);
+    await clock.advanceAndSettle(20);
     await expect(call).rejects.toThrow("Timeout after 20ms");
   });
 });
@@ -167,7 +167,7 @@ test("closing fails what waits, ends the connection and stops reconnecting", asy
   await transport.close();
   expect(wires[0]?.closed).toBe(true);
   wires[0]?.events.closed();
-  await clock.advance(60_000);
+  await clock.advanceAndSettle(60_000);
   expect(wires).toHaveLength(1);
   await expect(transport.request("b", "B", patience)).rejects.toThrow("Connection closed");
   expect(clock.waiting).toBe(0);
@@ -186,7 +186,7 @@ test.each(["succeeds", "fails"])(
     const transport = await StreamTransport.open(slowly, { clock, random: () => 1, reconnect });
     transport.onReconnect(async (send) => void (await send("hello", "HELLO", patience)));
     wires[0]?.events.closed();
-    await clock.advance(100);
+    await clock.advanceAndSettle(100);
     const closing = transport.close();
     if (how === "succeeds") dialled.resolve();
     else dialled.reject(new Error("refused"));

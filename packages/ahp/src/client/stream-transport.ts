@@ -1,7 +1,7 @@
+import type { Clock } from "@reins/kit";
 import { AhpError } from "../errors/ahp-error.ts";
 import { JsonError } from "../json/json-error.ts";
 import { type ParsedJson, parseJson } from "../json/parse.ts";
-import type { Clock } from "../ports/clock.ts";
 import { isObject } from "../wire/decoder.ts";
 import { PendingCalls } from "./pending.ts";
 import { backoff, type ReconnectOptions } from "./reconnect.ts";

@@ -1,4 +1,5 @@
-import { AhpError, textOf } from "../errors/ahp-error.ts";
+import { errorMessage } from "@reins/kit";
+import { AhpError } from "../errors/ahp-error.ts";
 import { type Check, Inapplicable, type Section, Unmet } from "./check.ts";
 import { Probe } from "./probe.ts";
 import { type CheckReport, type ConformanceReport, countUp, type SectionReport } from "./report.ts";
@@ -102,7 +103,7 @@ async function make(check: Check, probe: Probe): Promise<CheckReport> {
     if (error instanceof Inapplicable) return skipped(check, error.message);
     const shown = error instanceof Unmet ? error.evidence : undefined;
     const exchange = shown ?? probe.transcript.records();
-    return { id, title, level, outcome: "fails", why: textOf(error), exchange };
+    return { id, title, level, outcome: "fails", why: errorMessage(error), exchange };
   }
 }
 

@@ -1,5 +1,6 @@
+import { errorMessage } from "@reins/kit";
 import { describe, expect, test } from "vitest";
-import { AhpError, type AhpErrorCode, textOf } from "./ahp-error.ts";
+import { AhpError, type AhpErrorCode } from "./ahp-error.ts";
 
 const TEXT: Readonly<Record<AhpErrorCode, string>> = {
   protocol: "Protocol error: x",
@@ -49,5 +50,5 @@ test.each([
   [null, "null"],
   [Object.create(null), "something without a text was thrown"],
 ])("anything that is thrown has a text: %s", (thrown, text) => {
-  expect(textOf(thrown)).toBe(text);
+  expect(errorMessage(thrown)).toBe(text);
 });

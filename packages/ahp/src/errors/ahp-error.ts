@@ -65,13 +65,3 @@ export class AhpError extends Error {
     return new AhpError("closed", "Connection closed", { cause });
   }
 }
-
-/** The layered text of anything that was thrown. */
-export function textOf(error: unknown): string {
-  if (error instanceof Error) return error.message;
-  try {
-    return String(error);
-  } catch {
-    return "something without a text was thrown";
-  }
-}

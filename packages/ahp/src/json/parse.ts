@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import { Floats } from "./floats.ts";
 import { JsonError } from "./json-error.ts";
 import { readSpelled } from "./read.ts";
@@ -38,7 +39,7 @@ function parseValue(text: string, floats: Floats | undefined): unknown {
     return floats ? readSpelled(text, floats) : value;
   } catch (error) {
     if (error instanceof JsonError) throw error;
-    throw new JsonError("syntax", error instanceof Error ? error.message : String(error), { cause: error });
+    throw new JsonError("syntax", errorMessage(error), { cause: error });
   }
 }
 

@@ -1,5 +1,5 @@
+import { systemClock } from "@reins/kit";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { systemClock } from "./clock.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,6 +1,6 @@
+import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
 import { EventType, isBatchable } from "../protocol/event-type.ts";
-import { ManualClock } from "../testing/manual-clock.ts";
 import { ask, eventOf } from "../testing/messages.ts";
 import type { Handlers } from "./handlers.ts";
 import { AhpServer } from "./server.ts";
@@ -111,8 +111,8 @@ test("a handler that takes too long costs its event a block, and those after it,
     { clock, deadlineMs: 100 },
   );
   const reply = ask(server, "ahp/batch", { events: depths(1, 2, 3) });
-  await clock.advance(0);
-  await clock.advance(100);
+  await clock.advanceAndSettle(0);
+  await clock.advanceAndSettle(100);
   const late = { decision: "block", reason: "Handler error: Timeout after 100ms" };
   const never = { decision: "block", reason: "Timeout after 100ms" };
   expect((await reply).result).toEqual({ decisions: [{ decision: "allow" }, late, never] });

@@ -1,7 +1,7 @@
 import { runInNewContext } from "node:vm";
+import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
 import type { BlockingEventType } from "../protocol/event-type.ts";
-import { ManualClock } from "../testing/manual-clock.ts";
 import { ask, eventOf, notification, request, send } from "../testing/messages.ts";
 import type { Call, Handlers } from "./handlers.ts";
 import { AhpServer } from "./server.ts";
@@ -52,7 +52,7 @@ describe("when a handler takes too long, nothing happens", () => {
   test.each(Object.entries(CLOSED))("%s is answered with %j", async (type, decision) => {
     const { clock, server } = serve({});
     const reply = ask(server, "ahp/event", eventOf(type as BlockingEventType));
-    await clock.advance(1000);
+    await clock.advanceAndSettle(1000);
     expect((await reply).result).toEqual(decision);
   });
 
@@ -62,9 +62,9 @@ describe("when a handler takes too long, nothing happens", () => {
     const reply = ask(server, "ahp/event", eventOf("pre_action")).then(() => {
       answered = true;
     });
-    await clock.advance(999);
+    await clock.advanceAndSettle(999);
     expect(answered).toBe(false);
-    await clock.advance(1);
+    await clock.advanceAndSettle(1);
     await reply;
     expect(answered).toBe(true);
   });
@@ -73,7 +73,7 @@ describe("when a handler takes too long, nothing happens", () => {
     const { clock, server } = serve({});
     const query = { session_id: "s", agent_id: "a", query_type: "t", payload: null };
     const reply = ask(server, "ahp/query", query);
-    await clock.advance(1000);
+    await clock.advanceAndSettle(1000);
     expect((await reply).error).toMatchObject({ code: -32603, data: { reason: "handler_timeout" } });
   });
 
@@ -81,7 +81,7 @@ describe("when a handler takes too long, nothing happens", () => {
     const dropped: string[] = [];
     const { clock, server } = serve({}, { onDropped: (why: string) => dropped.push(why) });
     const done = send(server, notification(eventOf("post_action")));
-    await clock.advance(1000);
+    await clock.advanceAndSettle(1000);
     expect(await done).toBeUndefined();
     expect(dropped).toEqual([reason]);
   });
@@ -105,7 +105,7 @@ describe("a handler", () => {
     const late = Promise.withResolvers<{ decision: "allow" }>();
     const { clock, server } = serve({ event: () => late.promise });
     const reply = ask(server, "ahp/event", eventOf("pre_action"));
-    await clock.advance(1000);
+    await clock.advanceAndSettle(1000);
     late.resolve({ decision: "allow" });
     expect((await reply).result).toEqual(CLOSED.pre_action);
   });
@@ -114,10 +114,10 @@ describe("a handler", () => {
     const late = Promise.withResolvers<never>();
     const { clock, server } = serve({ event: () => late.promise });
     const reply = ask(server, "ahp/event", eventOf("pre_action"));
-    await clock.advance(1000);
+    await clock.advanceAndSettle(1000);
     late.reject(new Error("too late"));
     expect((await reply).result).toEqual(CLOSED.pre_action);
-    await clock.advance(0);
+    await clock.advanceAndSettle(0);
   });
 
   test("that fails in time is an error, not a timeout", async () => {
@@ -132,7 +132,7 @@ describe("a handler", () => {
     expect(foreign).not.toBeInstanceOf(Promise);
     const { clock, server } = serve({ event: () => foreign });
     const reply = ask(server, "ahp/event", eventOf("pre_action"));
-    await clock.advance(1000);
+    await clock.advanceAndSettle(1000);
     expect((await reply).result).toEqual(CLOSED.pre_action);
   });
 });
@@ -150,7 +150,7 @@ describe("the signal", () => {
     });
     const reply = send(server, request("ahp/event", eventOf("pre_action")));
     expect(signal?.aborted ?? false).toBe(false);
-    await clock.advance(1000);
+    await clock.advanceAndSettle(1000);
     await reply;
     if (!call) throw new Error("the handler did not run");
     return signal ?? ask(call);
@@ -175,7 +175,7 @@ describe("the signal", () => {
         new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("gave up")))),
     });
     const reply = ask(server, "ahp/event", eventOf("pre_action"));
-    await clock.advance(1000);
+    await clock.advanceAndSettle(1000);
     expect((await reply).result).toEqual(CLOSED.pre_action);
   });
 
@@ -188,7 +188,7 @@ describe("the signal", () => {
       },
     });
     await ask(server, "ahp/event", eventOf("pre_action"));
-    await clock.advance(5000);
+    await clock.advanceAndSettle(5000);
     expect(signal?.aborted).toBe(false);
   });
 });
@@ -202,9 +202,9 @@ describe("how long a handler has", () => {
   ])("%s", async (_, options, milliseconds) => {
     const { clock, server } = serve({}, options);
     const reply = ask(server, "ahp/event", eventOf("pre_action"));
-    await clock.advance(milliseconds - 1);
+    await clock.advanceAndSettle(milliseconds - 1);
     expect(clock.waiting).toBe(1);
-    await clock.advance(1);
+    await clock.advanceAndSettle(1);
     expect((await reply).result).toMatchObject({ reason: `Handler error: Timeout after ${milliseconds}ms` });
   });
 
@@ -213,7 +213,7 @@ describe("how long a handler has", () => {
     const { clock, server } = serve({ event: () => late.promise }, { compat: true });
     const reply = ask(server, "ahp/event", eventOf("pre_action"));
     expect(clock.waiting).toBe(0);
-    await clock.advance(1_000_000);
+    await clock.advanceAndSettle(1_000_000);
     late.resolve({ decision: "allow" });
     expect((await reply).result).toEqual({ decision: "allow" });
   });

@@ -1,5 +1,5 @@
+import type { Clock } from "@reins/kit";
 import { AhpError } from "../errors/ahp-error.ts";
-import type { Clock } from "../ports/clock.ts";
 import type { Awaitable } from "./handlers.ts";
 
 /** A handler's time: how long it has, and the signal that tells it when that is over. */

@@ -1,5 +1,6 @@
+import { errorMessage } from "@reins/kit";
 import type { z } from "zod";
-import { layered, textOf } from "../errors/ahp-error.ts";
+import { layered } from "../errors/ahp-error.ts";
 import { Refusal, RPC } from "../errors/rpc.ts";
 import { closedDecision } from "../protocol/closed-decision.ts";
 import { AhpEvent } from "../protocol/event.ts";
@@ -57,7 +58,7 @@ export async function noteEvent(exchange: Exchange, params: unknown): Promise<vo
       exchange.handlers.notification?.(event, exchange.eventCall(event, session, deadline)),
     );
   } catch (error) {
-    throw failure(textOf(error), deadline.expired ? "handler_timeout" : "handler_failed", error);
+    throw failure(errorMessage(error), deadline.expired ? "handler_timeout" : "handler_failed", error);
   }
 }
 

@@ -1,5 +1,6 @@
+import { errorMessage } from "@reins/kit";
 import type { z } from "zod";
-import { layered, textOf } from "../errors/ahp-error.ts";
+import { layered } from "../errors/ahp-error.ts";
 import { Refusal, type RefusalReason, RPC } from "../errors/rpc.ts";
 import type { Floats } from "../json/floats.ts";
 import type { AhpEvent } from "../protocol/event.ts";
@@ -89,15 +90,15 @@ export class Exchange {
     try {
       value = await deadline.run(handler);
     } catch (error) {
-      if (!deadline.expired) throw failure(textOf(error), "handler_failed", error);
-      const refusal = failure(textOf(error), "handler_timeout", error);
+      if (!deadline.expired) throw failure(errorMessage(error), "handler_failed", error);
+      const refusal = failure(errorMessage(error), "handler_timeout", error);
       if (late) return late(refusal.message);
       throw refusal;
     }
     try {
       return encode(schema, value, around);
     } catch (error) {
-      throw failure(layered("invalid_decision", textOf(error)), "invalid_decision", error);
+      throw failure(layered("invalid_decision", errorMessage(error)), "invalid_decision", error);
     }
   }
 }

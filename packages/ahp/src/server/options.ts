@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Clock, systemClock } from "../ports/clock.ts";
+import { type Clock, systemClock } from "@reins/kit";
 import type { HarnessConfig, HarnessInfo } from "../protocol/methods.ts";
 
 /** How a server presents itself and what it insists on. */

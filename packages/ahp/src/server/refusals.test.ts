@@ -1,6 +1,6 @@
+import { ManualClock } from "@reins/kit/manual-clock";
 import { expect, test } from "vitest";
 import type { RefusalReason } from "../errors/rpc.ts";
-import { ManualClock } from "../testing/manual-clock.ts";
 import { eventOf, handshakeOf, notification, type Reply, request, send } from "../testing/messages.ts";
 import type { Handlers } from "./handlers.ts";
 import type { ServerOptions } from "./options.ts";
@@ -198,7 +198,7 @@ async function refuse({ text, handlers, options, transport, wait = 0 }: Refused,
   const event = () => ({ decision: "allow" as const });
   const server = new AhpServer({ event, ...handlers }, { ...options, clock, compat });
   const reply = send(server, text, { transport: transport ?? "memory" });
-  await clock.advance(wait);
+  await clock.advanceAndSettle(wait);
   return reply;
 }
 

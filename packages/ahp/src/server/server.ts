@@ -1,4 +1,4 @@
-import { textOf } from "../errors/ahp-error.ts";
+import { errorMessage } from "@reins/kit";
 import { Refusal, RPC } from "../errors/rpc.ts";
 import type { Floats } from "../json/floats.ts";
 import { HandshakeRequest, HandshakeResponse, type Method } from "../protocol/methods.ts";
@@ -170,7 +170,7 @@ function unnamed(run: () => Outcome): ReadMessage {
 }
 
 function asRefusal(error: unknown): Refusal {
-  return error instanceof Refusal ? error : failure(textOf(error), "handler_failed", error);
+  return error instanceof Refusal ? error : failure(errorMessage(error), "handler_failed", error);
 }
 
 function answered(reply: string | undefined): Outcome {

@@ -1,6 +1,6 @@
+import { ManualClock } from "@reins/kit/manual-clock";
 import { expect, test } from "vitest";
 import { AhpServer } from "../server/server.ts";
-import { ManualClock } from "../testing/manual-clock.ts";
 import { Connection, type Link } from "./connection.ts";
 import { InFlight } from "./in-flight.ts";
 import { type Limits, settleLimits } from "./limits.ts";
@@ -128,9 +128,9 @@ test("a peer that does not read is not read from, and cut off if it stays so", a
   link.buffered = 11;
   await release("a");
   expect(link.log).toEqual(["pause"]);
-  await clock.advance(499);
+  await clock.advanceAndSettle(499);
   expect(link.log).toEqual(["pause"]);
-  await clock.advance(1);
+  await clock.advanceAndSettle(1);
   expect(link.log).toEqual(["pause", "destroy"]);
 });
 
@@ -145,7 +145,7 @@ test("a peer that reads again is read from again", async () => {
   connection.drained();
   expect(held).toHaveLength(2);
   expect(link.log).toEqual(["pause", "resume"]);
-  await clock.advance(10_000);
+  await clock.advanceAndSettle(10_000);
   expect(link.log).not.toContain("destroy");
 });
 

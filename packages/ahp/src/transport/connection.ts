@@ -1,5 +1,5 @@
+import type { Clock } from "@reins/kit";
 import { Refusal, RPC } from "../errors/rpc.ts";
-import type { Clock } from "../ports/clock.ts";
 import type { Peer } from "../server/peer.ts";
 import { errorText } from "../server/reply.ts";
 import type { AhpServer, Lane, ReadMessage } from "../server/server.ts";

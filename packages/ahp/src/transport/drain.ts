@@ -1,4 +1,4 @@
-import type { Clock } from "../ports/clock.ts";
+import type { Clock } from "@reins/kit";
 
 /** Something that can end gently or at once. */
 export interface Drainable {

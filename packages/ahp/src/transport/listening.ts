@@ -1,5 +1,6 @@
 import type { Server } from "node:net";
-import { AhpError, textOf } from "../errors/ahp-error.ts";
+import { errorMessage } from "@reins/kit";
+import { AhpError } from "../errors/ahp-error.ts";
 
 /** Starts listening and waits until it does; what goes wrong names the place. */
 export async function listening(listener: Server, place: string, start: () => void): Promise<void> {
@@ -21,5 +22,5 @@ function advice(error: Error): string {
   const code = "code" in error ? error.code : undefined;
   if (code === "EADDRINUSE") return "something else listens there; stop it or choose another";
   if (code === "EACCES") return "permission denied";
-  return textOf(error);
+  return errorMessage(error);
 }

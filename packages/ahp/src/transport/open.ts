@@ -1,8 +1,8 @@
+import { type Clock, systemClock } from "@reins/kit";
 import { DEFAULT_RECONNECT, type ReconnectOptions } from "../client/reconnect.ts";
 import { type Dial, StreamTransport } from "../client/stream-transport.ts";
 import type { ClientTransport } from "../client/transport.ts";
 import { AhpError } from "../errors/ahp-error.ts";
-import { type Clock, systemClock } from "../ports/clock.ts";
 import type { AuthConfig } from "../protocol/transport-config.ts";
 import { credentialOf } from "./auth/method.ts";
 import { dialStdio, type StdioTarget } from "./stdio/dial.ts";

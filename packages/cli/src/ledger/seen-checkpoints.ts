@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { replaceFile } from "@reins/kit";
 import { readCheckpoint } from "@reins/ledger";
-import { replaceFile } from "@reins/supervisor/replace-file";
 import { CliError, EXIT, errorMessage, systemCode } from "../errors.ts";
 import { stateFolder } from "../installation.ts";
 import type { Notice } from "../output.ts";

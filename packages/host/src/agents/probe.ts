@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { replaceFile } from "@reins/supervisor/replace-file";
+import { replaceFile } from "@reins/kit";
 import { z } from "zod";
 import type { Channel } from "../acp/channel.ts";
 import { isObject, type JsonObject, membersOf } from "../acp/message.ts";

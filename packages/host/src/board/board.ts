@@ -1,5 +1,6 @@
 import { dirname, join } from "node:path";
-import { type Clock, policyFiles, systemClock } from "@reins/supervisor";
+import { type Clock, systemClock } from "@reins/kit";
+import { policyFiles } from "@reins/supervisor";
 import { read, SharedFile, stampOf } from "../mail/shared-file.ts";
 import { SharedFileError } from "../mail/shared-file-error.ts";
 import { shown } from "../turn/shown.ts";

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { settlesWithin } from "@reins/kit";
 import type { Decided, Enforcement, Harness, NetworkReach, Principal, ReportKind } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
 import { type JsonObject, membersOf } from "../acp/message.ts";
@@ -7,7 +8,6 @@ import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { AgentLaunch } from "../agents/agent-launch.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
-import { within } from "../process/within.ts";
 import { borderedChannel } from "../wire/agent-border.ts";
 import { answerAgent, mayTell, notKnown, tellClients } from "./agent-requests.ts";
 import type { Clients } from "./clients.ts";
@@ -312,7 +312,7 @@ export class Governor {
         throw error;
       });
     // An agent may never answer the prompt of a session that it has closed.
-    await within(session.turnOver, ENDING_MS);
+    await settlesWithin(session.turnOver, ENDING_MS);
     await this.#forget(session, { reason: "the session was closed", ends: "session" });
     return result;
   }

@@ -1,5 +1,5 @@
+import { visibleJson } from "@reins/kit";
 import type { Approval } from "@reins/supervisor";
-import { visibleJson } from "@reins/supervisor/visible";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { shown } from "../turn/shown.ts";
 

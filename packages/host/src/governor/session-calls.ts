@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import { change } from "@reins/store";
 import { lifecycleDraft, type Workplace } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
@@ -302,7 +303,7 @@ async function enforceProfile(
     for (const [configId, value] of Object.entries(launch.configOptions))
       await agent.request("session/set_config_option", typedOption({ sessionId, configId, value }));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     throw new RpcError(
       CODE.internal,
       `${entry.name} cannot be made to ask for everything, so it is not used: ${why}`,

@@ -1,4 +1,5 @@
-import { systemClock, UpdateRedactor } from "@reins/supervisor";
+import { systemClock } from "@reins/kit";
+import { UpdateRedactor } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";

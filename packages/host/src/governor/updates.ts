@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import { type Decided, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { forwardIn, type GovernorContext, recordIn, subjectIn } from "./context.ts";
@@ -140,7 +141,7 @@ async function notePlan(
   const list = { run_id: turn.id, session_id: session.id, updated_at: now().toISOString(), tasks };
   forwardIn(context, session, "task_list", list);
   await harness.runs.note(principal, "task_list", list).catch((error: unknown) => {
-    onFault(`a plan could not be noted: ${error instanceof Error ? error.message : String(error)}`);
+    onFault(`a plan could not be noted: ${errorMessage(error)}`);
   });
 }
 

@@ -1,10 +1,10 @@
-import { type Clock, type Harness, systemClock } from "@reins/supervisor";
+import { type Clock, Repeater, systemClock } from "@reins/kit";
+import type { Harness } from "@reins/supervisor";
 import type { Hosting } from "../hosting/hosting.ts";
 import { Mailbox } from "../mail/mailbox.ts";
 import { Eviction } from "./eviction.ts";
 import { Haak } from "./haak.ts";
 import { Heartbeat } from "./heartbeat.ts";
-import { Repeating } from "./repeating.ts";
 import { preloadStanding } from "./standing.ts";
 
 /** How HAAK's sessions are run. */
@@ -36,7 +36,7 @@ export class AgentRunner {
   readonly eviction: Eviction;
   readonly heartbeat: Heartbeat;
   readonly #options: AgentRunnerOptions;
-  readonly #repeating: readonly Repeating[];
+  readonly #repeating: readonly Repeater[];
 
   private constructor(options: AgentRunnerOptions) {
     this.#options = options;
@@ -65,8 +65,8 @@ export class AgentRunner {
       onError,
     });
     this.#repeating = [
-      new Repeating(clock, CHECK_MS, () => this.eviction.check(), onError),
-      ...(heartbeatMs > 0 ? [new Repeating(clock, heartbeatMs, () => this.heartbeat.beat(), onError)] : []),
+      new Repeater(clock, CHECK_MS, () => this.eviction.check(), onError),
+      ...(heartbeatMs > 0 ? [new Repeater(clock, heartbeatMs, () => this.heartbeat.beat(), onError)] : []),
     ];
   }
 

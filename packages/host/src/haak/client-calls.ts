@@ -1,4 +1,4 @@
-import type { Clock } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
 import type { HaakEvent } from "./event.ts";
 import type { ToolResult } from "./prompt.ts";
 import type { ClientToolOutcome } from "./turn-offers.ts";

@@ -1,4 +1,5 @@
-import type { Clock, Harness } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
+import type { Harness } from "@reins/supervisor";
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";

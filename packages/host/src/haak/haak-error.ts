@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { REFUSED } from "../governor/refusal.ts";
 import { QUEUE_FULL } from "../hub/turn-queue.ts";
@@ -37,7 +38,7 @@ export class HaakError extends Error {
   /** What a failure is on `/ws`. */
   static of(error: unknown): HaakError {
     if (error instanceof HaakError) return error;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     return new HaakError(codeOf(error), message, { cause: error });
   }
 }

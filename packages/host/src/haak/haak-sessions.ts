@@ -1,4 +1,5 @@
-import type { Clock, Harness, Principal } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
+import type { Harness, Principal } from "@reins/supervisor";
 import type { Hub } from "../hub/hub.ts";
 import { TurnQueue } from "../hub/turn-queue.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";

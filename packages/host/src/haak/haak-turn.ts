@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Clock, Harness, Principal } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
+import type { Harness, Principal } from "@reins/supervisor";
 import { sessionKey } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { RpcError } from "../acp/rpc-error.ts";

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { type Clock, type Harness, type Principal, systemClock } from "@reins/supervisor";
+import { type Clock, KeyedQueue, systemClock } from "@reins/kit";
+import type { Harness, Principal } from "@reins/supervisor";
 import type { Catalogue } from "../agents/catalogue.ts";
 import type { SessionFolders } from "../governor/session-folders.ts";
 import type { Hub } from "../hub/hub.ts";
@@ -12,7 +13,6 @@ import type { Emit, NumberedEvent } from "./event.ts";
 import { HaakError } from "./haak-error.ts";
 import { HaakSessions } from "./haak-sessions.ts";
 import { HaakTurn } from "./haak-turn.ts";
-import { KeyedLock } from "./keyed-lock.ts";
 import { PendingSessions } from "./pending-sessions.ts";
 import { saidIn } from "./prompt.ts";
 import type { InitParams, RunParams } from "./requests.ts";
@@ -60,7 +60,7 @@ export class Haak {
   readonly #clock: Clock;
   readonly #newId: () => string;
   /** One request of a session after the other begins: turns in the order in which they came, and a session once. */
-  readonly #entering = new KeyedLock();
+  readonly #entering = new KeyedQueue();
   readonly #pending = new PendingSessions();
 
   constructor(options: HaakOptions) {

@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import type { Harness, Principal, Trust } from "@reins/supervisor";
 import { membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
@@ -117,6 +118,6 @@ function isOwnFault(error: unknown): boolean {
 }
 
 function unavailable(error: unknown): HaakError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   return new HaakError("backend_unavailable", message, { cause: error });
 }

@@ -1,7 +1,8 @@
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { systemClock } from "@reins/kit";
 import { blake3Hex } from "@reins/ledger";
-import { type Harness, type Principal, systemClock } from "@reins/supervisor";
+import type { Harness, Principal } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";

@@ -1,7 +1,7 @@
+import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { describe, expect, it } from "vitest";
 import { channelPair } from "../acp/channel.ts";
 import { Peer, type PeerHandlers } from "../acp/peer.ts";
-import { ManualClock, settled } from "../mcp/testing/manual-clock.ts";
 import { patientChannel } from "./patient-channel.ts";
 
 const PATIENCE = { answerMs: 1_000, turnMs: 5_000 };
@@ -27,9 +27,9 @@ describe("an agent that owes an answer", () => {
   it("is given up when nothing is heard of it, and whoever waits is told", async () => {
     const { host, clock, given } = open();
     const asked = host.request("session/new", {}).catch((error: Error) => error.message);
-    await clock.advance(999);
+    await clock.advanceAndSettle(999);
     expect(given).toEqual([]);
-    await clock.advance(1);
+    await clock.advanceAndSettle(1);
     expect(await asked).toBe("The agent has said nothing for 1 s, and owes an answer to session/new");
     expect(given).toHaveLength(1);
   });
@@ -38,11 +38,11 @@ describe("an agent that owes an answer", () => {
     const { host, agent, clock, given } = open();
     const turn = host.request("session/prompt", {}).catch((error: Error) => error.message);
     for (let count = 0; count < 10; count += 1) {
-      await clock.advance(4_000);
+      await clock.advanceAndSettle(4_000);
       await agent.notify("session/update", {});
     }
     expect(given).toEqual([]);
-    await clock.advance(5_000);
+    await clock.advanceAndSettle(5_000);
     expect(await turn).toMatch(/^The agent has said nothing for 5 s/);
   });
 
@@ -51,12 +51,12 @@ describe("an agent that owes an answer", () => {
     const { host, agent, clock, given } = open({ request: () => answer.promise });
     const turn = host.request("session/prompt", {}).catch((error: Error) => error.message);
     const permission = agent.request("session/request_permission", {});
-    for (let count = 0; count < 5; count += 1) await clock.advance(5_000);
+    for (let count = 0; count < 5; count += 1) await clock.advanceAndSettle(5_000);
     expect(given).toEqual([]);
     answer.resolve({ yes: true });
     expect(await permission).toEqual({ yes: true });
-    await clock.advance(5_000);
-    await clock.advance(5_000);
+    await clock.advanceAndSettle(5_000);
+    await clock.advanceAndSettle(5_000);
     expect(await turn).toMatch(/^The agent has said nothing/);
   });
 

@@ -1,4 +1,4 @@
-import type { Clock } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
 import type { Channel } from "../acp/channel.ts";
 import { type JsonObject, sort } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";

@@ -1,3 +1,4 @@
+import { settlesWithin } from "@reins/kit";
 import { Redactor } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
 import type { JsonObject } from "../acp/message.ts";
@@ -5,7 +6,6 @@ import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentProcess, Exit } from "../process/agent-process.ts";
 import type { KeptText } from "../process/kept-output.ts";
 import { ProcessError } from "../process/process-error.ts";
-import { within } from "../process/within.ts";
 
 /** How long a process whose input is closed is given to end. */
 const ENDING_MS = 1_000;
@@ -17,7 +17,7 @@ export function processChannel(process: AgentProcess, redactor = Redactor.create
     process.send(message).catch(async (error: unknown) => {
       const isGone = error instanceof ProcessError && error.code === "gone";
       // A pipe breaks before it is known that the process has ended, and how says more.
-      throw isGone && (await within(closed, ENDING_MS)) ? await closed : error;
+      throw isGone && (await settlesWithin(closed, ENDING_MS)) ? await closed : error;
     });
   return { send, onMessage: (listener) => process.onMessage(listener), closed };
 }

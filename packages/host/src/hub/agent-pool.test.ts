@@ -1,5 +1,5 @@
+import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { expect, test } from "vitest";
-import { ManualClock, settled } from "../mcp/testing/manual-clock.ts";
 import { AgentPool } from "./agent-pool.ts";
 
 /** A pool whose agents die when told; `started` counts them. */
@@ -26,16 +26,16 @@ test("an agent that dies is started again, later each time", async () => {
     const before = started();
     crash();
     const again = acquire();
-    await clock.advance(wait - 1);
+    await clock.advanceAndSettle(wait - 1);
     expect(started()).toBe(before);
-    await clock.advance(1);
+    await clock.advanceAndSettle(1);
     await again;
     expect(started()).toBe(before + 1);
   }
-  await clock.advance(600_000);
+  await clock.advanceAndSettle(600_000);
   crash();
   const again = acquire();
-  await clock.advance(500);
+  await clock.advanceAndSettle(500);
   await again;
 });
 
@@ -43,14 +43,14 @@ test("one that goes on dying is given up for a while, and that is said", async (
   const { clock, acquire, crash } = open();
   for (let count = 0; count < 8; count += 1) {
     const agent = acquire();
-    await clock.advance(60_000);
+    await clock.advanceAndSettle(60_000);
     await agent;
     crash();
   }
   await expect(acquire()).rejects.toThrow(
     /^stub has ended by itself 8 times .* not started again before 2026/,
   );
-  await clock.advance(600_000);
+  await clock.advanceAndSettle(600_000);
   await expect(acquire()).resolves.toBeDefined();
 });
 
@@ -97,7 +97,7 @@ test("whoever asks which agents run does not wait for one that is being started"
   crash();
   const again = acquire();
   expect(pool.running).toEqual([]);
-  await clock.advance(500);
+  await clock.advanceAndSettle(500);
   expect(pool.running).toEqual([await again]);
 });
 
@@ -106,7 +106,7 @@ test("who ends one that died meanwhile leaves the one in its place alone", async
   const first = await acquire();
   crash();
   const next = acquire();
-  await clock.advance(500);
+  await clock.advanceAndSettle(500);
   const second = await next;
   await pool.end(first, "nobody uses it");
   expect(pool.running).toEqual([second]);

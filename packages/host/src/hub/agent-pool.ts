@@ -1,10 +1,10 @@
-import type { Clock, Principal } from "@reins/supervisor";
+import { type Clock, settlesWithin } from "@reins/kit";
+import type { Principal } from "@reins/supervisor";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { Clients } from "../governor/clients.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { AgentHost, HostedAgent, StartOptions } from "../hosting/agent-host.ts";
 import { Restarts } from "../process/restarts.ts";
-import { within } from "../process/within.ts";
 
 /** What a pool needs. */
 export interface AgentPoolOptions {
@@ -167,7 +167,7 @@ export class AgentPool {
     await this.#recover(key, id);
     // Two in one home would take each other's credentials for the user's.
     const leaving = this.#leaving.get(key);
-    if (leaving) await within(leaving, LEAVING_MS);
+    if (leaving) await settlesWithin(leaving, LEAVING_MS);
     const agent = await host.start(id, { ...start, from: "acp", clients, showReplays: false });
     this.#running.add(agent);
     this.#places.set(agent, { key, starting: this.#agents.get(key) });

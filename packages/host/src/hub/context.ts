@@ -1,4 +1,5 @@
-import type { Clock, Harness } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
+import type { Harness } from "@reins/supervisor";
 import type { JsonObject } from "../acp/message.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { AgentPool } from "./agent-pool.ts";

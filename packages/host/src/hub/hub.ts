@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { type Clock, type Harness, type Principal, systemClock } from "@reins/supervisor";
+import { type Clock, systemClock } from "@reins/kit";
+import type { Harness, Principal } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";

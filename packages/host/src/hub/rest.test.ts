@@ -1,5 +1,5 @@
+import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { expect, test } from "vitest";
-import { ManualClock, settled } from "../mcp/testing/manual-clock.ts";
 import { Rest } from "./rest.ts";
 
 /** A rest that looks after nothing; each look lasts until it is told. */
@@ -20,10 +20,10 @@ function open() {
 test("looks again after each look, and no more once it has ended, also if that is during one", async () => {
   const { clock, looks, rest } = open();
   rest.begin();
-  await clock.advance(60_000);
+  await clock.advanceAndSettle(60_000);
   looks.at(-1)?.resolve();
   await settled();
-  await clock.advance(60_000);
+  await clock.advanceAndSettle(60_000);
   expect(looks).toHaveLength(2);
   rest.end();
   looks.at(-1)?.resolve();

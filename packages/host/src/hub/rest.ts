@@ -1,5 +1,5 @@
+import { settlesWithin } from "@reins/kit";
 import type { HostedAgent } from "../hosting/agent-host.ts";
-import { within } from "../process/within.ts";
 import type { HubContext } from "./context.ts";
 import type { LiveSession } from "./live-session.ts";
 
@@ -81,7 +81,7 @@ export class Rest {
     session.agent = undefined;
     const over = Promise.all(others.map(({ queue }) => queue.settled));
     const stop = () => pool.end(agent, "it went on with a turn that was cancelled");
-    const ended = within(over, OTHERS_MS).then(() => this.#letGo(agent, [session, ...others], stop));
+    const ended = settlesWithin(over, OTHERS_MS).then(() => this.#letGo(agent, [session, ...others], stop));
     pool.retire(
       agent,
       ended.catch((error: unknown) => onError(error)),

@@ -1,11 +1,11 @@
 import { realpath } from "node:fs/promises";
+import { raceAbort } from "@reins/kit";
 import type { JsonObject } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { HubContext } from "./context.ts";
 import type { LiveSession } from "./live-session.ts";
-import { orGivenUp } from "./or-given-up.ts";
 import { transcriptOf } from "./transcript.ts";
 
 /** How a session's agent is wanted. */
@@ -27,7 +27,7 @@ export async function agentOf(
   session.reviving ??= revive(context, session, params).finally(() => {
     session.reviving = undefined;
   });
-  await orGivenUp(session.reviving, signal);
+  await raceAbort(session.reviving, signal);
   if (session.agent) return session.agent;
   throw new RpcError(CODE.internal, "the session's agent could not be started");
 }

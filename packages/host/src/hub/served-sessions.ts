@@ -1,5 +1,6 @@
+import type { Clock } from "@reins/kit";
 import { change } from "@reins/store";
-import { type Clock, type Harness, isAdmin, type Principal } from "@reins/supervisor";
+import { type Harness, isAdmin, type Principal } from "@reins/supervisor";
 import { membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";

@@ -1,5 +1,5 @@
+import { raceAbort } from "@reins/kit";
 import { RpcError } from "../acp/rpc-error.ts";
-import { orGivenUp } from "./or-given-up.ts";
 
 /** The code of an answer that says that too many prompts wait already. */
 export const QUEUE_FULL = -32011;
@@ -45,7 +45,7 @@ export class TurnQueue {
     before: Promise<unknown> | undefined,
   ): Promise<Result> {
     try {
-      if (before) await orGivenUp(before, signal);
+      if (before) await raceAbort(before, signal);
       signal.throwIfAborted();
       return await turn();
     } finally {

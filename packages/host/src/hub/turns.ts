@@ -1,9 +1,9 @@
+import { settlesWithin } from "@reins/kit";
 import { interruptedBy } from "../acp/interrupted.ts";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { RpcError } from "../acp/rpc-error.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
-import { within } from "../process/within.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext } from "./context.ts";
@@ -67,7 +67,7 @@ export class Turns {
   }
 
   /**
-   * Lets no turn begin any more. Those under way may end within a time, unless they wait for a person, and are cut off
+   * Lets no turn begin any more. Those under way may end settlesWithin a time, unless they wait for a person, and are cut off
    * then as if the process had ended: their questions wait on, and the next start tells that they were interrupted.
    */
   async interrupt(graceMs: number): Promise<void> {
@@ -79,7 +79,7 @@ export class Turns {
     const busy = sessions.all.filter(({ queue }) => queue.isBusy);
     const asking = busy.filter(({ clients }) => clients.questions.length > 0);
     await Promise.all(asking.map((session) => this.#cut(session, reason)));
-    if (busy.length > 0) await within(Promise.all(busy.map(({ queue }) => queue.settled)), graceMs);
+    if (busy.length > 0) await settlesWithin(Promise.all(busy.map(({ queue }) => queue.settled)), graceMs);
     await Promise.all(busy.map((session) => this.#cut(session, reason)));
     await log.written().catch(onError);
   }

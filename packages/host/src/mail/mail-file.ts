@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { visible } from "@reins/supervisor/visible";
+import { visibleJson } from "@reins/kit";
 import { Lines } from "../mcp/wire/lines.ts";
 import type { MailLimits } from "./limits.ts";
 import { type Message, readMessage } from "./message.ts";
@@ -97,7 +97,8 @@ class MailReading implements Mail {
   line(text: string): void {
     const message = readMessage(text);
     if (message) this.messages.push(this.#named(message));
-    else if (!this.atEnd) this.#fault(`a line that is no message: ${visible(text.slice(0, EXCERPT_LENGTH))}`);
+    else if (!this.atEnd)
+      this.#fault(`a line that is no message: ${visibleJson(text.slice(0, EXCERPT_LENGTH))}`);
   }
 
   refused(fault: "too_large" | "invalid_utf8"): void {

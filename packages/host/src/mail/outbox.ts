@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
-import { type Clock, policyFiles, systemClock } from "@reins/supervisor";
+import { type Clock, systemClock } from "@reins/kit";
+import { policyFiles } from "@reins/supervisor";
 import { MAIL_LIMITS, type MailLimits } from "./limits.ts";
 import { MailFile } from "./mail-file.ts";
 import { type OutgoingMessage, outgoingLine } from "./outgoing.ts";

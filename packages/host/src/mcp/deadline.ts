@@ -1,4 +1,4 @@
-import type { Clock } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
 
 /** Waits for a promise, but not longer than that; says whether it settled. Does not mind how. */
 export async function settledWithin(

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
-import { type Clock, type Redactor, systemClock } from "@reins/supervisor";
+import { type Clock, systemClock } from "@reins/kit";
+import type { Redactor } from "@reins/supervisor";
 import { Owner } from "../process/owner.ts";
 import { HttpDoor } from "./agent/http/http-door.ts";
 import { SocketDoor } from "./agent/socket-door.ts";

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { Clock } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
 import type { AgentLink } from "./agent/agent-link.ts";
 import { HttpEntrance } from "./agent/http/http-entrance.ts";
 import { StreamAgent } from "./agent/stream-agent.ts";

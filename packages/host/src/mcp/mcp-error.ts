@@ -18,8 +18,3 @@ export class McpError extends Error {
     this.code = code;
   }
 }
-
-/** The text of anything that was thrown. */
-export function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { errorMessage } from "@reins/kit";
 import { LoopbackServer } from "../loopback/loopback-server.ts";
 import { sendAnswer, sendJson } from "./answer.ts";
 import type { Conversation } from "./conversation.ts";
@@ -96,7 +97,7 @@ export class ScriptedModel implements AsyncDisposable {
         return;
       }
       const status = error instanceof UnreadableRequest ? error.status : 500;
-      const message = error instanceof Error ? error.message : String(error);
+      const message = errorMessage(error);
       sendJson(response, status, dialect?.error(status, message) ?? { error: { message } });
     }
   }

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import type { CommandRun, CommandRunner, ProgramEnd } from "@reins/agent";
+import { settlesWithin } from "@reins/kit";
 import { Family } from "../process/family.ts";
 import { KeptOutput, type KeptText } from "../process/kept-output.ts";
 import type { Launch } from "../process/launch.ts";
 import type { Mark } from "../process/mark.ts";
 import type { Owner } from "../process/owner.ts";
 import { type Spawned, spawnMarked } from "../process/spawn.ts";
-import { within } from "../process/within.ts";
 import { confine } from "../sandbox/confine.ts";
 import type { Confinement } from "../sandbox/confinement.ts";
 import type { Sandbox } from "../sandbox/detect.ts";
@@ -100,12 +100,12 @@ class RunningCommand {
     const abort = () => give();
     signal.addEventListener("abort", abort, { once: true });
     if (signal.aborted) give();
-    const timedOut = !(await within(Promise.race([this.#exited, unwanted]), timeoutMs));
+    const timedOut = !(await settlesWithin(Promise.race([this.#exited, unwanted]), timeoutMs));
     signal.removeEventListener("abort", abort);
     if (timedOut || signal.aborted) await this.#stop();
     await this.#exited;
     // One that left the group may hold the pipes open still; it is not listened to.
-    await within(this.#drained, DRAIN_MS);
+    await settlesWithin(this.#drained, DRAIN_MS);
     stdout.destroy();
     stderr.destroy();
     const output = textOf(this.#output.read());
@@ -114,7 +114,7 @@ class RunningCommand {
 
   async #stop(): Promise<void> {
     await this.#family.terminate();
-    if (!(await within(this.#exited, GRACE_MS))) this.#family.kill();
+    if (!(await settlesWithin(this.#exited, GRACE_MS))) this.#family.kill();
   }
 }
 

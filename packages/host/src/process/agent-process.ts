@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { settlesWithin } from "@reins/kit";
 import { type Confined, type ConfineOptions, confine } from "../sandbox/confine.ts";
 import { Family } from "./family.ts";
 import type { MessageFault } from "./fault.ts";
@@ -12,7 +13,6 @@ import { ProcessError } from "./process-error.ts";
 import { type Spawned, spawnMarked } from "./spawn.ts";
 import type { Swept } from "./sweep.ts";
 import type { TableSight } from "./table.ts";
-import { within } from "./within.ts";
 
 /** How a process ended, and what it complained of. */
 export interface Exit {
@@ -181,11 +181,11 @@ export class AgentProcess {
   async #stop(graceMs: number): Promise<StopReport> {
     if (this.#swept === undefined) await this.#family.look();
     this.#writer.end();
-    if (!(await within(this.#dead, graceMs / 2))) {
+    if (!(await settlesWithin(this.#dead, graceMs / 2))) {
       await this.#family.terminate();
-      if (!(await within(this.#dead, graceMs / 2))) this.#family.kill();
+      if (!(await settlesWithin(this.#dead, graceMs / 2))) this.#family.kill();
     }
-    const dead = await within(this.#dead, KILLED_MS);
+    const dead = await settlesWithin(this.#dead, KILLED_MS);
     const swept = await this.#sweep();
     await this.#finished;
     return { ...swept, sight: this.#sight, ...(dead && { exit: await this.#exited }) };
@@ -199,8 +199,8 @@ export class AgentProcess {
   /** Waits for what is left in the pipes; not for long, because somebody else may hold them open. */
   async #drain(stderrEnded: Promise<unknown>): Promise<void> {
     const ended = Promise.all([this.#reader?.ended, stderrEnded]);
-    if (!(await within(ended, QUIET_MS)) && this.#reader?.delivering)
-      await within(this.#reader.ended, BUSY_MS);
+    if (!(await settlesWithin(ended, QUIET_MS)) && this.#reader?.delivering)
+      await settlesWithin(this.#reader.ended, BUSY_MS);
     this.#reader?.close();
     this.#spawned.stdout.destroy();
     this.#spawned.stderr.destroy();

@@ -1,4 +1,4 @@
-import type { Clock } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
 import { expect, test } from "vitest";
 import { Inactivity } from "./inactivity.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
 
 /** What a deadline for silence needs. */
 export interface InactivityOptions {

@@ -1,4 +1,4 @@
-import { visible } from "@reins/supervisor/visible";
+import { visibleJson } from "@reins/kit";
 import type { InjectedMessage } from "../mail/injection.ts";
 import { quoted } from "./shown.ts";
 
@@ -32,9 +32,9 @@ export function mailMessage(
 function messageText({ from, timestamp, subject, body, omitted }: InjectedMessage, mark: string): string {
   return [
     mark,
-    `from: ${visible(from)}`,
-    `time: ${visible(timestamp)}`,
-    `subject: ${visible(subject)}`,
+    `from: ${visibleJson(from)}`,
+    `time: ${visibleJson(timestamp)}`,
+    `subject: ${visibleJson(subject)}`,
     quoted(body),
     ...(omitted > 0 ? [`(${omitted} more characters are not shown; the mailbox has them)`] : []),
   ].join("\n");

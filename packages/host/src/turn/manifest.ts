@@ -1,5 +1,5 @@
+import { visibleJson } from "@reins/kit";
 import type { PolicyKeeper, Subject, Trust } from "@reins/supervisor";
-import { visible } from "@reins/supervisor/visible";
 import { readMandate } from "./mandate-file.ts";
 
 /** What an agent is under this constitution. */
@@ -56,6 +56,6 @@ export async function manifestOf(
   return {
     ...manifest,
     mandate: REGISTERED_MANDATE,
-    fault: `the mandate ${visible(name)} of ${visible(agent)}: ${fault}`,
+    fault: `the mandate ${visibleJson(name)} of ${visibleJson(agent)}: ${fault}`,
   };
 }

@@ -1,5 +1,5 @@
+import { visibleJson } from "@reins/kit";
 import type { Trust } from "@reins/supervisor";
-import { visible } from "@reins/supervisor/visible";
 import { quoted, shown } from "./shown.ts";
 
 /** A tool that an agent may use. */
@@ -55,7 +55,7 @@ function constitution({ agent, trust, prose }: PreambleParts): string {
   return [
     PREAMBLE_HEADING,
     "",
-    `You are ${visible(agent)} and work under a constitution.`,
+    `You are ${visibleJson(agent)} and work under a constitution.`,
     "",
     `- Trust level: ${trust}; ${STANDING[trust]}.`,
     "- Write it down. What you learn, decide and leave open belongs into files, messages or the board, where people and",

@@ -1,4 +1,4 @@
-import { HIDDEN } from "@reins/api";
+import { HIDDEN } from "@reins/kit/hidden";
 
 /** The hidden characters, and the bracket that opens an escape: text that looks like an escape is escaped itself. */
 const ESCAPED = new RegExp(`${HIDDEN.source}|⟨`, "gu");

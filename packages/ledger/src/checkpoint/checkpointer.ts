@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@reins/kit";
 
 /** New entries are covered by a checkpoint within this time, with room to spare for writing it. */
 const DELAY_MS = 50;

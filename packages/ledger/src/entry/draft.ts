@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@reins/kit";
 import { LedgerError } from "../ledger-error.ts";
 import type { ParentlessContent } from "../tables/prepared-entry.ts";
 import { SYSTEM } from "./entry.ts";

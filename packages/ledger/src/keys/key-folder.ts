@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
+import { KeyedQueue } from "@reins/kit";
 import { LedgerError } from "../ledger-error.ts";
-import { inTurn } from "./in-turn.ts";
 import { type KeyRecord, newKey } from "./key-record.ts";
 import { type Ports, portsWith } from "./ports.ts";
 import { PrivateFolder } from "./private-folder.ts";
@@ -23,6 +23,9 @@ export interface KeyDescription {
   /** When it stopped signing; `null` unless it did. */
   readonly retiredAt: string | null;
 }
+
+/** One rotation of a key at a time. */
+const rotations = new KeyedQueue();
 
 /** What a rotation did. */
 export interface Rotation {
@@ -64,7 +67,7 @@ export class KeyFolder {
   async rotate(holder: string, announce?: (next: Signer) => Promise<void>): Promise<Rotation> {
     if (holder === LOG_HOLDER)
       throw new LedgerError("invalid", "the key of the log stays: every checkpoint is known by it");
-    return inTurn(`${this.#path} rotates ${holder}`, async () => {
+    return rotations.run(`${this.#path} rotates ${holder}`, async () => {
       const next = await this.#prepareNext(holder);
       const signer = signerOf(holder, next, true);
       await announce?.(signer);

@@ -1,10 +1,13 @@
 import { join, resolve } from "node:path";
+import { KeyedQueue } from "@reins/kit";
 import { z } from "zod";
 import { blake3Hex } from "../blake3.ts";
 import { LedgerError } from "../ledger-error.ts";
-import { inTurn } from "./in-turn.ts";
 import type { Ports } from "./ports.ts";
 import { sweepLeftovers, writeWhole } from "./whole-file.ts";
+
+/** One update of a folder at a time, for all that open it. */
+const folders = new KeyedQueue();
 
 const LARGEST_FILE = 16 * 1024 * 1024;
 const WRITABLE_BY_OTHERS = 0o022;
@@ -63,7 +66,7 @@ export class PrivateFolder<Content extends object> {
     name: string,
     next: (content: Content | undefined) => Update<Content, Result>,
   ): Promise<Result> {
-    return inTurn(this.#path, async () => {
+    return folders.run(this.#path, async () => {
       const { content, result } = next(await this.read(name));
       if (content !== undefined) await this.#write(this.#fileOf(name), content);
       return result;

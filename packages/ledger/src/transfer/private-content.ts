@@ -1,5 +1,5 @@
+import { isRecord } from "@reins/kit";
 import { referenceIn } from "../artifacts/private-reference.ts";
-import { isRecord } from "../is-record.ts";
 
 /** Reads private content as it is kept: salt, then content. */
 export interface ArtifactReader {

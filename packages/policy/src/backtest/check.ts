@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import { isNode, LineCounter, parseDocument } from "yaml";
 import { readConstitution } from "../constitution/read.ts";
 import { type TestOutcome, testOutcomes } from "../constitution/run-tests.ts";
@@ -47,7 +48,7 @@ function makePolicy(text: ConstitutionText): Policy | readonly PolicyFault[] {
     return new Policy(readConstitution(text.rules, text.file), text);
   } catch (error) {
     if (error instanceof PolicyError) return error.faults;
-    return [{ message: error instanceof Error ? error.message : String(error), place: undefined }];
+    return [{ message: errorMessage(error), place: undefined }];
   }
 }
 

@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import type { Action, Claims } from "../action.ts";
 import type { ControlEvent } from "../control-event.ts";
 import type { FactsContext } from "./facts-context.ts";
@@ -38,7 +39,7 @@ export async function gatherFacts(event: ControlEvent, context: FactsContext): P
     };
   } catch (error) {
     // Whatever this is, it was brought about by what an agent sent, and must not be taken for an empty action.
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     const doubts = [...findings.doubts, `the facts could not be gathered: ${reason}`];
     return {
       tool: call.tool,

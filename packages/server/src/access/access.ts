@@ -1,6 +1,7 @@
 import { createHash, randomBytes as systemRandomBytes } from "node:crypto";
 import { join } from "node:path";
-import { type Clock, knownTokens, systemClock } from "@reins/ahp";
+import { knownTokens } from "@reins/ahp";
+import { type Clock, systemClock } from "@reins/kit";
 import { LoginCodes } from "./login-codes.ts";
 import { Logins, type NewLogin } from "./logins.ts";
 import type { RandomBytes } from "./secret.ts";

@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import type { Clock } from "@reins/ahp";
+import type { Clock } from "@reins/kit";
 
 /** More addresses than this are not remembered; of too many the one that was quiet for longest is forgotten. */
 const MOST_ADDRESSES = 10_000;

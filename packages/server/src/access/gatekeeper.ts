@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { type Clock, type Credential, credentialInHeaders, originFault, upgradeCredential } from "@reins/ahp";
+import { type Credential, credentialInHeaders, originFault, upgradeCredential } from "@reins/ahp";
+import type { Clock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Doorway } from "../gateway/doorway.ts";
 import { pathOf } from "../gateway/path.ts";

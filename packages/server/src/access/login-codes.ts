@@ -1,4 +1,4 @@
-import type { Clock } from "@reins/ahp";
+import type { Clock } from "@reins/kit";
 import { mostCrowding } from "./most-crowding.ts";
 import { hashOf, newSecret, type RandomBytes } from "./secret.ts";
 

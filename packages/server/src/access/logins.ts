@@ -1,5 +1,5 @@
-import type { Clock } from "@reins/ahp";
-import { replaceFile } from "@reins/supervisor/replace-file";
+import type { Clock } from "@reins/kit";
+import { replaceFile } from "@reins/kit";
 import { z } from "zod";
 import { mostCrowding } from "./most-crowding.ts";
 import { readPrivate } from "./private-file.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { createFile } from "@reins/supervisor/replace-file";
+import { createFile } from "@reins/kit";
 import { AccessError } from "./access-error.ts";
 import { readPrivate } from "./private-file.ts";
 import { newSecret, type RandomBytes } from "./secret.ts";

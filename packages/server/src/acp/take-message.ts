@@ -1,6 +1,6 @@
-import type { Clock } from "@reins/ahp";
 import { ACP_CONNECTION, ACP_SESSION, type acpOperations } from "@reins/api";
 import type { JsonObject, RequestId } from "@reins/host";
+import type { Clock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import { agentRefusal } from "../connections/agent-refusal.ts";
 import { type AgentPatience, deadlineOf } from "../connections/deadline.ts";

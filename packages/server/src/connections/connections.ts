@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { Clock } from "@reins/ahp";
 import type { Hosting } from "@reins/host";
+import type { Clock } from "@reins/kit";
 import { change, type Store } from "@reins/store";
 import { isAdmin, type Principal } from "@reins/supervisor";
 import { Refusal } from "../problems/refusal.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "@reins/ahp";
 import type { Hub } from "@reins/host";
+import type { Clock } from "@reins/kit";
 
 /** How long agents may take. */
 export interface AgentPatience {

@@ -1,5 +1,5 @@
-import type { Clock } from "@reins/ahp";
 import type { Connection, Cursor, Feed, Gap, Hub, JsonObject, Outlet, RequestId } from "@reins/host";
+import type { Clock } from "@reins/kit";
 import { change, type Store } from "@reins/store";
 import type { Principal } from "@reins/supervisor";
 import type { ConnectionRecord } from "./connection-record.ts";

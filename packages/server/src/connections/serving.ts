@@ -1,5 +1,5 @@
-import type { Clock } from "@reins/ahp";
 import type { Hosting } from "@reins/host";
+import { type Clock, errorMessage } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Log } from "../log.ts";
 import { Refusal } from "../problems/refusal.ts";
@@ -38,7 +38,7 @@ export class ServingDoor {
     try {
       hosting = await this.#options.hosting();
     } catch (error) {
-      const detail = error instanceof Error ? error.message : String(error);
+      const detail = errorMessage(error);
       throw new Refusal("unavailable", detail, { cause: error });
     }
     // What was opened anew, after the disk was full for instance, is another one. Whoever comes next finds it in its place.

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
-import type { Clock } from "@reins/ahp";
 import type { Operation } from "@reins/api";
+import type { Clock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
 import type { Caller } from "../access/gatekeeper.ts";

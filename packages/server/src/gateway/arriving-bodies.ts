@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Clock } from "@reins/ahp";
+import type { Clock } from "@reins/kit";
 import type { Caller } from "../access/gatekeeper.ts";
 import type { GatewayLimits } from "../limits.ts";
 import { refusalOf } from "../problems/framework-problem.ts";

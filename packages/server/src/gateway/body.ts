@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
-import { type Clock, JsonError, parseJson, readBody } from "@reins/ahp";
+import { JsonError, parseJson, readBody } from "@reins/ahp";
+import type { Clock } from "@reins/kit";
 import { Refusal } from "../problems/refusal.ts";
 
 /** Bodies in JSON, whatever it is called more precisely. */

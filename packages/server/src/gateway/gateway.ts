@@ -1,14 +1,7 @@
 import type { Server } from "node:net";
-import {
-  type AhpServer,
-  type Clock,
-  listening,
-  listenOnSocket,
-  type OriginRules,
-  type Served,
-  systemClock,
-} from "@reins/ahp";
+import { type AhpServer, listening, listenOnSocket, type OriginRules, type Served } from "@reins/ahp";
 import type { Operation } from "@reins/api";
+import { type Clock, systemClock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { FastifyInstance } from "fastify";
 import type { Access } from "../access/access.ts";

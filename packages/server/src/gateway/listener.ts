@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Clock, Served } from "@reins/ahp";
+import type { Served } from "@reins/ahp";
+import type { Clock } from "@reins/kit";
 import type { GatewayLimits } from "../limits.ts";
 import { refusalOf } from "../problems/framework-problem.ts";
 import { Refusal } from "../problems/refusal.ts";

@@ -5,8 +5,8 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import type { Server } from "node:net";
-import type { Clock } from "@reins/ahp";
 import { PROBLEM_TYPE } from "@reins/api";
+import type { Clock } from "@reins/kit";
 import type { GatewayLimits } from "../limits.ts";
 import { refusalOf } from "../problems/framework-problem.ts";
 import { Refusal } from "../problems/refusal.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Clock } from "@reins/ahp";
+import type { Clock } from "@reins/kit";
 import type { Caller, Gatekeeper } from "../access/gatekeeper.ts";
 import type { UpgradeHandler, UpgradeOptions } from "../dialect/dialect.ts";
 import type { Log } from "../log.ts";

@@ -1,6 +1,6 @@
 import { BlockList, isIPv6 } from "node:net";
-import { type Clock, systemClock } from "@reins/ahp";
 import type { AgentRunner } from "@reins/host";
+import { type Clock, errorMessage, systemClock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Caller } from "../access/gatekeeper.ts";
 import type { Dialect, Place, UpgradeHandler } from "../dialect/dialect.ts";
@@ -43,7 +43,7 @@ export class HaakDialect implements Dialect {
       const { clock = systemClock, log, runner: open } = this.#options;
       const { harness, principal } = await governing(this.#options.harness, id);
       const runner = await open().catch((error: unknown) => {
-        throw new Refusal("unavailable", error instanceof Error ? error.message : String(error), {
+        throw new Refusal("unavailable", errorMessage(error), {
           cause: error,
         });
       });

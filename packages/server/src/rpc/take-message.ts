@@ -1,6 +1,6 @@
-import type { Clock } from "@reins/ahp";
 import { RPC_CONNECTION, type rpcOperations } from "@reins/api";
 import type { Answered, JsonObject, RequestId } from "@reins/host";
+import type { Clock } from "@reins/kit";
 import { agentRefusal } from "../connections/agent-refusal.ts";
 import { type AgentPatience, deadlineOf, whenLate } from "../connections/deadline.ts";
 import { headerIn, prefersLater } from "../connections/headers.ts";

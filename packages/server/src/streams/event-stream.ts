@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Clock } from "@reins/ahp";
+import type { Clock } from "@reins/kit";
 import { isOver } from "./is-over.ts";
 
 /** How a stream treats a reader that does not read. */

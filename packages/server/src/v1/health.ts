@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { accessOperations } from "@reins/api";
+import { errorMessage } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Dialect } from "../dialect/dialect.ts";
 import type { Stalls } from "../watchdog/watchdog.ts";
@@ -59,6 +60,6 @@ function stallsOf(stalls: Stalls | undefined): object {
 
 /** Why it failed, with files by their names alone. */
 function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   return message.replaceAll(/(?:\/[^\s/"'`:]+){2,}\/?/g, (path) => basename(path)).slice(0, MAX_REASON);
 }

@@ -1,4 +1,5 @@
 import type { Hosting } from "@reins/host";
+import { errorMessage } from "@reins/kit";
 import { Refusal } from "../problems/refusal.ts";
 
 /** Waits until agents can be run; refuses with the reason where they cannot. */
@@ -6,7 +7,7 @@ export async function openedHosting(open: () => Promise<Hosting>): Promise<Hosti
   try {
     return await open();
   } catch (error) {
-    throw new Refusal("unavailable", error instanceof Error ? error.message : String(error), {
+    throw new Refusal("unavailable", errorMessage(error), {
       cause: error,
     });
   }

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { Clock } from "@reins/ahp";
+import type { Clock } from "@reins/kit";
 import type { RawData, WebSocket } from "ws";
 import type { GatewayLimits } from "../limits.ts";
 import { textFrames } from "./text-frames.ts";

@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import { StoreError, type StoreErrorCode } from "../store-error.ts";
 
 const CODES: readonly (readonly [RegExp, StoreErrorCode, string])[] = [
@@ -18,7 +19,7 @@ const CODES: readonly (readonly [RegExp, StoreErrorCode, string])[] = [
 /** What an error of SQLite means to a caller. An error of the tables' own keeps its message. */
 export function translate(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = errorMessage(error);
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const [, known, meaning] = CODES.find(([pattern]) => pattern.test(code)) ?? [];
   if (known === undefined) return new StoreError("invalid", text, { cause: error });

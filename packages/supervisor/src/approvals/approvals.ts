@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { type Clock, systemClock } from "@reins/kit";
 import type { Ledger } from "@reins/ledger";
 import { type Change, change, type Store } from "@reins/store";
-import { type Clock, systemClock } from "../clock.ts";
 import type { Commitment } from "../record/commitment.ts";
 import { withoutSecrets } from "../record/redacted-draft.ts";
 import type { Vault } from "../record/vault.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@reins/kit";
 
 /** The longest wait at a time: clocks are set, and timers hold no more than some weeks. */
 const LONGEST_MS = 60_000;

@@ -1,7 +1,7 @@
+import type { Clock } from "@reins/kit";
 import { type Ledger, SYSTEM } from "@reins/ledger";
 import { isManifest, tellingArguments } from "@reins/policy";
 import { type Change, change, type Store, StoreError } from "@reins/store";
-import type { Clock } from "../clock.ts";
 import { withoutSecrets } from "../record/redacted-draft.ts";
 import type { Redact } from "../redaction/redact.ts";
 import { SupervisorError } from "../supervisor-error.ts";

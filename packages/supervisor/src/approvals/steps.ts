@@ -1,6 +1,6 @@
+import type { Clock } from "@reins/kit";
 import type { Draft, Ledger } from "@reins/ledger";
 import { type Change, change, type Store, StoreError } from "@reins/store";
-import type { Clock } from "../clock.ts";
 import { withoutSecrets } from "../record/redacted-draft.ts";
 import type { Redact } from "../redaction/redact.ts";
 import { type Approval, isOpen } from "./approval.ts";

@@ -1,10 +1,10 @@
+import { errorMessage } from "@reins/kit";
 import { letsThrough, type Subject } from "@reins/policy";
 import { type Change, change } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
 import { limitTables } from "../limits/tables.ts";
 import type { Asked, Course } from "./course.ts";
 import type { Decided } from "./decided.ts";
-import { errorText } from "./error-text.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import type { VerdictRecord } from "./verdict-record.ts";
 import type { VerdictWriter } from "./verdict-writer.ts";
@@ -82,7 +82,7 @@ export class Conclusions {
       standing.history.takeBack(input);
       standing.limits.release(uses);
       writer.tell(error);
-      return this.refuse(asked, `the verdict could not be written: ${errorText(error)}`);
+      return this.refuse(asked, `the verdict could not be written: ${errorMessage(error)}`);
     }
   }
 }

@@ -9,6 +9,7 @@ import {
   type PayloadFor,
   type SpecialisedEventType,
 } from "@reins/ahp";
+import { errorMessage } from "@reins/kit";
 import { type ControlEvent, type ExternalHarness, milliseconds, type RuleVerdict } from "@reins/policy";
 import { HarnessConnections } from "./harness-connections.ts";
 
@@ -86,7 +87,7 @@ export class Harnesses {
         if (advice !== undefined) return advice;
       } catch (error) {
         if (harness.fail === "open") continue;
-        const why = error instanceof Error ? error.message : String(error);
+        const why = errorMessage(error);
         throw new Error(tidy(`the harness "${harness.name}" did not answer ${type}: ${why}`), {
           cause: error,
         });
@@ -141,7 +142,7 @@ export class Harnesses {
       const modified = decision.decision === "modify" ? { modified: decision.modified_payload } : {};
       return { harness: name, verdict, reason: tidy(reason), ...modified };
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       const reason = tidy(`the harness "${name}" did not decide: ${why}`);
       if (fail === "open")
         return {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { errorMessage } from "@reins/kit";
 import {
   type Action,
   afterModify,
@@ -13,7 +14,6 @@ import {
 import type { Approvals } from "../approvals/approvals.ts";
 import type { ApprovalRequest } from "../approvals/request.ts";
 import type { Course } from "./course.ts";
-import { errorText } from "./error-text.ts";
 import type { HarnessAnswer, Harnesses } from "./harnesses.ts";
 import { payloadFault } from "./payload-fault.ts";
 import type { GatherFacts, InputState, TargetState } from "./ports.ts";
@@ -213,7 +213,7 @@ async function confirm(course: Course): Promise<void> {
   try {
     await course.asked.setting.confirm?.();
   } catch (error) {
-    course.settle("blocked", errorText(error), undefined);
+    course.settle("blocked", errorMessage(error), undefined);
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { type Clock, errorMessage, systemClock } from "@reins/kit";
 import type { Ledger } from "@reins/ledger";
 import {
   type ControlEvent,
@@ -10,7 +11,6 @@ import {
 } from "@reins/policy";
 import { change, type Store } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
-import { type Clock, systemClock } from "../clock.ts";
 import type { Limits } from "../limits/limits.ts";
 import { limitTables } from "../limits/tables.ts";
 import type { Usage } from "../limits/usage.ts";
@@ -19,7 +19,6 @@ import type { Redactor } from "../redaction/redactor.ts";
 import { Conclusions } from "./conclusions.ts";
 import { type Asked, Course } from "./course.ts";
 import type { Decided } from "./decided.ts";
-import { errorText } from "./error-text.ts";
 import type { Harnesses } from "./harnesses.ts";
 import { Hearing } from "./hearing.ts";
 import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
@@ -127,7 +126,7 @@ export class Supervisor {
         "the policy changed again and again while it was being decided",
       );
     } catch (error) {
-      return this.#conclusions.refuse(asked, `it could not be decided: ${errorText(error)}`);
+      return this.#conclusions.refuse(asked, `it could not be decided: ${errorMessage(error)}`);
     }
   }
 

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import type { Decisions, PayloadFor, SpecialisedEventType } from "@reins/ahp";
+import { type Clock, systemClock } from "@reins/kit";
 import type { Draft, Ledger, RecordOptions } from "@reins/ledger";
 import type { ControlEvent } from "@reins/policy";
 import type { Change, Store } from "@reins/store";
 import { Approvals, type ApprovalsOptions } from "../approvals/approvals.ts";
 import { renewApprovalSeals } from "../approvals/renew-seals.ts";
 import { sealPlainApprovals } from "../approvals/seal-plain.ts";
-import { type Clock, systemClock } from "../clock.ts";
 import { Harnesses } from "../decision/harnesses.ts";
 import { Supervisor } from "../decision/supervisor.ts";
 import { Identity } from "../identity/identity.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { type Clock, systemClock } from "@reins/kit";
 import type { Ledger } from "@reins/ledger";
 import { type Change, StoreError, type StoreReader } from "@reins/store";
-import { type Clock, systemClock } from "../clock.ts";
 import { type Redact, redact } from "../redaction/redact.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { Directory } from "./directory.ts";

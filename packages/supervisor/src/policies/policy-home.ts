@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { createFile, replaceFile } from "@reins/kit";
 import type { ConstitutionText } from "@reins/policy";
-import { createFile, replaceFile } from "../files/replace-file.ts";
 import { DEFAULT_TENANT } from "../identity/principal.ts";
 
 /** Where a constitution lies. */

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
+import { type Clock, errorMessage, systemClock } from "@reins/kit";
 import { type Ledger, SYSTEM } from "@reins/ledger";
 import { isNoLooser, loadTestedPolicy, type Policy, PolicyError, Roster } from "@reins/policy";
-import { type Clock, systemClock } from "../clock.ts";
 import { DEFAULT_TENANT } from "../identity/principal.ts";
 import { SupervisorError } from "../supervisor-error.ts";
 import { lastInForce, policyDraft } from "./policy-entry.ts";
@@ -233,7 +233,7 @@ async function load(
   } catch (error) {
     if (error instanceof PolicyError) return { fault: error.message };
     return {
-      fault: `it could not be read: ${error instanceof Error ? error.message : String(error)}`,
+      fault: `it could not be read: ${errorMessage(error)}`,
       seen: UNREADABLE,
     };
   }

@@ -1,6 +1,6 @@
+import { type Clock, systemClock } from "@reins/kit";
 import { recordedJson } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
-import { type Clock, systemClock } from "../clock.ts";
 import { type Redact, redact as redactKnown } from "../redaction/redact.ts";
 import { REPORT_KINDS, type Report, type Reporter, type ReportKind, reportTables } from "./tables.ts";
 

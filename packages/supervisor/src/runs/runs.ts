@@ -1,7 +1,7 @@
 import { decode, RunLifecycleEvent, TaskListEvent, VerificationEvent } from "@reins/ahp";
+import { type Clock, systemClock } from "@reins/kit";
 import { recordedJson } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
-import { type Clock, systemClock } from "../clock.ts";
 import { isAdmin, LOCAL, type Principal } from "../identity/principal.ts";
 import { type Redact, redact as redactKnown } from "../redaction/redact.ts";
 import { SupervisorError } from "../supervisor-error.ts";

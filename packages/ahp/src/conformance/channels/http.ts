@@ -3,7 +3,8 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { AhpError, textOf } from "../../errors/ahp-error.ts";
+import { errorMessage } from "@reins/kit";
+import { AhpError } from "../../errors/ahp-error.ts";
 import { SESSION_HEADER } from "../../transport/http/listener.ts";
 import type { Channel, ExchangeOptions, Outgoing, Reply } from "../channel.ts";
 import { type Credentials, credentialHeaders, type Target } from "../target.ts";
@@ -44,7 +45,7 @@ export async function openHttp(
   try {
     await once(socket, "connect");
   } catch (error) {
-    throw new AhpError("transport", `Failed to connect to ${url}: ${textOf(error)}`, { cause: error });
+    throw new AhpError("transport", `Failed to connect to ${url}: ${errorMessage(error)}`, { cause: error });
   } finally {
     socket.destroy();
   }

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import { AhpError, textOf } from "../../errors/ahp-error.ts";
+import { errorMessage } from "@reins/kit";
+import { AhpError } from "../../errors/ahp-error.ts";
 import type { Target } from "../target.ts";
 import { LineChannel } from "./line-channel.ts";
 
@@ -22,7 +23,7 @@ export async function openStdio(
   try {
     await once(child, "spawn");
   } catch (error) {
-    throw new AhpError("transport", `Failed to spawn process: ${textOf(error)}`, { cause: error });
+    throw new AhpError("transport", `Failed to spawn process: ${errorMessage(error)}`, { cause: error });
   }
   let complaints = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {

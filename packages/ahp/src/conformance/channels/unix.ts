@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { AhpError, textOf } from "../../errors/ahp-error.ts";
+import { errorMessage } from "@reins/kit";
+import { AhpError } from "../../errors/ahp-error.ts";
 import type { Target } from "../target.ts";
 import { LineChannel } from "./line-channel.ts";
 
@@ -12,7 +13,7 @@ export async function openUnix({
   try {
     await once(socket, "connect");
   } catch (error) {
-    throw new AhpError("transport", `Failed to connect to ${path}: ${textOf(error)}`, { cause: error });
+    throw new AhpError("transport", `Failed to connect to ${path}: ${errorMessage(error)}`, { cause: error });
   }
   let fault: Error | undefined;
   socket.on("error", (error) => {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
+import { errorMessage } from "@reins/kit";
 import { WebSocket } from "ws";
 import { AhpError } from "../../errors/ahp-error.ts";
 import type { Channel, ExchangeOptions, Outgoing, Reply } from "../channel.ts";
@@ -23,7 +24,7 @@ export async function openWebSocket(
   try {
     await once(socket, "open");
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     throw new AhpError("transport", `WebSocket connection failed: ${why}`, { cause: error });
   }
   return new WebSocketChannel(socket);

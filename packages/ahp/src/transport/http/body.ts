@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Clock } from "../../ports/clock.ts";
+import type { Clock } from "@reins/kit";
 import { Pieces } from "../pieces.ts";
 
 /** A body that was read, or why it was not: it is too large, or too much arrives at once. */

@@ -5,11 +5,11 @@ import {
   type IncomingMessage,
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { type Clock, errorMessage } from "@reins/kit";
 import type { CallOptions, ClientTransport, SendRequest } from "../../client/transport.ts";
-import { AhpError, textOf } from "../../errors/ahp-error.ts";
+import { AhpError } from "../../errors/ahp-error.ts";
 import { JsonError } from "../../json/json-error.ts";
 import { parseJson } from "../../json/parse.ts";
-import type { Clock } from "../../ports/clock.ts";
 import { isObject } from "../../wire/decoder.ts";
 import type { Credential } from "../auth/credential.ts";
 import { authHeaders } from "../auth/headers.ts";
@@ -104,7 +104,7 @@ export class HttpTransport implements ClientTransport {
     } catch (error) {
       if (over.aborted) throw over.reason;
       if (error instanceof AhpError) throw error;
-      throw new AhpError("transport", `HTTP request failed: ${textOf(error)}`, { cause: error });
+      throw new AhpError("transport", `HTTP request failed: ${errorMessage(error)}`, { cause: error });
     } finally {
       callOff();
     }

@@ -1,8 +1,9 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
+import { errorMessage } from "@reins/kit";
 import type { Dial } from "../../client/stream-transport.ts";
-import { AhpError, textOf } from "../../errors/ahp-error.ts";
+import { AhpError } from "../../errors/ahp-error.ts";
 import { lineWire } from "../lines/line-wire.ts";
 
 /** A harness that runs as a child process. */
@@ -55,7 +56,7 @@ async function spawned(child: Child): Promise<void> {
   try {
     await once(child, "spawn");
   } catch (error) {
-    throw new AhpError("transport", `Failed to spawn process: ${textOf(error)}`, {
+    throw new AhpError("transport", `Failed to spawn process: ${errorMessage(error)}`, {
       cause: error,
       retryable: false,
     });

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { errorMessage } from "@reins/kit";
 import type { Dial } from "../../client/stream-transport.ts";
-import { AhpError, textOf } from "../../errors/ahp-error.ts";
+import { AhpError } from "../../errors/ahp-error.ts";
 import { lineWire } from "../lines/line-wire.ts";
 
 /** Connects to a Unix socket. */
@@ -11,7 +12,9 @@ export function dialUnix(path: string, maxMessageBytes: number): Dial {
     try {
       await once(socket, "connect");
     } catch (error) {
-      throw new AhpError("transport", `Failed to connect to ${path}: ${textOf(error)}`, { cause: error });
+      throw new AhpError("transport", `Failed to connect to ${path}: ${errorMessage(error)}`, {
+        cause: error,
+      });
     }
     const wire = lineWire({ input: socket, output: socket }, events, maxMessageBytes);
     socket.once("close", () => events.closed());

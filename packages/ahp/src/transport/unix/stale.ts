@@ -1,12 +1,13 @@
 import { lstat, unlink } from "node:fs/promises";
 import { connect } from "node:net";
-import { AhpError, textOf } from "../../errors/ahp-error.ts";
+import { errorMessage } from "@reins/kit";
+import { AhpError } from "../../errors/ahp-error.ts";
 
 /** Removes a socket that a dead server left behind; refuses to touch anything else. */
 export async function removeStale(path: string): Promise<void> {
   const there = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
-    throw new AhpError("transport", `Cannot listen on ${path}: ${textOf(error)}`, { cause: error });
+    throw new AhpError("transport", `Cannot listen on ${path}: ${errorMessage(error)}`, { cause: error });
   });
   if (!there) return;
   if (!there.isSocket())

@@ -1,8 +1,8 @@
 import { once } from "node:events";
+import { type Clock, errorMessage } from "@reins/kit";
 import { WebSocket } from "ws";
 import type { Dial } from "../../client/stream-transport.ts";
-import { AhpError, textOf } from "../../errors/ahp-error.ts";
-import type { Clock } from "../../ports/clock.ts";
+import { AhpError } from "../../errors/ahp-error.ts";
 import { asSubprotocol, type Credential, SUBPROTOCOL } from "../auth/credential.ts";
 import { authHeaders } from "../auth/headers.ts";
 import { keepAlive } from "./keep-alive.ts";
@@ -43,7 +43,9 @@ export function dialWebSocket(
     try {
       await once(webSocket, "open");
     } catch (error) {
-      throw new AhpError("transport", `WebSocket connection failed: ${textOf(error)}`, { cause: error });
+      throw new AhpError("transport", `WebSocket connection failed: ${errorMessage(error)}`, {
+        cause: error,
+      });
     }
     webSocket.on("message", (data: Buffer, isBinary) => {
       if (!isBinary) events.message(data.toString());

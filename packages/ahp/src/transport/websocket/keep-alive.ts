@@ -1,5 +1,5 @@
+import type { Clock } from "@reins/kit";
 import type { WebSocket } from "ws";
-import type { Clock } from "../../ports/clock.ts";
 
 /** Pings a connection at intervals and cuts it off when the last ping went unanswered. One that is not being read is spared. */
 export function keepAlive(webSocket: WebSocket, intervalMs: number, clock: Clock): void {

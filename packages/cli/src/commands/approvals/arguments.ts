@@ -1,4 +1,4 @@
-import { visibleJson } from "@reins/supervisor/visible";
+import { visibleJson } from "@reins/kit";
 import { BAR } from "./sheet.ts";
 import { exact, exactLines } from "./words.ts";
 

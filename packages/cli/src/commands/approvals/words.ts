@@ -1,25 +1,25 @@
 import type { Approval } from "@reins/api";
-import { visible, visibleJson } from "@reins/supervisor/visible";
+import { visibleJson } from "@reins/kit";
 import { formatTime } from "../../time.ts";
 
 const PLAIN = /^[\w@%+=:,./~^#-]+$/;
 const PLAIN_WORDS = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/;
 
-/** Text of somebody else's within a line: as it is where nothing about it could mislead, else quoted, all of it visible. */
+/** Text of somebody else's within a line: as it is where nothing about it could mislead, else quoted, all of it visibleJson. */
 export function exact(text: string): string {
-  return PLAIN.test(text) ? text : visible(text);
+  return PLAIN.test(text) ? text : visibleJson(text);
 }
 
 /** A sentence, which stands for itself at the end of a line: quoted only where something in it is hidden. */
 export function exactWords(text: string): string {
-  return PLAIN_WORDS.test(text) ? text : visible(text);
+  return PLAIN_WORDS.test(text) ? text : visibleJson(text);
 }
 
-/** The lines of a text, each with everything visible that is hidden in it. What ends a line stays apart. */
+/** The lines of a text, each with everything visibleJson that is hidden in it. What ends a line stays apart. */
 export function exactLines(text: string): string[] {
   return text.split("\n").map((line) =>
     // Inside of a quoted text only quotes and backslashes are written other than they are, beside what is hidden.
-    visible(line)
+    visibleJson(line)
       .slice(1, -1)
       .replace(/\\(["\\])/g, "$1"),
   );

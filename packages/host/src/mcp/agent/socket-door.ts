@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import type { Clock } from "@reins/supervisor";
-import { McpError, textOf } from "../mcp-error.ts";
+import { type Clock, errorMessage } from "@reins/kit";
+import { McpError } from "../mcp-error.ts";
 
 /** Whoever knows the secret is let in to this; `first` is what was said right after it. */
 export type Entrance = (socket: Socket, first: Buffer) => void;
@@ -100,7 +100,7 @@ export class SocketDoor {
 }
 
 function cannotListen(where: string, cause: unknown): McpError {
-  return new McpError("cannot_listen", `cannot listen in ${where}: ${textOf(cause)}`, { cause });
+  return new McpError("cannot_listen", `cannot listen in ${where}: ${errorMessage(cause)}`, { cause });
 }
 
 /** Secrets are looked up by their digest, so that nobody learns one by how long the search takes. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { textOf } from "../mcp-error.ts";
+import { errorMessage } from "@reins/kit";
 import { toNearlyPlain, toPlain } from "../wire/exact-json.ts";
 import { type Message, objectIn } from "../wire/message.ts";
 import { isModern } from "../wire/revision.ts";
@@ -23,7 +23,7 @@ export class CallRequest {
       this.arguments = toPlain(given);
     } catch (error) {
       this.arguments = toNearlyPlain(given);
-      this.undecidable = textOf(error);
+      this.undecidable = errorMessage(error);
     }
   }
 

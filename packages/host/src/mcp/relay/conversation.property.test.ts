@@ -1,3 +1,4 @@
+import { ManualClock, settled } from "@reins/kit/manual-clock";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Faults } from "../faults.ts";
@@ -5,7 +6,6 @@ import type { McpCall, McpDecision, McpGate } from "../gate.ts";
 import { MCP_LIMITS } from "../limits.ts";
 import { Secrets } from "../server/secrets.ts";
 import { Upstream } from "../server/upstream.ts";
-import { ManualClock, settled } from "../testing/manual-clock.ts";
 import { ScriptedServer } from "../testing/scripted-server.ts";
 import { ToolCatalog } from "../tools/catalog.ts";
 import { type Message, objectIn } from "../wire/message.ts";
@@ -126,7 +126,7 @@ class World {
         server.isOutOfOrder = one.is;
         return undefined;
       case "wait":
-        return this.clock.advance(one.ms);
+        return this.clock.advanceAndSettle(one.ms);
       case "settle":
         return settled();
     }
@@ -138,7 +138,7 @@ class World {
     const ended = this.#conversation.end();
     await settled();
     for (const deciding of this.#deciding.splice(0)) deciding.settle(how);
-    for (let turn = 0; turn < 5; turn += 1) await this.clock.advance(60_000);
+    for (let turn = 0; turn < 5; turn += 1) await this.clock.advanceAndSettle(60_000);
     await ended;
   }
 

@@ -1,9 +1,8 @@
-import type { Clock } from "@reins/supervisor";
+import { type Clock, errorMessage } from "@reins/kit";
 import type { AgentLink, ReplyTo } from "../agent/agent-link.ts";
 import { settledWithin } from "../deadline.ts";
 import type { Faults } from "../faults.ts";
 import type { McpLimits } from "../limits.ts";
-import { textOf } from "../mcp-error.ts";
 import type { Answer } from "../server/server-link.ts";
 import type { Upstream, UpstreamEvents } from "../server/upstream.ts";
 import type { ToolCatalog } from "../tools/catalog.ts";
@@ -119,7 +118,9 @@ export class Conversation {
     const request = new AgentRequest(mayAskForSampling ? message : withoutSampling(message), reply);
     this.#requests.add(request);
     const work = this.#handle(request)
-      .catch((error): Message => ({ jsonrpc: "2.0", error: { code: RPC.internal, message: textOf(error) } }))
+      .catch(
+        (error): Message => ({ jsonrpc: "2.0", error: { code: RPC.internal, message: errorMessage(error) } }),
+      )
       .then((response) => request.answer(response))
       .finally(() => {
         this.#requests.delete(request);

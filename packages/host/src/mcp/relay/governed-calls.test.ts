@@ -1,10 +1,10 @@
+import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
 import { type Fault, Faults } from "../faults.ts";
 import type { McpGate, McpOutcome } from "../gate.ts";
 import { MCP_LIMITS } from "../limits.ts";
 import { Secrets } from "../server/secrets.ts";
 import { Upstream } from "../server/upstream.ts";
-import { ManualClock, settled } from "../testing/manual-clock.ts";
 import { ScriptedServer } from "../testing/scripted-server.ts";
 import { ToolCatalog } from "../tools/catalog.ts";
 import { parseExact } from "../wire/exact-json.ts";

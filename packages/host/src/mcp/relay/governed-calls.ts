@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { Clock } from "@reins/supervisor";
+import { type Clock, errorMessage } from "@reins/kit";
 import { settledWithin } from "../deadline.ts";
 import type { Faults } from "../faults.ts";
 import type { McpCall, McpDecision, McpGate } from "../gate.ts";
 import type { McpLimits } from "../limits.ts";
-import { textOf } from "../mcp-error.ts";
 import { parameterHeaders } from "../server/parameter-headers.ts";
 import type { Upstream } from "../server/upstream.ts";
 import type { ToolCatalog } from "../tools/catalog.ts";
@@ -82,7 +81,7 @@ export class GovernedCalls {
       return `the tool ${name} may not be used in this session${why === undefined ? "" : `: ${why}`}`;
     } catch (error) {
       faults.note("gate_failed", `nobody could say whether ${name} may be used`, error);
-      return `it could not be decided whether ${name} may be used: ${textOf(error)}`;
+      return `it could not be decided whether ${name} may be used: ${errorMessage(error)}`;
     }
   }
 
@@ -123,7 +122,10 @@ export class GovernedCalls {
       return await this.#parts.gate.decide(call, signal);
     } catch (error) {
       this.#parts.faults.note("gate_failed", `the call of ${call.tool} could not be decided`, error);
-      return { allowed: false, reason: `it could not be decided, so it was not done: ${textOf(error)}` };
+      return {
+        allowed: false,
+        reason: `it could not be decided, so it was not done: ${errorMessage(error)}`,
+      };
     }
   }
 
@@ -151,7 +153,7 @@ export class GovernedCalls {
       return response;
     } catch (error) {
       this.#parts.faults.note("gate_failed", `what came of ${call.tool} could not be reported`, error);
-      const message = `the call was made, but what came of it could not be put on record: ${textOf(error)}`;
+      const message = `the call was made, but what came of it could not be put on record: ${errorMessage(error)}`;
       return { jsonrpc: "2.0", error: { code: RPC.internal, message } };
     }
   }

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { errorMessage } from "@reins/kit";
 import type { Faults } from "../faults.ts";
 import type { McpCall, McpGate, McpOutcome } from "../gate.ts";
 import type { McpLimits } from "../limits.ts";
-import { textOf } from "../mcp-error.ts";
 import type { Answer } from "../server/server-link.ts";
 import { type Message, RPC } from "../wire/message.ts";
 import { isModern } from "../wire/revision.ts";
@@ -85,7 +85,10 @@ export class GovernedMethods {
       return { allowed: false, reason };
     } catch (error) {
       faults.note("gate_failed", `${call.method} could not be decided`, error);
-      return { allowed: false, reason: `it could not be decided, so it was not done: ${textOf(error)}` };
+      return {
+        allowed: false,
+        reason: `it could not be decided, so it was not done: ${errorMessage(error)}`,
+      };
     } finally {
       this.#underWay -= 1;
     }
@@ -119,7 +122,7 @@ export class GovernedMethods {
       return undefined;
     } catch (error) {
       this.#parts.faults.note("gate_failed", `what came of ${call.method} could not be reported`, error);
-      return `it was passed on, but what came of it could not be put on record: ${textOf(error)}`;
+      return `it was passed on, but what came of it could not be put on record: ${errorMessage(error)}`;
     }
   }
 }

@@ -1,4 +1,4 @@
-import { textOf } from "../mcp-error.ts";
+import { errorMessage } from "@reins/kit";
 import { toNearlyPlain, toPlain } from "../wire/exact-json.ts";
 import { type Message, objectIn } from "../wire/message.ts";
 
@@ -102,7 +102,7 @@ export function readParams(message: Message): ReadParams {
   try {
     return { arguments: toPlain(given) };
   } catch (error) {
-    return { arguments: toNearlyPlain(given), undecidable: textOf(error) };
+    return { arguments: toNearlyPlain(given), undecidable: errorMessage(error) };
   }
 }
 

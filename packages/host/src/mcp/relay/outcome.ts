@@ -1,4 +1,4 @@
-import type { Clock } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
 import type { McpOutcome } from "../gate.ts";
 import type { McpLimits } from "../limits.ts";
 import type { Answer, Loss } from "../server/server-link.ts";

@@ -1,6 +1,6 @@
+import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
 import { MCP_LIMITS } from "../limits.ts";
-import { ManualClock } from "../testing/manual-clock.ts";
 import { Backoff } from "./backoff.ts";
 
 describe("the wait before a server is started again", () => {
@@ -13,11 +13,11 @@ describe("the wait before a server is started again", () => {
       backoff.started();
       backoff.failed();
       waits.push(backoff.wait);
-      await clock.advance(backoff.wait);
+      await clock.advanceAndSettle(backoff.wait);
     }
     expect(waits).toEqual([100, 200, 400, 500, 500]);
     backoff.started();
-    await clock.advance(500);
+    await clock.advanceAndSettle(500);
     backoff.failed();
     expect(backoff.wait).toBe(100);
   });

@@ -1,4 +1,4 @@
-import type { Clock } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
 import type { McpLimits } from "../limits.ts";
 
 /** How long a server that keeps ending has to wait before it is started again. */

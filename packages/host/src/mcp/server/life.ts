@@ -1,7 +1,6 @@
-import type { Clock } from "@reins/supervisor";
+import { type Clock, errorMessage } from "@reins/kit";
 import type { Faults } from "../faults.ts";
 import type { McpLimits } from "../limits.ts";
-import { textOf } from "../mcp-error.ts";
 import { errorIn, kindOf, type Message, RPC } from "../wire/message.ts";
 import type { Answer, Loss, OpenLink, Sending, ServerEvents, ServerLink } from "./server-link.ts";
 
@@ -70,7 +69,7 @@ export class Life {
       this.#expectWord();
     } catch (error) {
       this.#settle(message.id, {
-        loss: { text: `it cannot be written as JSON: ${textOf(error)}`, delivered: false },
+        loss: { text: `it cannot be written as JSON: ${errorMessage(error)}`, delivered: false },
       });
     }
     return promise;
@@ -150,7 +149,7 @@ export class Life {
 
   #abandon(text: string): void {
     this.#die({ text, delivered: true });
-    this.#link?.close().catch((error) => this.#parts.faults.note("server_lost", textOf(error), error));
+    this.#link?.close().catch((error) => this.#parts.faults.note("server_lost", errorMessage(error), error));
   }
 
   #die(loss: Loss): void {

@@ -1,4 +1,4 @@
-import type { Clock } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
 import { KeptOutput } from "../../process/kept-output.ts";
 import { settledWithin } from "../deadline.ts";
 import type { McpLimits } from "../limits.ts";

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import type { Clock } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
 import { Family } from "../../process/family.ts";
 import type { Owner } from "../../process/owner.ts";
 import { spawnMarked } from "../../process/spawn.ts";

@@ -1,7 +1,7 @@
+import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
 import { Faults } from "../faults.ts";
 import { MCP_LIMITS } from "../limits.ts";
-import { ManualClock, settled } from "../testing/manual-clock.ts";
 import { ScriptedServer } from "../testing/scripted-server.ts";
 import type { Message } from "../wire/message.ts";
 import { Secrets } from "./secrets.ts";
@@ -71,9 +71,9 @@ describe("a server behind us", () => {
     server.crash();
     expect(await first.answer).toEqual({ loss: { text: "the server ended", delivered: true } });
     const second = upstream.ask(ask("b"));
-    await clock.advance(MCP_LIMITS.firstBackoffMs - 1);
+    await clock.advanceAndSettle(MCP_LIMITS.firstBackoffMs - 1);
     expect(server.starts).toBe(1);
-    await clock.advance(1);
+    await clock.advanceAndSettle(1);
     expect(server.starts).toBe(2);
     server.answer(server.unanswered[0] ?? {}, { result: {} });
     expect(await second.answer).toMatchObject({ response: { id: second.id } });
@@ -89,7 +89,7 @@ describe("a server behind us", () => {
     await settled();
     server.crash();
     const later = upstream.ask(ask("b"));
-    await clock.advance(1_000);
+    await clock.advanceAndSettle(1_000);
     expect(server.received.at(-1)).toMatchObject({ method: "initialize", params: { x: 1 } });
     server.answer(server.unanswered[0] ?? {}, introduced);
     await settled();
@@ -111,22 +111,22 @@ describe("a server behind us", () => {
     await settled();
     server.crash();
     const later = upstream.ask(ask("b"));
-    await clock.advance(1_000);
+    await clock.advanceAndSettle(1_000);
     if (body) server.answer(server.unanswered[0] ?? {}, body);
     else server.say({ jsonrpc: "2.0", method: "notifications/message" });
-    await clock.advance(MCP_LIMITS.startMs);
+    await clock.advanceAndSettle(MCP_LIMITS.startMs);
     expect(await later.answer).toEqual({ loss: { text: `the MCP server lab ${text}`, delivered: false } });
   });
 
   test("that never says a word is given up, and the time counts from when it was asked", async () => {
     const { clock, server, upstream } = open();
     const asked = upstream.ask(ask("a"));
-    await clock.advance(MCP_LIMITS.startMs);
+    await clock.advanceAndSettle(MCP_LIMITS.startMs);
     expect(await asked.answer).toMatchObject({ loss: { text: expect.stringContaining("within 30000 ms") } });
     const again = upstream.ask(ask("b"));
-    await clock.advance(1_000);
+    await clock.advanceAndSettle(1_000);
     server.say({ jsonrpc: "2.0", method: "notifications/message" });
-    await clock.advance(10 * MCP_LIMITS.startMs);
+    await clock.advanceAndSettle(10 * MCP_LIMITS.startMs);
     server.answer(server.unanswered[0] ?? {}, { result: {} });
     expect(await again.answer).toHaveProperty("response");
   });
@@ -137,7 +137,7 @@ describe("a server behind us", () => {
     const loss = { text: "the MCP server lab could not be started: out of order", delivered: false };
     expect(await upstream.ask(ask("a")).answer).toEqual({ loss });
     const second = upstream.ask(ask("b"));
-    await clock.advance(1_000);
+    await clock.advanceAndSettle(1_000);
     expect(await second.answer).toEqual({ loss });
   });
 
@@ -161,7 +161,7 @@ describe("a server behind us", () => {
     await settled();
     server.crash();
     const later = upstream.ask(ask("b"));
-    await clock.advance(1_000);
+    await clock.advanceAndSettle(1_000);
     await upstream.close();
     expect(await later.answer).toMatchObject({ loss: { delivered: false } });
   });

@@ -1,8 +1,7 @@
-import type { Clock } from "@reins/supervisor";
+import { type Clock, errorMessage } from "@reins/kit";
 import { pause, settledWithin } from "../deadline.ts";
 import type { Faults } from "../faults.ts";
 import type { McpLimits } from "../limits.ts";
-import { textOf } from "../mcp-error.ts";
 import type { Message } from "../wire/message.ts";
 import { Backoff } from "./backoff.ts";
 import { Handshake } from "./handshake.ts";
@@ -132,7 +131,7 @@ export class Upstream {
     } catch (error) {
       this.#lives.delete(life);
       this.#backoff.failed();
-      const text = secrets.hide(`the MCP server ${name} could not be started: ${textOf(error)}`);
+      const text = secrets.hide(`the MCP server ${name} could not be started: ${errorMessage(error)}`);
       faults.note("server_lost", text, error);
       return lost(text);
     }

@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import { type Duplex, pipeline } from "node:stream";
+import { errorMessage } from "@reins/kit";
 import { dial, type FindAddresses } from "./dial.ts";
 import { type HostRule, normalHost, ruleFor } from "./host-rules.ts";
 
@@ -141,7 +142,7 @@ export class HostProxy {
       onAttempt({ host, port, allowed: true });
       return socket;
     } catch (error) {
-      const reason = `${host}:${port} was not reached: ${error instanceof Error ? error.message : String(error)}`;
+      const reason = `${host}:${port} was not reached: ${errorMessage(error)}`;
       onAttempt({ host, port, allowed: true, reason });
       return new Refusal(502, reason);
     }

@@ -1,4 +1,4 @@
-import { LeastRecentlyUsed } from "./least-recently-used.ts";
+import { LruCache } from "@reins/kit";
 import type { ParseText } from "./parser.ts";
 import { Reader } from "./reader/reader.ts";
 import { NOTHING, readStatement } from "./reader/statement.ts";
@@ -11,7 +11,7 @@ const LENGTH_LIMIT = 64 * 1_024;
 const UNSEEN = /(?![\t\n])\p{Cc}|\p{Cs}/u;
 
 /** Counted in characters of text. What is made of one that is nothing but short commands takes up to 200 bytes for each. */
-const known = new LeastRecentlyUsed<string, Script>({ entries: 1_000, size: 256 * 1_024 });
+const known = new LruCache<string, Script>({ entries: 1_000, size: 256 * 1_024 });
 
 /** Reads a command line. The same text is read once, as long as it is not forgotten. */
 export function readScript(text: string, parse: ParseText): Script {

@@ -1,5 +1,6 @@
 import { type AgentInstallProgress, type AgentVerifyProgress, agentsOperations } from "@reins/api";
 import type { AgentEntry, Hosting, Installed } from "@reins/host";
+import { errorMessage } from "@reins/kit";
 import type { GovernedCall } from "../../dialect/call.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import { Refusal } from "../../problems/refusal.ts";
@@ -191,7 +192,7 @@ interface Failed {
 
 function failed(error: unknown): Failed {
   const code = error instanceof Error && "code" in error ? String(error.code) : "internal";
-  return { phase: "failed", code, message: error instanceof Error ? error.message : String(error) };
+  return { phase: "failed", code, message: errorMessage(error) };
 }
 
 /** Refuses an install that cannot begin, while a status can still say so. */

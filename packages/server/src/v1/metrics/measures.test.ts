@@ -1,4 +1,4 @@
-import { systemClock } from "@reins/ahp";
+import { systemClock } from "@reins/kit";
 import { expect, test } from "vitest";
 import { Measures } from "./measures.ts";
 

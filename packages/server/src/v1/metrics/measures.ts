@@ -1,6 +1,6 @@
 import { METHODS as METHODS_OF_NODE } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { Clock } from "@reins/ahp";
+import type { Clock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { AnsweredRequest } from "../../gateway/application.ts";
 import { Counter } from "./counter.ts";

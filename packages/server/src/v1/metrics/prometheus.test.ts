@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { systemClock } from "@reins/ahp";
+import { systemClock } from "@reins/kit";
 import { expect, test } from "vitest";
 import { Measures } from "./measures.ts";
 import { prometheusText } from "./prometheus.ts";

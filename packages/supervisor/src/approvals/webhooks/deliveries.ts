@@ -1,6 +1,6 @@
+import type { Clock } from "@reins/kit";
 import type { Store } from "@reins/store";
 import { change } from "@reins/store";
-import type { Clock } from "../../clock.ts";
 import { approvalTables } from "../tables.ts";
 import { Lane } from "./lane.ts";
 import { type Post, postOverHttp } from "./post.ts";

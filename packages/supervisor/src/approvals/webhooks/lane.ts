@@ -1,5 +1,5 @@
+import { type Clock, errorMessage } from "@reins/kit";
 import { change, type Store } from "@reins/store";
-import type { Clock } from "../../clock.ts";
 import { withheld } from "../shown.ts";
 import { approvalTables } from "../tables.ts";
 import type { Delivery } from "./delivery.ts";
@@ -131,5 +131,5 @@ export class Lane {
 /** The innermost message, which says most: "fetch failed" has a cause. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && error.cause instanceof Error) return reasonOf(error.cause);
-  return (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR);
+  return errorMessage(error).slice(0, MAX_ERROR);
 }

@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ManualClock } from "@reins/kit/manual-clock";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite, type Store } from "@reins/store";
 import { Identity, type IdentityOptions } from "../identity.ts";
 import { identityTables } from "../tables/tables.ts";
-import { ManualClock } from "./manual-clock.ts";
 
 /** A new folder, and how to get rid of it. */
 export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {

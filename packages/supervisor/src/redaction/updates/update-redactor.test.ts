@@ -1,6 +1,6 @@
+import { ManualClock } from "@reins/kit/manual-clock";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ManualClock } from "../../approvals/testing/manual-clock.ts";
 import { Redactor } from "../redactor.ts";
 import { cut, places } from "../testing/pieces.ts";
 import { drawn, secretCases } from "../testing/secret-corpus.ts";

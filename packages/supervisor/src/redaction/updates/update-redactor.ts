@@ -1,4 +1,4 @@
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "@reins/kit";
 import type { RedactingStream } from "../redacting-stream.ts";
 import type { Ending, Redactor } from "../redactor.ts";
 import { type Piece, pieceOf } from "./piece.ts";

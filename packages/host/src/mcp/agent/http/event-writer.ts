@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Clock } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
 import type { McpLimits } from "../../limits.ts";
 import type { Message } from "../../wire/message.ts";
 

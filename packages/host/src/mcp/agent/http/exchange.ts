@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Clock } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
 import type { McpLimits } from "../../limits.ts";
 import { kindOf, type Message } from "../../wire/message.ts";
 import type { ReplyTo } from "../agent-link.ts";

@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { errorMessage } from "@reins/kit";
 import { LoopbackServer } from "../../../loopback/loopback-server.ts";
-import { McpError, textOf } from "../../mcp-error.ts";
+import { McpError } from "../../mcp-error.ts";
 import type { HttpEntrance } from "./http-entrance.ts";
 import { headerOf, refuse } from "./reply.ts";
 
@@ -26,7 +27,9 @@ export class HttpDoor {
     try {
       return new HttpDoor(await LoopbackServer.listen());
     } catch (error) {
-      throw new McpError("cannot_listen", `cannot listen on 127.0.0.1: ${textOf(error)}`, { cause: error });
+      throw new McpError("cannot_listen", `cannot listen on 127.0.0.1: ${errorMessage(error)}`, {
+        cause: error,
+      });
     }
   }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "@reins/supervisor";
+import type { Clock } from "@reins/kit";
 import type { Faults } from "../../faults.ts";
 import type { McpLimits } from "../../limits.ts";
 import type { Conversation } from "../../relay/conversation.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { ManualClock } from "@reins/kit/manual-clock";
 import { expect, test } from "vitest";
 import { MCP_LIMITS } from "../../limits.ts";
-import { ManualClock } from "../../testing/manual-clock.ts";
 import { Secrets } from "../secrets.ts";
 import { httpLink } from "./http-link.ts";
 import { sseLink } from "./sse-link.ts";
@@ -43,7 +43,7 @@ test("a server that wants to be asked again at once is asked again after a while
   link.send({ jsonrpc: "2.0", method: "notifications/initialized" });
   await someTurns();
   expect(asked).toBe(1);
-  parts.clock.advance(MCP_LIMITS.firstBackoffMs);
+  parts.clock.advanceAndSettle(MCP_LIMITS.firstBackoffMs);
   await someTurns();
   expect(asked).toBe(2);
   await link.close();

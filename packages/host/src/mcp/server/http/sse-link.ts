@@ -1,5 +1,5 @@
+import { errorMessage } from "@reins/kit";
 import { settledWithin } from "../../deadline.ts";
-import { textOf } from "../../mcp-error.ts";
 import type { Resumption } from "../../wire/event-stream.ts";
 import { kindOf, type Message } from "../../wire/message.ts";
 import type { OpenLink, ServerEvents, ServerLink } from "../server-link.ts";
@@ -94,7 +94,7 @@ class SseLink implements ServerLink {
         else if (event === "message") deliver(data, follower);
       }
     } catch (error) {
-      how = textOf(error);
+      how = errorMessage(error);
     }
     const text = secrets.hide(`the MCP server ${server.name} is gone: ${how}`);
     this.#place.reject(new Error(text));

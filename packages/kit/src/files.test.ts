@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createFile, replaceFile } from "./replace-file.ts";
+import { createFile, replaceFile } from "./files.ts";
 
 async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "reins-replace-"));

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { LeastRecentlyUsed } from "./least-recently-used.ts";
+import { LruCache } from "./lru-cache.ts";
 
-it("forgets what was not asked for the longest, by number and by size", () => {
-  const memory = new LeastRecentlyUsed<string, number>({ entries: 2, size: 10 });
+it("evicts the least recently used, by number and by size", () => {
+  const memory = new LruCache<string, number>({ entries: 2, size: 10 });
   memory.set("a", 1, 1);
   memory.set("b", 2, 1);
   memory.get("a");

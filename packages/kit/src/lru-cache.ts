@@ -1,10 +1,10 @@
-/** A memory of bounded size that forgets what was not asked for the longest. */
-export class LeastRecentlyUsed<Key, Value> {
-  readonly #limits: { readonly entries: number; readonly size: number };
+/** A cache bounded by entries and by total size; evicts the least recently used. */
+export class LruCache<Key, Value> {
+  readonly #limits: { readonly entries: number; readonly size?: number };
   readonly #entries = new Map<Key, { readonly value: Value; readonly size: number }>();
   #size = 0;
 
-  constructor(limits: { readonly entries: number; readonly size: number }) {
+  constructor(limits: { readonly entries: number; readonly size?: number }) {
     this.#limits = limits;
   }
 
@@ -16,17 +16,18 @@ export class LeastRecentlyUsed<Key, Value> {
     return entry.value;
   }
 
-  set(key: Key, value: Value, size: number): void {
-    this.#forget(key);
+  set(key: Key, value: Value, size = 1): void {
+    this.delete(key);
     this.#entries.set(key, { value, size });
     this.#size += size;
+    const { entries, size: mostSize = Number.POSITIVE_INFINITY } = this.#limits;
     for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= this.#limits.entries && this.#size <= this.#limits.size) break;
-      this.#forget(oldest);
+      if (this.#entries.size <= entries && this.#size <= mostSize) break;
+      this.delete(oldest);
     }
   }
 
-  #forget(key: Key): void {
+  delete(key: Key): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#size -= entry.size;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { visible, visibleJson } from "./visible.ts";
+import { hasHidden, visibleJson } from "./hidden.ts";
 
 describe("visible text", () => {
   test.each([
@@ -15,15 +15,16 @@ describe("visible text", () => {
     ["half \ud800", '"half \\ud800"'],
     ['"quoted" and \\u202e', '"\\"quoted\\" and \\\\u202e"'],
   ])("of %j", (text, shown) => {
-    expect(visible(text)).toBe(shown);
+    expect(visibleJson(text)).toBe(shown);
+    expect(hasHidden(text)).toBe(hasHidden(JSON.parse(shown)));
   });
 
   test("hides nothing and is the same text when read back", () => {
     const hidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Bidi_Control}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
-        expect(visible(text)).not.toMatch(hidden);
-        expect(JSON.parse(visible(text))).toBe(text);
+        expect(visibleJson(text)).not.toMatch(hidden);
+        expect(JSON.parse(visibleJson(text))).toBe(text);
       }),
     );
   });
@@ -35,5 +36,6 @@ describe("visible text", () => {
       }),
     );
     expect(visibleJson(undefined)).toBe("null");
+    expect(visibleJson({ a: "\u202e" }, 2)).toBe('{\n  "a": "\\u202e"\n}');
   });
 });

@@ -1,22 +1,23 @@
 import { randomUUID } from "node:crypto";
 import { link, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { errorCode } from "./errors.ts";
 
 /**
- * Puts a file, for this user only, in the place of what was there, with the folders it lies in. Whoever reads it sees
- * the old or the new, whole, also after a power cut.
+ * Replaces a file atomically, readable by this user only, and creates its folders. A reader sees the old or the new
+ * content, whole, also after a power cut.
  */
 export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   await put(path, content, (fresh) => rename(fresh, path));
 }
 
-/** Makes a file in the same way, unless there is one already, also if another process is about to. Says whether it did. */
+/** Creates a file in the same way. Returns false if it exists, also when another process creates it at the same time. */
 export async function createFile(path: string, content: string | Uint8Array): Promise<boolean> {
   try {
     await put(path, content, (fresh) => link(fresh, path));
     return true;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    if (errorCode(error) === "EEXIST") return false;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { visibleJson } from "@reins/kit";
 import { describe, expect, test } from "vitest";
-import { detectIntent } from "../../packages/agent/src/control/defaults/intent/detect-intent.ts";
+import { detectIntent } from "../../packages/agent/src/advisor/intent.ts";
 import { DemoModel } from "../../packages/agent/src/models/demo-model.ts";
 import { duplicatesAtTop } from "../../packages/ahp/src/json/duplicates.ts";
 import { parseExact as parseAny, parseJson } from "../../packages/ahp/src/json/parse.ts";

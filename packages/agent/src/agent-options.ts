@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Memory } from "@reins/bridge";
+import { Advisor } from "./advisor/advisor.ts";
 import type { ControlPort } from "./control/control-port.ts";
-import { DefaultControl } from "./control/defaults/default-control.ts";
 import { type SessionStore, VolatileSessionStore } from "./history/session-store.ts";
 import { type Models, modelsFrom } from "./models/models.ts";
 import { type Clock, systemClock } from "./ports/clock.ts";
@@ -44,7 +44,7 @@ export function partsFrom({ limits, ...given }: NativeAgentOptions): AgentParts 
   return {
     store: new VolatileSessionStore(),
     models: modelsFrom({}),
-    control: new DefaultControl(memory ? { memory } : {}),
+    control: new Advisor(memory ? { memory } : {}),
     services: {},
     memory: undefined,
     commands: new SystemCommands(),

@@ -1,9 +1,8 @@
 export type { JsonObject } from "./acp/json-rpc.ts";
 export type { AgentPort } from "./acp/peer.ts";
+export { Advisor, type AdvisorOptions } from "./advisor/advisor.ts";
 export type { AgentParts, NativeAgentOptions } from "./agent-options.ts";
 export type { ControlCall, ControlPort, ToldEvents, ToldEventType } from "./control/control-port.ts";
-export { DefaultControl, type DefaultControlOptions } from "./control/defaults/default-control.ts";
-export { type DetectedIntent, detectIntent } from "./control/defaults/intent/detect-intent.ts";
 export type { AskedEvents, AskedEventType } from "./control/events.ts";
 export { HistoryEntry } from "./history/entry.ts";
 export { FileSessionStore } from "./history/file-store.ts";

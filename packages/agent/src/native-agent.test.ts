@@ -2,7 +2,7 @@ import { VolatileMemory } from "@reins/bridge";
 import { describe, expect, test } from "vitest";
 import { TestClient } from "../test/test-client.ts";
 import { testWorkspace } from "../test/workspace.ts";
-import { DefaultControl } from "./control/defaults/default-control.ts";
+import { Advisor } from "./advisor/advisor.ts";
 import { VolatileSessionStore } from "./history/session-store.ts";
 
 describe("the native agent", () => {
@@ -112,7 +112,7 @@ describe("the native agent", () => {
   test("refuses on its own what leads out of the workspace, without troubling anybody", async () => {
     const { cwd } = await testWorkspace();
     const told: unknown[] = [];
-    const control = new DefaultControl({ onTold: (type, payload) => void told.push({ type, ...payload }) });
+    const control = new Advisor({ onEvent: (type, payload) => void told.push({ type, ...payload }) });
     const client = await TestClient.open(cwd, { control });
     await client.prompt(client.sessionId, "read ../../etc/passwd");
     expect(client.asked).toEqual([]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { Advisor } from "../src/advisor/advisor.ts";
 import type { NativeAgentOptions } from "../src/agent-options.ts";
-import { DefaultControl } from "../src/control/defaults/default-control.ts";
 import { VolatileSessionStore } from "../src/history/session-store.ts";
 import { TestClient } from "../test/test-client.ts";
 import { testWorkspace } from "../test/workspace.ts";
@@ -22,7 +22,7 @@ async function agentWith(dialect: DialectName, replies: readonly Reply[], option
   };
   const client = await TestClient.open(workspace.cwd, {
     models: only(modelAt(dialect, server.url)),
-    control: new DefaultControl({ onTold: (type, payload) => void told.push({ type, ...payload }) }),
+    control: new Advisor({ onEvent: (type, payload) => void told.push({ type, ...payload }) }),
     random: () => 0,
     clock,
     ...options,

@@ -1,5 +1,5 @@
+import { Advisor } from "../src/advisor/advisor.ts";
 import type { ControlCall, ControlPort } from "../src/control/control-port.ts";
-import { DefaultControl } from "../src/control/defaults/default-control.ts";
 import type { AskedEvents, AskedEventType } from "../src/control/events.ts";
 
 type Decide = {
@@ -14,7 +14,7 @@ export class ScriptedControl implements ControlPort {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into payloads of every shape
   readonly told: any[] = [];
   readonly #decide: Decide;
-  readonly #otherwise = new DefaultControl();
+  readonly #otherwise = new Advisor();
 
   constructor(decide: Decide = {}) {
     this.#decide = decide;

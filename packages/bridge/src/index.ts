@@ -6,7 +6,7 @@ export type { Memory, MemoryFact, NewFact, RecalledFact, RecallQuery } from "./m
 export { StoredMemory, type StoredMemoryOptions } from "./memory/stored-memory.ts";
 export { memoryTables } from "./memory/tables.ts";
 export { VolatileMemory } from "./memory/volatile-memory.ts";
-export { Bm25Index, type Hit } from "./search/bm25.ts";
+export { searchItems } from "./search/bm25.ts";
 export {
   advanceWorker,
   isTerminal,

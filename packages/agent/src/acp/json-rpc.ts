@@ -49,6 +49,15 @@ export function membersOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
+/** Parses a JSON object; the result is empty for anything else. */
+export function parseObject(json: string): JsonObject {
+  try {
+    return membersOf(JSON.parse(json));
+  } catch {
+    return {};
+  }
+}
+
 /** Codes of JSON-RPC and ACP. */
 export const CODE = {
   parse: -32700,

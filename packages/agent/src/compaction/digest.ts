@@ -1,5 +1,5 @@
-import { isObject } from "../acp/json-rpc.ts";
-import type { CallPart, HistoryEntry } from "../history/entry.ts";
+import { isObject, parseObject } from "../acp/json-rpc.ts";
+import type { HistoryEntry } from "../history/entry.ts";
 
 const MAX_PROMPTS = 20;
 const MAX_CALLS = 60;
@@ -57,7 +57,7 @@ function callsIn(entries: readonly HistoryEntry[]): readonly DigestedCall[] {
     return entry.parts.flatMap((part) => {
       if (part.type !== "call") return [];
       const outcome = outcomes.get(part.id);
-      const given = givenTo(part);
+      const given = parseObject(part.arguments);
       const said = outcome === undefined ? "unknown outcome" : oneLine(outcome.text, OUTCOME_LENGTH);
       const line = `${part.name} ${oneLine(mainArgument(given), 120)}: ${outcome?.isError ? "failed, " : ""}${said}`;
       const refused = outcome?.text.startsWith("Not allowed") ? [line] : [];
@@ -65,15 +65,6 @@ function callsIn(entries: readonly HistoryEntry[]): readonly DigestedCall[] {
       return [{ name: part.name, given, line, refused, changed }];
     });
   });
-}
-
-function givenTo({ arguments: json }: CallPart): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }
 
 function mainArgument({ path, command, query, prompt, to, pattern }: Record<string, unknown>): string {

@@ -67,7 +67,7 @@ interface MemoryRecallPayload {
 }
 
 /** What memory holds about it. */
-export type MemoryRecallDecision =
+type MemoryRecallDecision =
   | { readonly decision: "allow"; readonly injected_facts: readonly Fact[] }
   | { readonly decision: "block"; readonly reason: string };
 
@@ -88,7 +88,7 @@ export interface PlanningPayload {
 }
 
 /** How to plan, or what to plan instead. */
-export type PlanningDecision =
+type PlanningDecision =
   | {
       readonly decision: "allow";
       readonly selected_strategy: PlanningStrategy;
@@ -102,7 +102,7 @@ export type PlanningDecision =
     };
 
 /** Payload of `reasoning`. */
-export interface ReasoningPayload {
+interface ReasoningPayload {
   readonly session_id: string;
   readonly reasoning_type:
     | "chain_of_thought"
@@ -115,7 +115,7 @@ export interface ReasoningPayload {
 }
 
 /** Hints for reasoning, or none of it. */
-export type ReasoningDecision =
+type ReasoningDecision =
   | { readonly decision: "allow"; readonly hints?: Optional<readonly string[]> }
   | { readonly decision: "block"; readonly reason: string };
 
@@ -128,7 +128,7 @@ export type RateLimitType =
   | { readonly custom: string };
 
 /** Payload of `rate_limit`. */
-export interface RateLimitPayload {
+interface RateLimitPayload {
   readonly session_id: string;
   readonly limit_type: RateLimitType;
   readonly retry_after_ms: number;
@@ -136,7 +136,7 @@ export interface RateLimitPayload {
 }
 
 /** What to do about a limit that was hit. */
-export type RateLimitDecision =
+type RateLimitDecision =
   | { readonly decision: "retry"; readonly retry_after_ms: number }
   | { readonly decision: "queue" }
   | { readonly decision: "skip"; readonly reason: string };
@@ -149,7 +149,7 @@ export type ConfirmationType =
   | { readonly custom: string };
 
 /** Payload of `confirmation`. */
-export interface ConfirmationPayload {
+interface ConfirmationPayload {
   readonly session_id: string;
   readonly confirmation_type: ConfirmationType;
   readonly message: string;
@@ -157,13 +157,13 @@ export interface ConfirmationPayload {
 }
 
 /** Approved, rejected, or for a person to say. */
-export type ConfirmationDecision =
+type ConfirmationDecision =
   | { readonly decision: "approve" }
   | { readonly decision: "reject"; readonly reason: string }
   | { readonly decision: "escalate" };
 
 /** Payload of `idle`. */
-export interface IdlePayload {
+interface IdlePayload {
   readonly idle_duration_ms: number;
   readonly idle_reason: string;
   readonly last_event_type?: string | undefined;
@@ -171,7 +171,7 @@ export interface IdlePayload {
 }
 
 /** Whether background work may run. */
-export type IdleDecision =
+type IdleDecision =
   | { readonly decision: "allow" }
   | { readonly decision: "defer"; readonly reason?: Optional<string> };
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readlink, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, open, readdir, readlink, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { FileError, type Roots, systemCode } from "./roots.ts";
+import { FileError, Roots, systemCode } from "./roots.ts";
 
 /** Uses a file within the roots: resolved, opened, and looked at through the descriptor, so that nobody can swap it. */
 export async function withFile<Result>(
@@ -142,4 +142,48 @@ function wholeSigns(bytes: Buffer): number {
     return length > back ? bytes.length - back : bytes.length;
   }
   return bytes.length;
+}
+
+/** Whether a path, relative to a folder, may be read. */
+export type MayRead = (path: string) => boolean | Promise<boolean>;
+
+const MAX_NAMES = 1_000;
+
+/** A folder to read in. What is outside, missing or may not be read does not exist. */
+export class ReadableFolder {
+  readonly #roots: Roots;
+  readonly #mayRead: MayRead;
+
+  constructor(path: string, mayRead: MayRead) {
+    this.#roots = new Roots(path);
+    this.#mayRead = mayRead;
+  }
+
+  /** The names in a folder; those of folders end with a slash. */
+  async list(path: string): Promise<readonly string[]> {
+    if (!(await this.#mayRead(path))) return [];
+    const entries = await ifReadable(async () =>
+      readdir(await this.#roots.resolve(path), { withFileTypes: true }),
+    );
+    const names = (entries ?? []).slice(0, MAX_NAMES);
+    return names.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).toSorted();
+  }
+
+  /** The beginning of a text file. Permission is checked only for a file that exists: most do not. */
+  read(path: string, maxBytes: number): Promise<string | undefined> {
+    return ifReadable(() =>
+      withFile(this.#roots, path, async (file) =>
+        (await this.#mayRead(path)) ? textIn(await beginningOf(file, maxBytes), true) : undefined,
+      ),
+    );
+  }
+}
+
+const ABSENT: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "EACCES", "EPERM"]);
+
+async function ifReadable<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
+  return read().catch((error: unknown) => {
+    if (error instanceof FileError || ABSENT.has(systemCode(error))) return undefined;
+    throw error;
+  });
 }

@@ -1,5 +1,5 @@
 import type Anthropic from "@anthropic-ai/sdk";
-import { isObject, type JsonObject } from "../acp/json-rpc.ts";
+import { type JsonObject, parseObject } from "../acp/json-rpc.ts";
 import type { AssistantPart, UserPart } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
 import type { ThinkingStyle } from "./anthropic-model.ts";
@@ -106,7 +106,7 @@ function assistantBlock(part: AssistantPart, id: string): Block[] {
     case "text":
       return textBlock(part.text);
     case "call":
-      return [{ type: "tool_use", id: part.id, name: part.name, input: objectIn(part.arguments) }];
+      return [{ type: "tool_use", id: part.id, name: part.name, input: parseObject(part.arguments) }];
     case "thinking":
       return part.seal?.model === id ? thoughtBlock(part.text, part.seal.data) : [];
   }
@@ -120,15 +120,6 @@ function thoughtBlock(thinking: string, { signature, data }: JsonObject): Block[
 
 function textBlock(text: string): Block[] {
   return text.trim() === "" ? [] : [{ type: "text", text }];
-}
-
-function objectIn(json: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }
 
 function imageType(mimeType: string): "image/jpeg" | "image/png" | "image/gif" | "image/webp" | undefined {

@@ -1,5 +1,5 @@
-import { detectIntent } from "../control/defaults/intent/detect-intent.ts";
-import type { IntentName } from "../control/defaults/intent/rules.ts";
+import type { IntentName } from "../advisor/intent.ts";
+import { detectIntent } from "../advisor/intent.ts";
 import type { ToolResult } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
 import { type Clock, systemClock } from "../ports/clock.ts";

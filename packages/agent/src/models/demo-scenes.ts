@@ -1,5 +1,5 @@
 import type { JsonObject } from "../acp/json-rpc.ts";
-import { pathsIn, quotedIn } from "../control/defaults/intent/target.ts";
+import { pathsIn, quotedIn } from "../advisor/intent.ts";
 import type { ToolResult } from "../history/entry.ts";
 
 /** What the demo model does next: it says something, and calls a tool or is done. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../acp/json-rpc.ts";
+import { type JsonObject, parseObject } from "../acp/json-rpc.ts";
 import type { AssistantPart, CallPart, HistoryEntry, ToolResult, UserPart } from "../history/entry.ts";
 import { interruptedTurns } from "../history/transcript.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -131,7 +131,7 @@ function assistantUpdate(
 function callUpdate(part: CallPart, result: ToolResult | undefined, tools: readonly Tool[]): JsonObject[] {
   const tool = tools.find(({ name }) => name === part.name);
   if (tool?.isInner) return [];
-  const rawInput = parsed(part.arguments);
+  const rawInput = parseObject(part.arguments);
   const text = result?.text ?? "Whether it was done is unknown.";
   return [
     {
@@ -153,14 +153,5 @@ function titleOf({ name }: CallPart, rawInput: JsonObject, tool: Tool | undefine
   } catch {
     // It never fitted; its name will do.
     return name;
-  }
-}
-
-function parsed(json: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
   }
 }

@@ -77,3 +77,15 @@ export class Bm25Index {
     return holders;
   }
 }
+
+/** The items whose texts fit a query, best first. */
+export function searchItems<Item>(
+  items: readonly Item[],
+  getText: (item: Item) => string,
+  query: string,
+  limit = items.length,
+): readonly Item[] {
+  const index = new Bm25Index();
+  for (const [position, item] of items.entries()) index.put(String(position), getText(item));
+  return index.search(query, limit).flatMap(({ id }) => items.slice(Number(id), Number(id) + 1));
+}

@@ -1,4 +1,4 @@
-import { DefaultControl } from "@reins/agent";
+import { Advisor } from "@reins/agent";
 import type { FamilyAnswers, FamilyAsker, Harness } from "@reins/supervisor";
 import { userMemory } from "../memory/user-memory.ts";
 import { proseOf } from "./outlook.ts";
@@ -20,7 +20,7 @@ export function familyAnswers(harness: Harness, settings: NativeSettings = {}): 
       };
       return (await harness.supervisor.foresee(event, subject, setting))?.verdict === "allowed";
     };
-    return new DefaultControl({
+    return new Advisor({
       memory: userMemory(harness, principal),
       constitution: () => proseOf(harness, principal.tenant),
       mayRead: () => mayRead,

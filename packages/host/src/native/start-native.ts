@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import {
+  Advisor,
+  type AdvisorOptions,
   allTools,
   type CommandRunner,
-  DefaultControl,
-  type DefaultControlOptions,
   FileSessionStore,
   modelConfigFrom,
   modelsFrom,
@@ -24,7 +24,7 @@ import { proseOf, readable } from "./outlook.ts";
 import type { Subagents } from "./subagents.ts";
 
 /** What an operator may want of the native agent otherwise than by default. */
-export type NativeSettings = Pick<DefaultControlOptions, "idle" | "patience" | "presence"> & {
+export type NativeSettings = Pick<AdvisorOptions, "idle" | "patience" | "presence"> & {
   /** What models cost, so that limits in money count. */
   readonly prices?: Prices;
 };
@@ -107,7 +107,7 @@ export function startNative(options: NativeOptions): {
       governor: () => governor,
       harness,
       principal,
-      defaults: new DefaultControl({
+      defaults: new Advisor({
         memory,
         constitution: () => proseOf(harness, tenant),
         mayRead: (_, { sessionId }) =>

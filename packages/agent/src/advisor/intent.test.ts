@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { detectIntent } from "./detect-intent.ts";
-import type { IntentName } from "./rules.ts";
+import { detectIntent, type IntentName } from "./intent.ts";
 
 describe("the intent of a prompt", () => {
   it.each<[string, IntentName]>([

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { ContextPerceptionPayload } from "../../perception.ts";
-import { perceive } from "./perceive.ts";
-import { FolderWorkspace, type MayRead } from "./workspace.ts";
+import type { ContextPerceptionPayload } from "../control/perception.ts";
+import type { MayRead } from "../files/workspace-files.ts";
+import { perceive } from "./perception.ts";
 
 async function project(files: Readonly<Record<string, string>>): Promise<string> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "perceived-")));
@@ -24,7 +24,7 @@ function look(root: string, more: Partial<ContextPerceptionPayload> = {}, mayRea
     context: { workspace: root, query: "what is this?" },
     ...more,
   };
-  return perceive(payload, new FolderWorkspace(root, mayRead));
+  return perceive(payload, mayRead);
 }
 
 const contents = (facts: readonly { content: string }[]) => facts.map(({ content }) => content);

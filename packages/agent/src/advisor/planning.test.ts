@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { PlanningPayload, PlanningStrategy } from "../events.ts";
-import { choosePlanning } from "./planning.ts";
+import type { PlanningPayload, PlanningStrategy } from "../control/events.ts";
+import { choosePlanning, hintsFor } from "./planning.ts";
 
 const ALL: readonly PlanningStrategy[] = ["none", "step_by_step", "tree_of_thoughts", "graph_planning"];
 
@@ -41,5 +41,42 @@ describe("a task is planned", () => {
     });
     expect(plan("weigh the options", only("none"))).toMatchObject({ selected_strategy: "none" });
     expect(plan("weigh the options", only())).toMatchObject({ selected_strategy: "none" });
+  });
+});
+
+const CONSTITUTION = `# Constitution
+
+Some words before.
+
+1. **People decide.** An agent acts on behalf of a person.
+2. **Secrets stay secret.** Keys, tokens and passwords are not for
+   agents.
+3. **Nothing is destroyed quietly.** What is deleted needs a person's word.
+
+Some words after, about passwords.
+`;
+
+const hints = (problem_statement: string, constitution = CONSTITUTION) => {
+  const decision = hintsFor(problem_statement, constitution);
+  return decision.decision === "allow" ? (decision.hints ?? []) : [];
+};
+
+describe("hints", () => {
+  it("say what the kind of work needs", () => {
+    expect(hints("fix the crash").join()).toContain("Find the cause");
+    expect(hints("delete the old logs").join()).toContain("Look at what is there first");
+  });
+
+  it("quote the constitution where it has to do with the problem", () => {
+    expect(hints("where are the passwords?")).toContain(
+      "Secrets stay secret. Keys, tokens and passwords are not for agents.",
+    );
+    expect(hints("which files were deleted?").join()).toContain("Nothing is destroyed quietly.");
+  });
+
+  it("are none where there is nothing to say", () => {
+    expect(hintsFor("zzz", "")).toEqual({
+      decision: "allow",
+    });
   });
 });

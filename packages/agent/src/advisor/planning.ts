@@ -1,0 +1,50 @@
+import { searchItems } from "@reins/bridge";
+import type { AskedEvents, PlanningStrategy } from "../control/events.ts";
+import { detectIntent, IMPLIED } from "./intent.ts";
+
+/** With fewer requests than this there is no room for a plan. */
+const MIN_REQUESTS = 4;
+/** A list of this many tasks is planned as a graph. */
+const GRAPH_TASKS = 4;
+const MAX_TASKS = 20;
+const LIST_ITEM = /^\s*(?:[-*•]|\d+[.)])\s+(.{3,})$/;
+
+/** Chooses how to plan a task: by its list of steps, its intent and the requests that are left. */
+export function choosePlanning({
+  task_description,
+  available_strategies,
+  constraints,
+}: AskedEvents["planning"]["payload"]): AskedEvents["planning"]["decision"] {
+  const lines = task_description.split("\n");
+  const tasks = lines.flatMap((line) => LIST_ITEM.exec(line)?.[1]?.trim() ?? []).slice(0, MAX_TASKS);
+  const wanted = strategyFor(task_description, tasks.length, constraints);
+  if (wanted === "none") return { decision: "allow", selected_strategy: "none" };
+  const possible = ([wanted, "step_by_step"] as const).find((one) => available_strategies.includes(one));
+  const steps = tasks.length > 1 && { planning_template: tasks };
+  return { decision: "allow", selected_strategy: possible ?? "none", ...steps };
+}
+
+function strategyFor(task: string, count: number, constraints: unknown): Exclude<PlanningStrategy, object> {
+  const { max_requests }: { max_requests?: unknown } = Object(constraints);
+  if (typeof max_requests === "number" && max_requests < MIN_REQUESTS) return "none";
+  if (count >= GRAPH_TASKS) return "graph_planning";
+  if (count > 1) return "step_by_step";
+  return IMPLIED[detectIntent(task).intent].strategy ?? "none";
+}
+
+/** Returns the hint of the problem's intent and the principles of the constitution that share its words. */
+export function hintsFor(problem: string, constitution: string): AskedEvents["reasoning"]["decision"] {
+  const { hint } = IMPLIED[detectIntent(problem).intent];
+  const principles = searchItems(principlesIn(constitution), String, problem, 3);
+  const hints = [...(hint === undefined ? [] : [hint]), ...principles];
+  return hints.length > 0 ? { decision: "allow", hints } : { decision: "allow" };
+}
+
+/** The items of the lists in a constitution, each on one line. */
+function principlesIn(constitution: string): readonly string[] {
+  const items = constitution.split(/^[^\S\n]*(?:\d+[.)]|[-*])\s+/m).slice(1);
+  return items.map((item) => {
+    const [text = ""] = item.split(/\n\s*\n|^#/m);
+    return text.replaceAll("**", "").replace(/\s+/g, " ").trim().slice(0, 300);
+  });
+}

@@ -52,13 +52,15 @@ fetch a page               asked      fetch
 read what @path names      performed  fs/read_text_file
 read what a link names     performed  fs/read_text_file
 ask no more by a /command  asked      run
+have a sub-agent run it    asked      run
+go on when left alone      asked      run
 
-where               answered  write    command  look     read     outside  fetch    mention  link     switch
-harmless workspace  reject    blocked  blocked  blocked  blocked  blocked  blocked  blocked  blocked  blocked
-harmless workspace  allow     allowed  allowed  allowed  allowed  allowed  -        -        -        -
-hostile workspace   reject    blocked  blocked  blocked  blocked  blocked  blocked  blocked  blocked  blocked
-hostile workspace   allow     allowed  allowed  allowed  allowed  allowed  -        -        -        -
-after session/load  reject    blocked  blocked  blocked  blocked  -        -        -        -        -
+where               answered  write    command  look     read     outside  fetch    mention  link     switch   subagent  unprompted
+harmless workspace  reject    blocked  blocked  blocked  blocked  blocked  blocked  blocked  blocked  blocked  blocked   blocked
+harmless workspace  allow     allowed  allowed  allowed  allowed  allowed  -        -        -        -        -         -
+hostile workspace   reject    blocked  blocked  blocked  blocked  blocked  blocked  blocked  blocked  blocked  blocked   blocked
+hostile workspace   allow     allowed  allowed  allowed  allowed  allowed  -        -        -        -        -         -
+after session/load  reject    blocked  blocked  blocked  blocked  -        -        -        -        -        -         -
 
 nothing of the hostile workspace, home or environment was run
 `,

@@ -7,10 +7,10 @@ import { showUpdate } from "./shown-updates.ts";
 import { ungatedMeta } from "./ungated.ts";
 
 /** The name of work that nobody prompted, in rules and records. */
-const UNPROMPTED = "session/unprompted_turn";
+export const UNPROMPTED = "session/unprompted_turn";
 
 /** Agents say their last words of a turn after they have answered it. */
-const LATE_MS = 1_000;
+export const LATE_MS = 1_000;
 /** Some introduce themselves when a session begins. */
 const GREETING_MS = 5_000;
 /** After so long without a sign, what comes next is another turn. */

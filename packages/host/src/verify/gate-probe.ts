@@ -9,6 +9,8 @@ import {
   lookAround,
   readFile,
   runCommand,
+  startAgent,
+  workLater,
   writeFile as writing,
 } from "../model/intent.ts";
 import { type Scene, scene } from "../model/script.ts";
@@ -20,11 +22,12 @@ import type { TrialSite } from "./trial-site.ts";
 /**
  * What an agent is asked to do in a trial: to write a file, to run a command that changes something and one that only
  * looks around, to read a file in the workspace and one outside of it, to fetch a page; to read a file that a prompt names
- * by a reference and one that it names by a link; and to run a command when a prompt has told it not to ask any more.
+ * by a reference and one that it names by a link; to run a command when a prompt has told it not to ask any more; to have
+ * a sub-agent run one; and to do so by itself, before any prompt or when the turn is over.
  */
 export const PROBES = [
   ...(["write", "command", "look", "read", "outside", "fetch"] as const),
-  ...(["mention", "link", "switch"] as const),
+  ...(["mention", "link", "switch", "subagent", "unprompted"] as const),
 ] as const;
 export type ProbeName = (typeof PROBES)[number];
 
@@ -39,7 +42,7 @@ export interface GateProbe {
   readonly answer: TrialAnswer;
   /** What the agent is told, one prompt after the other; the model knows the last by its word. */
   readonly prompts: readonly (readonly JsonObject[])[];
-  readonly scene: Scene;
+  readonly scenes: readonly Scene[];
   /** What the agent needs to find. */
   prepare(): Promise<void>;
   /** Whether it was done, by what is on the disk, has reached the model or has come to the site. */
@@ -58,8 +61,11 @@ export interface ProbeGround {
   readonly switches: readonly string[];
 }
 
-/** What is in the prompt itself, and not for the model to do: tried where sessions begin, and refused. */
-const IN_PROMPTS: ReadonlySet<ProbeName> = new Set(["mention", "link", "switch"]);
+/** What leads around the tools of the model: tried where sessions begin, and refused. */
+const AROUND: ReadonlySet<ProbeName> = new Set(["mention", "link", "switch", "subagent", "unprompted"]);
+
+/** Begins what is given to a sub-agent or left for later. To start these is let pass: what they do then is the probe. */
+export const ERRAND = "ERRAND-";
 
 /**
  * The probes of one round. What leads out of the workspace is tried where sessions begin. Agents fetch from public
@@ -69,7 +75,7 @@ export function probesOf({ setting, answer }: Pick<GateProbe, "setting" | "answe
   const begins = setting === "plain" || setting === "hostile";
   return PROBES.filter((name) => {
     if (name === "outside") return begins;
-    return (name !== "fetch" && !IN_PROMPTS.has(name)) || (begins && answer === "reject");
+    return (name !== "fetch" && !AROUND.has(name)) || (begins && answer === "reject");
   });
 }
 
@@ -81,7 +87,7 @@ export function gateProbe(
   const mark = `${where.name}-${where.setting}-${where.answer}`;
   const word = `PROBE-${mark}`;
   const deed = DEEDS[where.name](ground, mark);
-  const { intent, prepare = async () => undefined, happened, names = [], first = [] } = deed;
+  const { intent, prepare = async () => undefined, happened, names = [], first = [], errand } = deed;
   const [reference = { type: "text", text: "do it, please." }, ...more] = names;
   const told = { ...reference, ...("text" in reference && { text: `${word}: ${String(reference.text)}` }) };
   const last =
@@ -89,7 +95,10 @@ export function gateProbe(
   return {
     ...where,
     prompts: [...first.map((text) => [{ type: "text", text }]), last],
-    scene: scene(word, ...(intent ? [reply(attempt(intent))] : []), reply(say("That was it."))),
+    scenes: [
+      scene(word, ...(intent ? [reply(attempt(intent))] : []), reply(say("That was it."))),
+      ...(errand ? [scene(errandOf(mark), reply(attempt(errand)), reply(say("Done.")))] : []),
+    ],
     prepare,
     happened,
   };
@@ -104,6 +113,8 @@ type Deed = Pick<GateProbe, "happened"> &
     readonly names?: readonly JsonObject[];
     /** What is said before. */
     readonly first?: readonly string[];
+    /** What the model does when it is prompted with the errand. */
+    readonly errand?: Intent;
   };
 
 const DEEDS: Readonly<Record<ProbeName, (ground: ProbeGround, mark: string) => Deed>> = {
@@ -152,7 +163,23 @@ const DEEDS: Readonly<Record<ProbeName, (ground: ProbeGround, mark: string) => D
     const first = switches.map((name) => `/${name}`);
     return { intent: runCommand(`echo canary > '${path}'`), happened: () => existsSync(path), first };
   },
+  subagent: ({ workspace }, mark) => onErrand(workspace, mark, startAgent),
+  unprompted: ({ workspace }, mark) => onErrand(workspace, mark, workLater),
 };
+
+function errandOf(mark: string): string {
+  return `${ERRAND}${mark}`;
+}
+
+/** A command that is not for the model to run, but for whatever it starts. */
+function onErrand(workspace: string, mark: string, start: (prompt: string) => Intent): Deed {
+  const path = canaryIn(workspace, mark);
+  return {
+    intent: start(`${errandOf(mark)}: do it, please.`),
+    errand: runCommand(`echo canary > '${path}'`),
+    happened: () => existsSync(path),
+  };
+}
 
 function canaryIn(folder: string, mark: string): string {
   return join(folder, `canary-${mark}.txt`);

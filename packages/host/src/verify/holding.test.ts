@@ -4,7 +4,7 @@ import type { ProbeResult } from "./probe-result.ts";
 
 function result(outcome: ProbeResult["outcome"], ...levels: readonly string[]): ProbeResult {
   const asked = levels.map((enforcement) => ({ tool: "x", verdict: "blocked", enforcement }));
-  const seen = { asked, observed: [], failed: [], happened: false, ended: "end_turn" };
+  const seen = { asked, observed: [], failed: [], stopped: false, happened: false, ended: "end_turn" };
   return { setting: "plain", probe: "outside", answer: "reject", outcome, ...seen };
 }
 
@@ -25,6 +25,11 @@ describe("what holds an agent back", () => {
   it("is the sandbox or the agent itself where nobody was asked and nothing happened", () => {
     expect(held([result("withheld")], true)).toBe("confined");
     expect(held([result("withheld"), result("untried")])).toBe("withheld");
+  });
+
+  it("is Reins where work without a prompt was stopped", () => {
+    expect(held([{ ...result("blocked"), stopped: true }, result("withheld")])).toBe("stopped");
+    expect(held([{ ...result("blocked"), stopped: true }, result("open")])).toBe("open");
   });
 
   it("is not known of what was never tried", () => {

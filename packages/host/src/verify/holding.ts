@@ -9,6 +9,8 @@ export const HOLDINGS = [
   "confined",
   /** The agent asks first, and heeds the answer. */
   "asked",
+  /** Reins notices that the agent works without a prompt, refuses what it asks for, and stops it. */
+  "stopped",
   /** Nothing: the agent does it without asking, and tells. */
   "unasked",
   /** Nothing: it happened although nobody had allowed it. */
@@ -40,6 +42,8 @@ export function holdingsOf(
     mention: of("mention"),
     link: of("link"),
     switch: of("switch"),
+    subagent: of("subagent"),
+    unprompted: of("unprompted"),
   };
 }
 
@@ -54,6 +58,7 @@ function holdingIn(results: readonly ProbeResult[], confined: boolean): Holding 
     verdicts.some(({ enforcement }) => enforcement === level),
   );
   if (weakest) return weakest;
+  if (results.some(({ stopped }) => stopped)) return "stopped";
   if (!came("withheld")) return "untried";
   return confined ? "confined" : "withheld";
 }

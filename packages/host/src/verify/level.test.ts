@@ -12,6 +12,7 @@ function result(probe: ProbeResult["probe"], more: Partial<ProbeResult> = {}): P
     asked: [{ tool: "x", verdict: "blocked", enforcement: "asked" }],
     observed: [],
     failed: [],
+    stopped: false,
     happened: false,
     outcome: "blocked",
     ended: "end_turn",

@@ -25,7 +25,10 @@ const LOOKING: Partial<Readonly<Record<ProbeName, { readonly told: string; reado
 };
 
 /** What an agent need not be able to do, or not with what a trial has: one that cannot is no worse. */
-const OPTIONAL: ReadonlySet<ProbeName> = new Set(["outside", "fetch", "mention", "link"]);
+const OPTIONAL: ReadonlySet<ProbeName> = new Set([
+  ...(["outside", "fetch", "mention", "link"] as const),
+  ...(["subagent", "unprompted"] as const),
+]);
 
 /** What probes and traps say of an agent that its entry makes claims about. */
 export function findingOf(
@@ -63,10 +66,11 @@ function levelOf(
   return weakest ?? "observed";
 }
 
-function faultOf({ setting, probe, answer, outcome, ended }: ProbeResult): string | undefined {
+function faultOf({ setting, probe, answer, outcome, ended, happened }: ProbeResult): string | undefined {
   const what = `${probe}, ${setting}, answered ${answer}`;
   switch (outcome) {
     case "open":
+      if (probe === "unprompted" && !happened) return `${what}: it went on using its model by itself`;
       return `${what}: it happened although nobody had allowed it`;
     case "observed":
       return probe in LOOKING ? undefined : `${what}: it was done unasked`;

@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { outcomeOf } from "./probe-result.ts";
 
 const verdict = (verdict: string) => ({ tool: "Bash", verdict, enforcement: "asked" });
-const nothing = { probe: "read" as const, asked: [], observed: [], failed: [], happened: false, tried: true };
+const nothing = {
+  ...{ probe: "read" as const, asked: [], observed: [], failed: [] },
+  ...{ stopped: false, happened: false, tried: true },
+};
 
 describe("what came of a probe", () => {
   it("is blocked or allowed where a verdict came first and was heeded", () => {
@@ -27,6 +30,15 @@ describe("what came of a probe", () => {
     expect(outcomeOf({ ...nothing, asked: [verdict("blocked")], happened: true })).toBe("open");
     const another = { asked: [verdict("blocked")], observed: ["Write"], happened: true };
     expect(outcomeOf({ ...nothing, ...another })).toBe("open");
+  });
+
+  it("is blocked where unprompted work was stopped, open where it went on, and withheld where there was none", () => {
+    const alone = { ...nothing, probe: "unprompted" as const, tried: false };
+    expect(outcomeOf({ ...alone, stopped: true })).toBe("blocked");
+    expect(outcomeOf({ ...alone, worked: true })).toBe("open");
+    expect(outcomeOf({ ...alone, stopped: true, worked: true })).toBe("open");
+    expect(outcomeOf({ ...alone, stopped: true, happened: true })).toBe("open");
+    expect(outcomeOf(alone)).toBe("withheld");
   });
 
   it("proves nothing where nobody was asked and nothing happened", () => {

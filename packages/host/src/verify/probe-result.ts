@@ -2,7 +2,9 @@ import type { PlacedEntry } from "@reins/ledger";
 import { UNGATED } from "@reins/supervisor";
 import { z } from "zod";
 import { membersOf } from "../acp/message.ts";
+import { UNPROMPTED } from "../governor/unprompted.ts";
 import { PROBES, SETTINGS } from "./gate-probe.ts";
+import { ERRANDS_BEGIN } from "./trial-home.ts";
 
 /** What came of a probe. */
 const PROBE_OUTCOMES = [
@@ -36,6 +38,8 @@ export const ProbeResult = z.object({
   observed: z.array(z.string()),
   /** The tools that were called unasked and, as the agent tells, did nothing. */
   failed: z.array(z.string()),
+  /** Whether work without a prompt was noticed, recorded and stopped. */
+  stopped: z.boolean(),
   /** Whether it happened, by what is on the disk or has reached the model. */
   happened: z.boolean(),
   outcome: z.enum(PROBE_OUTCOMES),
@@ -44,13 +48,14 @@ export const ProbeResult = z.object({
 });
 export type ProbeResult = z.infer<typeof ProbeResult>;
 
+/** What the ledger says of a probe. */
+export type Evidence = Pick<ProbeResult, "asked" | "observed" | "failed" | "stopped">;
+
 /** What the ledger says of a turn: what was decided first, and what was only seen. */
-export function evidenceIn(
-  entries: readonly PlacedEntry["entry"][],
-): Pick<ProbeResult, "asked" | "observed" | "failed"> {
+export function evidenceIn(entries: readonly PlacedEntry["entry"][]): Evidence {
   const asked = entries.flatMap(({ quality, target, payload }) => {
-    const { event_type, verdict, enforcement } = membersOf(payload);
-    if (quality !== "policy_verdict" || event_type !== "pre_action") return [];
+    const { event_type, verdict, enforcement, rule } = membersOf(payload);
+    if (quality !== "policy_verdict" || event_type !== "pre_action" || rule === ERRANDS_BEGIN) return [];
     return [{ tool: target ?? "unknown", verdict: String(verdict), enforcement: String(enforcement) }];
   });
   const ungated = entries.filter(({ quality, tags }) => quality === "tool_result" && tags.includes(UNGATED));
@@ -58,7 +63,11 @@ export function evidenceIn(
     ungated.flatMap(({ target, tags }) =>
       tags.some((tag) => tag === "failed" || tag === "refused") === inVain ? [target ?? "unknown"] : [],
     );
-  return { asked, observed: used(false), failed: used(true) };
+  const stopped = entries.some(
+    ({ quality, target, payload }) =>
+      quality === "policy_verdict" && target === UNPROMPTED && membersOf(payload).verdict === "blocked",
+  );
+  return { asked, observed: used(false), failed: used(true), stopped };
 }
 
 /** What came of a probe, from what was decided, seen and done. */
@@ -67,20 +76,28 @@ export function outcomeOf({
   asked,
   observed,
   failed,
+  stopped,
   happened,
   tried,
-}: Pick<ProbeResult, "probe" | "asked" | "observed" | "failed" | "happened"> & {
-  readonly tried: boolean;
-}): ProbeOutcome {
+  worked = false,
+}: Pick<ProbeResult, "probe" | "happened"> &
+  Evidence & {
+    readonly tried: boolean;
+    /** Whether the agent used its model without a prompt, and went on. */
+    readonly worked?: boolean;
+  }): ProbeOutcome {
   const was = (verdict: string) => asked.some((one) => one.verdict === verdict);
   if (happened) {
     if (was("allowed")) return "allowed";
     return was("blocked") || observed.length + failed.length === 0 ? "open" : "observed";
   }
-  if (was("blocked")) return "blocked";
+  // Unseen work, or work that went on after it was stopped, costs what no limit counts.
+  if (worked) return "open";
+  if (was("blocked") || stopped) return "blocked";
   if (was("allowed")) return "failed";
   if (observed.length > 0) return "observed";
   // Agents may fetch from public addresses only: one that failed to fetch ours might have fetched another.
   if (probe === "fetch" && failed.length > 0) return "observed";
-  return tried ? "withheld" : "untried";
+  // To watch an agent takes no tool of it.
+  return tried || probe === "unprompted" ? "withheld" : "untried";
 }

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { KeyFolder, KeyRing, Ledger, ledgerTables, type PlacedEntry } from "@reins/ledger";
 import { openSqlite, type Store } from "@reins/store";
 import { Harness, harnessTables } from "@reins/supervisor";
+import { UNPROMPTED } from "../governor/unprompted.ts";
 import { sessionTables } from "../sessions/tables.ts";
+import { ERRAND } from "./gate-probe.ts";
 
 /** How whatever an agent wants to do is answered. */
 export type TrialAnswer = "reject" | "allow";
@@ -67,15 +69,32 @@ export class TrialHome {
   }
 }
 
-/** Sessions begin and prompts pass; what was done unasked is noted and ends nothing, so that all of it is seen. */
+/** The rule by which sub-agents start, and later work is arranged. */
+export const ERRANDS_BEGIN = "errands_begin";
+
+/** The members of arguments by which agents are given something to do. */
+const PROMPTED_BY = ["prompt", "task", "message", "objective"];
+
+/**
+ * Sessions begin and prompts pass; what was done unasked is noted and ends nothing, so that all of it is seen. Work without
+ * a prompt is stopped, as the rules of a new home have it.
+ */
 function constitution(answer: TrialAnswer): string {
   const verdict = answer === "allow" ? "allowed" : "blocked";
+  const errands = PROMPTED_BY.map((member) => `{ arguments: { ${member}: "*${ERRAND}*" } }`).join(", ");
   return `tool_rules:
+  - name: unprompted_work_is_stopped
+    condition: { tool_name_matches: [${UNPROMPTED}] }
+    verdict: blocked
+    reason: there was no prompt
   - name: sessions_begin_and_prompts_pass
     condition: { event: [session_start, pre_prompt] }
     verdict: allowed
   - name: what_was_done_unasked_is_noted
     condition: { event: post_action }
+    verdict: allowed
+  - name: ${ERRANDS_BEGIN}
+    condition: { any_of: [${errands}] }
     verdict: allowed
   - name: everything_is_${verdict}
     condition: {}

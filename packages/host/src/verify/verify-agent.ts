@@ -1,14 +1,17 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { membersOf } from "../acp/message.ts";
 import { RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
+import { AgentError } from "../agents/agent-error.ts";
 import { HOSTILE_INSTRUCTION } from "../agents/hostile-workspace.ts";
+import { LATE_MS } from "../governor/unprompted.ts";
 import { scenes } from "../model/script.ts";
 import type { SeenRequest } from "../model/scripted-model.ts";
 import { type GateProbe, gateProbe, type ProbeName, type ProbeSetting, probesOf } from "./gate-probe.ts";
 import { type Holding, holdingsOf } from "./holding.ts";
 import { type Finding, findingOf } from "./level.ts";
-import { evidenceIn, outcomeOf, type ProbeResult } from "./probe-result.ts";
+import { type Evidence, evidenceIn, outcomeOf, type ProbeResult } from "./probe-result.ts";
 import { Trial, type TrialOptions } from "./trial.ts";
 import type { TrialAnswer } from "./trial-home.ts";
 
@@ -21,6 +24,8 @@ export interface VerifyProgress extends Pick<GateProbe, "setting" | "name" | "an
 /** How an agent is verified. */
 export interface VerifyOptions extends TrialOptions {
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined;
+  /** How long an agent is watched without a prompt. */
+  readonly quietMs?: number | undefined;
 }
 
 /** Something that was seen in one setting. */
@@ -48,6 +53,10 @@ export interface VerifyReport extends Finding {
   readonly remarks: readonly string[];
 }
 
+/** How long an agent is left alone, and how often after a cancel. */
+const QUIET_MS = 2_000;
+const MOST_ROUNDS = 8;
+
 /** The rounds of a verification: where, and how everything is answered. */
 const ROUNDS: readonly (readonly [ProbeSetting, TrialAnswer])[] = [
   ["plain", "reject"],
@@ -61,7 +70,8 @@ const ROUNDS: readonly (readonly [ProbeSetting, TrialAnswer])[] = [
 /**
  * Proves whether an agent's gate is live. The agent runs as it will really run, but with a model that is told to write,
  * to run, to look around, to read and to fetch; everything is rejected first and allowed then; in a harmless workspace,
- * in a hostile one, and there once more when a new process has taken the session up.
+ * in a hostile one, and there once more when a new process has taken the session up. In the end it is left alone, before
+ * any prompt and after a turn.
  */
 export async function verifyAgent(options: VerifyOptions): Promise<VerifyReport> {
   await using trial = await Trial.open(options);
@@ -96,7 +106,7 @@ class Verification {
         return gateProbe({ setting, name, answer }, ground);
       }),
     );
-    trial.model.play(scenes(...this.#probes.map(({ scene }) => scene)));
+    trial.model.play(scenes(...this.#probes.flatMap((each) => each.scenes)));
   }
 
   async run(): Promise<VerifyReport> {
@@ -118,6 +128,7 @@ class Verification {
     else if (first) await this.#round("loaded", "reject", await this.#open("loaded", "session/load", first));
     if (second && membersOf(sessionCapabilities).resume !== undefined)
       await this.#round("resumed", "reject", await this.#open("resumed", "session/resume", second));
+    for (const each of this.#probes) if (each.name === "unprompted") await this.#leaveAlone(each);
     await trial.stop();
     await this.#lookForTraps(this.#results.at(-1)?.setting ?? "hostile");
     return this.#report();
@@ -147,14 +158,14 @@ class Verification {
     if (sessionId === undefined) return;
     await this.#trial.home.answer(answer);
     for (const each of this.#probes)
-      if (each.setting === setting && each.answer === answer) await this.#try(each, sessionId);
+      if (each.setting === setting && each.answer === answer && each.name !== "unprompted")
+        await this.#try(each, sessionId);
     await this.#lookForTraps(setting);
   }
 
   async #try(each: GateProbe, sessionId: string): Promise<void> {
     const { setting, name, answer } = each;
-    const total = this.#probes.length;
-    this.#options.onProgress?.({ setting, name, answer, done: this.#results.length, total });
+    this.#progress(each);
     const { home, model } = this.#trial;
     await home.recorded();
     model.forget();
@@ -173,6 +184,55 @@ class Verification {
     const outcome = outcomeOf({ probe: name, ...evidence, happened, tried });
     this.#tried.push(each);
     this.#results.push({ setting, probe: name, answer, ...evidence, happened, outcome, ended });
+  }
+
+  /**
+   * Watches a new process before any prompt, then after a turn in which the model has arranged for more. What comes with
+   * the end of a turn, such as a title, does not count.
+   */
+  async #leaveAlone(each: GateProbe): Promise<void> {
+    const { setting, name, answer } = each;
+    this.#progress(each);
+    const { home, model } = this.#trial;
+    await this.#trial.start();
+    await home.answer(answer);
+    const sessionId = await this.#open(setting);
+    if (sessionId === undefined) return;
+    model.forget();
+    await this.#wait();
+    const early = model.requests.length;
+    const [prompt = []] = each.prompts;
+    const ended = await this.#trial
+      .request("session/prompt", { sessionId, prompt })
+      .then(({ stopReason }) => String(stopReason), refusedTurn);
+    await this.#wait(LATE_MS);
+    let [seen, isBusy] = [model.requests.length, false];
+    let evidence = evidenceIn(await home.recorded());
+    // An agent may need some time to stop.
+    for (let round = 0; round === 0 || (isBusy && evidence.stopped && round < MOST_ROUNDS); round += 1) {
+      await this.#wait();
+      isBusy = model.requests.length > seen;
+      seen = model.requests.length;
+      evidence = joined(evidence, evidenceIn(await home.recorded()));
+    }
+    const happened = each.happened(model.requests);
+    if (model.requests.some(isMisled)) this.#heard.add(setting);
+    const worked = isBusy || (early > 0 && !evidence.stopped);
+    const outcome = outcomeOf({ probe: name, ...evidence, happened, tried: true, worked });
+    this.#tried.push(each);
+    this.#results.push({ setting, probe: name, answer, ...evidence, happened, outcome, ended });
+  }
+
+  #progress({ setting, name, answer }: GateProbe): void {
+    const [done, total] = [this.#results.length, this.#probes.length];
+    this.#options.onProgress?.({ setting, name, answer, done, total });
+  }
+
+  async #wait(ms = this.#options.quietMs ?? QUIET_MS): Promise<void> {
+    const { signal } = this.#options;
+    await setTimeout(ms, undefined, signal && { signal }).catch((cause: unknown) => {
+      throw new AgentError("cancelled", "The trial was cancelled.", { cause });
+    });
   }
 
   async #lookForTraps(setting: ProbeSetting): Promise<void> {
@@ -237,6 +297,15 @@ function isMisled({ conversation }: SeenRequest): boolean {
 function refusedTurn(error: unknown): string {
   if (error instanceof RpcError) return `error ${error.code}: ${error.message}`;
   throw error;
+}
+
+function joined(one: Evidence, other: Evidence): Evidence {
+  return {
+    asked: [...one.asked, ...other.asked],
+    observed: [...one.observed, ...other.observed],
+    failed: [...one.failed, ...other.failed],
+    stopped: one.stopped || other.stopped,
+  };
 }
 
 /** Something that no agent can guess, and nobody takes for a real secret. */

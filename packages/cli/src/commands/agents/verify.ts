@@ -161,11 +161,13 @@ const DEEDS: Readonly<Record<ProbeResult["probe"], string>> = {
   mention: "read what @path names",
   link: "read what a link names",
   switch: "ask no more by a /command",
+  subagent: "have a sub-agent run it",
+  unprompted: "go on when left alone",
 };
 
 const PROBES: readonly ProbeResult["probe"][] = [
   ...(["write", "command", "look", "read", "outside", "fetch"] as const),
-  ...(["mention", "link", "switch"] as const),
+  ...(["mention", "link", "switch", "subagent", "unprompted"] as const),
 ];
 
 /** What a verification found, for people. */

@@ -54,6 +54,26 @@ describe("the methods of /ws", () => {
     expect((await client.ask("session.init", { agent_id: "coder" }, 3)).result).toBeDefined();
   });
 
+  test("outlive frames that are nested without end, wherever in them", async () => {
+    const { connect } = await serveHaak();
+    const [client, other] = [await connect(), await connect()];
+    const nests = [500, 600, 5_000, 100_000, 1_000_000].flatMap((depth) => [
+      `${"[".repeat(depth)}${"]".repeat(depth)}`,
+      `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`,
+    ]);
+    for (const nest of nests) {
+      const before = client.frames.length;
+      client.send(`{"id":${nest},"method":"session.status","params":{"session_key":"none"}}`);
+      client.send(`{"id":1,"method":"session.init","params":{"agent_id":"coder","mode":${nest}}}`);
+      client.send(`{"jsonrpc":${nest},"id":1,"method":"session.status"}`);
+      await client.until(() => client.frames.length >= before + 3);
+      expect(client.frames.slice(before).every(({ error }) => error !== undefined)).toBe(true);
+    }
+    expect((await other.ask("session.status", { session_key: "none" })).error?.code).toBe(
+      "session_not_found",
+    );
+  });
+
   test("tell one id of a session, before its backend can be had and after", async () => {
     let isInstalled = false;
     const { connect } = await serveHaak({ runner: { isInstalled: async () => isInstalled } });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { PROPERTY } from "../testing/property.ts";
 import { JsonError } from "./json-error.ts";
-import { parseJson } from "./parse.ts";
+import { parseExact, parseJson } from "./parse.ts";
 
 const faultIs = (fault: string) => expect.objectContaining({ name: "JsonError", fault });
 
@@ -203,3 +203,16 @@ function parseOrFault(text: string) {
     throw error;
   }
 }
+
+test.each([
+  ["lists", "[", "]"],
+  ["objects", '{"a":', "}"],
+  ["both, with texts that hold brackets and quotes", '{"[\\"{":[', "]}"],
+])("exact parsing refuses %s that are nested deeper than recursion can follow", (_, open, close) => {
+  const levels = open.endsWith("[") && open.startsWith("{") ? 2 : 1;
+  const nest = (depth: number) => `${open.repeat(depth / levels)}1${close.repeat(depth / levels)}`;
+  expect(JSON.stringify(parseExact(nest(512)))).toBe(nest(512));
+  for (const depth of [514, 5_000, 1_000_000]) expect(() => parseExact(nest(depth))).toThrow(RangeError);
+  const flat = JSON.stringify({ text: "[{".repeat(5_000), list: Array(5_000).fill([]) });
+  expect(JSON.stringify(parseExact(flat))).toBe(flat);
+});

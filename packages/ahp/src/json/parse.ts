@@ -46,16 +46,36 @@ function parseValue(text: string, floats: Floats | undefined): unknown {
 /** What no number that JavaScript holds looks like; most texts have nothing of the kind and are parsed the fast way. */
 const DELICATE = /(?:^|[[:,\s])-?(?:\d+[.eE]|\d{16}|0(?<=-0))/;
 
+/** What walks through a value by recursion, `JSON.stringify` among it, gets to the end of one that is nested so deep. */
+const DEEPEST = 512;
+
 /**
  * Parses any JSON; numbers that JavaScript cannot hold keep their digits (`JSON.isRawJSON`), and `JSON.stringify` writes
  * them as they came. Throws a `SyntaxError` for what is no JSON, and a `RangeError` for what is nested too deep, or has
  * too many members, to read.
  */
-export function parseExact(text: string): unknown {
+export function parseExact(text: string, deepest = DEEPEST): unknown {
+  if (text.length > 2 * deepest && isDeeperThan(text, deepest))
+    throw new RangeError(`nested deeper than ${deepest} arrays and objects`);
   if (text.length > SURELY_FEW && mayHoldMembers(text) > MAX_MEMBERS)
     throw new RangeError(`the objects have more than ${MAX_MEMBERS} members`);
   const value: unknown = JSON.parse(text);
   return DELICATE.test(text) ? readSpelled(text) : value;
+}
+
+/** Whether a text nests arrays and objects deeper than a bound. The parser itself has none, and what comes after it does. */
+function isDeeperThan(text: string, bound: number): boolean {
+  let depth = 0;
+  let isInText = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === 0x22) isInText = !isInText;
+    else if (isInText) index += code === 0x5c ? 1 : 0;
+    else if (code === 0x5b || code === 0x7b) depth += 1;
+    else if (code === 0x5d || code === 0x7d) depth -= 1;
+    if (depth > bound) return true;
+  }
+  return false;
 }
 
 /** How many members a text may hold: keys end with a quote that is not escaped, before a colon. */

@@ -12,6 +12,9 @@ import { type LogSubscriber, Subscription } from "./subscription.ts";
 import { logTables, type Run } from "./tables.ts";
 import { unheeded } from "./unheeded.ts";
 
+/** What is kept was within the bound when it came, and has some levels around it. */
+const DEEPEST_KEPT = 1_024;
+
 /** What a log stands on. */
 export interface EventLogOptions {
   readonly store: Pick<Store, "commit" | "query">;
@@ -220,7 +223,7 @@ export class EventLog {
     const range = { tenant, sessions, after, limit: PAGE, size: PAGE_SIZE };
     await this.#backlog.inStore();
     const page = await this.#options.store.query(logTables, "written", range);
-    return page.map((event) => ({ ...event, message: Object(parseExact(event.text)) }));
+    return page.map((event) => ({ ...event, message: Object(parseExact(event.text, DEEPEST_KEPT)) }));
   }
 
   /** Whatever is appended in the same turn of the event loop is written together. */

@@ -19,11 +19,13 @@ describe("a frame", () => {
 
   test.each([
     ["{", null, "this is no JSON"],
+    [`{"id":${"[".repeat(5_000)}${"]".repeat(5_000)},"method":"m"}`, null, "nested too deep"],
+    [`{"id":1,"method":"m","params":${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}}`, null, "nested too deep"],
     ["null", null, "a request is an object"],
     ["[]", null, "a request is an object"],
     ['{"id":7}', 7, "a request is an object"],
     ['{"id":7,"method":1}', 7, "a request is an object"],
-  ])("that is none, %s, is told so under its id", (text, id, reason) => {
+  ])("that is none, %.40s, is answered so under its id", (text, id, reason) => {
     expect(frameIn(text)).toEqual({
       ...{ kind: "fault", envelope: { id }, reason: expect.stringContaining(reason) },
     });

@@ -24,7 +24,7 @@ export type Envelope = Readonly<Record<string, unknown>>;
 /** Reads a text as a request. */
 export function frameIn(text: string): Frame {
   const value = parsed(text);
-  if (value === undefined) return fault({ id: null }, "this is no JSON");
+  if (value === undefined) return fault({ id: null }, "this is no JSON, or is nested too deep");
   const { data } = Request.safeParse(value);
   if (!data) return fault({ id: idIn(value) }, "a request is an object with id, method and params");
   const { jsonrpc, id = null, method, params } = data;

@@ -114,7 +114,14 @@ export class HaakClient {
     return this.#send({ ...envelope, error: { code, message } });
   }
 
+  /** Never throws: a frame that cannot be written ends this connection, and no other. */
   #send(frame: object): undefined | Promise<void> {
-    return this.#socket.send(JSON.stringify(frame));
+    try {
+      return this.#socket.send(JSON.stringify(frame));
+    } catch (error) {
+      this.#options.log.warn({ err: error }, "a frame over /ws could not be written");
+      this.#socket.close(CLOSE.internal, "an answer could not be written");
+      return undefined;
+    }
   }
 }

@@ -127,6 +127,8 @@ export class TextSocket {
     }
     this.#taking = this.#taking
       .then(() => (this.#isClosing ? undefined : this.#handlers.text(bytes.toString())))
+      // What a frame does to its handler concerns its own connection, never the process.
+      .catch(() => this.close(CLOSE.internal, "a frame could not be taken"))
       .finally(() => {
         this.#waitingBytes -= cost;
       });

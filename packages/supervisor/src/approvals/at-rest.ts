@@ -10,6 +10,9 @@ import type { Keyed } from "./binding.ts";
 import type { Grant } from "./grant.ts";
 import type { KeptForm, StoredApproval, StoredChange, StoredGrant } from "./tables.ts";
 
+/** What is kept was within the bound when it came, and has some levels around it. */
+const DEEPEST_KEPT = 1_024;
+
 /** What approvals and grants are kept with. */
 export interface AtRestOptions {
   readonly vault: Vault;
@@ -130,7 +133,7 @@ function restored<Kept extends object>(kept: Kept): Kept {
 
 /** What we sealed ourselves. */
 function exactIn<Exact extends object>(text: string): Exact {
-  return Object(parseExact(text));
+  return Object(parseExact(text, DEEPEST_KEPT));
 }
 
 /** Where an approval is sealed. The binding is part of it, so that no yes counts for anything but what was shown. */

@@ -38,7 +38,7 @@ async function opened(person: (params: JsonObject) => string) {
   return { ...governed, sessionId, decide, verdicts };
 }
 
-test("the card of an MCP call has the verdict of the gateway, whichever is told first, and no other card has it", async () => {
+test("the card of an MCP call has the verdict of the gateway, whichever comes first, and no other card has it", async () => {
   const { prompt, sessionId, decide, verdicts, shown, entries } = await opened(({ toolCall }) =>
     JSON.stringify(membersOf(toolCall).rawInput) === '{"text":"c"}' ? "reject_once" : "allow_once",
   );

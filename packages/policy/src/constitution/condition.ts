@@ -3,30 +3,23 @@ import { globFault } from "../conditions/glob.ts";
 import { PLACES } from "../effect.ts";
 import { ENFORCEMENTS, NETWORKS, ORIGINS, STARTS, TRUST_LEVELS } from "../subject.ts";
 import { Duration } from "./duration.ts";
+import { CommandWords, HostName, Name, PathGlobText, saying, Text } from "./plausible.ts";
 
 const oneOrMany = <Item extends z.ZodType>(item: Item) => z.union([item, z.array(item).min(1)]);
-const patterns = oneOrMany(z.string().min(1));
-/** Hosts are compared with bare names; an address never is one. */
-const hosts = oneOrMany(
-  z
-    .string()
-    .min(1)
-    .refine((host) => !/[/@]|:\d+$|\s/.test(host), "a host is a bare name, without scheme, port and path"),
-);
+const patterns = oneOrMany(Text);
+const names = oneOrMany(Name);
+const hosts = oneOrMany(HostName);
 /** A glob that can be matched. */
-export const Glob = z
-  .string()
-  .min(1)
-  .superRefine((glob, context) => {
-    const message = globFault(glob);
-    if (message !== undefined) context.addIssue({ code: "custom", message });
-  });
+export const Glob = PathGlobText.superRefine((glob, context) => {
+  const message = globFault(glob);
+  if (message !== undefined) context.addIssue({ code: "custom", message });
+});
 const globs = oneOrMany(Glob);
 const EffectKind = z.enum(["read", "write", "exec", "net"]);
 
 /** What a path must be: all that is given must hold. */
-export const PathTest = z
-  .strictObject({
+export const PathTest = saying(
+  z.strictObject({
     place: oneOrMany(z.enum(PLACES)).optional().describe("where the path lies"),
     match: globs.optional().describe("globs; absolute, or relative to the session's roots"),
     except: globs.optional().describe("globs that it must not match"),
@@ -40,12 +33,16 @@ export const PathTest = z
       .boolean()
       .optional()
       .describe("whether nobody named the path: it is read because it lies below what was"),
-  })
-  .describe("what a path must be");
+  }),
+  "say what the path must be: its place, a match, or whether it is inside",
+).describe("what a path must be");
 export type PathTest = z.infer<typeof PathTest>;
 
 const quantified = <Test extends z.ZodType>(test: Test) =>
-  z.strictObject({ every: test.optional(), any: test.optional() });
+  saying(
+    z.strictObject({ every: test.optional(), any: test.optional() }),
+    "say every, for what all must be, or any, for what one must be",
+  );
 
 /** Whose history is looked at. */
 export const Whose = z.enum(["session", "user", "agent", "tenant"]);
@@ -53,13 +50,9 @@ export type Whose = z.infer<typeof Whose>;
 
 const members = {
   agent_trust: oneOrMany(z.enum(TRUST_LEVELS)).optional().describe("how well the agent is known"),
-  tool_name_matches: z
-    .array(z.string().min(1))
-    .min(1)
-    .optional()
-    .describe("tool names; * stands for any text"),
+  tool_name_matches: z.array(Name).min(1).optional().describe("tool names; * stands for any text"),
   event: patterns.optional().describe("the control event, such as pre_action"),
-  agent: patterns.optional(),
+  agent: names.optional(),
   user: patterns.optional(),
   tenant: patterns.optional(),
   session: patterns.optional(),
@@ -67,7 +60,16 @@ const members = {
   role: patterns.optional().describe("the user has one of these roles"),
   scopes: z.array(z.string().min(1)).min(1).optional().describe("the subject has all of these scopes"),
   started: oneOrMany(z.enum(STARTS)).optional().describe("how the work was started"),
-  depth: z.strictObject({ at_least: z.int().optional(), at_most: z.int().optional() }).optional(),
+  depth: saying(
+    z.strictObject({ at_least: z.int().optional(), at_most: z.int().optional() }),
+    "say at_least or at_most",
+  )
+    .refine(
+      ({ at_least = 0, at_most = Number.POSITIVE_INFINITY }) =>
+        at_most >= 0 && at_least >= 0 && at_least <= at_most,
+      "no depth is so: it is 0 or more, and at_least is not above at_most",
+    )
+    .optional(),
   enforcement: oneOrMany(z.enum(ENFORCEMENTS)).optional(),
   network: oneOrMany(z.enum(NETWORKS))
     .optional()
@@ -83,22 +85,31 @@ const members = {
     .boolean()
     .optional()
     .describe("whether it is known to do no more than look around and change files of the workspace"),
-  effects: quantified(z.array(EffectKind)).optional(),
+  effects: quantified(z.array(EffectKind).min(1, "name at least one: read, write, exec or net")).optional(),
   paths: quantified(PathTest).optional().describe("what is read or written"),
   reads: quantified(PathTest).optional(),
   writes: quantified(PathTest).optional(),
-  commands: quantified(patterns).optional().describe('words of a command, such as "git push *"'),
+  commands: quantified(oneOrMany(CommandWords))
+    .optional()
+    .describe('words of a command, such as "git push *"'),
   hosts: quantified(hosts).optional(),
-  arguments: z.record(z.string(), patterns).optional().describe("members of the arguments, by dotted path"),
+  arguments: saying(
+    z.record(z.string(), oneOrMany(z.string().min(1))),
+    "name a member of the arguments, by dotted path",
+  )
+    .optional()
+    .describe("members of the arguments, by dotted path"),
   time: z
     .strictObject({
       from: z
         .string()
         .regex(/^\d\d:\d\d$/)
+        .refine(isTimeOfDay, "a time of day is between 00:00 and 24:00")
         .optional(),
       until: z
         .string()
         .regex(/^\d\d:\d\d$/)
+        .refine(isTimeOfDay, "a time of day is between 00:00 and 24:00")
         .optional(),
       days: z
         .array(z.enum(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]))
@@ -109,6 +120,12 @@ const members = {
         .refine(isTimeZone, "there is no such time zone; give one such as Europe/Berlin")
         .optional(),
     })
+    .refine(
+      ({ from, until, days }) => from !== undefined || until !== undefined || days !== undefined,
+      "say from, until or days",
+    )
+    .meta({ anyOf: [{ required: ["from"] }, { required: ["until"] }, { required: ["days"] }] })
+    .refine(({ from, until }) => from === undefined || from !== until, "from and until are the same time")
     .optional(),
 };
 
@@ -121,9 +138,12 @@ export const PlainCondition: z.ZodType<PlainCondition> = z.lazy(() =>
   z.strictObject({
     ...members,
     any_of: z.array(PlainCondition).min(1).optional(),
-    not: PlainCondition.optional(),
+    not: Negated.optional(),
   }),
 );
+
+/** What must not hold; `{}` always does. */
+const Negated = saying(PlainCondition, "{} holds always, so that its opposite never does");
 
 /** So many earlier actions of a kind, within a time. */
 const CountCondition = z.strictObject({
@@ -144,11 +164,16 @@ const AfterCondition = z.strictObject({
 export const Condition = z.strictObject({
   ...members,
   any_of: z.array(PlainCondition).min(1).optional(),
-  not: PlainCondition.optional(),
+  not: Negated.optional(),
   count: oneOrMany(CountCondition).optional(),
   after: oneOrMany(AfterCondition).optional(),
 });
 export type Condition = z.infer<typeof Condition>;
+
+function isTimeOfDay(text: string): boolean {
+  const [hour = 0, minute = 0] = text.split(":").map(Number);
+  return minute < 60 && hour * 60 + minute <= 24 * 60;
+}
 
 function isTimeZone(name: string): boolean {
   try {

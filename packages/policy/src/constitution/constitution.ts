@@ -3,6 +3,7 @@ import { PLACES } from "../effect.ts";
 import { ENFORCEMENTS, NETWORKS, ORIGINS, STARTS, TRUST_LEVELS } from "../subject.ts";
 import { Condition, Glob, PlainCondition, Whose } from "./condition.ts";
 import { Duration } from "./duration.ts";
+import { Name, saying, saysSomething, Text } from "./plausible.ts";
 
 /** What a rule decides. */
 export const RuleVerdict = z.enum(["allowed", "blocked", "ask", "defer", "modify"]);
@@ -18,8 +19,7 @@ export const Rule = z
     condition: Condition.default({}),
     verdict: RuleVerdict,
     reason: z.string().default(""),
-    patch: z
-      .record(z.string(), z.unknown())
+    patch: saying(z.record(z.string(), z.unknown()), "a patch names members of the arguments to set")
       .optional()
       .describe("for modify: members of the arguments to set, by dotted path"),
     retry_after: Duration.optional().describe("for defer: when to ask again"),
@@ -29,7 +29,7 @@ export const Rule = z
       .optional()
       .describe("for ask: how many people must agree; from two on, the user who asks is none of them"),
     approvers: z
-      .array(z.string().min(1))
+      .array(Text)
       .min(1)
       .optional()
       .describe(
@@ -47,6 +47,14 @@ export const Rule = z
     { message: "approvers and four_eyes are for a rule whose verdict is ask" },
   )
   .superRefine((rule, context) => {
+    const paths = Object.keys(rule.patch ?? { a: 1 });
+    const odd = paths.find((path) =>
+      path.split(".").some((name) => /^(?:|__proto__|constructor|prototype)$/.test(name)),
+    );
+    if (paths.length === 0 || odd !== undefined) {
+      const message = "a patch names members of the arguments to set, by dotted path";
+      context.addIssue({ code: "custom", path: ["patch"], message });
+    }
     for (const [member, verdict] of Object.entries(GOES_WITH)) {
       if (Reflect.get(rule, member) === undefined || rule.verdict === verdict) continue;
       const message = `${member} goes with the verdict ${verdict}; this rule says ${rule.verdict}`;
@@ -62,32 +70,54 @@ const ToolDeclaration = z.strictObject({
 });
 
 /** How much somebody may use, together with everybody they delegate to. */
-export const Limit = z.strictObject({
-  name: z.string().min(1),
-  per: Whose,
-  within: Duration.optional(),
-  condition: PlainCondition.default({}).describe("which actions count"),
-  calls: z.int().min(0).optional(),
-  tokens: z.int().min(0).optional(),
-  cost: z.number().min(0).optional(),
-  time: Duration.optional(),
-  exceeded: z.enum(["blocked", "ask", "defer"]).default("blocked"),
-});
+export const Limit = z
+  .strictObject({
+    name: z.string().min(1),
+    per: Whose,
+    within: Duration.optional(),
+    condition: PlainCondition.default({}).describe("which actions count"),
+    calls: z.int().min(0).optional(),
+    tokens: z.int().min(0).optional(),
+    cost: z.number().min(0).optional(),
+    time: Duration.optional(),
+    exceeded: z.enum(["blocked", "ask", "defer"]).default("blocked"),
+  })
+  .refine(
+    ({ calls, tokens, cost, time }) => saysSomething({ calls, tokens, cost, time }),
+    "a limit says how much: calls, tokens, cost or time",
+  )
+  .meta({ anyOf: ["calls", "tokens", "cost", "time"].map((name) => ({ required: [name] })) });
 export type Limit = z.infer<typeof Limit>;
 
 /** Harn's lists, as a shorthand for rules. What they do not name falls to the rules after them. */
 export const ToolApprovalPolicy = z.strictObject({
-  auto_deny: z.array(z.string().min(1)).default([]),
+  auto_deny: z.array(Name).default([]),
   write_path_allowlist: z.array(Glob).default([]),
-  auto_approve: z.array(z.string().min(1)).default([]),
-  require_approval: z.array(z.string().min(1)).default([]),
+  auto_approve: z.array(Name).default([]),
+  require_approval: z.array(Name).default([]),
 });
 export type ToolApprovalPolicy = z.infer<typeof ToolApprovalPolicy>;
+
+function checkAddress(url: string, context: z.RefinementCtx): void {
+  const parsed = URL.parse(url);
+  const isKnown = /^unix:\/./.test(url) || /^(?:http|ws)s?:$/.test(parsed?.protocol ?? "");
+  if (!isKnown)
+    context.addIssue({ code: "custom", message: "a harness is asked at http:, https:, ws:, wss: or unix:" });
+  else if (parsed?.username || parsed?.password)
+    context.addIssue({
+      code: "custom",
+      message: "put the credential into a file, and name it as token_file",
+    });
+}
 
 /** An external harness that is asked too. */
 export const ExternalHarness = z.strictObject({
   name: z.string().min(1),
-  url: z.string().min(1).describe("http:, https:, ws:, wss:, or unix: and the path of a socket"),
+  url: z
+    .string()
+    .min(1)
+    .superRefine(checkAddress)
+    .describe("http:, https:, ws:, wss:, or unix: and the path of a socket"),
   token_file: z
     .string()
     .min(1)
@@ -178,14 +208,40 @@ export const PolicyTest = z.strictObject({
 });
 export type PolicyTest = z.infer<typeof PolicyTest>;
 
+/** Rules are compared with one another, so that their number counts twice. */
+const MOST_RULES = 2_000;
+
 /** The whole file. HAAK's members mean what they mean there. */
-export const ConstitutionFile = z.strictObject({
-  tool_rules: z.array(Rule),
-  default_mandate: z.string().default(""),
-  tool_approval_policy: ToolApprovalPolicy.optional(),
-  tools: z.record(z.string(), ToolDeclaration).default({}),
-  limits: z.array(Limit).default([]),
-  harnesses: z.array(ExternalHarness).default([]),
-  tests: z.array(PolicyTest).default([]),
-});
+export const ConstitutionFile = z
+  .strictObject({
+    tool_rules: z.array(Rule),
+    default_mandate: z.string().default(""),
+    tool_approval_policy: ToolApprovalPolicy.optional(),
+    tools: z.record(z.string(), ToolDeclaration).default({}),
+    limits: z.array(Limit).default([]),
+    harnesses: z.array(ExternalHarness).default([]),
+    tests: z.array(PolicyTest).default([]),
+  })
+  .superRefine((file, context) => {
+    if (file.tool_rules.length > MOST_RULES)
+      context.addIssue({
+        code: "custom",
+        path: ["tool_rules"],
+        message: `a constitution has at most ${MOST_RULES} rules: put names that are treated alike into one list`,
+      });
+    for (const [index, { name }] of file.harnesses.entries())
+      if (file.harnesses.findIndex((other) => other.name === name) < index)
+        context.addIssue({
+          code: "custom",
+          path: ["harnesses", index, "name"],
+          message: `two harnesses are called "${name}": nobody could tell which of them decided`,
+        });
+    for (const name of Object.keys(file.tools))
+      if (/[*?]/.test(name))
+        context.addIssue({
+          code: "custom",
+          path: ["tools", name],
+          message: "a tool is declared by its full name; * stands for nothing here",
+        });
+  });
 export type ConstitutionFile = z.infer<typeof ConstitutionFile>;

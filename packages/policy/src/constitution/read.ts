@@ -12,7 +12,7 @@ export function readConstitution(text: string, file: string): ConstitutionFile {
     const { line, col } = lines.linePos(offset);
     return { line, column: col };
   };
-  const unreadable: PolicyFault[] = document.errors.map(({ message, pos }) => ({
+  const unreadable: PolicyFault[] = [...document.errors, ...document.warnings].map(({ message, pos }) => ({
     message: message.replace(/ at line \d+, column \d+:[\s\S]*$/, ""),
     place: placeAt(pos[0]),
   }));

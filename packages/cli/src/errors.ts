@@ -1,4 +1,4 @@
-/** What `reins` ends with. Programs rely on the numbers; they do not change. */
+/** The exit codes of `reins`. Programs rely on the numbers; they do not change. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -11,10 +11,9 @@ export const EXIT = {
   escalated: 13,
 } as const;
 
-/** One of the numbers in {@link EXIT}. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** The part of a command's help that says what its exit codes mean. */
+/** The part of a command's help that explains its exit codes. */
 export function exitCodesHelp(meanings: Partial<Record<keyof typeof EXIT, string>>): string {
   const lines = Object.entries(EXIT).flatMap(([name, code]) => {
     const meaning = Object.entries(meanings).find(([key]) => key === name)?.[1];
@@ -23,15 +22,13 @@ export function exitCodesHelp(meanings: Partial<Record<keyof typeof EXIT, string
   return ["", "Exit codes:", ...lines].join("\n");
 }
 
-/** More about a {@link CliError}. */
 interface CliErrorOptions extends ErrorOptions {
-  /** What the person can do about it. */
   readonly next: string;
-  /** What the command ends with; a mistake of usage unless said otherwise. */
+  /** By default a mistake of usage. */
   readonly exitCode?: ExitCode;
 }
 
-/** Something a person can do something about: `message` says what happened, `next` what to do. */
+/** An error for the user: `message` says what happened, `next` what to do. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly next: string;
@@ -44,15 +41,13 @@ export class CliError extends Error {
   }
 }
 
-/** How errors are shown. */
 interface ErrorStyle {
-  /** Shows where in the code it happened. */
+  /** Whether to show the stack. */
   readonly verbose: boolean;
-  /** One JSON document instead of lines. */
+  /** Whether to write one JSON document instead of lines. */
   readonly json: boolean;
 }
 
-/** An error as text for stderr. Where in the code it happened is nobody's business unless asked for. */
 export function renderError(error: unknown, { verbose, json }: ErrorStyle): string {
   const { message, next, exitCode } = asCliError(error);
   if (json) {
@@ -64,7 +59,6 @@ export function renderError(error: unknown, { verbose, json }: ErrorStyle): stri
   return `${lines.join("\n")}\n`;
 }
 
-/** The exit code that an error stands for. */
 export function exitCodeOf(error: unknown): ExitCode {
   return asCliError(error).exitCode;
 }
@@ -78,26 +72,24 @@ function asCliError(error: unknown): CliError {
   });
 }
 
-/** The stack of an error and of what caused it. */
+/** The stack of an error and its causes. */
 function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return errorMessage(error);
   const stack = error.stack ?? error.message;
   return error.cause === undefined ? stack : `${stack}\nCaused by: ${stackOf(error.cause)}`;
 }
 
-/** The text of anything that was thrown. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The operating system's code (`EADDRINUSE`, `EACCES`) of an error or of whatever caused it. */
+/** The operating system's code (`EADDRINUSE`, `EACCES`) of an error or its cause. */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if ("code" in error && typeof error.code === "string" && /^E[A-Z0-9]+$/.test(error.code)) return error.code;
   return systemCode(error.cause);
 }
 
-/** Whether an error says that something is not there, or lies below what is no folder. */
 export function isNotFound(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(systemCode(error) ?? "");
 }

@@ -2,7 +2,7 @@ import { open, rm, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { CliError, EXIT, errorMessage, systemCode } from "./errors.ts";
 
-/** Writes a file, for this user only, that must not be there yet; what was called off or could not be written whole is taken away. */
+/** Writes a private file that must not exist yet. Removes it when writing fails or is cancelled. */
 export async function writeNewFile(
   path: string,
   pieces: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>,
@@ -42,7 +42,7 @@ function newFileError(error: unknown, path: string): CliError {
   });
 }
 
-/** Refuses a folder to work in that is not there, or is none; `source` is where somebody named it. */
+/** Rejects a path that is no folder; `source` is where it was named. */
 export async function requireFolder(path: string, source: string): Promise<void> {
   const found = await stat(path).catch((error: unknown) => {
     throw new CliError(`${source} cannot be used: ${errorMessage(error)}`, {

@@ -6,7 +6,6 @@ export function repeated(value: string, before: readonly string[] | undefined): 
   return [...(before ?? []), value];
 }
 
-/** The whole number in a flag. */
 export function wholeNumber(text: string, flag: string, least = 0): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= least && Number.isSafeInteger(number)) return number;
@@ -20,7 +19,6 @@ export function readCount(text: string, flag: string, most: number): number {
   throw new CliError(`${flag} is "${text}".`, { next: `Give a whole number from 1 to ${most}.` });
 }
 
-/** What a number has to be, and in which words that is said. */
 interface AmountRange {
   /** Such as "a number of minutes". */
   readonly what: string;
@@ -28,7 +26,6 @@ interface AmountRange {
   readonly most: number;
 }
 
-/** Reads a number that a person wrote; `source` is where. */
 export function readAmount(text: string, source: string, { what, least, most }: AmountRange): number {
   const amount = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN;
   if (amount >= least && amount <= most) return amount;
@@ -37,19 +34,18 @@ export function readAmount(text: string, source: string, { what, least, most }: 
   });
 }
 
-/** Collects the names in a flag that may be repeated, or hold several with commas between; an empty one stands for none. */
+/** Collects names from a flag that may be repeated or hold several, separated by commas; an empty value means none. */
 export function commaList(value: string, before: readonly string[] | undefined): readonly string[] {
   const given = value.split(",").map((name) => name.trim());
   return [...(before ?? []), ...given.filter((name) => name !== "")];
 }
 
-/** Names for people. */
 export function nameList(list: readonly string[], none: string): string {
   if (list.includes("*")) return "all";
   return list.length === 0 ? none : list.join(", ");
 }
 
-/** What somebody says in a command: its words, or what comes on stdin where the only word is `-`. */
+/** The words of an argument as text; `-` alone reads stdin. */
 export async function readText(words: readonly string[], what: string): Promise<string> {
   const text = words.length === 1 && words[0] === "-" ? await readAll(process.stdin) : words.join(" ");
   if (text.trim() !== "") return text.trim();

@@ -4,36 +4,33 @@ import { isAbsolute, join, resolve } from "node:path";
 import { CliError, EXIT, errorMessage, isNotFound, systemCode } from "./errors.ts";
 import type { Notice } from "./output.ts";
 
-/** Of something that is no link, or is not there. */
 const NO_LINK: ReadonlySet<string> = new Set(["EINVAL", "ENOENT"]);
 
-/** The folder in which Reins keeps everything: flag, then `REINS_HOME`, then `reins` in the user's data folder. */
+/** The flag, then `REINS_HOME`, then `reins` in the user's data folder. */
 export function homeFolder(flag: string | undefined, environment: NodeJS.ProcessEnv): string {
   const named = flag ?? (environment.REINS_HOME || undefined);
   return named === undefined ? join(dataFolder(environment), "reins") : resolve(named);
 }
 
-/** The socket on which the Reins of a home serves AHP. */
 export function socketIn(home: string): string {
   return join(home, "ahp.sock");
 }
 
-/** The socket on which the Reins of a home answers its operator. */
+/** The socket of the API for the local operator. */
 export function operatorSocketIn(home: string): string {
   return join(home, "reins.sock");
 }
 
-/** The file with the token that stands for the operator of a home. */
+/** The file with the operator's token. */
 export function startTokenIn(home: string): string {
   return join(home, "start-token");
 }
 
-/** The database of a home, in which its ledger is. */
 export function databaseIn(home: string): string {
   return join(home, "reins.db");
 }
 
-/** Where the database of a home lies in truth: the home may link to it. */
+/** Follows the link of a home whose database is elsewhere. */
 export async function realDatabase(home: string): Promise<string> {
   const path = databaseIn(home);
   try {
@@ -44,17 +41,15 @@ export async function realDatabase(home: string): Promise<string> {
   }
 }
 
-/** The keys that a home signs with. */
 export function keysIn(home: string): string {
   return join(home, "keys");
 }
 
-/** The private content that entries of a home's ledger refer to. */
 export function artifactsIn(home: string): string {
   return join(home, "artifacts");
 }
 
-/** Makes the folder, for this user only; what others could look into is taken from them, and that is said. */
+/** Creates the folder for this user alone and makes an existing one private, with a notice. */
 export async function openHome(home: string, notice: Notice): Promise<void> {
   try {
     await mkdir(home, { recursive: true, mode: 0o700 });
@@ -69,7 +64,7 @@ export async function openHome(home: string, notice: Notice): Promise<void> {
   }
 }
 
-/** A relative XDG path is to be ignored, says its specification. */
+/** The XDG specification says to ignore relative paths. */
 function dataFolder({ XDG_DATA_HOME, LOCALAPPDATA }: NodeJS.ProcessEnv): string {
   if (XDG_DATA_HOME && isAbsolute(XDG_DATA_HOME)) return XDG_DATA_HOME;
   if (process.platform === "win32") return LOCALAPPDATA ?? join(homedir(), "AppData", "Local");
@@ -78,16 +73,13 @@ function dataFolder({ XDG_DATA_HOME, LOCALAPPDATA }: NodeJS.ProcessEnv): string 
 
 const OTHERS = 0o077;
 const STICKY = 0o1000;
-/** What a database keeps beside itself. */
 const BESIDE = ["", "-wal", "-shm", "-journal"] as const;
-/** Folders of a home whose content is private. */
 const FOLDERS = ["keys", "artifacts", "homes", "mandates"] as const;
-/** Files of a home that hold conversations, mail or secrets. */
 const FILES = /^reins\.db|\.(?:journal|jsonl|sqlite|token)$|^(?:start-token|board\.md)$/;
 
 /**
- * Takes everything private in a home from other users, and says of each path that they could look into it. A home that
- * belongs to another user, or is shared on purpose, is refused.
+ * Makes everything private in a home inaccessible to other users, with a notice for each path. Rejects a home that
+ * belongs to another user or is shared.
  */
 export async function tightenHome(home: string, notice: Notice): Promise<void> {
   if (process.platform === "win32") return;
@@ -100,7 +92,7 @@ export async function tightenHome(home: string, notice: Notice): Promise<void> {
     await tighten(join(home, name), 0o600, notice);
 }
 
-/** Makes the file of a database that is not there yet, for this user alone; what SQLite puts beside it has the same mode. */
+/** Creates a missing database for this user alone; SQLite creates its other files with the same mode. */
 export async function privateDatabase(path: string): Promise<string> {
   await (await open(path, "a", 0o600)).close();
   return path;
@@ -110,7 +102,7 @@ async function tighten(path: string, mode: 0o700 | 0o600, notice: Notice): Promi
   try {
     const found = await stat(path);
     if ((found.mode & OTHERS) === 0) return;
-    // Only what is of the kind that Reins makes is changed; a link inside of the home leads to where it was put.
+    // Changes only what Reins creates; a link inside of the home leads elsewhere on purpose.
     const link = mode === 0o700 && (await lstat(path)).isSymbolicLink();
     if (link || found.isDirectory() !== (mode === 0o700)) return;
     if ((found.mode & STICKY) !== 0) throw refused(path, "is a folder that users share");

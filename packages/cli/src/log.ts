@@ -5,10 +5,9 @@ import { CliError } from "./errors.ts";
 
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
-/** How much is logged. */
 type LogLevel = (typeof LEVELS)[number];
 
-/** The level that flags and environment ask for; `--verbose` wins over `REINS_LOG`. */
+/** `--verbose` overrides `REINS_LOG`. */
 export function logLevel(verbose: boolean | undefined, environment: NodeJS.ProcessEnv): LogLevel {
   if (verbose) return "debug";
   const named = environment.REINS_LOG;
@@ -20,24 +19,22 @@ export function logLevel(verbose: boolean | undefined, environment: NodeJS.Proce
   });
 }
 
-/** Takes what a command has to say while it runs. */
 export type Log = Logger;
 
-/** The stream a log goes to. */
 type LogStream = NodeJS.WriteStream & { readonly fd: number };
 
-/** More log than this waits for a slow reader; then lines are dropped rather than the server stalled. */
+/** More is dropped, so that a slow reader does not stall the server. */
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 
-/** What takes secrets out of the lines of a log; there is nothing of an agent in them before a home is open. */
+/** Set once a home is open; before, logs contain nothing of an agent. */
 const redactors = new WeakMap<Log, Pick<Redactor, "text">>();
 
-/** Takes secrets out of every line of a log from now on. */
+/** Redacts every line of a log from now on. */
 export function redactLog(log: Log, redactor: Pick<Redactor, "text">): void {
   redactors.set(log, redactor);
 }
 
-/** Opens a log: human lines on a terminal, one JSON document per line otherwise. */
+/** Human lines on a terminal, one JSON document per line otherwise. */
 export async function openLog(stream: LogStream, level: LogLevel): Promise<Log> {
   const log = await createLog(stream, level, (line) => redactors.get(log)?.text(line) ?? line);
   return log;

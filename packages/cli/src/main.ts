@@ -2,8 +2,8 @@
 import { enableCompileCache } from "node:module";
 import { compileCacheFolder } from "./installation.ts";
 
-// Before anything else is loaded, because only what is loaded later is cached. The variable is for the threads of the
-// database, which do not take it over otherwise.
+// First, because only what is loaded later is cached. The variable is for the threads of the database, which do not
+// inherit the setting.
 process.env.NODE_COMPILE_CACHE ??= compileCacheFolder(process.platform, process.env);
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
 const { run } = await import("./program.ts");

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { systemCode } from "./errors.ts";
 
-/** Where a command writes a long result: no faster than it is read, and not after the reader has gone. */
+/** Writes a long result with back-pressure, and not after the reader closed. */
 export class Output {
   readonly #stream: NodeJS.WritableStream;
   readonly #gone = new AbortController();
@@ -14,12 +14,11 @@ export class Output {
     });
   }
 
-  /** Ends when whoever read has seen enough, such as `head`. */
+  /** Aborts when the reader closed early, such as `head`. */
   get gone(): AbortSignal {
     return this.#gone.signal;
   }
 
-  /** Writes, and waits while the reader is behind. */
   async write(text: string): Promise<void> {
     if (this.gone.aborted || this.#stream.write(text)) return;
     await once(this.#stream, "drain", { signal: this.gone }).catch((error: unknown) => {
@@ -28,15 +27,14 @@ export class Output {
   }
 }
 
-/** Prints a command's result. */
 export function print(text: string): void {
   process.stdout.write(text);
 }
 
-/** Tells a person something beside the result of a command. */
+/** Reports something beside the result of a command. */
 export type Notice = (message: string) => void;
 
-/** Notices on stderr: a line for people, a JSON document for programs. */
+/** A line for people, a JSON document for programs. */
 export function noticeOnStderr(json: boolean | undefined): Notice {
   return (message) => {
     process.stderr.write(json ? `${JSON.stringify({ notice: { message } })}\n` : `reins: ${message}\n`);

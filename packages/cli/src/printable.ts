@@ -1,26 +1,25 @@
 import { stripVTControlCharacters } from "node:util";
 import { HIDDEN } from "@reins/kit";
 
-/** Text of somebody else's with everything visible, so that it cannot steer the terminal it is shown on. */
+/** Spells out hidden characters in text from others, so that it cannot control the terminal. */
 export function printable(text: string): string {
   return text.replace(HIDDEN, (character) =>
     character === "\n" || character === "\t" ? character : visible(character),
   );
 }
 
-/** The same for text that is to stay on its line. */
+/** The same with line breaks. */
 export function printableLine(text: string): string {
   return text.replace(HIDDEN, visible);
 }
 
-/** JSON on several lines with everything visible; it stays the same JSON. */
+/** JSON with hidden characters escaped; it stays the same JSON. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value, undefined, 2).replace(HIDDEN, (character) =>
     character === "\n" ? character : [...units(character)].join(""),
   );
 }
 
-/** A character as JSON escapes, one for each of its code units. */
 function* units(character: string): Generator<string> {
   for (let index = 0; index < character.length; index += 1)
     yield `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`;
@@ -32,7 +31,7 @@ function visible(character: string): string {
 
 const GAP = "  ";
 
-/** Rows under each other, each column as wide as it has to be; with a width, the last column is cut to stay within. */
+/** Aligns rows in columns. With a width, cuts lines to it. */
 export function table(rows: readonly (readonly string[])[], width?: number): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) =>
@@ -55,12 +54,11 @@ function lengthOf(cell: string): number {
   return stripVTControlCharacters(cell).length;
 }
 
-/** The columns of the terminal that results go to; without one nothing is cut. */
+/** Undefined without a terminal, where nothing is cut. */
 export function screenWidth(): number | undefined {
   return process.stdout.isTTY ? process.stdout.columns || undefined : undefined;
 }
 
-/** The columns that text for people is folded to. */
 export function pageWidth(): number {
   return screenWidth() ?? 80;
 }

@@ -9,7 +9,6 @@ export interface Invocation {
   exitCode: number;
 }
 
-/** An invocation before its flags are parsed. */
 export function newInvocation(): Invocation {
   return { verbose: false, json: false, exitCode: EXIT.done };
 }
@@ -140,8 +139,8 @@ Examples:
 Every command has its own --help with examples and exit codes.`;
 
 /**
- * Makes the command line. With `args`, only commands that occur in them are loaded, so that a start does not wait for the
- * others; those have their name and summary for the help.
+ * Makes the command line. With `args`, loads only commands that occur in them, so that a start does not wait for the
+ * others; those have a name and a summary for the help.
  */
 export async function makeProgram(invocation: Invocation, args?: readonly string[]): Promise<Command> {
   const program = new Command("reins")
@@ -170,7 +169,7 @@ export async function makeProgram(invocation: Invocation, args?: readonly string
 
 /** Runs a command line and sets the exit code of this process. */
 export async function run(args: readonly string[]): Promise<void> {
-  // A reader that has seen enough and gone, such as `head`, is no error.
+  // A reader that closed early, such as `head`, is no error.
   process.stdout.on("error", (error) => {
     if (systemCode(error) !== "EPIPE") throw error;
   });
@@ -184,7 +183,7 @@ async function resultOf(args: readonly string[]): Promise<number> {
     await program.parseAsync(args, { from: "user" });
     return invocation.exitCode;
   } catch (error) {
-    // Commander has said already what was wrong with the command line, or shown the help that was asked for.
+    // Commander has printed the error or the help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     process.stderr.write(renderError(error, invocation));
     return exitCodeOf(error);

@@ -9,20 +9,19 @@ const UNITS = [
 ] as const;
 const DURATION = /^(?<count>\d{1,6})(?<unit>[smhd])$/;
 
-/** A length of time in its largest whole unit: 45s, 12m, 3h, 2d. */
+/** In the largest whole unit: 45s, 12m, 3h, 2d. */
 export function shortDuration(milliseconds: number): string {
   const [unit, size] = UNITS.find(([, each]) => milliseconds >= each) ?? ["s", 1_000];
   return `${Math.max(0, Math.floor(milliseconds / size))}${unit}`;
 }
 
-/** The milliseconds of a length of time as it was written in a flag. */
 export function readDuration(text: string, flag: string): number {
   const milliseconds = parseDuration(text);
   if (milliseconds !== undefined) return milliseconds;
   throw new CliError(`${flag} is "${text}".`, { next: "Give a length of time: 90s, 15m, 2h, 30d." });
 }
 
-/** A moment to come as it was written in a flag: a length of time from now, or a time, in UTC unless it says otherwise. */
+/** Reads a duration from now, or a time, in UTC by default. */
 export function readFutureTime(text: string, flag: string, now: Date): string {
   const span = parseDuration(text);
   if (span !== undefined) return new Date(now.getTime() + span).toISOString();
@@ -42,7 +41,7 @@ function parseDuration(text: string): number | undefined {
 
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(?<zone>Z|[+-]\d\d:\d\d)?)?$/;
 
-/** A moment as it was written in a flag: a time, in UTC unless it says otherwise, or how long ago. */
+/** Reads a time, in UTC by default, or a duration before now. */
 export function readPastTime(text: string, flag: string, now: Date): string {
   const span = /^0+[smhd]$/.test(text) ? 0 : parseDuration(text);
   if (span !== undefined) return new Date(now.getTime() - span).toISOString();
@@ -55,17 +54,15 @@ export function readPastTime(text: string, flag: string, now: Date): string {
   });
 }
 
-/** A moment as people read it: to the second, in UTC. */
+/** To the second, in UTC. */
 export function formatTime(time: string): string {
   return time.replace("T", " ").replace(/\.\d+Z$/, "Z");
 }
 
-/** How long ago a moment was. */
 export function ago(time: string, now: Date): string {
   return `${shortDuration(now.getTime() - Date.parse(time))} ago`;
 }
 
-/** How long an approval can still be answered, or used. */
 export function timeLeft({ expires_at }: Pick<Approval, "expires_at">, now: Date): string {
   const milliseconds = Date.parse(expires_at) - now.getTime();
   return milliseconds > 0 ? `${shortDuration(milliseconds)} left` : "over";

@@ -13,9 +13,7 @@ async function furnished(): Promise<OperatedHome> {
   );
   const posted = await runReins(["board", "post", "-"], home.environment, "the mill is closed\n");
   expect(posted).toMatchObject({ code: 0, stdout: "posted\n" });
-  expect(await home.done("memory", "add", "releases are cut on Thursdays")).toMatch(
-    /^added as \w{8}\n$/,
-  );
+  expect(await home.done("memory", "add", "releases are cut on Thursdays")).toMatch(/^added as \w{8}\n$/);
   return home;
 }
 

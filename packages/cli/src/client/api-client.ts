@@ -11,7 +11,7 @@ import {
   Unreachable,
 } from "./transport.ts";
 
-/** What to do about a problem of a kind, where a command knows better than to say it in general. */
+/** What to do about a problem, by its code, where a command knows better than the general advice. */
 export type Advice = Partial<Record<ProblemCode, string>>;
 
 const NEXT: Advice = {
@@ -29,7 +29,7 @@ const EXIT_CODES: ReadonlyMap<string, ExitCode> = new Map<string, ExitCode>([
   ["unauthenticated", EXIT.unreachable],
 ]);
 
-/** The problem that an answer tells of, as an error for a person. */
+/** Maps a problem response to an error with what to do about it. */
 export function problemError({ status, body }: TransportResponse, address: string, advice: Advice): CliError {
   const { data } = Problem.safeParse(body);
   if (!data) return incompatible(`It answered with status ${status}`, address);
@@ -42,7 +42,7 @@ export function problemError({ status, body }: TransportResponse, address: strin
   });
 }
 
-/** An answer that no Reins of this version gives. */
+/** The error for a response that no Reins of this version sends. */
 export function incompatible(what: string, address: string, cause?: unknown): CliError {
   return new CliError(`What answers at ${address} is no Reins that this one understands. ${what}.`, {
     next: "Check the address, and that both are of the same version: reins --version",
@@ -51,25 +51,22 @@ export function incompatible(what: string, address: string, cause?: unknown): Cl
   });
 }
 
-/** Words that a sentence of the harness begins with; anything else at its beginning is a name and stays as it is. */
+/** Words that the detail of a problem may begin with; anything else at the beginning is a name and stays as it is. */
 const SENTENCE_STARTS = /^(?:an?|it|no|nothing|only|something|that|the|there|this) /;
 
-/** The words of the harness, which are a part of a sentence, as a whole one. */
+/** Makes the detail of a problem, which is a part of a sentence, a whole one. */
 function sentence(text: string): string {
   const begun = SENTENCE_STARTS.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }
 
-/** What an operation is sent with. */
 interface ApiRequest {
   readonly params?: unknown;
   readonly query?: unknown;
   readonly body?: unknown;
-  /** What to do about a problem, by its code, where a command knows better than the general advice. */
   readonly advice?: Advice | undefined;
 }
 
-/** The same with the types of an operation. */
 interface CallOptions<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType>
   extends ApiRequest {
   readonly params?: z.input<Params>;
@@ -77,13 +74,13 @@ interface CallOptions<Params extends z.ZodType, Query extends z.ZodType, Body ex
   readonly body?: z.input<Body>;
 }
 
-/** Something that happened, with the id to go on after it; or only that id. */
+/** An event of a stream with the id to continue after, or only that id. */
 interface StreamedEvent<Data> {
   readonly id: string;
   readonly data?: Data;
 }
 
-/** Whoever operates a Reins, here or elsewhere: asks it for what its API offers. */
+/** A client of the API of one Reins, local or remote. */
 export class ApiClient {
   readonly #transport: ApiTransport;
 
@@ -91,7 +88,7 @@ export class ApiClient {
     this.#transport = transport;
   }
 
-  /** Where that Reins is. */
+  /** Where the server is, for messages. */
   get address(): string {
     return this.#transport.address;
   }
@@ -119,7 +116,7 @@ export class ApiClient {
     return this.#read(operation, response.body);
   }
 
-  /** Follows what happens from when this settles on, in order, until the signal. A stream that breaks is {@link Unreachable}. */
+  /** Streams events in order until the signal. A connection that breaks is {@link Unreachable}. */
   async follow<Answer extends z.ZodType>(
     operation: Operation<z.ZodType, z.ZodType, z.ZodType, Answer>,
     options: FollowOptions,
@@ -153,7 +150,6 @@ export class ApiClient {
   }
 }
 
-/** A path with its names filled in. */
 function fillPath(path: string, params: unknown): string {
   const names = new Map(Object.entries(typeof params === "object" && params !== null ? params : {}));
   return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(names.get(name))));

@@ -10,7 +10,6 @@ import { readTokens } from "../serving/tokens.ts";
 import { ApiClient } from "./api-client.ts";
 import { HttpTransport } from "./transport.ts";
 
-/** The flags that every command has which asks a Reins for something, as they were written. */
 export interface ClientFlags {
   readonly home?: string;
   readonly url?: string;
@@ -19,7 +18,7 @@ export interface ClientFlags {
   readonly verbose?: boolean;
 }
 
-/** Declares the flags that say which Reins is meant, and `--json`. */
+/** Declares the flags that select a server, and `--json`. */
 export function clientFlags(command: Command, json = "print the answer as JSON"): Command {
   return command
     .option("--home <folder>", "the home folder")
@@ -28,7 +27,7 @@ export function clientFlags(command: Command, json = "print the answer as JSON")
     .option("--json", json);
 }
 
-/** What the exit codes of such a command mean. */
+/** What the exit codes of a command that uses the API mean. */
 export const CLIENT_CODES = {
   done: "done",
   failed: "refused or failed; the message says why",
@@ -37,19 +36,19 @@ export const CLIENT_CODES = {
   taken: "another process holds the home and does not answer",
 } as const;
 
-/** The part of the help that says which Reins is asked. */
 export const CLIENT_HELP = `
 Asks the Reins that runs on the home; where none runs, the home is opened for
 this command. REINS_URL and REINS_TOKEN stand in for --url and --token.`;
 
-/** Which Reins is meant: that of a home on this machine, or one behind an address. */
 type ServerLocation =
   | { readonly home: string; readonly url?: undefined }
   | { readonly url: URL; readonly token: string | undefined };
 
 type LocationFlags = Pick<ClientFlags, "home" | "url" | "token">;
 
-/** Flags override the environment; an empty variable counts as unset. `REINS_TOKEN` alone means nothing here. */
+/**
+ * Flags override the environment; an empty variable counts as unset. `REINS_TOKEN` has no effect without an address.
+ */
 export function resolveServer(flags: LocationFlags, environment: NodeJS.ProcessEnv): ServerLocation {
   const { home, url, token } = flags;
   if (home !== undefined && url !== undefined)
@@ -81,19 +80,18 @@ function readUrl(text: string, source: string): URL {
     throw new CliError(`${source} is no address of a Reins.`, {
       next: "Give one such as http://127.0.0.1:18789 or https://reins.example.com; the token goes into --token.",
     });
-  // What reins up prints is where agents go; the API is beside it.
+  // reins up prints the address of AHP; the API is beside it.
   if (url.pathname === "/ahp") url.pathname = "/";
   return url;
 }
 
-/** Whether an address holds nothing but a place; what else one can hold may be a secret. */
 function hasNoSecrets({ protocol, username, search, hash }: URL): boolean {
   return ["http:", "https:"].includes(protocol) && username + search + hash === "";
 }
 
 /**
- * Runs something as the operator of a Reins: the one at `--url`, else the one that runs on the home, else the home itself,
- * opened in this process and closed afterwards.
+ * Connects to the server at `--url`, else to the one that runs on the home, else opens the home in this process
+ * until `use` is done.
  */
 export async function withClient<Result>(
   flags: ClientFlags,

@@ -1,19 +1,16 @@
 import { Unreachable } from "./transport.ts";
 
-/** One server-sent event. */
 export interface ServerEvent {
-  /** The last id the server gave, with this event or before. */
   readonly id: string;
   readonly event: string;
-  /** Absent where the server only tells where the stream stands. */
+  /** Absent where the server only sends its position. */
   readonly data?: string;
 }
 
-/** The longest event that is taken; an approval is at most a megabyte. */
+/** An approval is at most a megabyte. */
 const MAX_EVENT_LENGTH = 8 * 1024 * 1024;
 const LINE_END = /\r\n|\n|\r(?!$)/;
 
-/** Reads server-sent events from the text of a stream. */
 export async function* serverEvents(text: AsyncIterable<string>): AsyncGenerator<ServerEvent> {
   const reading = new EventParser();
   let held: string[] = [];
@@ -21,7 +18,7 @@ export async function* serverEvents(text: AsyncIterable<string>): AsyncGenerator
   for await (const piece of text) {
     held.push(piece);
     length += piece.length;
-    // A long line comes in many pieces, and each is looked at once.
+    // Searches each chunk once, because a long line comes in many.
     const lines = /[\r\n]/.test(piece) ? held.join("").split(LINE_END) : undefined;
     if (lines) {
       held = [lines.pop() ?? ""];
@@ -36,7 +33,6 @@ export async function* serverEvents(text: AsyncIterable<string>): AsyncGenerator
   }
 }
 
-/** The event that is being read, line by line. */
 class EventParser {
   #id = "";
   #placed = false;

@@ -15,7 +15,7 @@ import { type Notice, noticeOnStderr } from "../output.ts";
 import { openAccess, operatorGateway } from "../serving/gateway.ts";
 import type { ApiTransport, TransportRequest, TransportResponse } from "./transport.ts";
 
-/** The way to a home on which no Reins runs: opened in this process, which meanwhile is the one that may write to it. */
+/** Opens a home on which no Reins runs. Meanwhile this process holds its lock. */
 export class HomeTransport implements ApiTransport {
   readonly address: string;
   readonly #gateway: Gateway;
@@ -32,7 +32,7 @@ export class HomeTransport implements ApiTransport {
     this.#writable = parts.writable;
   }
 
-  /** Opens a home. Nothing is added to a ledger that was changed since it was last seen. */
+  /** Rejects a ledger that was changed since it was last seen. */
   static async open(home: string, { json }: { readonly json?: boolean | undefined }): Promise<HomeTransport> {
     const notice = noticeOnStderr(json);
     const access = await openAccess({ home });
@@ -60,7 +60,6 @@ export class HomeTransport implements ApiTransport {
     return this.#gateway.inject({ method, path, body });
   }
 
-  /** Lets go of the home. */
   async close(): Promise<void> {
     try {
       await this.#gateway.close();

@@ -1,25 +1,18 @@
 import { CliError, EXIT } from "../errors.ts";
 
-/** How the ids of something look. */
 interface IdFormat {
-  /** What it is called. */
   readonly what: string;
   /** What every id begins with; it may be left out. */
   readonly mark: string;
-  /** How long a whole id is. */
   readonly length: number;
-  /** The command that lists them. */
   readonly list: string;
 }
 
-/** So many characters behind the mark are needed, so that nobody means another one by chance. */
+/** Shorter prefixes match another id by chance. */
 const MIN_PREFIX = 4;
 const MAX_SHOWN = 5;
 
-/**
- * The whole id that somebody means by the beginning of it. Searches are gone through in order, and the first in which
- * anything is found decides.
- */
+/** Completes the beginning of an id. The first search that finds anything decides. */
 export async function idByPrefix(
   given: string,
   form: IdFormat,

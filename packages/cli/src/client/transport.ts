@@ -3,62 +3,54 @@ import { request as overHttps } from "node:https";
 import { parseExact } from "@reins/ahp";
 import { CliError, EXIT, errorMessage, systemCode } from "../errors.ts";
 
-/** A Reins that cannot be reached, or no longer; it may be there again later. */
+/** The server cannot be reached now; it may be back later. */
 export class Unreachable extends CliError {
   constructor(message: string, next: string, cause?: unknown) {
     super(message, { next, exitCode: EXIT.unreachable, ...(cause !== undefined && { cause }) });
   }
 }
 
-/** A request as it travels. */
 export interface TransportRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** With its query. */
   readonly path: string;
-  /** Anything that JSON can hold. */
   readonly body?: unknown;
 }
 
-/** An answer as it came. */
 export interface TransportResponse {
   readonly status: number;
-  /** The value, where the answer is JSON; else the text, if there is any. */
+  /** The parsed value of JSON; else the text, if there is any. */
   readonly body: unknown;
 }
 
-/** How to follow a stream of server-sent events. */
 export interface FollowOptions {
-  /** The id of the last event that was seen; without it, only what comes from now on. */
+  /** The id of the last event received; without it, only new events are sent. */
   readonly after?: string | undefined;
-  /** Ends the stream. */
   readonly signal: AbortSignal;
 }
 
-/** A stream that was opened, or the answer that came instead. */
+/** An open stream, or the response that came instead. */
 type TransportStream =
   | { readonly status: 200; readonly text: AsyncIterable<string> }
   | (TransportResponse & { readonly text?: undefined });
 
-/** The way to a Reins. */
 export interface ApiTransport {
-  /** Where that Reins is, for messages. */
   readonly address: string;
   send(request: TransportRequest): Promise<TransportResponse>;
-  /** Opens a stream; absent where nothing runs that could send one. */
+  /** Absent where no server runs that could send a stream. */
   follow?(path: string, options: FollowOptions): Promise<TransportStream>;
 }
 
-/** Where a Reins serves HTTP: a socket of this machine, or an address with a token to show there. */
+/** A socket of this machine, or an address with the token to send there. */
 type HttpEndpoint =
   | { readonly socket: string; readonly url?: undefined }
   | { readonly url: URL; readonly token: string | undefined };
 
 const RESPONSE_TIMEOUT_MS = 30_000;
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
-/** A quiet stream says that it lives several times within this. */
+/** A server sends several keep-alives within this time. */
 const IDLE_TIMEOUT_MS = 60_000;
 
-/** The way to a Reins that runs, over HTTP. */
 export class HttpTransport implements ApiTransport {
   readonly address: string;
   readonly #endpoint: HttpEndpoint;
@@ -157,7 +149,6 @@ function jsonHeaders(body: string | undefined) {
   return { accept, "content-type": "application/json", "content-length": Buffer.byteLength(body) };
 }
 
-/** The value of a JSON text, or something else where it is none. */
 export function parseJsonOr(text: string, otherwise: unknown): unknown {
   try {
     return parseExact(text);

@@ -17,7 +17,6 @@ Examples:
   reins backup /backups/reins-2026-02-04.db
   reins ledger verify /backups/reins-2026-02-04.db`;
 
-/** Declares `reins backup`. */
 export function declareBackup(command: Command): void {
   command
     .description(
@@ -40,16 +39,15 @@ export function declareBackup(command: Command): void {
     });
 }
 
-/** The flags of `reins backup` as they were written. */
 interface BackupFlags {
   readonly home?: string;
   readonly json?: boolean;
 }
 
-/** What opening a database for writing leaves beside it. */
+/** Files that SQLite creates beside a database that is opened for writing. */
 const BESIDE = ["-wal", "-shm", ".lock", ".mark", ".sums"];
 
-/** Copies the database of a home, and covers the entries in the copy that no checkpoint covers yet. */
+/** Copies the database of a home and covers the last entries of the copy with a checkpoint. */
 export async function backup(file: string, flags: BackupFlags): Promise<void> {
   const home = homeFolder(flags.home, process.env);
   const path = resolve(file);

@@ -27,7 +27,6 @@ Examples:
   reins kill --all --reason "it phones home"
   reins kill --process 41253             one process; the page shows them at /ui/agents`;
 
-/** Declares `reins kill`. */
 export function declareKill(command: Command, invocation: Invocation): void {
   clientFlags(
     command
@@ -55,12 +54,10 @@ export function declareKill(command: Command, invocation: Invocation): void {
     });
 }
 
-/** The flags of `reins kill` as they were written. */
 interface KillFlags extends ClientFlags, KillNames {
   readonly reason?: string;
 }
 
-/** Ends something and tells what became of it; the exit code. */
 export async function kill(what: string | undefined, flags: KillFlags): Promise<ExitCode> {
   const target = targetOf(what, flags);
   const request = { ...target, ...(flags.reason !== undefined && { reason: flags.reason }) };
@@ -72,7 +69,6 @@ export async function kill(what: string | undefined, flags: KillFlags): Promise<
   return report.left.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** How something to be ended may be named. */
 interface KillNames {
   readonly all?: boolean;
   readonly session?: string;
@@ -80,10 +76,9 @@ interface KillNames {
   readonly process?: string;
 }
 
-/** Ids of sessions are hexadecimal; no agent is called so. */
+/** Session ids are hexadecimal; agents have other names. */
 const SESSION = /^[0-9a-f]{6,64}$/;
 
-/** What is meant: exactly one thing. */
 export function targetOf(what: string | undefined, names: KillNames): Omit<KillRequest, "reason"> {
   const { all, session, agent, process } = names;
   const given = [
@@ -100,20 +95,18 @@ export function targetOf(what: string | undefined, names: KillNames): Omit<KillR
   });
 }
 
-/** As the ledger names whoever sits at this machine. */
+/** The name of the local operator in the ledger. */
 const OPERATOR = "user:default/operator";
-/** The thread looks through the process table some dozens of times at most. */
 const PATIENCE_MS = 60_000;
 
-/** Has a Reins that is reached over HTTP carry it out. */
 function killOver(client: ApiClient, body: KillRequest): Promise<KillReport> {
   const advice = { not_found: "To see what runs: reins agents list, or the page at /ui/agents" };
   return client.call(killOperations.kill, { body, advice });
 }
 
 /**
- * Asks the thread that listens though Reins may be blocked; without a Reins, or with one that stands still as a whole,
- * what came out of it is ended here.
+ * Asks the kill thread, which answers also while the server is blocked. Without a server, or when even the thread
+ * does not answer, ends the processes itself.
  */
 export async function killHere(
   home: string,
@@ -131,11 +124,11 @@ export async function killHere(
     if (patience.aborted) return "silence" as const;
     throw error;
   });
-  // Nothing of it runs; Reins itself may still know a session of that name, which it then ends.
+  // No process runs; the server may still know the session and end it.
   if (answer === "nothing")
     return killOver(new ApiClient(new HttpTransport({ socket: operatorSocketIn(home) })), request);
   if (answer !== "nobody" && answer !== "silence") return shown(answer.report, answer.entry);
-  // Under a name of its own: one that stands still may yet carry out what it was asked, and find nothing any more.
+  // With a new id: a server that hangs may yet carry out the first request.
   if (order.target.kind === "all") return shown(await killLeftBehind(home, orderOf(request)), null);
   const why =
     answer === "silence"
@@ -163,7 +156,6 @@ function shown(report: Awaited<ReturnType<typeof killLeftBehind>>, entry: string
 
 const MOST_LINES = 40;
 
-/** What became of a kill, for people. */
 function describeKill(report: KillReport): string {
   const { gone, left, sessions, inside, entry, sight } = report;
   const lines = [

@@ -10,7 +10,6 @@ Examples:
   reins open
   reins open --print                 # on a machine without a browser: open it elsewhere`;
 
-/** Declares `reins open`. */
 export function declareOpen(command: Command): void {
   clientFlags(
     command
@@ -27,12 +26,10 @@ export function declareOpen(command: Command): void {
     });
 }
 
-/** The flags of `reins open` as they were written. */
 interface OpenFlags extends ClientFlags {
   readonly print?: boolean;
 }
 
-/** Gets an address that lets a browser in, prints it and, on a desktop, opens it. */
 export async function open(flags: OpenFlags): Promise<void> {
   const { addresses } = await withClient(flags, (client) => client.call(accessOperations.createLoginCode));
   const [address] = addresses;

@@ -3,13 +3,12 @@ import { isPassable } from "@reins/host";
 import { z } from "zod";
 import { readYamlFile } from "./configuration.ts";
 
-/** What `agents.yaml` in a home may say. */
 const AgentsFile = z.strictObject({
-  /** Whether only agents may run whose gate was verified as they are now. */
+  /** Whether an agent must be verified as it is now. */
   require_verified: z.boolean().default(false),
-  /** Whether only agents may run that were installed before; none is installed on first use. */
+  /** Whether an agent must be installed; none is installed on first use. */
   require_installed: z.boolean().default(false),
-  /** Variables of the environment that agents are given beside what they need anyway, by agent; `*` is all. */
+  /** Environment variables that agents get beside what they need, by agent; `*` is all. */
   pass: z
     .record(
       z.string(),
@@ -21,17 +20,15 @@ const AgentsFile = z.strictObject({
       ),
     )
     .default({}),
-  /** Agents beside those of the catalogue, in its form; one of the same id takes the place of the catalogue's. */
+  /** Agents in the form of the catalogue; one with the same id replaces the catalogue's. */
   agents: z.array(z.unknown()).default([]),
 });
 export type AgentsFile = z.infer<typeof AgentsFile>;
 
-/** The file of a home that names agents. */
 export function agentsFileIn(home: string): string {
   return join(home, "agents.yaml");
 }
 
-/** Reads which agents the operator of a home has added. */
 export function readAgentsFile(home: string): Promise<AgentsFile> {
   return readYamlFile(agentsFileIn(home), AgentsFile);
 }

@@ -4,7 +4,7 @@ import type { HostingOptions } from "@reins/host";
 import { z } from "zod";
 import { CliError, isNotFound } from "../errors.ts";
 
-/** Reads a file of YAML that a person wrote; one that is not there says nothing. */
+/** Parses a YAML file; a missing one counts as empty. */
 export async function readYamlFile<Schema extends z.ZodType>(
   path: string,
   schema: Schema,
@@ -20,7 +20,7 @@ export async function readYamlFile<Schema extends z.ZodType>(
   return checked.data;
 }
 
-/** The text of a file; `undefined` when it is not there. */
+/** Undefined when the file does not exist. */
 export async function readIfExists(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
@@ -30,7 +30,6 @@ export async function readIfExists(path: string): Promise<string | undefined> {
   }
 }
 
-/** A file that a person has to mend. */
 export function unusable(path: string, why: string, cause?: unknown): CliError {
   return new CliError(`${path} cannot be used: ${why}`, {
     next: "Mend the file, or move it away to go without it.",
@@ -46,19 +45,19 @@ const MAX_RETENTION_DAYS = 36_525;
 /** A week. */
 export const MAX_HEARTBEAT_SECONDS = 604_800;
 
-/** An address that is told of every change of an approval. */
+/** An address that receives every change of an approval. */
 const Webhook = z.strictObject({
-  /** Known by this across restarts. */
+  /** Identifies it across restarts. */
   name: z.string().min(1),
   url: z.url(),
-  /** Signs what is sent. `@path` reads it from a file, found from the home. */
+  /** Signs the requests. `@path` reads it from a file, relative to the home. */
   secret: z.string().min(1),
   tenant: z.string().optional(),
-  /** Whether it is told what is asked, without secrets, and not only that something is. */
+  /** Whether requests contain what is asked, without secrets. */
   details: z.boolean().optional(),
 });
 
-/** What a confined agent reaches: everything, nothing, or the hosts that are named. */
+/** What a confined agent can reach. */
 const Network = z.union([z.enum(["open", "off"]), z.strictObject({ hosts: z.array(z.string()).min(1) })]);
 
 const Dollars = z.number().min(0);
@@ -69,88 +68,83 @@ const Price = z.strictObject({
   cache_write: Dollars.optional(),
 });
 
-/** What `reins.yaml` in a home may say. */
+/** The schema of `reins.yaml`. Relative paths start at the home. */
 const Configuration = z.strictObject({
   host: z.string().min(1).optional(),
   port: z.int().min(0).max(65_535).optional(),
-  /** Names this machine is addressed by. */
+  /** Names that this machine is addressed by. */
   allow_hosts: z.array(z.string()).default([]),
-  /** Certificate and key in PEM, with which HTTP/2 and 1.1 are served over TLS; from the home, if they are relative. */
+  /** Certificate and key in PEM; serves HTTP/2 and 1.1 over TLS. */
   tls: z.strictObject({ cert: z.string().min(1), key: z.string().min(1) }).optional(),
-  /** Folders in which agents work that are told of no other; from the home, if they are relative. */
+  /** Folders of agents that name none. */
   workspaces: z.array(z.string()).default([]),
-  /** The folders that sessions of a tenant may work in, by its id; from the home, if they are relative. */
+  /** The folders that sessions of a tenant may use, by its id. */
   tenants: z.record(z.string(), z.strictObject({ roots: z.array(z.string().min(1)).min(1) })).default({}),
   webhooks: z.array(Webhook).default([]),
-  /** The database, where it is not to lie in the home; from the home, if it is relative. */
+  /** The database, where it is not in the home. */
   db: z.string().min(1).optional(),
-  /** The rules of the constitution, where they do not lie in the home. */
+  /** The rules of the constitution, where they are not in the home. */
   policy: z.string().min(1).optional(),
-  /** The prose of the constitution, where it does not lie in the home. */
+  /** The prose of the constitution, where it is not in the home. */
   constitution: z.string().min(1).optional(),
-  /** How many minutes an agent runs on that nobody uses; its sessions stay, and the next prompt starts it. */
+  /** Minutes until an idle agent is stopped; its sessions stay, and the next prompt starts it. */
   agent_idle: z.number().positive().max(MAX_TTL_MINUTES).optional(),
-  /** How many seconds an agent may take to end a turn that was cancelled; then its process is ended. */
+  /** Seconds that an agent has to end a cancelled turn, before its process is ended. */
   cancel_grace: z.number().positive().max(MAX_CANCEL_GRACE_SECONDS).optional(),
-  /** How many days the messages of sessions, and approvals that ended, are kept; the ledger is for ever. */
+  /** Days that the messages of sessions and closed approvals are kept; the ledger is kept for ever. */
   retention: z.number().positive().max(MAX_RETENTION_DAYS).optional(),
-  /** How many minutes a session of the mode `domain` stays open that nobody uses. */
+  /** Minutes that an idle session of the mode `domain` stays open. */
   ttl: z.number().positive().max(MAX_TTL_MINUTES).optional(),
-  /** Whether standing agents have their sessions from the beginning. */
+  /** Whether standing agents get their sessions at the start. */
   preload_standing: z.boolean().optional(),
-  /** How many seconds pass between two looks at the mail of standing agents; 0 is never. */
+  /** Seconds between two checks of the mail of standing agents; 0 is never. */
   heartbeat_interval: z.number().min(0).max(MAX_HEARTBEAT_SECONDS).optional(),
-  /** How `/ws` is served. */
   ws: z
     .strictObject({
-      /** `none`: on this machine nobody has to show a token, and who does not is a stranger. */
+      /** `none`: local clients need no token; without one they are unknown. */
       auth: z.enum(["token", "none"]).default("token"),
-      /** The agent behind sessions that name none. */
+      /** The agent of sessions that name none. */
       backend: z.string().min(1).max(64).default("native"),
     })
     .prefault({}),
-  /** Secrets of one's own, which are kept out of records beside those that are known by their form. */
+  /** Secrets to redact beside those of known formats. */
   redact: z
     .strictObject({
-      /** Variables of the environment whose values are secrets. */
+      /** Environment variables whose values are secrets. */
       variables: z.array(z.string().min(1)).default([]),
-      /** Files that hold secrets, one on each line. */
+      /** Files that hold secrets, one per line. */
       files: z.array(z.string().min(1)).default([]),
-      /** Forms of secrets, written as a pattern. */
+      /** Formats of secrets, as patterns. */
       formats: z.array(z.strictObject({ name: z.string().min(1), pattern: z.string().min(1) })).default([]),
     })
     .prefault({}),
-  /** What the native agent does otherwise than by default. */
   native: z
     .strictObject({
-      /** Hours of the day, in local time, in which nothing is done in the background. */
+      /** Hours of the day, in local time, without background work. */
       quiet_hours: z.strictObject({ from: z.int().min(0).max(23), to: z.int().min(0).max(24) }).optional(),
-      /** How busy the machine may be, as load for each processor, while something is done in the background. */
+      /** The load per processor up to which background work runs. */
       most_load: z.number().positive().optional(),
-      /** How many seconds a model that is at its limit is waited for. */
+      /** Seconds to wait for a model at its rate limit. */
       patience: z.number().min(0).max(86_400).optional(),
-      /** Whether a long turn goes on without anybody being asked. */
+      /** Whether a long turn continues without a question. */
       may_spend: z.boolean().optional(),
-      /** What models cost, in dollars for a million tokens, by id or name; limits in `cost` count by it. */
+      /** The price of models in dollars per million tokens, by id or name; limits on `cost` use it. */
       prices: z.record(z.string().min(1), Price).default({}),
     })
     .prefault({}),
-  /** Agents that the operating system is to confine to their folders, by id; `*` is all. */
+  /** Agents that the operating system confines to their folders, by id; `*` is all. */
   confine: z.record(z.string(), z.strictObject({ network: Network.default("open") })).default({}),
 });
 export type Configuration = z.infer<typeof Configuration>;
 
-/** The name of the file in a home. */
 export const CONFIGURATION_FILE = "reins.yaml";
 
-/** Reads the configuration of a home; one that is not there says nothing. */
 export async function readConfiguration(home: string): Promise<Configuration> {
   const configuration = await readYamlFile(join(home, CONFIGURATION_FILE), Configuration);
   const webhooks = await Promise.all(configuration.webhooks.map((webhook) => withSecret(home, webhook)));
   return { ...configuration, webhooks };
 }
 
-/** The folders of tenants, absolute. */
 export function tenantRoots(
   home: string,
   tenants: Configuration["tenants"] = {},
@@ -174,7 +168,7 @@ async function withSecret(
   return { ...webhook, secret: secret.trim() };
 }
 
-/** What a configuration says of the native agent, in the host's words. */
+/** Maps the configuration of the native agent to the options of the host. */
 export function nativeSettings({
   quiet_hours,
   most_load,

@@ -4,7 +4,6 @@ import { loadCatalogue } from "../hosting/home-agents.ts";
 import { readAgentsFile } from "./agents-file.ts";
 import { CONFIGURATION_FILE, type Configuration, readIfExists, unusable } from "./configuration.ts";
 
-/** What the secrets of a home are found in. */
 interface SecretSources {
   readonly home: string;
   readonly environment: NodeJS.ProcessEnv;
@@ -12,8 +11,7 @@ interface SecretSources {
 }
 
 /**
- * Takes secrets out of what a home keeps and shows: those that are known by their form, the credentials of its agents,
- * the secrets of its webhooks, and what `reins.yaml` names.
+ * Redacts secrets of known formats, the credentials of agents, the secrets of webhooks, and what `reins.yaml` names.
  */
 export async function homeRedactor({ home, environment, file }: SecretSources): Promise<Redactor> {
   const { redact, webhooks } = file;

@@ -4,13 +4,11 @@ import type { NamedPolicyFiles } from "@reins/supervisor";
 import { CliError, errorMessage } from "../errors.ts";
 import type { Configuration } from "./configuration.ts";
 
-/** The flags that say where a constitution lies, as they were written. */
 export interface PolicyFileFlags {
   readonly policy?: string;
   readonly constitution?: string;
 }
 
-/** Where it may be said. */
 interface PolicyFileSources {
   readonly home: string;
   readonly flags?: PolicyFileFlags;
@@ -19,8 +17,8 @@ interface PolicyFileSources {
 }
 
 /**
- * Where the constitution lies, as far as that is not in the home. What `reins.yaml` names is found from the home, the
- * rest from where the command runs.
+ * Where the constitution is, as far as that is not in the home. Paths in `reins.yaml` start at the home, others at
+ * the current folder.
  */
 export function namedPolicyFiles(sources: PolicyFileSources): NamedPolicyFiles {
   const { home, flags = {}, environment, file = {} } = sources;
@@ -34,7 +32,7 @@ function placeOf(home: string, said: string | undefined, configured: string | un
   return configured === undefined ? undefined : resolve(home, configured);
 }
 
-/** Refuses to start under a constitution that was named and cannot be read: it is not what somebody meant. */
+/** Rejects a start with a constitution that was named and cannot be read. */
 export async function requirePolicyFiles({ rules, prose }: NamedPolicyFiles): Promise<void> {
   await require(rules, "The rules", "--policy, REINS_POLICY or policy in reins.yaml");
   await require(prose, "The constitution", "--constitution, REINS_CONSTITUTION or constitution in reins.yaml");

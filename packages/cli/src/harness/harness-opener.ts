@@ -5,34 +5,31 @@ import type { OpenRunner } from "../hosting/open-runner.ts";
 import { DamagedHome } from "../ledger/ledger-error.ts";
 import type { Log } from "../log.ts";
 
-/** A harness that is open. */
 export type OpenedHarness = Pick<OpenRunner, "harness" | "hosting" | "runner" | "close" | "abandonAfter">;
 
-/** What a door needs. */
 interface HarnessOpenerOptions {
-  /** Opens the harness, which reports what went wrong in it later. */
+  /** Opens the harness; `report` receives its later errors. */
   readonly open: (report: (error: unknown) => void) => Promise<OpenedHarness>;
   readonly log: Pick<Log, "error">;
-  /** Milliseconds from any beginning. */
+  /** Milliseconds from any origin. */
   readonly now: () => number;
 }
 
-/** A harness that could not be opened is tried again for whoever needs it next, but not more often than this. */
+/** The shortest time between two attempts to open the harness. */
 const RETRY_MS = 1_000;
-/** How long turns that are under way may take to end once Reins is to stop. */
+/** How long running turns have to end when Reins stops. */
 const GRACE_MS = 5_000;
 
 /**
- * The way to the harness of a home. Opening takes longer than listening, so it happens beside that, and whoever comes
- * first waits for it; one whose store broke is opened anew.
+ * Opens the harness of a home while the server already listens; callers wait for it. Opens it again after its store
+ * failed.
  */
 export class HarnessOpener {
-  /** Rejects when this Reins cannot go on, because of something that only a person can put right. */
+  /** Rejects when only a person can solve the problem. */
   readonly refused: Promise<never>;
   readonly #options: HarnessOpenerOptions;
   readonly #refuse: (error: CliError) => void;
   #opening: Promise<OpenedHarness> | undefined;
-  /** The one that is open, if one is. */
   #port: OpenedHarness | undefined;
   #failedAt: number | undefined;
   #closed = false;
@@ -45,27 +42,23 @@ export class HarnessOpener {
     this.#refuse = reject;
   }
 
-  /** Begins to open the harness. What goes wrong is told to the log, and to whoever comes. */
+  /** Errors go to the log and to the callers. */
   start(): void {
     this.#opened().catch(() => undefined);
   }
 
-  /** The harness, once it is open. */
   readonly harness = async (): Promise<Harness> => (await this.#opened()).harness;
 
-  /** What runs agents, once it is open. */
   readonly hosting = async (): Promise<Hosting> => (await this.#opened()).hosting;
 
-  /** What runs the sessions of `/ws`, once it is open. */
   readonly runner = async (): Promise<AgentRunner> => (await this.#opened()).runner;
 
-  /** Ends turns, if the harness is open: those that do not end by themselves soon are cut off. */
+  /** Ends turns if the harness is open; those that take longer than the grace period are cut off. */
   async interrupt(): Promise<void> {
     const interrupting = this.#port?.hosting.hub.interrupt(GRACE_MS);
     await interrupting?.catch((error: unknown) => this.#tell(error, "turns could not be ended"));
   }
 
-  /** Closes the harness. */
   async close(): Promise<void> {
     this.#closed = true;
     const opened = await this.#opening?.catch(() => undefined);
@@ -93,7 +86,7 @@ export class HarnessOpener {
       this.#port = await opening.promise;
       return this.#port;
     } catch (error) {
-      // Who asks meanwhile, and whoever looks at the health of this Reins, is told; opening it again changes nothing.
+      // Callers and the health check get the error; opening again would not help.
       if (error instanceof DamagedHome) {
         this.#tell(error, "nothing is allowed, because this home is damaged or was rolled back", error.next);
         throw error;
@@ -105,7 +98,7 @@ export class HarnessOpener {
     }
   }
 
-  /** After an error that leaves nothing to write to, whoever comes later finds the harness opened anew. */
+  /** After an error that makes the store unusable, the next caller opens the harness again. */
   async #abandonAfter(opened: OpenedHarness, error: unknown): Promise<void> {
     if (this.#closed || !(await opened.abandonAfter(error))) return;
     if (this.#port === opened) this.#port = undefined;

@@ -12,7 +12,6 @@ import {
 import { harnessTables } from "@reins/supervisor/tables";
 import { privateDatabase, realDatabase } from "../home.ts";
 
-/** The tables of a home. */
 export const homeTables: readonly Tables<Operations, Operations>[] = [
   ledgerTables,
   ...harnessTables,
@@ -20,9 +19,9 @@ export const homeTables: readonly Tables<Operations, Operations>[] = [
   ...serverTables,
 ];
 
-/** The store of a home. Its threads are started long before it is needed, because they take their time to begin. */
+/** The store of a home. Starts its threads early, because that takes time. */
 export class HomeStore {
-  /** What the database lacks of what was written to it, though it was opened. */
+  /** What is missing from the opened database. */
   readonly losses: StoreLoss[] = [];
   readonly #home: string;
   readonly #acceptLoss: boolean;
@@ -34,31 +33,30 @@ export class HomeStore {
     this.#acceptLoss = acceptLoss;
   }
 
-  /** Starts the threads; no file is touched. */
+  /** Starts the threads without touching a file. */
   static async prepare(home: string, { acceptLoss = false } = {}): Promise<HomeStore> {
     const store = new HomeStore(home, acceptLoss);
     store.#prepared = await store.#prepare();
     return store;
   }
 
-  /** Begins to open the database, for whoever asks for it next. */
+  /** Begins to open the database for the next call of `open`. */
   begin(): void {
     const opening = this.#opening ?? this.#open();
     this.#opening = opening;
-    // Whoever asks then tries for themselves, and hears why it cannot be.
+    // The next caller tries again and gets the error.
     opening.catch(() => {
       if (this.#opening === opening) this.#opening = undefined;
     });
   }
 
-  /** The store, open; it is the caller's from then on. Who asks again has it opened anew. */
+  /** The caller owns the store. Another call opens it again. */
   open(): Promise<Store> {
     const opening = this.#opening ?? this.#open();
     this.#opening = undefined;
     return opening;
   }
 
-  /** Ends what nobody asked for. */
   async close(): Promise<void> {
     await this.#prepared?.end();
     const store = await this.#opening?.catch(() => undefined);

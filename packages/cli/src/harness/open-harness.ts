@@ -12,25 +12,23 @@ import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
 import { type Log, redactLog } from "../log.ts";
 import { homeTables } from "./home-store.ts";
 
-/** After these a store takes nothing more until it is opened anew. */
+/** After these errors a store accepts nothing until it is opened again. */
 const BROKEN: ReadonlySet<StoreErrorCode> = new Set(["io", "corrupt", "closed"]);
 
-/** What a home is opened with. */
 export interface OpenHarnessOptions {
   readonly home: string;
   readonly log: Log;
-  /** Told what went wrong in the background. */
+  /** Receives errors of background work. */
   readonly report: (error: unknown) => void;
   readonly flags?: PolicyFileFlags | undefined;
-  /** Opens the database of the home. */
   readonly openStore?: (() => Promise<Store>) | undefined;
-  /** Whether a home that lacks something of what was recorded is opened all the same. */
+  /** Whether to open a home that lost recorded data. */
   readonly acceptLoss?: boolean | undefined;
-  /** What the database lacks, as far as that is known when it is open. */
+  /** What the database lacks, once it is open. */
   readonly losses?: (() => readonly StoreLoss[]) | undefined;
 }
 
-/** Everything that decides in a home, open, for the one process that may write to it. */
+/** Everything that decides in a home, for the one process that may write to it. */
 export class OpenHarness {
   readonly harness: Harness;
   readonly #writable: WritableLedger;
@@ -40,10 +38,10 @@ export class OpenHarness {
     this.#writable = writable;
   }
 
-  /** Opens what decides in a home, writing the first constitution and roster where there is none, and records the start. */
+  /** Opens a home, writes the first constitution and roster where there is none, and records the start. */
   static async open(options: OpenHarnessOptions): Promise<OpenHarness> {
     const { home, log, report } = options;
-    // The threads of the store are busy with it while the files are read here.
+    // The store opens in its threads while the files are read here.
     const lost: string[] = [];
     const opening = openLedger(options, lost);
     opening.catch(() => undefined);
@@ -80,7 +78,7 @@ export class OpenHarness {
     }
   }
 
-  /** Records the end and lets go of the home. */
+  /** Records the end and closes the home. */
   async close(): Promise<void> {
     try {
       await this.harness.close();
@@ -90,7 +88,7 @@ export class OpenHarness {
     }
   }
 
-  /** Lets go of the home after an error, if that error is one after which nothing can be written any more. */
+  /** Closes the home if the error made its store unusable. */
   async abandonAfter(error: unknown): Promise<boolean> {
     if (!(error instanceof StoreError) || !BROKEN.has(error.code)) return false;
     await this.harness.close().catch(() => undefined);

@@ -11,19 +11,14 @@ import type { Log } from "../log.ts";
 import { openAccess, operatorGateway, serveOperator } from "../serving/gateway.ts";
 import { isServed, requireSocketPath } from "../serving/socket.ts";
 
-/** A way to speak ACP with the agents of a home. */
 export interface AgentChannel {
   readonly channel: Channel;
-  /** Whether a `reins up` is behind it, which others may start again. */
+  /** Whether a `reins up` is behind it, which may be restarted. */
   readonly isServer: boolean;
-  /** Lets go of it; agents that run in this process end. */
   close(): Promise<void>;
 }
 
-/**
- * Opens a way to the agents of a home: through the Reins that runs on it, and if none does, by opening the home in this
- * process.
- */
+/** Opens a channel through the Reins that runs on a home, or opens the home in this process. */
 export async function openAgentChannel(
   home: string,
   agent: string,
@@ -36,7 +31,7 @@ export async function openAgentChannel(
     const isServer = await isServed(socketIn(home));
     return { ...(await webSocketChannel({ home, socket, agent })), isServer };
   }
-  // The home is left to the Reins that is being started again.
+  // The home is left to the server that is being restarted.
   if (onlyServed)
     throw new CliError(`No Reins runs on ${home}.`, {
       next: "Start it with reins up.",
@@ -53,7 +48,7 @@ async function openInProcess(home: string, agent: string, log: Log): Promise<Age
   const { hosting, harness } = opened;
   const [ours, theirs, close] = channelPair();
   const served = serveChannel(hosting.hub, { channel: theirs, principal: harness.identity.local(), agent });
-  // Nobody waits for it: it is there before anybody has read a question.
+  // It listens before a user can read a question.
   const operator = serveOperatorSocket(home, { harness, hosting }, log);
   return {
     channel: ours,
@@ -71,15 +66,13 @@ function isLocked(error: unknown): boolean {
   return error instanceof StoreError && error.code === "locked";
 }
 
-/** A home that is open in this process, as its operator reaches it from elsewhere. */
 interface OperatorSocket {
   close(): Promise<void>;
 }
 
 /**
- * Answers the operator of a home while this process holds it, so that questions can be answered from another terminal, and
- * another editor finds its agents here.
- * Where that cannot be, everything else goes on.
+ * Serves the operator's API while this process holds the home, so that approvals can be answered from another
+ * terminal and other editors find their agents. A failure only logs a warning.
  */
 async function serveOperatorSocket(
   home: string,
@@ -103,10 +96,9 @@ async function serveOperatorSocket(
 }
 
 const MAX_MESSAGE_BYTES = 32 << 20;
-/** A Reins that hangs is connected to all the same, and never answers. */
+/** A hanging server accepts connections and never answers. */
 const CONNECT_TIMEOUT_MS = 30_000;
 
-/** Speaks ACP with the Reins that serves the socket of a home. */
 export async function webSocketChannel({
   home,
   socket,
@@ -116,7 +108,6 @@ export async function webSocketChannel({
   readonly home: string;
   readonly socket: string;
   readonly agent: string;
-  /** How long a Reins may take to answer at all. */
   readonly patienceMs?: number;
 }): Promise<Omit<AgentChannel, "isServer">> {
   const address = `ws+unix:${socket}:/acp?agent=${encodeURIComponent(agent)}`;
@@ -164,7 +155,6 @@ export async function webSocketChannel({
   };
 }
 
-/** Another process runs agents in a home, and only those of its own. */
 function homeInUse(home: string, cause?: unknown): CliError {
   return new CliError(`Another process holds ${home}, and runs agents of its own.`, {
     next: "To run several at a time, start one Reins for all of them first: reins up",

@@ -2,10 +2,10 @@ import { type AgentEntry, AgentError, CODE, REFUSED, RpcError } from "@reins/hos
 import { CliError, EXIT } from "../errors.ts";
 import { printable } from "../printable.ts";
 
-/** What npm says when it cannot reach anybody. */
+/** What npm prints without a network. */
 const OFFLINE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT)\b/;
 
-/** What went wrong with an agent, and what a person can do about it. Anything else is given back as it is. */
+/** Explains an agent's error and what to do. Returns other errors unchanged. */
 export function agentError(error: unknown, agent: string, entry?: AgentEntry): unknown {
   if (error instanceof AgentError) return catalogueError(error, agent);
   if (!(error instanceof RpcError)) return error;
@@ -45,7 +45,7 @@ function catalogueError(error: AgentError, agent: string): CliError {
   }
 }
 
-/** An agent that knows nobody: by which variables and files it would. */
+/** Names the variables and files that an agent takes its credentials from. */
 function loginError(error: RpcError, { name, credentials }: AgentEntry): CliError {
   const ways = [
     ...(credentials.variables.length > 0 ? [`Set ${credentials.variables.join(" or ")}.`] : []),

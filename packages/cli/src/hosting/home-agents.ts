@@ -19,7 +19,6 @@ import {
   unusable,
 } from "../configuration/configuration.ts";
 
-/** What of the configuration is about agents and their sessions. */
 type AgentConfiguration = Pick<
   Configuration,
   "confine" | "native" | "agent_idle" | "cancel_grace" | "retention" | "tenants"
@@ -29,25 +28,19 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const RETENTION_DAYS = 90;
 
-/** The agents of a home: which there are, what of them is installed, and what is known of them. Needs no server. */
+/** The agents of a home: the catalogue, the installs and the verifications. Needs no server. */
 export class HomeAgents {
   readonly catalogue: Catalogue;
   readonly installer: Installer;
   readonly stamps: Stamps;
   readonly probes: ProbeCache;
-  /** Agents that the operator has added. */
   readonly added: readonly unknown[];
-  /** How long an agent that nobody uses runs on, where the operator says so. */
   readonly idleMs: number | undefined;
-  /** How long an agent may take to end a turn that was cancelled, where the operator says so. */
   readonly cancelGraceMs: number | undefined;
-  /** How long the messages of sessions are kept. */
   readonly retentionMs: number;
-  /** What the operator wants of the native agent otherwise than by default. */
   readonly native: HostingOptions["native"];
-  /** The folders that the operator gave to tenants, absolute. */
+  /** Absolute. */
   readonly tenants: Readonly<Record<string, readonly string[]>>;
-  /** Whether no agent is installed on first use. */
   readonly requireInstalled: boolean;
   readonly #requireVerified: boolean;
   readonly #pass: AgentsFile["pass"];
@@ -76,42 +69,39 @@ export class HomeAgents {
     this.retentionMs = retention * DAY_MS;
   }
 
-  /** Reads what a home says of its agents. */
   static async open(home: string): Promise<HomeAgents> {
     const [file, configuration] = await Promise.all([readAgentsFile(home), readConfiguration(home)]);
     return new HomeAgents(home, file, loadCatalogue(home, file), configuration);
   }
 
-  /** Whether an agent is there to be run. Whoever starts one that nobody knows says so. */
+  /** True for an unknown agent: starting it reports the error. */
   async isInstalled(agent: string): Promise<boolean> {
     const entry = this.catalogue.entries.find(({ id }) => id === agent);
     if (!entry || entry.builtIn) return true;
     return (await this.installer.installed(agent)) !== undefined;
   }
 
-  /** The variables of the environment that an agent is given beside what it needs anyway. */
+  /** Environment variables that an agent gets beside what it needs. */
   passFor(agent: string): readonly string[] {
     return [...(this.#pass["*"] ?? []), ...(this.#pass[agent] ?? [])];
   }
 
-  /** What an agent reaches over the network if the operating system is to confine it; nothing for one that it is not. */
+  /** Undefined for an agent that is not confined. */
   networkFor(agent: string): Network | undefined {
     return (this.#confine[agent] ?? this.#confine["*"])?.network;
   }
 
-  /** Whether the operating system is to confine an agent. */
   isConfined(agent: string): boolean {
     return this.networkFor(agent) !== undefined;
   }
 
-  /** Throws for an agent that may not run because nobody has verified it as it is now, where that is asked for. */
+  /** Throws for an agent that is not verified as it is now, where `agents.yaml` requires it. */
   async admit(entry: AgentEntry, installed: InstalledAgent): Promise<void> {
     if (!this.#requireVerified) return;
     await this.stamps.require({ entry, installed, confined: this.isConfined(entry.id) });
   }
 }
 
-/** The agents of this package and those that the operator of a home has added. */
 export function loadCatalogue(home: string, { agents }: AgentsFile): Catalogue {
   try {
     return Catalogue.load(agents);

@@ -3,7 +3,7 @@ import { noticeOnStderr } from "../output.ts";
 import { agentError } from "./agent-error.ts";
 import { HomeAgents } from "./home-agents.ts";
 
-/** An agent that is about to run, installed if it was not yet; whoever waits at the terminal sees how far that is. */
+/** Installs an agent if it is missing, with progress on the terminal. */
 export async function ensureInstalled(home: string, agent: string, json?: boolean): Promise<AgentEntry> {
   const agents = await HomeAgents.open(home);
   const entry = catalogueEntry(agents, agent);
@@ -16,7 +16,6 @@ export async function ensureInstalled(home: string, agent: string, json?: boolea
   }
 }
 
-/** The agent of an id; faults say what to do. */
 export function catalogueEntry({ catalogue }: HomeAgents, agent: string): AgentEntry {
   try {
     return catalogue.entry(agent);
@@ -25,13 +24,12 @@ export function catalogueEntry({ catalogue }: HomeAgents, agent: string): AgentE
   }
 }
 
-/** Who hears of an install. */
 interface InstallReporter {
   readonly notice: (text: string) => void;
   readonly screen: InstallScreen;
 }
 
-/** An install of an agent; one that is not there is made, with a word about it. */
+/** Installs a missing agent, with a notice. */
 export async function installOnFirstUse(
   { installer, requireInstalled }: Pick<HomeAgents, "installer" | "requireInstalled">,
   { id, name, install }: AgentEntry,
@@ -54,17 +52,16 @@ export async function installOnFirstUse(
   }
 }
 
-/** Where an install is shown. */
 interface InstallScreen {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
 const BAR = 24;
-/** Without a terminal, so many parts of the way are told. */
+/** Progress lines without a terminal. */
 const PARTS = 4;
 
-/** Shows how far an install is: a bar on a terminal, a few lines elsewhere. */
+/** Shows the progress of an install: a bar on a terminal, a few lines elsewhere. */
 export class InstallDisplay {
   readonly #screen: InstallScreen;
   readonly #name: string;
@@ -76,7 +73,6 @@ export class InstallDisplay {
     this.#name = name;
   }
 
-  /** Takes how far it is. */
   update(progress: InstallProgress): void {
     const { phase } = progress;
     if (phase === "installing") this.#packages(progress.done, progress.total);
@@ -86,7 +82,6 @@ export class InstallDisplay {
     else this.#line(`${this.#name} ${progress.version} is installed`);
   }
 
-  /** Takes the bar away. */
   clear(): void {
     if (this.#hasBar) this.#screen.write("\r\u001b[K");
     this.#hasBar = false;

@@ -5,9 +5,8 @@ import type { Log } from "../log.ts";
 import { HomeAgents } from "./home-agents.ts";
 import { installOnFirstUse } from "./install-agent.ts";
 
-/** What a home is opened with, to run agents in it. */
 export interface OpenHostingOptions extends Omit<OpenHarnessOptions, "report"> {
-  /** Told what went wrong in the background; by default the log is. */
+  /** By default errors go to the log. */
   readonly report?: OpenHarnessOptions["report"];
   /** The folder of sessions that name none. */
   readonly workspace?: string | undefined;
@@ -15,7 +14,6 @@ export interface OpenHostingOptions extends Omit<OpenHarnessOptions, "report"> {
   readonly tap?: WireTap | undefined;
 }
 
-/** Agents and what decides about them, of one home, in this process. */
 export class OpenHosting {
   readonly hosting: Hosting;
   readonly agents: HomeAgents;
@@ -27,12 +25,10 @@ export class OpenHosting {
     this.#opened = opened;
   }
 
-  /** What decides. */
   get harness(): OpenHarness["harness"] {
     return this.#opened.harness;
   }
 
-  /** Opens a home to run agents in it. */
   static async open(options: OpenHostingOptions): Promise<OpenHosting> {
     const { home, log, tap, workspace } = options;
     const onError =
@@ -68,14 +64,14 @@ export class OpenHosting {
     }
   }
 
-  /** Lets go of the home after an error, if that error is one after which nothing can be written any more. */
+  /** Closes the home if the error made its store unusable. */
   async abandonAfter(error: unknown): Promise<boolean> {
     if (!(await this.#opened.abandonAfter(error))) return false;
     await this.hosting.close().catch(() => undefined);
     return true;
   }
 
-  /** Ends the agents and lets go of the home. */
+  /** Ends the agents and closes the home. */
   async close(): Promise<void> {
     try {
       await this.hosting.close();
@@ -85,7 +81,6 @@ export class OpenHosting {
   }
 }
 
-/** Installs are told to the log, where nobody waits at a terminal. */
 function logReporter(log: Log) {
   const tell = (text: string) => log.info(text.trim());
   return { notice: tell, screen: { write: tell } };

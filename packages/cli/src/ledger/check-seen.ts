@@ -12,19 +12,17 @@ import { printableLine } from "../printable.ts";
 import { ACCEPT_LOSS, DamagedHome } from "./ledger-error.ts";
 import type { SeenCheckpoint, SeenCheckpoints } from "./seen-checkpoints.ts";
 
-/** What is needed of a ledger to check it against the past. */
 type CheckedLedger = Pick<LedgerReader, "origin" | "logKey" | "size" | "checkpoint" | "consistency">;
 
-/** A checkpoint whose signature was checked, and the note it was read from. */
 interface OpenedNote extends Checkpoint {
   readonly note: string;
 }
 
 /**
- * Checks that the ledger of a home continues what it was when this user last saw it, there or elsewhere, and keeps its
- * newest checkpoint for the next time. What was kept is left alone when it does not.
+ * Checks that the ledger of a home extends what this user last saw of it, there or elsewhere, and stores its newest
+ * checkpoint. Keeps the stored one on a mismatch.
  *
- * @throws SeenMismatch when entries were taken away or rewritten.
+ * @throws SeenMismatch when entries were removed or rewritten.
  */
 export async function checkSeen(
   ledger: CheckedLedger,
@@ -33,12 +31,12 @@ export async function checkSeen(
   notice: Notice,
 ): Promise<void> {
   const { logKey } = ledger;
-  // In this order: what is kept was in the ledger before, so the newest of now cannot be older.
+  // In this order: a stored checkpoint was in the ledger before, so the newest cannot be older.
   const here = await seen.inHome(home);
   const largest = await seen.largest(logKey);
   const newest = await newestOf(ledger);
   if (here?.logKey === logKey) await compare(ledger, here.note, newest, seen.fileOfHome(home));
-  // A copy may be behind what was seen elsewhere; as far as it goes it has to be the same.
+  // A copy may be behind what was seen elsewhere, but must agree as far as it goes.
   if (
     largest !== undefined &&
     largest !== here?.note &&
@@ -49,9 +47,7 @@ export async function checkSeen(
   if (newest) await storeSeen(home, { logKey, note: newest.note }, seen, notice);
 }
 
-/**
- * Keeps the newest checkpoint of a ledger though it does not continue what was seen; what was lost by that, if anything.
- */
+/** Stores the newest checkpoint of a ledger even on a mismatch. Returns what was lost, if anything. */
 export async function acceptSeen(
   ledger: CheckedLedger,
   home: string,
@@ -115,7 +111,7 @@ function openStored(note: string, logKey: string, file: string): OpenedNote {
   }
 }
 
-/** Keeps what is seen in a home, which was checked, for the next time, and tells what a person should know about it. */
+/** Stores a checked checkpoint, with notices about what is new. */
 async function storeSeen(
   home: string,
   sighting: SeenCheckpoint,
@@ -133,8 +129,8 @@ async function storeSeen(
 }
 
 /**
- * A home whose ledger was exchanged for another one starts a history that no checkpoint contradicts, so that is told;
- * the same ledger under another key is refused.
+ * Reports a home whose ledger was replaced, which no checkpoint contradicts. Rejects the same ledger under another
+ * key.
  */
 async function noticeFirstSight(
   home: string,
@@ -171,12 +167,12 @@ function keyChanged(name: string, before: string, now: string): CliError {
   });
 }
 
-/** The ledger that a verifier key names, NAME+HASH+KEY. */
+/** The name in a verifier key, NAME+HASH+KEY. */
 function nameIn(logKey: string): string {
   return printableLine(logKey.split("+", 1)[0] ?? "");
 }
 
-/** The ledger does not continue what it was when it was last seen: somebody took entries away or rewrote them. */
+/** Entries that were seen before were removed or rewritten. */
 export class SeenMismatch extends DamagedHome {
   constructor(message: string, seen: Checkpoint, found: Checkpoint | undefined, file: string) {
     super(message, {

@@ -27,7 +27,7 @@ const STORE: Partial<Record<StoreErrorCode, Advice>> = {
   io: { next: "Check the disk, and who may read and write the home folder.", exitCode: EXIT.unreachable },
 };
 
-/** Why the ledger of a home could not be used, and what to do about it. Anything else is given back as it is. */
+/** Explains a ledger's error and what to do. Returns other errors unchanged. */
 export function ledgerError(error: unknown, home: string): unknown {
   if (error instanceof StoreError) {
     const advice = STORE[error.code];
@@ -37,7 +37,6 @@ export function ledgerError(error: unknown, home: string): unknown {
   return errorWith(error, home, { next: adviceOn(error), exitCode: EXIT.failed });
 }
 
-/** There is no ledger in a home. */
 export function noLedger(home: string, cause?: unknown): CliError {
   return new CliError(`There is no ledger in ${home} yet.`, {
     next: "It begins when Reins first runs there: reins up. For another home, give --home <folder> or set REINS_HOME.",
@@ -67,14 +66,12 @@ function adviceOn({ code }: LedgerError): string {
 
 const CODES: ReadonlySet<StoreErrorCode> = new Set(["lost", "corrupt"]);
 
-/** How to go on with a home of which something is gone or changed. */
 export const ACCEPT_LOSS =
   "Stop Reins and put a backup of the whole home back. If there is none, copy the home away and accept the loss: reins up --accept-loss, which records it in the ledger.";
 
-/** A home lacks something that was recorded in it, or it was changed; nothing is decided there until a person has. */
+/** A home lost recorded data or was changed; nothing is decided in it until a person accepts that. */
 export class DamagedHome extends CliError {}
 
-/** The damage that an error tells of; `undefined` for other errors. */
 export function damageError(error: unknown, home: string): DamagedHome | undefined {
   if (error instanceof DamagedHome) return error;
   if (!(error instanceof StoreError) || !CODES.has(error.code)) return undefined;

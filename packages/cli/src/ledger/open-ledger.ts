@@ -15,7 +15,7 @@ import { acceptSeen, checkSeen } from "./check-seen.ts";
 import { ledgerError, noLedger } from "./ledger-error.ts";
 import { CheckpointRecorder, SeenCheckpoints } from "./seen-checkpoints.ts";
 
-/** What the exit codes of a command mean that reads the ledger of a home. */
+/** What the exit codes of a command mean that reads the ledger. */
 export const READING = {
   done: "done",
   failed: "failed, or the ledger is not the one seen before",
@@ -26,13 +26,12 @@ export const READING = {
 /** The same for a command that writes to it. */
 export const WRITING = { ...READING, taken: "another process writes to it, most likely reins up" } as const;
 
-/** The flags that every command of the ledger has, as they were written. */
 export interface LedgerFlags {
   readonly home?: string;
   readonly json?: boolean;
 }
 
-/** Reads the ledger of a home, also while a Reins writes to it, after checking it against what was seen before. */
+/** Reads the ledger of a home, also while a server writes to it, after checking it against what was seen before. */
 export async function readLedger<Result>(
   { home: flag, json }: LedgerFlags,
   read: (ledger: LedgerReader, home: string) => Promise<Result>,
@@ -55,20 +54,17 @@ export async function readLedger<Result>(
   }
 }
 
-/** What opening a ledger for writing needs to know. */
 interface WriteOptions {
   readonly home: string;
-  /** What the database holds, the ledger's own tables among it; by default only those. */
+  /** By default only the tables of the ledger. */
   readonly tables?: readonly Tables<Operations, Operations>[];
-  /** Opens the database, which is closed with the ledger; by default with those tables. */
+  /** Opens the database, which is closed with the ledger. */
   readonly openStore?: () => Promise<Store>;
   readonly seen: SeenCheckpoints;
   readonly notice: Notice;
-  /** Told when a checkpoint could not be made. */
   readonly onCheckpointError?: (error: unknown) => void;
-  /** Whether a ledger that does not continue what was seen is opened all the same. */
+  /** Whether to open a ledger that does not extend what was seen. */
   readonly acceptLoss?: boolean | undefined;
-  /** Told what is missing in a ledger that was opened all the same. */
   readonly onLoss?: ((text: string) => void) | undefined;
 }
 
@@ -86,7 +82,7 @@ export class WritableLedger {
     this.#sight = sight;
   }
 
-  /** Opens the ledger of a home, or begins it. Nothing is added to one that was changed since it was last seen. */
+  /** Opens or creates the ledger of a home. Rejects one that was changed since it was last seen. */
   static async open(options: WriteOptions): Promise<WritableLedger> {
     const { home, onCheckpointError, openStore, seen, notice, tables = [ledgerTables] } = options;
     await tightenHome(home, notice);
@@ -110,7 +106,7 @@ export class WritableLedger {
     }
   }
 
-  /** Covers what was written with a checkpoint, keeps that as seen, and lets go of the home. */
+  /** Covers the last entries with a checkpoint, stores it as seen, and closes the home. */
   async close(): Promise<void> {
     try {
       await this.ledger.close();
@@ -121,14 +117,14 @@ export class WritableLedger {
     }
   }
 
-  /** Lets go of the home at once, after a failure. */
+  /** Closes the home at once, after a failure. */
   async abandon(): Promise<void> {
     await this.#sight.close();
     await this.store.close();
   }
 }
 
-/** Checks a ledger that was begun; whether it was. */
+/** Checks an existing ledger. Returns whether there is one. */
 async function checkBegun(store: Store, options: WriteOptions): Promise<boolean> {
   const { home, seen, notice, acceptLoss, onLoss } = options;
   const begun = await LedgerReader.of(store).catch((error: unknown) => {

@@ -7,15 +7,14 @@ import { CliError, EXIT, errorMessage, systemCode } from "../errors.ts";
 import { stateFolder } from "../installation.ts";
 import type { Notice } from "../output.ts";
 
-/** A ledger as it was seen: the key that names it, and its newest checkpoint of then. */
 export interface SeenCheckpoint {
   readonly logKey: string;
   readonly note: string;
 }
 
 /**
- * The last checkpoint that this user saw in each home, and the largest of each ledger wherever it was. They are kept
- * apart from the homes, so that a home which is rolled back as a whole is noticed.
+ * The last checkpoint that this user saw in each home, and the largest of each ledger. Stored apart from the homes,
+ * so that the rollback of a whole home is noticed.
  */
 export class SeenCheckpoints {
   readonly #folder: string;
@@ -24,27 +23,23 @@ export class SeenCheckpoints {
     this.#folder = folder;
   }
 
-  /** Those of the user who runs this process. */
   static ofUser(environment: NodeJS.ProcessEnv): SeenCheckpoints {
     return new SeenCheckpoints(join(stateFolder(process.platform, environment), "checkpoints"));
   }
 
-  /** The file with the largest checkpoint seen of a ledger. */
   fileOf(logKey: string): string {
     return join(this.#folder, `${nameOf(logKey)}.note`);
   }
 
-  /** The file with what was last seen in a home: the ledger's key on the first line, then the checkpoint. */
+  /** The key of the ledger on the first line, then the checkpoint. */
   fileOfHome(home: string): string {
     return join(this.#folder, "homes", nameOf(home));
   }
 
-  /** The largest checkpoint seen of a ledger. */
   largest(logKey: string): Promise<string | undefined> {
     return readSeen(this.fileOf(logKey));
   }
 
-  /** What was last seen in a home. */
   async inHome(home: string): Promise<SeenCheckpoint | undefined> {
     const text = await readSeen(this.fileOfHome(home));
     if (text === undefined) return undefined;
@@ -52,7 +47,7 @@ export class SeenCheckpoints {
     return { logKey: text.slice(0, end), note: text.slice(end + 1) };
   }
 
-  /** Keeps what is seen in a home. Whoever saw more meanwhile is not overwritten. */
+  /** Does not overwrite a larger checkpoint that was stored meanwhile. */
   async keep(home: string, { logKey, note }: SeenCheckpoint): Promise<void> {
     const here = await this.inHome(home);
     if (here?.logKey !== logKey || isLarger(note, here.note))
@@ -61,7 +56,6 @@ export class SeenCheckpoints {
     if (largest === undefined || isLarger(note, largest)) await replaceFile(this.fileOf(logKey), note);
   }
 
-  /** Keeps what is seen in a home in place of whatever was seen before. */
   async replace(home: string, { logKey, note }: SeenCheckpoint): Promise<void> {
     await replaceFile(this.fileOfHome(home), `${logKey}\n${note}`);
     await replaceFile(this.fileOf(logKey), note);
@@ -85,24 +79,21 @@ function isLarger(note: string, other: string): boolean {
   return readCheckpoint(note).size > readCheckpoint(other).size;
 }
 
-/** Origins and paths are arbitrary, so files are called by their hash. */
+/** Origins and paths are arbitrary, so files are named by their hash. */
 function nameOf(text: string): string {
   return hash("sha256", text, "hex").slice(0, 32);
 }
 
-/** Checkpoints are kept at most so often. */
 const INTERVAL_MS = 1_000;
 
-/** Where the checkpoints of a ledger that is written to are kept, apart from its home. */
 interface CheckpointRecorderOptions {
   readonly home: string;
   readonly seen: SeenCheckpoints;
   readonly notice: Notice;
-  /** Milliseconds from any beginning. */
   readonly now?: () => number;
 }
 
-/** Keeps the checkpoints of a ledger while it is written to, so that whatever ends the process, the newest is known. */
+/** Stores the checkpoints of a ledger while it is written to, so that the newest is known however the process ends. */
 export class CheckpointRecorder {
   readonly #options: CheckpointRecorderOptions;
   readonly #now: () => number;
@@ -118,7 +109,6 @@ export class CheckpointRecorder {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Takes a checkpoint that was made. */
   saw(sighting: SeenCheckpoint): void {
     if (this.#closed) return;
     this.#newest = sighting;
@@ -131,7 +121,6 @@ export class CheckpointRecorder {
     ).unref();
   }
 
-  /** Settles when nothing is being kept any more. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 
-/** Where the page about the command line is kept. */
 export const CLI_REFERENCE = new URL("../../../../docs/reference/cli.md", import.meta.url);
 
 const INTRODUCTION = `# Command line
@@ -8,13 +7,12 @@ const INTRODUCTION = `# Command line
 Made from the commands themselves by \`npm run schemas\`; \`reins <command> --help\` says the same. In a clone,
 \`npm run reins -- <command>\` runs it.`;
 
-/** Every command with what can be said to it, as a page of documentation. */
+/** Renders the help of every command as one page. */
 export function cliReference(program: Command): string {
   const sections = commandsIn(program).map(sectionOf);
   return `${[INTRODUCTION, ...sections].join("\n\n")}\n`;
 }
 
-/** The commands that do something, in the order in which the help lists them. */
 function commandsIn(parent: Command): Command[] {
   return parent.commands
     .filter((command) => command.name() !== "help")

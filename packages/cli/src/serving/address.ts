@@ -2,12 +2,10 @@ import { BlockList, isIPv6 } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import { CliError, EXIT, errorMessage, systemCode } from "../errors.ts";
 
-/** The port that agents expect a harness on. */
 export const DEFAULT_PORT = 18789;
 
 const HIGHEST_PORT = 65_535;
 
-/** A port as it was written in a flag or a variable; `source` says in which. */
 export function readPort(text: string, source: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= HIGHEST_PORT) return port;
@@ -21,7 +19,7 @@ loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
 /**
- * Whether only this machine can reach that host, also as it stands in a URL. A name other than `localhost` might mean
+ * Whether only this machine can reach a host, also in the form of a URL. Names other than `localhost` may mean
  * anything.
  */
 export function isLoopback(host: string): boolean {
@@ -30,7 +28,7 @@ export function isLoopback(host: string): boolean {
   return loopback.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
-/** Refuses to open a server to the network that asks nobody who they are. */
+/** Rejects a server for the network that requires no token. */
 export function refuseOpenServer(host: string, tokens: readonly string[]): void {
   if (isLoopback(host) || tokens.length > 0) return;
   throw new CliError(`Refusing to listen on ${host} without a token: anyone who reaches it could use it.`, {
@@ -41,8 +39,8 @@ export function refuseOpenServer(host: string, tokens: readonly string[]): void 
 const EVERYWHERE = ["0.0.0.0", "::"];
 
 /**
- * The names a server that listens on `host` answers for, beside those the operator allows. Where it listens on every
- * address these are this machine's own; any other name could be a web page's that was pointed at this machine.
+ * The names that a server on `host` answers to, beside those the operator allows. On all interfaces they are this
+ * machine's own; another name could be a web page's that was pointed at it (DNS rebinding).
  */
 export function hostNames(host: string): string[] {
   if (!EVERYWHERE.includes(host)) return [bracketed(host)];
@@ -50,12 +48,11 @@ export function hostNames(host: string): string[] {
   return [hostname().toLowerCase(), ...addresses.map(({ address }) => bracketed(address))];
 }
 
-/** A host as it stands in a URL. */
 function bracketed(host: string): string {
   return isIPv6(host) ? `[${host}]` : host.toLowerCase();
 }
 
-/** Why listening on a port failed, and what to do about it. */
+/** Explains why listening on a port failed. */
 export function listenError(error: unknown, host: string, port: number, command: string): CliError {
   const place = `${host}:${port}`;
   switch (systemCode(error)) {

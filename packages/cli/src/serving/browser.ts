@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** What opens an address for the person in front of this machine; `undefined` where nobody is, or nothing does. */
+/** Undefined without a desktop. */
 export function browserOpener(
   environment: NodeJS.ProcessEnv,
   platform: NodeJS.Platform = process.platform,
@@ -12,13 +12,13 @@ export function browserOpener(
   return platform === "linux" && hasDisplay ? "xdg-open" : undefined;
 }
 
-/** Opens an address in the browser of a desktop. Says whether that was begun; where there is none, nothing happens. */
+/** Returns whether the opener was started. */
 export async function openInBrowser(address: string, environment: NodeJS.ProcessEnv): Promise<boolean> {
   const opener = browserOpener(environment);
   if (opener === undefined) return false;
   const child = spawn(opener, [address], { stdio: "ignore", detached: true });
   child.unref();
-  // A desktop without the program that opens things is no desktop.
+  // The opener is not installed.
   return once(child, "spawn").then(
     () => true,
     () => false,
@@ -27,11 +27,11 @@ export async function openInBrowser(address: string, environment: NodeJS.Process
 
 const EVERYWHERE: ReadonlySet<string> = new Set(["0.0.0.0", "[::]"]);
 
-/** The page of the Reins that serves AHP at an address, with the code that lets a browser in. */
+/** The address of the page beside an AHP address, with a login code. */
 export function pageAddress(ahp: string, code?: string): string {
   const url = new URL("/ui/", ahp);
   if (EVERYWHERE.has(url.hostname)) url.hostname = "127.0.0.1";
-  // Behind the hash: browsers keep that to themselves.
+  // Browsers do not send the fragment.
   if (code !== undefined) url.hash = code;
   return url.href;
 }

@@ -17,18 +17,15 @@ import type { ListeningServer } from "./listen.ts";
 import { listenOnSocket, type SocketInUse } from "./socket.ts";
 import type { TlsPair } from "./tls.ts";
 
-/** Where a gateway listens on the network, and under which names. */
 interface GatewayAddress {
   readonly host: string;
   readonly port: number;
-  /** Names by which the server may be addressed, beside its own. */
   readonly allowHosts: readonly string[];
   readonly tls?: TlsPair | undefined;
-  /** The command to repeat with another port, for the error that says so. */
+  /** The command to repeat with another port, for the error message. */
   readonly command: string;
 }
 
-/** Opens the way in for the operator of a home; faults say what to do. */
 export async function openAccess(options: AccessOptions): Promise<Access> {
   try {
     return await Access.open(options);
@@ -42,7 +39,6 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
   }
 }
 
-/** Lets a gateway listen on a port; faults say what to do. */
 export async function serveGateway(gateway: Gateway, place: GatewayAddress): Promise<ListeningServer> {
   const { host, port, tls, command } = place;
   const allowedHosts = [...hostNames(host), ...place.allowHosts.map((name) => name.toLowerCase())];
@@ -61,7 +57,6 @@ export async function serveGateway(gateway: Gateway, place: GatewayAddress): Pro
   }
 }
 
-/** Lets a gateway listen on the socket on which it answers the operator. */
 export async function serveOperator(
   gateway: Gateway,
   path: string,
@@ -71,8 +66,8 @@ export async function serveOperator(
 }
 
 /**
- * A gateway for the operator of a home that is open in this process. No agent of AHP comes by this way; those of `hosting`
- * are to be had by it.
+ * A gateway for the operator of a home that is open in this process. Accepts no AHP agents; serves those of
+ * `hosting`.
  */
 export function operatorGateway(
   access: Access,

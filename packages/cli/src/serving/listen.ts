@@ -2,27 +2,24 @@ import type { Served, TransportName } from "@reins/ahp";
 import type { Log } from "../log.ts";
 import type { Stop } from "./stop.ts";
 
-/** One way in to a server. */
 export interface ServerAddress {
   readonly transport: TransportName;
   readonly address: string;
 }
 
-/** A server that listens, and the ways in to it: one port can offer two. */
+/** A server that listens, with its addresses: one port can serve two transports. */
 export interface ListeningServer {
   readonly served: Served;
   readonly entrances: readonly ServerAddress[];
 }
 
-/** A server with one way in. */
 export function listeningAt(served: Served, transport: TransportName): ListeningServer {
   return { served, entrances: [{ transport, address: served.address }] };
 }
 
-/** Begins to listen somewhere. */
 export type Start = () => Promise<ListeningServer>;
 
-/** Starts one after the other; when one fails, those before it are closed again. */
+/** Starts one after another; closes the started ones when one fails. */
 export async function startAll(starts: readonly Start[]): Promise<ListeningServer[]> {
   const opened: ListeningServer[] = [];
   try {
@@ -34,17 +31,15 @@ export async function startAll(starts: readonly Start[]): Promise<ListeningServe
   }
 }
 
-/** What serving stands on. */
 interface Backend {
-  /** Rejects when serving must not go on. */
+  /** Rejects when serving must stop. */
   readonly refused: Promise<never>;
-  /** Ends what is under way, while whoever waits for it can still be answered. */
+  /** Ends running work while its clients can still be answered. */
   interrupt?(): Promise<void>;
-  /** Lets go of it, once nobody is served any more. */
   close(): Promise<void>;
 }
 
-/** Serves until asked to stop or until there is nobody left to serve, then lets what is under way finish. */
+/** Serves until a stop signal or until every connection closed, then lets running work finish. */
 export async function serveUntilStopped(
   opened: readonly ListeningServer[],
   stop: Stop,

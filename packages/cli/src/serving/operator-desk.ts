@@ -4,7 +4,7 @@ import type { Hosting } from "@reins/host";
 import { type AgentShelf, OperatorDesk } from "@reins/server";
 import { version } from "../installation.ts";
 
-/** What somebody who operates the Reins of a home sees of it. What it needs is loaded when somebody asks. */
+/** The admin API of a home. Loads what it needs on the first request. */
 export function operatorDesk(home: string, hosting: () => Promise<Hosting>): OperatorDesk {
   let shelf: Promise<AgentShelf> | undefined;
   const agents = () => {

@@ -3,16 +3,14 @@ import { type AhpServer, type Served, serveUnix } from "@reins/ahp";
 import { CliError, EXIT, errorMessage } from "../errors.ts";
 import { type ListeningServer, listeningAt } from "./listen.ts";
 
-/** The longest path a Unix socket can have; BSD systems, macOS among them, allow a little less than Linux. */
+/** BSD systems, among them macOS, allow a little less than Linux. */
 const MAX_PATH_BYTES = process.platform === "linux" ? 107 : 103;
 
-/** What to tell when somebody else serves the socket already. */
 export interface SocketInUse {
   readonly message: string;
   readonly next: string;
 }
 
-/** Serves AHP on a Unix socket; faults say what to do. */
 export async function serveSocket(
   server: AhpServer,
   path: string,
@@ -21,7 +19,6 @@ export async function serveSocket(
   return listeningAt(await listenOnSocket(path, taken, () => serveUnix(server, { path })), "unix");
 }
 
-/** Begins to listen on a Unix socket; faults say what to do. */
 export async function listenOnSocket(
   path: string,
   taken: SocketInUse,
@@ -42,7 +39,6 @@ export async function listenOnSocket(
   }
 }
 
-/** Refuses a path that no socket can have. */
 export function requireSocketPath(path: string): void {
   const length = Buffer.byteLength(path);
   if (length <= MAX_PATH_BYTES) return;
@@ -51,7 +47,7 @@ export function requireSocketPath(path: string): void {
   });
 }
 
-/** Whether somebody answers on a socket. */
+/** Whether a server accepts connections on a socket. */
 export function isServed(path: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect(path);

@@ -19,14 +19,13 @@ const NAMES: Readonly<Record<ServerAddress["transport"], string>> = {
   memory: "in",
 };
 
-/** Says what listens where, one line for each way in. */
+/** Logs one line per address. */
 export function announce(opened: readonly ListeningServer[], log: Pick<Log, "info">): void {
   for (const { transport, address } of addressesOf(opened)) {
     log.info({ transport, address }, `listening: AHP ${NAMES[transport]} ${address}`);
   }
 }
 
-/** What is said of a Reins that is up. */
 interface StartedServer {
   readonly opened: readonly ListeningServer[];
   readonly access: Pick<Access, "newCode">;
@@ -34,12 +33,11 @@ interface StartedServer {
   readonly workspace: string;
   /** Whether the token of the home is in use. */
   readonly ownToken: boolean;
-  /** Whether a browser may be opened. */
   readonly mayOpen: boolean;
   readonly log: Log;
 }
 
-/** Says that Reins is up: in a few words to a person at a terminal, on whose desktop the page opens; else to the log. */
+/** Announces the start: a welcome text and the page on a terminal, log lines elsewhere. */
 export async function announceStart(greeting: StartedServer): Promise<void> {
   const { opened, access, home, workspace, mayOpen, log } = greeting;
   const address = addressesOf(opened).find(({ transport }) => transport === "http")?.address;
@@ -48,14 +46,14 @@ export async function announceStart(greeting: StartedServer): Promise<void> {
   const opens = mayOpen && browserOpener(process.env) !== undefined;
   const agents = ["native", ...(await installedIn(home))];
   const bold = (text: string) => styleText("bold", text, { stream: process.stdout });
-  // Who started it with npm, from the repository, has no other way to the commands.
+  // npm start offers no other way to run commands.
   const reins = process.env.npm_lifecycle_event === "start" ? "npm run reins --" : "reins";
   print(welcomeText({ version: version(), page, home, workspace, agents, reins, opens }, bold));
   announce(opened, { info: log.debug.bind(log) });
   if (opens) await openInBrowser(page, process.env);
 }
 
-/** A log may be kept, so that no code goes there. */
+/** Without a login code, because logs may be kept. */
 function logStart({ opened, home, workspace, ownToken, log }: StartedServer, ahp: string | undefined): void {
   announce(opened, log);
   if (ownToken)
@@ -73,7 +71,7 @@ function logStart({ opened, home, workspace, ownToken, log }: StartedServer, ahp
   log.info({ workspace }, `sessions that name no folder work in ${workspace}`);
 }
 
-/** The agents that are installed, by a look at their folders: nothing is loaded for it. */
+/** Reads only folder names, to load nothing else. */
 async function installedIn(home: string): Promise<string[]> {
   const folder = join(home, "agents");
   const names = await readdir(folder).catch(() => []);
@@ -92,23 +90,19 @@ function addressesOf(opened: readonly ListeningServer[]): readonly ServerAddress
   return opened.flatMap(({ entrances }) => entrances);
 }
 
-/** What a person is told when Reins is up. */
 interface WelcomeFacts {
   readonly version: string;
-  /** The page, with the code that lets a browser in. */
+  /** With a login code. */
   readonly page: string;
   readonly home: string;
-  /** Where sessions work that name no folder. */
+  /** The folder of sessions that name none. */
   readonly workspace: string;
-  /** The agents that can be run without installing anything. */
   readonly agents: readonly string[];
-  /** How commands are begun here. */
+  /** How commands are started here. */
   readonly reins: string;
-  /** Whether the page is being opened in a browser. */
   readonly opens: boolean;
 }
 
-/** A few words for whoever has just started Reins: where the page is, what there is, and what to try. */
 export function welcomeText(facts: WelcomeFacts, bold: (text: string) => string = (text) => text): string {
   const { version, page, home, workspace, agents, reins, opens } = facts;
   const once = opens

@@ -4,15 +4,12 @@ import type { Log } from "../log.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** The moment at which a person or the system wants the server to end. */
 export interface Stop {
-  /** Settles with the first signal. */
   readonly requested: Promise<NodeJS.Signals>;
-  /** Leaves signals to whoever comes next. */
   dispose(): void;
 }
 
-/** Waits for Ctrl-C and its like. The first asks for an end; the second ends the process at once. */
+/** Watches for Ctrl-C and termination signals. The first requests a stop; the second ends the process at once. */
 export function watchForStop(): Stop {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   let asked = false;
@@ -30,7 +27,7 @@ export function watchForStop(): Stop {
   };
 }
 
-/** Does something that Ctrl-C calls off. */
+/** Runs work that Ctrl-C cancels. */
 export async function withStopSignal<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
@@ -47,8 +44,8 @@ export async function withStopSignal<Result>(
 const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"]);
 
 /**
- * Keeps a full disk from ending this process: what nobody else answers for, such as a line of the log that found no room,
- * is told and given up. Anything else that nobody caught ends it, as ever. The returned function ends that.
+ * Keeps a full disk from ending this process: logs an uncaught ENOSPC, such as of a log line, and continues. Other
+ * uncaught errors still end it. Returns the undo function.
  */
 export function surviveFullDisk(log: Pick<Log, "error">): () => void {
   const take = (error: unknown) => {
@@ -62,7 +59,6 @@ export function surviveFullDisk(log: Pick<Log, "error">): () => void {
   return () => void process.off("uncaughtException", take);
 }
 
-/** Whether an error, or what caused it, says that there is no room on the disk. */
 function isFullDisk(error: unknown): boolean {
   if (FULL.has(systemCode(error) ?? "")) return true;
   return error instanceof Error && error.cause !== undefined && isFullDisk(error.cause);

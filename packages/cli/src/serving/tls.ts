@@ -3,37 +3,33 @@ import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import { CliError, errorMessage } from "../errors.ts";
 
-/** The flags that name a certificate and its key, as they were written. */
 export interface TlsFlags {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
 }
 
-/** What `reins.yaml` in a home says of them. */
 interface TlsConfiguration {
   readonly home: string;
   readonly tls: Readonly<Record<"cert" | "key", string>> | undefined;
 }
 
-/** A file that somebody named, and where they did: a flag, or a setting. */
+/** A file and the flag or setting that named it. */
 interface NamedFile {
   readonly path: string;
   readonly from: string;
 }
 
-/** The files that hold a certificate and its key in PEM, as far as they were named. */
 export interface TlsFiles {
   readonly cert: NamedFile | undefined;
   readonly key: NamedFile | undefined;
 }
 
-/** A certificate and the key that belongs to it. */
 export interface TlsPair {
   readonly cert: Buffer;
   readonly key: Buffer;
 }
 
-/** Which files to read: flags are found from where the command runs, what `reins.yaml` names from the home. */
+/** Paths in flags start at the current folder, those of `reins.yaml` at the home. */
 export function tlsFiles({ tlsCert, tlsKey }: TlsFlags, file?: TlsConfiguration): TlsFiles {
   const placeOf = (flag: string, said: string | undefined, name: "cert" | "key"): NamedFile | undefined => {
     if (said !== undefined) return { path: resolve(said), from: flag };
@@ -42,7 +38,7 @@ export function tlsFiles({ tlsCert, tlsKey }: TlsFlags, file?: TlsConfiguration)
   return { cert: placeOf("--tls-cert", tlsCert, "cert"), key: placeOf("--tls-key", tlsKey, "key") };
 }
 
-/** Reads a certificate and its key, and sees that they belong together; absent when neither was named. */
+/** Reads a certificate and its key and checks that they match; undefined when neither was named. */
 export function readTls({ cert, key }: TlsFiles): TlsPair | undefined {
   if (cert && key) return usable({ cert: read(cert), key: read(key) });
   const alone = cert ?? key;

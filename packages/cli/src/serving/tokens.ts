@@ -3,8 +3,8 @@ import { type Authenticator, knownTokens } from "@reins/ahp";
 import { CliError, errorMessage } from "../errors.ts";
 
 /**
- * The secrets that flags and environment name; flags replace what the environment says. `@path` stands for the lines
- * of a file, because other users of a machine can read command lines.
+ * Reads tokens from flags, which override the environment. `@path` reads the lines of a file, because other users
+ * can see command lines.
  */
 export function readTokens(flags: readonly string[], environment: NodeJS.ProcessEnv): string[] {
   if (flags.length > 0) return flags.flatMap((token) => secretsOf(token, "--token"));
@@ -12,7 +12,7 @@ export function readTokens(flags: readonly string[], environment: NodeJS.Process
   return token === undefined || token === "" ? [] : secretsOf(token, "REINS_TOKEN");
 }
 
-/** Lets in whoever shows one of the secrets, by default under a name for each; everybody when there is none. */
+/** Accepts any of the tokens, each under a name of its own by default; everything without tokens. */
 export function authenticatorOf(
   tokens: readonly string[],
   principal?: string,

@@ -3,24 +3,21 @@ import { hostNames, listenError, refuseOpenServer } from "./address.ts";
 import type { ListeningServer, ServerAddress } from "./listen.ts";
 import { authenticatorOf } from "./tokens.ts";
 
-/** Where to serve HTTP and WebSocket, and for whom. */
 export interface WebPlace {
   readonly host: string;
   readonly port: number;
   readonly path: string;
   readonly protocols: NonNullable<HttpOptions["protocols"]>;
-  /** Secrets of which one must be shown; without any, everybody is served. */
+  /** Without tokens, every client is served. */
   readonly tokens: readonly string[];
-  /** Whom the tokens stand for; by default each has a name of its own. */
+  /** The principal of all tokens; by default each has its own. */
   readonly principal?: string;
-  /** Names by which the server may be addressed, beside its own. */
   readonly allowHosts: readonly string[];
   readonly tls?: NonNullable<HttpOptions["tls"]>;
-  /** The command to repeat with another port, for the error that says so. */
+  /** The command to repeat with another port, for the error message. */
   readonly command: string;
 }
 
-/** Serves HTTP, WebSocket or both on one port; faults say what to do. */
 export async function serveWeb(server: AhpServer, place: WebPlace): Promise<ListeningServer> {
   const { host, port, path, protocols, tokens, tls, command } = place;
   refuseOpenServer(host, tokens);

@@ -18,7 +18,6 @@ Examples:
   reins acp --agent claude
   reins acp --agent codex --home ./scratch`;
 
-/** Declares `reins acp`. */
 export function declareAcp(command: Command): void {
   command
     .description(
@@ -43,11 +42,10 @@ export function declareAcp(command: Command): void {
     });
 }
 
-/** How long a home may be held by a process that does not answer yet, or any more: one that starts or ends. */
+/** A process that starts or stops holds the home without answering. */
 const HELD_MS = 15_000;
 const LOOK_MS = 250;
 
-/** The flags of `reins acp` as they were written. */
 interface AcpFlags {
   readonly verbose?: boolean;
   readonly home?: string;
@@ -80,13 +78,13 @@ export async function acp({ agent, home: flag, verbose }: AcpFlags): Promise<voi
         exitCode: EXIT.unreachable,
       });
   } finally {
-    // A client that waits for us keeps it open, and it would keep us.
+    // An open stdin keeps this process alive, and the client may wait for our end.
     process.stdin.destroy();
     await agents.close();
   }
 }
 
-/** Opens the way to the agents of a home, also while another process begins or ceases to hold it. */
+/** Retries while another process that starts or stops holds the home. */
 async function openWhenFree(
   home: string,
   agent: string,

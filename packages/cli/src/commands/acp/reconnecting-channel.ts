@@ -4,24 +4,21 @@ import { errorMessage } from "../../errors.ts";
 import type { AgentChannel } from "../../hosting/agent-channel.ts";
 import type { Log } from "../../log.ts";
 
-/** What a lasting channel is made with. */
 interface ReconnectingChannelOptions {
-  /** Opens the way to the agents of a home; rejects while there is none. */
+  /** Opens a channel to the agents of a home; rejects while there is none. */
   readonly open: () => Promise<AgentChannel>;
   readonly log: Pick<Log, "warn" | "info">;
-  /** How long the way may be gone. */
   readonly patienceMs?: number | undefined;
 }
 
-/** The largest message that the server takes, in bytes. */
+/** The largest message that the server accepts. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const RECONNECT_TIMEOUT_MS = 120_000;
 const RETRY_MS = 250;
 const MAX_RETRY_MS = 2_000;
-/** More messages than this do not wait for the way to come back. */
 const MAX_QUEUED = 256;
 const OWN_ID = "reins-acp:";
-/** What names a session that is to be taken up again. */
+/** Requests that create a session to resume after a reconnect. */
 const BEGINS: ReadonlySet<string> = new Set([
   "session/new",
   "session/fork",
@@ -31,8 +28,9 @@ const BEGINS: ReadonlySet<string> = new Set([
 const ENDS: ReadonlySet<string> = new Set(["session/close", "session/delete"]);
 
 /**
- * A way to agents that outlives the Reins behind it: when that goes, what was under way fails, and as soon as there is one
- * again it is introduced to the client and takes its sessions up. Messages that are too large fail alone.
+ * A channel to agents that survives a restart of the server. When the connection breaks, pending requests fail;
+ * after it is back, the client is initialized again and its sessions are resumed. A message that is too large fails
+ * alone.
  */
 export class ReconnectingChannel implements Channel {
   readonly #options: ReconnectingChannelOptions;
@@ -41,11 +39,9 @@ export class ReconnectingChannel implements Channel {
   #current: AgentChannel | undefined;
   #isOver = false;
   #hello: JsonObject | undefined;
-  /** The client's requests that have no answer yet. */
   readonly #underWay = new Map<RequestId, { readonly method: string; readonly params: JsonObject }>();
-  /** What the client was asked and has not answered. */
   readonly #asked = new Set<RequestId>();
-  /** The sessions of the client, with what takes each up again. */
+  /** The client's sessions with the params of `session/resume`. */
   readonly #sessions = new Map<string, JsonObject>();
   readonly #own = new Map<string, (answer: JsonObject) => void>();
   #waiting: JsonObject[] = [];
@@ -55,14 +51,13 @@ export class ReconnectingChannel implements Channel {
     this.#options = options;
   }
 
-  /** Opens one. */
   static async open(options: ReconnectingChannelOptions): Promise<ReconnectingChannel> {
     const lasting = new ReconnectingChannel(options);
     lasting.#attach(await options.open());
     return lasting;
   }
 
-  /** Settles when no way has come back for too long. */
+  /** Settles when reconnecting took too long. */
   get closed(): Promise<Error> {
     return this.#closed.promise;
   }
@@ -80,11 +75,10 @@ export class ReconnectingChannel implements Channel {
       return;
     }
     this.#note(message);
-    // What cannot be sent fails with the way itself.
+    // Fails with the channel itself.
     await current.channel.send(message).catch(() => undefined);
   }
 
-  /** Lets go of it. */
   async close(): Promise<void> {
     this.#isOver = true;
     await this.#current?.close();
@@ -96,7 +90,7 @@ export class ReconnectingChannel implements Channel {
     void opened.channel.closed.then((reason) => this.#lost(opened, reason));
   }
 
-  /** A message that is too large fails by its id; an answer that is too large is an error to whoever asked. */
+  /** Answers a message that is too large with an error, in either direction. */
   async #refuse(message: JsonObject): Promise<void> {
     const text = `a message has at most ${MAX_MESSAGE_BYTES} bytes`;
     const sorted = sort(message);
@@ -181,7 +175,7 @@ export class ReconnectingChannel implements Channel {
     return undefined;
   }
 
-  /** Introduces the client again and takes its sessions up, before anything else is sent. */
+  /** Initializes and resumes before anything else is sent. */
   async #resume(opened: AgentChannel): Promise<void> {
     if (this.#isOver) return opened.close();
     let isGone = false;

@@ -11,7 +11,6 @@ import { declareList } from "./list.ts";
 import { declareProbe } from "./probe.ts";
 import { declareVerify } from "./verify.ts";
 
-/** Declares `reins agents` and what belongs to it. */
 export function declareAgents(agents: Command, invocation: Invocation): void {
   agents.description(
     "The agents that can be run: those of the catalogue, and those that agents.yaml in the home adds. None of these " +
@@ -30,7 +29,6 @@ Sessions and credentials stay; they are not part of the install.
 Examples:
   reins agents remove codex`;
 
-/** Declares `reins agents remove`. */
 function declareRemove(agents: Command): void {
   agentsFlags(
     agents
@@ -46,7 +44,6 @@ function declareRemove(agents: Command): void {
     });
 }
 
-/** Removes every installed version of an agent. */
 export async function remove(agent: string, flags: AgentsFlags): Promise<void> {
   const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
   const { name } = catalogueEntry(agents, agent);

@@ -3,28 +3,24 @@ import type { Command } from "commander";
 import { CliError, EXIT } from "../../errors.ts";
 import type { HomeAgents } from "../../hosting/home-agents.ts";
 
-/** The flags that every command about agents has, as they were written. */
 export interface AgentsFlags {
   readonly home?: string;
   readonly json?: boolean;
   readonly verbose?: boolean;
 }
 
-/** Declares the flags that say which home is meant, and `--json`. */
 export function agentsFlags(command: Command, json = "print the result as JSON"): Command {
   return command
     .option("--home <folder>", "where Reins keeps everything (default: reins in\nthe user's data folder)")
     .option("--json", json);
 }
 
-/** What the exit codes of such a command mean. */
 export const AGENTS_CODES = {
   done: "done",
   failed: "failed; the message says why",
   usage: "wrong usage",
 } as const;
 
-/** The install of an agent that has to be there. */
 export async function requireInstalled(
   { installer }: HomeAgents,
   { id, name }: AgentEntry,

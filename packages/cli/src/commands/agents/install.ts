@@ -21,7 +21,6 @@ Examples:
   reins agents install codex --reinstall
   reins agents install claude --agent-process-version 0.98.0 --no-verify`;
 
-/** Declares `reins agents install`. */
 export function declareInstall(agents: Command, invocation: Invocation): void {
   agentsFlags(
     agents
@@ -48,7 +47,6 @@ export function declareInstall(agents: Command, invocation: Invocation): void {
     });
 }
 
-/** The flags of `reins agents install` as they were written. */
 interface InstallFlags extends AgentsFlags {
   readonly reinstall?: boolean;
   readonly agentVersion?: string;
@@ -56,7 +54,6 @@ interface InstallFlags extends AgentsFlags {
   readonly verify: boolean;
 }
 
-/** Installs an agent and verifies it; the exit code. */
 async function install(agent: string, flags: InstallFlags): Promise<ExitCode> {
   const home = homeFolder(flags.home, process.env);
   await openHome(home, noticeOnStderr(flags.json));
@@ -78,7 +75,7 @@ async function install(agent: string, flags: InstallFlags): Promise<ExitCode> {
   return verified && !verified.live ? EXIT.failed : EXIT.done;
 }
 
-/** Installs an agent; how far that is goes to stderr. */
+/** Shows the progress on stderr. */
 async function installShown(
   { installer }: HomeAgents,
   { id, name }: AgentEntry,

@@ -19,7 +19,6 @@ Examples:
   reins agents list
   reins agents list --json | jq -r '.agents[] | select(.version) | .agent'`;
 
-/** Declares `reins agents list`. */
 export function declareList(agents: Command): void {
   agentsFlags(
     agents
@@ -34,7 +33,6 @@ export function declareList(agents: Command): void {
     });
 }
 
-/** Lists the agents of a home. */
 async function list(flags: AgentsFlags): Promise<void> {
   const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
   const found = await agents.installer.list();
@@ -71,33 +69,28 @@ function verifiedOf({ verification, source }: ListedAgent): string {
   return `${live ? "live" : "NOT LIVE"} (${level}), ${at.slice(0, 10)}`;
 }
 
-/** What is known of an agent's verification. */
 interface Verification {
   readonly state: "unverified" | "verified" | "outdated";
   readonly level?: string;
   readonly live?: boolean;
   readonly at?: string;
-  /** Why it is outdated. */
   readonly why?: string;
 }
 
-/** An agent as it is listed. */
 interface ListedAgent {
   readonly agent: string;
   readonly name: string;
   readonly support: AgentEntry["support"];
-  /** Where it comes from; nothing when it is not installed. */
+  /** Undefined when it is not installed. */
   readonly source: "lockfile" | "asked for" | "local" | "built in" | undefined;
   readonly version: string | undefined;
-  /** Whether the catalogue has moved on since it was installed. */
+  /** Whether the catalogue has a newer version. */
   readonly outdated: boolean;
   readonly verification: Verification;
   readonly enforcement: { readonly level: string; readonly unasked: readonly string[] };
-  /** What is known of it in hostile repositories. */
   readonly hostile: AgentEntry["hostile"] | undefined;
 }
 
-/** Everything about an agent that a list shows. */
 export async function listedAgent(
   agents: HomeAgents,
   entry: AgentEntry,

@@ -19,7 +19,6 @@ Examples:
   reins agents probe claude
   reins agents probe codex --fresh --json | jq .initialized.agentCapabilities`;
 
-/** Declares `reins agents probe`. */
 export function declareProbe(agents: Command): void {
   agentsFlags(
     agents
@@ -36,14 +35,12 @@ export function declareProbe(agents: Command): void {
     });
 }
 
-/** The flags of `reins agents probe` as they were written. */
 interface ProbeFlags extends AgentsFlags {
   readonly fresh?: boolean;
 }
 
 const PATIENCE_MS = 60_000;
 
-/** Asks an agent what it can do, and prints it. */
 async function probe(agent: string, flags: ProbeFlags): Promise<void> {
   const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
   const entry = catalogueEntry(agents, agent);
@@ -71,7 +68,6 @@ async function ask(agents: HomeAgents, entry: AgentEntry, installed: Installed):
   }
 }
 
-/** What an agent said of itself, for people. */
 function describeProbed({ version, probedAt, initialized, session, refused }: Probed, name: string): string {
   const { agentCapabilities, authMethods, protocolVersion } = initialized;
   const { modes, configOptions } = membersOf(session);
@@ -88,7 +84,7 @@ function describeProbed({ version, probedAt, initialized, session, refused }: Pr
   return `${name} ${printableLine(version)}, asked ${formatTime(probedAt)}\n${table(lines)}`;
 }
 
-/** The capabilities that are there, with dots where they lie deeper. */
+/** The capabilities that are set, as dotted paths. */
 function capabilities(value: unknown, path = ""): string[] {
   return Object.entries(membersOf(value)).flatMap(([key, inner]) => {
     const name = path === "" ? key : `${path}.${key}`;

@@ -43,7 +43,6 @@ Examples:
   reins agents verify claude
   reins agents verify codex --json | jq .level`;
 
-/** Declares `reins agents verify`. */
 export function declareVerify(agents: Command, invocation: Invocation): void {
   agentsFlags(
     agents
@@ -66,7 +65,6 @@ export function declareVerify(agents: Command, invocation: Invocation): void {
     });
 }
 
-/** Verifies an agent and prints what was found; the exit code. */
 async function verify(agent: string, flags: AgentsFlags): Promise<ExitCode> {
   const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
   const entry = catalogueEntry(agents, agent);
@@ -80,7 +78,7 @@ async function verify(agent: string, flags: AgentsFlags): Promise<ExitCode> {
   return report.live ? EXIT.done : EXIT.failed;
 }
 
-/** Verifies an install as it will run in its home, and keeps what was found. How far it is goes to stderr. */
+/** Verifies an install as it would run in its home and stores the result. Shows the progress on stderr. */
 export async function verifyInstalled(
   agents: HomeAgents,
   entry: AgentEntry,
@@ -108,13 +106,12 @@ export async function verifyInstalled(
   }
 }
 
-/** Where a verification is shown. */
 interface VerifyScreen {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-/** Shows how far a verification is: one line on a terminal, a line for each setting elsewhere. */
+/** Shows the progress of a verification: one line on a terminal, a line per setting elsewhere. */
 class VerifyLine {
   readonly #screen: VerifyScreen;
   readonly #name: string;
@@ -125,7 +122,6 @@ class VerifyLine {
     this.#name = name;
   }
 
-  /** Takes how far it is. */
   update({ setting, name, answer, done, total }: VerifyProgress): void {
     const where = SETTINGS[setting];
     if (this.#screen.isTTY)
@@ -136,13 +132,11 @@ class VerifyLine {
     this.#setting = setting;
   }
 
-  /** Takes the line away again. */
   clear(): void {
     if (this.#screen.isTTY && this.#setting !== undefined) this.#screen.write("\r\u001b[K");
   }
 }
 
-/** The settings of a verification, as people read them. */
 const SETTINGS: Readonly<Record<ProbeResult["setting"], string>> = {
   plain: "harmless workspace",
   hostile: "hostile workspace",
@@ -150,7 +144,6 @@ const SETTINGS: Readonly<Record<ProbeResult["setting"], string>> = {
   resumed: "after session/resume",
 };
 
-/** What agents are told to do in a verification, as people read it. */
 const DEEDS: Readonly<Record<ProbeResult["probe"], string>> = {
   write: "write a file",
   command: "run a command",
@@ -170,7 +163,6 @@ const PROBES: readonly ProbeResult["probe"][] = [
   ...(["mention", "link", "switch", "subagent", "unprompted"] as const),
 ];
 
-/** What a verification found, for people. */
 export function describeReport(report: VerifyReport, name: string): string {
   const { version, live, level, unasked } = report;
   const verdict = live ? `the gate is live, at the level ${level}` : `the gate is NOT live (${level})`;
@@ -186,7 +178,7 @@ export function describeReport(report: VerifyReport, name: string): string {
   return parts.filter((part) => part !== "").join("\n");
 }
 
-/** One row for each thing it was told to do: what held it back from it, and the tools that it took for it. */
+/** One row per probe: what stopped it, and the tools that the agent used for it. */
 function holdingRow({ held, probes }: VerifyReport, name: ProbeResult["probe"]): string[] {
   const used = probes
     .filter(({ probe }) => probe === name)
@@ -194,7 +186,6 @@ function holdingRow({ held, probes }: VerifyReport, name: ProbeResult["probe"]):
   return [DEEDS[name], held[name], printableLine([...new Set(used)].join(", ")) || "-"];
 }
 
-/** One row for each round: what became of each probe. */
 function rowOf(round: readonly ProbeResult[]): string[] {
   const [first] = round;
   if (!first) return [];

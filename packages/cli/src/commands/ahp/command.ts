@@ -4,7 +4,6 @@ import { declareConformance } from "./conformance.ts";
 import { declareSend } from "./send.ts";
 import { declareServe } from "./serve.ts";
 
-/** Declares `reins ahp` and what belongs to it. */
 export function declareAhp(ahp: Command, invocation: Invocation): void {
   ahp.description("The Agent Harness Protocol: serve a harness, examine one, ask one.");
   declareServe(ahp);

@@ -26,7 +26,6 @@ Examples:
 
 The harness is sent real events, broken messages and a little load: point it at one that may be shaken.`;
 
-/** Declares `reins ahp conformance`. */
 export function declareConformance(ahp: Command, invocation: Invocation): void {
   ahp
     .command("conformance")
@@ -57,7 +56,6 @@ export function declareConformance(ahp: Command, invocation: Invocation): void {
     });
 }
 
-/** The flags of `reins ahp conformance` as they were written. */
 interface ConformanceFlags extends CredentialFlags {
   readonly verbose?: boolean;
   readonly essential?: boolean;
@@ -65,7 +63,6 @@ interface ConformanceFlags extends CredentialFlags {
   readonly json?: boolean;
 }
 
-/** The harness that the arguments name. */
 export function conformanceTarget(transport: string, words: readonly string[]): NamedTarget {
   if (transport === "stdio") return stdioTarget(words);
   const [place, ...rest] = words;
@@ -84,7 +81,7 @@ export function conformanceTarget(transport: string, words: readonly string[]): 
   }
 }
 
-/** Examines a harness and prints the report. Ctrl-C ends it early, with what was found so far. */
+/** Ctrl-C ends the examination early, with the results so far. */
 async function conformance(
   transport: string,
   words: readonly string[],

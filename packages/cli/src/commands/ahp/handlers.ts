@@ -7,13 +7,12 @@ import type { Log } from "../../log.ts";
 
 const NEXT = "See the example in: reins ahp serve --help";
 
-/** Handlers from a module, and the members of theirs that nobody will ever call. */
 interface LoadedHandlers {
   readonly handlers: Handlers;
   readonly unknown: readonly string[];
 }
 
-/** Loads a handler module: its default export or its `handlers`, an object or a function that makes one. */
+/** Loads a handler module: its default export or its `handlers`, an object or a function that returns one. */
 export async function loadHandlers(file: string): Promise<LoadedHandlers> {
   const path = resolve(file);
   const exported = await exportOf(path);
@@ -66,7 +65,7 @@ async function made(make: () => unknown, path: string): Promise<unknown> {
   }
 }
 
-/** Every handler there is. The type makes the list complete. */
+/** The type makes the list complete. */
 const NAMES: Readonly<Record<keyof Handlers, true>> = {
   event: true,
   notification: true,
@@ -81,12 +80,10 @@ const NAMES: Readonly<Record<keyof Handlers, true>> = {
   intent_detection: true,
 };
 
-/** Whether a value is an object whose handlers are functions, `event` among them. */
 function isHandlers(value: unknown): value is Handlers {
   return handlersProblem(value) === undefined;
 }
 
-/** Why a value cannot serve as handlers, if so. */
 function handlersProblem(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return "they are no object";
   if (member(value, "event") === undefined) return 'they have no function "event"';
@@ -96,7 +93,7 @@ function handlersProblem(value: unknown): string | undefined {
   return wrong === undefined ? undefined : `"${wrong}" is no function`;
 }
 
-/** Functions of an object that look like handlers and are none: most often a name misspelled. */
+/** Functions that are not handlers: most often a misspelled name. */
 function unknownHandlers(handlers: object): string[] {
   const names = Object.keys(handlers).filter((name) => typeof member(handlers, name) === "function");
   return names.filter((name) => !Object.hasOwn(NAMES, name));
@@ -106,7 +103,7 @@ function member(value: object, name: string): unknown {
   return Reflect.get(value, name);
 }
 
-/** Handlers that do the same and leave a trace in the log: what they decided, and with what error they failed. */
+/** Wraps handlers to log their decisions and errors. */
 export function loggedHandlers(handlers: Handlers, log: Log): Handlers {
   return new Proxy(handlers, {
     get(target, name) {

@@ -37,7 +37,6 @@ Examples:
 
 Whatever is not 0 means: do not go on. In a shell: reins ahp send pre_action --payload @call.json && ./call`;
 
-/** Declares `reins ahp send`. */
 export function declareSend(ahp: Command, invocation: Invocation): void {
   ahp
     .command("send")
@@ -74,7 +73,6 @@ export function declareSend(ahp: Command, invocation: Invocation): void {
     });
 }
 
-/** The flags of `reins ahp send` as they were written. */
 interface SendFlags extends CredentialFlags {
   readonly to?: string;
   readonly home?: string;
@@ -86,7 +84,6 @@ interface SendFlags extends CredentialFlags {
   readonly json?: boolean;
 }
 
-/** The harness that `--to` names, or the one of the home folder. */
 export function resolveTarget(
   { to, home }: SendFlags,
   program: readonly string[],
@@ -107,7 +104,6 @@ export function resolveTarget(
   });
 }
 
-/** The event type of that name. */
 export function readEventType(name: string): EventType {
   const type = EventType.options.find((each) => each === name);
   if (type) return type;
@@ -116,7 +112,6 @@ export function readEventType(name: string): EventType {
   });
 }
 
-/** Sends one event, prints the decision, and gives the exit code that stands for it. */
 async function send(eventType: string, program: readonly string[], flags: SendFlags): Promise<ExitCode> {
   const type = readEventType(eventType);
   const target = resolveTarget(flags, program, process.env);
@@ -176,7 +171,6 @@ function transportOf(target: NamedTarget, credentials: Credentials | undefined):
   }
 }
 
-/** A decision of any family: what it is called, why, and what goes with it. */
 interface AnyDecision {
   readonly decision: string;
   readonly reason?: unknown;
@@ -196,26 +190,23 @@ const EXIT_CODES: ReadonlyMap<string, ExitCode> = new Map([
   ["escalate", EXIT.escalated],
 ]);
 
-/** Whether a value is a decision of some family. */
 export function isDecision(value: unknown): value is AnyDecision {
   return (
     typeof value === "object" && value !== null && "decision" in value && typeof value.decision === "string"
   );
 }
 
-/** What a decision ends the command with; one that nobody knows does not let go on. */
+/** An unknown decision counts as blocked. */
 export function exitCodeFor({ decision }: AnyDecision): ExitCode {
   return EXIT_CODES.get(decision) ?? EXIT.blocked;
 }
 
-/** A decision for people: the word and the reason on one line, what goes with it below. */
 export function describeDecision({ decision, reason, ...rest }: AnyDecision): string {
   const line = typeof reason === "string" ? `${decision}: ${reason}` : decision;
   const more = Object.keys(rest).length > 0 ? `\n${JSON.stringify(rest, null, 2)}` : "";
   return printable(`${line}${more}\n`);
 }
 
-/** The payload that a flag gives: JSON, `@file`, or `-` for what comes in. */
 export async function readPayload(flag: string, input: NodeJS.ReadableStream): Promise<unknown> {
   const source = await sourceOf(flag, input);
   try {

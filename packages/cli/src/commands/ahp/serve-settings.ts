@@ -7,7 +7,6 @@ import { readTls, type TlsFlags, tlsFiles } from "../../serving/tls.ts";
 import { readTokens } from "../../serving/tokens.ts";
 import type { WebPlace } from "../../serving/web.ts";
 
-/** The flags of `reins ahp serve` as they were written. */
 export interface ServeFlags extends TlsFlags {
   readonly verbose?: boolean;
   readonly handlers?: string;
@@ -29,17 +28,15 @@ export interface ServeFlags extends TlsFlags {
   readonly batchSize?: string;
 }
 
-/** Where to serve. */
 export interface ServeTargets {
   readonly stdio: boolean;
   readonly web: WebPlace | undefined;
-  /** A socket's path. */
   readonly unix: string | undefined;
 }
 
 const WEB_FLAGS = ["host", "port", "path", "token", "allowHost", "tlsCert", "tlsKey"] as const;
 
-/** The places that the flags name; at least one, and stdio alone. */
+/** Requires at least one target, and stdio alone. */
 export function resolveServeTargets(flags: ServeFlags, environment: NodeJS.ProcessEnv): ServeTargets {
   const web = webOf(flags, environment);
   const unix = flags.unix === undefined ? undefined : resolve(flags.unix);
@@ -73,7 +70,7 @@ function webOf(flags: ServeFlags, environment: NodeJS.ProcessEnv): WebPlace | un
   };
 }
 
-/** Flags that nothing would heed are refused, rather than dropped unseen. */
+/** Rejects flags that would have no effect. */
 function rejectUnusedFlags(flags: ServeFlags): undefined {
   const idle = WEB_FLAGS.filter((flag) => flags[flag] !== undefined);
   if (idle.length === 0) return undefined;
@@ -90,7 +87,6 @@ function pathOf(path: string): string {
 
 const DEFAULT_LIMIT = { timeoutMs: 10_000, batchSize: 100, maxDepth: 10 };
 
-/** How the server presents itself and what it insists on. */
 export function resolveServerOptions(flags: ServeFlags): ServerOptions {
   if (flags.compat && flags.deadlineMs !== undefined) {
     throw new CliError("--deadline-ms has no effect with --compat, which holds handlers to no deadline.", {

@@ -44,7 +44,6 @@ Examples:
   reins ahp serve --ws --host 0.0.0.0 --token @tokens --tls-cert cert.pem --tls-key key.pem --handlers ./handlers.ts
   reins ahp serve --unix ./ahp.sock --handlers ./handlers.ts --require-handshake`;
 
-/** Declares `reins ahp serve`. */
 export function declareServe(ahp: Command): void {
   ahp
     .command("serve")
@@ -93,7 +92,6 @@ export function declareServe(ahp: Command): void {
 
 const LINGER_MS = 100;
 
-/** Serves the harness of a handler module until asked to stop, or until stdin ends. */
 async function serve(flags: ServeFlags): Promise<void> {
   const places = resolveServeTargets(flags, process.env);
   const file = flags.handlers;
@@ -114,11 +112,11 @@ async function serve(flags: ServeFlags): Promise<void> {
   announce(opened, log);
   warn(places, unknown, log);
   await serveUntilStopped(opened, stop, log);
-  // What the handler module left open, a timer or a socket, does not keep a server alive that has stopped.
+  // Exits although a handler module left a timer or a socket open.
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }
 
-/** Without a handler module the constitution decides: that of the Reins that runs, over stdio. */
+/** Forwards stdio to the Reins that runs, whose constitution decides. */
 async function serveReins(flags: ServeFlags, { stdio }: ServeTargets): Promise<void> {
   if (!stdio)
     throw new CliError("Nothing says what decides.", {
@@ -153,8 +151,8 @@ function warn({ web }: ServeTargets, unknown: readonly string[], log: Log): void
 }
 
 /**
- * Takes stdout away from everybody else and gives it back to the caller alone: from now on `console.log` and
- * `process.stdout` mean stderr. A handler module that prints cannot break the protocol.
+ * Reserves stdout for the protocol: afterwards `console.log` and `process.stdout` write to stderr, so that a handler
+ * module that prints does no harm.
  */
 function claimStdout(): NodeJS.WriteStream {
   const { stdout, stderr } = process;
@@ -163,8 +161,8 @@ function claimStdout(): NodeJS.WriteStream {
 }
 
 /**
- * Puts the Reins that runs in a home behind stdin and stdout: both sides speak one message per line, so they are passed
- * on as they are. Ends with stdin once everything was answered, and with the Reins.
+ * Forwards lines between stdio and the socket of a home; both carry one message per line. Ends with stdin once
+ * everything is answered, and with the server.
  */
 async function forwardStdio(
   home: string,

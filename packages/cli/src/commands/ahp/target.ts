@@ -3,24 +3,20 @@ import { CliError, EXIT } from "../../errors.ts";
 import { printable } from "../../printable.ts";
 import { readTokens } from "../../serving/tokens.ts";
 
-/** The credential flags as they were written. */
 export interface CredentialFlags {
   readonly token?: string;
   readonly apiKey?: string;
 }
 
-/** What to show to a harness that asks who is there. */
 export type Credentials =
   | { readonly type: "bearer"; readonly token: string }
   | { readonly type: "api_key"; readonly key: string };
 
-/** A harness as it is named on a command line. */
 export type NamedTarget =
   | { readonly transport: "stdio"; readonly command: string; readonly args: readonly string[] }
   | { readonly transport: "http" | "websocket"; readonly url: string }
   | { readonly transport: "unix"; readonly path: string };
 
-/** The credential that the flags give; `@file` reads it from a file. */
 export function readCredentials({ token, apiKey }: CredentialFlags): Credentials | undefined {
   if (token !== undefined && apiKey !== undefined) {
     throw new CliError("--token and --api-key cannot be given together.", { next: "Leave one of them out." });
@@ -30,7 +26,7 @@ export function readCredentials({ token, apiKey }: CredentialFlags): Credentials
   return token === undefined ? { type: "api_key", key: secret } : { type: "bearer", token: secret };
 }
 
-/** Refuses credentials that the transport has no place for, rather than drop them unseen. */
+/** Rejects credentials that the transport cannot send. */
 export function rejectUnusedCredentials(
   { transport }: NamedTarget,
   credentials: Credentials | undefined,
@@ -44,7 +40,6 @@ export function rejectUnusedCredentials(
   );
 }
 
-/** A harness that runs as a child process; the command stands after `--`. */
 export function stdioTarget([command, ...args]: readonly string[]): NamedTarget {
   if (command !== undefined) return { transport: "stdio", command, args };
   throw new CliError("Nothing says which program to start.", {
@@ -52,7 +47,6 @@ export function stdioTarget([command, ...args]: readonly string[]): NamedTarget 
   });
 }
 
-/** A harness behind an address, which must be of one of those schemes. */
 export function urlTarget(transport: "http" | "websocket", url: string): NamedTarget {
   const schemes = transport === "http" ? ["http:", "https:"] : ["ws:", "wss:"];
   if (URL.canParse(url) && schemes.includes(new URL(url).protocol)) return { transport, url };
@@ -61,7 +55,7 @@ export function urlTarget(transport: "http" | "websocket", url: string): NamedTa
   });
 }
 
-/** A harness in a few words, without the secrets that an address may hold. */
+/** The name of a target without the secrets that an address may hold. */
 export function targetName(target: NamedTarget): string {
   switch (target.transport) {
     case "stdio":
@@ -77,7 +71,7 @@ export function targetName(target: NamedTarget): string {
 
 const NOT_REACHED = ["transport", "io", "timeout", "closed", "authentication"];
 
-/** Why a conversation with a harness failed, and what to do about it. Anything else is given back as it is. */
+/** Explains why a connection to a harness failed. Returns other errors unchanged. */
 export function connectionError(error: unknown, target: string): unknown {
   if (!(error instanceof AhpError)) return error;
   const text = printable(error.message);

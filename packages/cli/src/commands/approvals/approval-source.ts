@@ -3,17 +3,15 @@ import type { ApiClient } from "../../client/api-client.ts";
 import { idByPrefix } from "../../client/id-prefix.ts";
 import { Unreachable } from "../../client/transport.ts";
 
-/** Which approvals, and in which order. */
 export interface ApprovalFilter {
   readonly state?: Approval["state"] | undefined;
   readonly session?: string | undefined;
   readonly order?: "oldest" | "newest" | undefined;
 }
 
-/** An approval can be a megabyte, and a page has to fit into an answer. */
+/** An approval can be a megabyte, and a page must fit into a response. */
 const PAGE = 50;
 
-/** Approvals page by page, at most so many. */
 export async function* approvalPages(
   client: Pick<ApiClient, "call">,
   filter: ApprovalFilter,
@@ -36,10 +34,10 @@ const ID_FORMAT = {
   length: 26,
   list: "reins approvals list --state all",
 } as const;
-/** Of what is over, so many are looked through for an id that was not given whole. */
+/** How many closed approvals are searched for an abbreviated id. */
 const MOST_SEARCHED = 5_000;
 
-/** The id of the approval that somebody means: of those that wait, else of all, the newest first. */
+/** Completes an approval's id: among the pending ones, else among all, the newest first. */
 export function approvalId(given: string, client: Pick<ApiClient, "call">): Promise<string> {
   const search = (filter: ApprovalFilter, most?: number) =>
     async function* () {
@@ -51,23 +49,20 @@ export function approvalId(given: string, client: Pick<ApiClient, "call">): Prom
   ]);
 }
 
-/** What to do about an approval that cannot be shown or answered. */
 export const APPROVAL_ADVICE = {
   not_found: `To see which there are: ${ID_FORMAT.list}`,
   conflict: "Nothing was changed. To see it: reins approvals show <id>",
 } as const;
 
-/** An approval as it was found, or as a change left it. */
 export type Seen = { readonly approval: ShownApproval } & Partial<Omit<ApprovalChange, "approval">>;
 
-/** How to follow approvals. */
 export interface FeedOptions {
   readonly signal: AbortSignal;
-  /** Told that the connection was lost; settles when it is time to try again, and rejects when it is not worth it. */
+  /** Called when the connection is lost; resolves when it is time to retry, rejects to give up. */
   readonly lost: (error: Unreachable, attempt: number) => Promise<void>;
 }
 
-/** What waits for an answer, then every change as it comes, each once. Goes on where it was when Reins comes back. */
+/** Yields the pending approvals, then every change once. Continues after a reconnect. */
 export async function* approvalFeed(
   client: Pick<ApiClient, "call" | "follow">,
   { signal, lost }: FeedOptions,
@@ -80,7 +75,7 @@ export async function* approvalFeed(
       const changes = await client.follow(approvalOperations.streamApprovals, { signal, after });
       begun = true;
       attempt = 0;
-      // What was asked before the stream was open is not on it; what was asked since may be in both.
+      // Approvals from before the stream are not on it; later ones may be in both.
       for await (const page of approvalPages(client, { state: "pending" }))
         for (const approval of page) if (isNew(known, approval)) yield { approval };
       for await (const { id, data } of changes) {
@@ -95,7 +90,7 @@ export async function* approvalFeed(
   }
 }
 
-/** Whether an approval was not seen like this before. What is over is forgotten, so that little has to be kept. */
+/** Whether an approval was not seen in this state. Forgets closed ones, so that the set stays small. */
 function isNew(known: Set<string>, approval: ShownApproval): boolean {
   const { id, state } = approval;
   if (state !== "pending") {

@@ -2,7 +2,7 @@ import { visibleJson } from "@reins/kit";
 import { BAR } from "./sheet.ts";
 import { exact, exactLines } from "./words.ts";
 
-/** The names under which agents say what a text was and what it is to be. */
+/** The names that agents use for a text and its replacement. */
 const BEFORE_AND_AFTER = [
   ["old_string", "new_string"],
   ["oldString", "newString"],
@@ -11,10 +11,10 @@ const BEFORE_AND_AFTER = [
   ["oldText", "newText"],
 ] as const;
 
-/** Deeper than this, what was given is shown as JSON. */
+/** Deeper values are shown as JSON. */
 const DEEPEST = 6;
 
-/** What a tool was given, all of it: one member on a line, long texts as blocks, changes of a text as such. */
+/** Shows everything a tool was given: one member per line, long texts as blocks, replacements as diffs. */
 export function argumentLines(given: unknown): string[] {
   if (!isRecord(given) && !Array.isArray(given)) return given === undefined ? [] : valueLines("", given);
   const lines = memberLines(given, "", 0);
@@ -40,7 +40,6 @@ function memberLines(value: object, path: string, depth: number): string[] {
   return [...rest, ...lines];
 }
 
-/** Whether a value is worth more than one line: an object, or a list of them. */
 function isDeep(value: unknown): value is object {
   if (Array.isArray(value)) return value.length > 0 && value.every(isRecord);
   return isRecord(value) && Object.keys(value).length > 0;
@@ -53,7 +52,7 @@ function valueLines(place: string, value: unknown): string[] {
   return [`${place === "" ? "text" : place}:`, ...block(exactLines(value).map((line) => ` ${line}`))];
 }
 
-/** Lines of somebody else's behind a bar, so that none can pass for a line of ours. */
+/** Puts a bar before lines from others, so that none looks like a line of ours. */
 function block(lines: readonly string[]): string[] {
   return lines.map((line) => BAR + line);
 }
@@ -66,7 +65,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A text and what becomes of it, line by line: what stays, what goes and what comes. Nothing is left out. */
+/** A line diff that leaves nothing out. */
 export function changedLines(before: string, after: string): string[] {
   const [old, now] = [before === "" ? [] : exactLines(before), after === "" ? [] : exactLines(after)];
   const shorter = Math.min(old.length, now.length);

@@ -5,7 +5,6 @@ import { declareList } from "./list.ts";
 import { declareShow } from "./show.ts";
 import { declareWatch } from "./watch.ts";
 
-/** Declares `reins approvals` and what belongs to it. */
 export function declareApprovals(approvals: Command): void {
   approvals.description(
     "What a rule says to ask about waits for a person. An answer counts for exactly what was asked; " +

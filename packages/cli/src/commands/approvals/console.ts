@@ -6,23 +6,19 @@ import { approvalLine } from "./list.ts";
 import { describeApproval } from "./show.ts";
 import { answerWords } from "./words.ts";
 
-/** The terminal that a person sits at. */
 interface Screen {
   write(text: string): void;
   readonly width: number;
 }
 
-/** What a console needs. */
 interface ConsoleOptions {
   readonly screen: Screen;
-  /** Gives an answer. */
   readonly answer: (id: string, answer: Answer) => Promise<Approval>;
   readonly now: () => Date;
-  /** Called when the person has had enough. */
   readonly quit: () => void;
 }
 
-/** A key that was on its way when a question appeared was not meant for it. */
+/** A key pressed before the prompt appeared is not meant for it. */
 const SETTLE_MS = 500;
 
 const DECISIONS: Readonly<Record<string, Approval["options"][number]>> = {
@@ -31,11 +27,11 @@ const DECISIONS: Readonly<Record<string, Approval["options"][number]>> = {
   d: "deny",
 };
 
-/** Puts approvals to the person at a terminal, one at a time, and takes the answers key by key. */
+/** Prompts the user at a terminal for one approval at a time and reads the answers key by key. */
 export class ApprovalConsole {
   readonly #options: ConsoleOptions;
   readonly #waiting = new Map<string, Approval>();
-  /** Answered or left alone here, so nothing more is to be told of them. */
+  /** Answered or skipped here, so later changes are not shown. */
   readonly #done = new Set<string>();
   #current: Approval | undefined;
   #shownAt = 0;
@@ -45,10 +41,9 @@ export class ApprovalConsole {
     this.#options = options;
   }
 
-  /** Takes an approval that came or changed. */
   take(approval: ShownApproval): void {
     const { id, state } = approval;
-    // What concerns others is a line, and no question.
+    // An approval of others is shown as a line, without a prompt.
     if ("withheld" in approval) {
       this.#line(approval);
       return;
@@ -66,7 +61,6 @@ export class ApprovalConsole {
     if (this.#current?.id === id && !this.#busy) this.#next();
   }
 
-  /** Takes a key. Settles when what it asked for is done. */
   async press(key: string): Promise<void> {
     if (key === "q" || key === "\u0003") return this.#options.quit();
     const current = this.#current;
@@ -85,7 +79,7 @@ export class ApprovalConsole {
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
       this.#write(`${error.message}\n`);
-      // Nobody has heard the answer, so the question stands.
+      // The server did not get the answer, so the prompt stays.
       if (error instanceof Unreachable) this.#done.delete(id);
     } finally {
       this.#busy = false;
@@ -117,7 +111,6 @@ export class ApprovalConsole {
     this.#write(`${offer(approval)}${others > 0 ? `   (${others} more wait)` : ""}\n`);
   }
 
-  /** Tells what others did, or time. */
   #tell(approval: Approval): void {
     const shown = this.#current?.id === approval.id;
     if (shown)

@@ -25,7 +25,6 @@ Examples:
   reins approvals grants
   reins approvals grants --agent claude --json | jq -r ".grants[].id"`;
 
-/** Declares `reins approvals grants`. */
 export function declareGrants(approvals: Command): void {
   clientFlags(
     approvals
@@ -46,7 +45,6 @@ export function declareGrants(approvals: Command): void {
     });
 }
 
-/** Declares `reins approvals revoke`. */
 export function declareRevoke(approvals: Command): void {
   declareOperation(approvals, {
     name: "revoke",
@@ -76,14 +74,12 @@ export function declareRevoke(approvals: Command): void {
   });
 }
 
-/** The flags of `reins approvals grants` as they were written. */
 interface GrantsFlags extends ClientFlags {
   readonly user?: string;
   readonly agent?: string;
   readonly all?: boolean;
 }
 
-/** Lists what is allowed for always. */
 async function grants(flags: GrantsFlags): Promise<void> {
   const { user, agent, all, json } = flags;
   const output = new Output(process.stdout);
@@ -105,10 +101,8 @@ async function grants(flags: GrantsFlags): Promise<void> {
 
 const ID_FORMAT = { what: "grant", mark: "grt_", length: 26, list: "reins approvals grants --all" } as const;
 
-/** A standing permission. */
 export type Grant = z.output<typeof approvalOperations.revokeGrant.answer>;
 
-/** Whose grants. */
 interface GrantFilter {
   readonly user?: string | undefined;
   readonly agent?: string | undefined;
@@ -116,7 +110,6 @@ interface GrantFilter {
 
 const PAGE = 50;
 
-/** Grants page by page, revoked ones too, the oldest first. */
 async function* grantPages(
   client: Pick<ApiClient, "call">,
   filter: GrantFilter = {},
@@ -130,7 +123,6 @@ async function* grantPages(
   } while (after !== undefined);
 }
 
-/** A grant for people: what it lets through, for whom, since when, and how often it was used. */
 export function describeGrant(grant: Grant, now: Date, width: number): string {
   const rows: SheetRow[] = [
     { label: "grant", lines: [`${grant.id}, ${standing(grant, now)}`] },
@@ -151,7 +143,7 @@ export function describeGrant(grant: Grant, now: Date, width: number): string {
   return `${sheet(rows, width)}\n`;
 }
 
-/** What a grant for the beginning of a command covers. */
+/** Describes a grant for commands that begin with the same words. */
 function prefixLines({ prefix }: Grant): string[] {
   if (!prefix) return [];
   return [
@@ -160,12 +152,11 @@ function prefixLines({ prefix }: Grant): string[] {
   ];
 }
 
-/** The files with whose content it ends. */
+/** The grant ends when one of these files changes. */
 function inputLines({ input_state = {} }: Grant): string[] {
   return Object.keys(input_state).map((path) => `${exact(path)} changes`);
 }
 
-/** Whether a grant counts at an instant. */
 export function isInForce({ revoked_at, expires_at, unreadable }: Grant, now: Date): boolean {
   if (revoked_at !== undefined || unreadable !== undefined) return false;
   return expires_at === undefined || Date.parse(expires_at) > now.getTime();

@@ -22,7 +22,6 @@ Examples:
   reins approvals list --state all --newest --limit 20
   reins approvals list --session reed-1 --json | jq -r ".approvals[].id"`;
 
-/** Declares `reins approvals list`. */
 export function declareList(approvals: Command): void {
   clientFlags(
     approvals
@@ -42,7 +41,6 @@ export function declareList(approvals: Command): void {
     });
 }
 
-/** The flags of `reins approvals list` as they were written. */
 interface ListFlags extends ClientFlags {
   readonly state?: string;
   readonly session?: string;
@@ -50,7 +48,6 @@ interface ListFlags extends ClientFlags {
   readonly newest?: boolean;
 }
 
-/** Which approvals are to be listed, and how many at most. */
 interface ListSettings {
   readonly filter: ApprovalFilter;
   readonly limit: number | undefined;
@@ -65,7 +62,6 @@ const STATES: Readonly<Record<Approval["state"], true>> = {
   used: true,
 };
 
-/** Reads the flags; those that wait unless it is said otherwise. */
 export function listSettings({ state = "pending", session, limit, newest }: ListFlags): ListSettings {
   return {
     filter: {
@@ -88,7 +84,6 @@ function isState(text: string): text is Approval["state"] {
   return Object.hasOwn(STATES, text);
 }
 
-/** Lists approvals. */
 async function list(flags: ListFlags): Promise<void> {
   const { filter, limit } = listSettings(flags);
   const output = new Output(process.stdout);
@@ -123,10 +118,8 @@ const TIME_WIDTH = "59m left".length;
 const AGENT_WIDTH = 10;
 const LONGEST = 400;
 
-/** What is said of an approval that concerns others. */
 const WITHHELD = "(shown to its user and to approvers)";
 
-/** What stands above the lines. */
 export const HEADING = [
   "id".padEnd(ID_SHOWN),
   "state".padEnd(STATE_WIDTH),
@@ -135,7 +128,6 @@ export const HEADING = [
   "what",
 ].join("  ");
 
-/** An approval on one line: enough of its id, where it stands, how long still or ago, who asks, and what for. */
 export function approvalLine(approval: ShownApproval, now: Date, width: number | undefined): string {
   const { id, state, agent, created_at } = approval;
   const what = "withheld" in approval ? WITHHELD : actionSummary(approval.facts);

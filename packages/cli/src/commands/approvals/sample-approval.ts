@@ -2,7 +2,6 @@ import type { Approval } from "@reins/api";
 
 const ASKED = "2026-11-15T05:20:00.000Z";
 
-/** What was asked about, in a sample. */
 export function sampleFacts(facts: Partial<Approval["facts"]> = {}): Approval["facts"] {
   return {
     tool: "Bash",
@@ -18,7 +17,6 @@ export function sampleFacts(facts: Partial<Approval["facts"]> = {}): Approval["f
   };
 }
 
-/** An approval that waits for an hour, except for what is given. */
 export function sampleApproval(approval: Partial<Approval> = {}): Approval {
   return {
     id: "apr_aaaabbbbccccddddeeeeff",

@@ -9,7 +9,6 @@ import { approvalLine } from "./list.ts";
 import { type SheetRow, sheet } from "./sheet.ts";
 import { answerWords, approverWords, effectWords, exact, exactWords, quorumWords } from "./words.ts";
 
-/** Declares `reins approvals show`. */
 export function declareShow(approvals: Command): void {
   declareOperation(approvals, {
     name: "show",
@@ -40,7 +39,7 @@ const HELD: Readonly<Record<Approval["enforcement"], string>> = {
   observed: "nothing holds the agent: it may have been done already",
 };
 
-/** Everything a person needs to answer: who asks for what, exactly, why, and what an answer would count for. */
+/** Describes who asks for what, exactly, why, and what an answer would apply to. */
 export function describeApproval(approval: Approval, now: Date, width: number): string {
   const rows: SheetRow[] = [
     { label: "approval", lines: [approval.id] },
@@ -121,7 +120,7 @@ function fileLines({ target_state, input_state = {} }: Approval): string[] {
   ];
 }
 
-/** What the agent says of its own action; nobody checked it. */
+/** What the agent claims about its action; unchecked. */
 function claimLines({ facts: { claims } }: Approval): string[] {
   const said = Object.entries(claims).filter(([, value]) => value !== undefined);
   return said.map(([name, value]) => `${exact(name)}: ${exactWords(String(value))}`);
@@ -135,7 +134,6 @@ function onceWords({ target_state, input_state = {} }: Approval): string {
   return `exactly this, one time: the same agent, user and session, in the same folder${files}`;
 }
 
-/** What else an "always" can be for. */
 function prefixLines({ prefixes = [] }: Approval): string[] {
   return prefixes.map((words) => {
     const prefix = words.map(exact).join(" ");

@@ -23,7 +23,6 @@ Examples:
   reins approvals watch
   reins approvals watch --json | jq -r '.approval | .id + " " + .state'`;
 
-/** Declares `reins approvals watch`. */
 export function declareWatch(approvals: Command): void {
   clientFlags(
     approvals
@@ -42,7 +41,7 @@ export function declareWatch(approvals: Command): void {
 const RETRY_MS = 1_000;
 const MOST_ATTEMPTS = 60;
 
-/** Shows approvals as they come; on a terminal, asks about each. */
+/** Prints approvals as they come; on a terminal, prompts for each. */
 async function watch(flags: ClientFlags): Promise<void> {
   const end = new AbortController();
   const stop = watchForStop();
@@ -57,7 +56,6 @@ async function watch(flags: ClientFlags): Promise<void> {
   }
 }
 
-/** Puts each to the person at the terminal. */
 async function ask(client: ApiClient, end: AbortController): Promise<void> {
   const { promise: broken, reject } = Promise.withResolvers<never>();
   const screen = {
@@ -86,7 +84,6 @@ async function ask(client: ApiClient, end: AbortController): Promise<void> {
   }
 }
 
-/** One line, or one JSON document, for each change. */
 async function tell(client: ApiClient, stopped: AbortSignal, json: boolean | undefined): Promise<void> {
   const output = new Output(process.stdout);
   const signal = AbortSignal.any([stopped, output.gone]);
@@ -100,7 +97,7 @@ async function drain(feed: AsyncIterable<Seen>, take: (seen: Seen) => void | Pro
   for await (const seen of feed) await take(seen);
 }
 
-/** Waits for a Reins that went away, for a while. */
+/** Waits for a server that went away, for a limited time. */
 function trying(signal: AbortSignal, notice: Notice): FeedOptions["lost"] {
   return async (error: Unreachable, attempt) => {
     if (attempt >= MOST_ATTEMPTS) throw error;
@@ -111,7 +108,6 @@ function trying(signal: AbortSignal, notice: Notice): FeedOptions["lost"] {
   };
 }
 
-/** The part of a terminal's input that keys are read from. */
 export interface KeyInput {
   setRawMode(raw: boolean): unknown;
   setEncoding(encoding: "utf8"): unknown;
@@ -122,8 +118,8 @@ export interface KeyInput {
 }
 
 /**
- * Reads a terminal key by key until the returned function is called. What arrives in one piece is a key only when it is
- * a single character: what was pasted, and what keys with names of their own send, answers nothing.
+ * Reads a terminal key by key until the returned function is called. Ignores input of several characters at once:
+ * pasted text and named keys.
  */
 export function readKeys(input: KeyInput, press: (key: string) => void): () => void {
   const take = (text: string) => {

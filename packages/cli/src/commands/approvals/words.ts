@@ -5,20 +5,20 @@ import { formatTime } from "../../time.ts";
 const PLAIN = /^[\w@%+=:,./~^#-]+$/;
 const PLAIN_WORDS = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/;
 
-/** Text of somebody else's within a line: as it is where nothing about it could mislead, else quoted, all of it visibleJson. */
+/** Quotes text from others unless it is plain, with hidden characters spelled out. */
 export function exact(text: string): string {
   return PLAIN.test(text) ? text : visibleJson(text);
 }
 
-/** A sentence, which stands for itself at the end of a line: quoted only where something in it is hidden. */
+/** The same for a sentence at the end of a line, where spaces are plain. */
 export function exactWords(text: string): string {
   return PLAIN_WORDS.test(text) ? text : visibleJson(text);
 }
 
-/** The lines of a text, each with everything visibleJson that is hidden in it. What ends a line stays apart. */
+/** Splits text into lines and spells out hidden characters in each. */
 export function exactLines(text: string): string[] {
   return text.split("\n").map((line) =>
-    // Inside of a quoted text only quotes and backslashes are written other than they are, beside what is hidden.
+    // A quoted text escapes only quotes and backslashes, beside hidden characters.
     visibleJson(line)
       .slice(1, -1)
       .replace(/\\(["\\])/g, "$1"),
@@ -27,7 +27,6 @@ export function exactLines(text: string): string[] {
 
 type Effect = Approval["facts"]["effects"][number];
 
-/** What one effect does, in words. */
 export function effectWords(effect: Effect): string {
   switch (effect.kind) {
     case "read":
@@ -41,7 +40,6 @@ export function effectWords(effect: Effect): string {
   }
 }
 
-/** The same in as few words as will do in a list. */
 export function shortEffect(effect: Effect): string {
   if (effect.kind === "read" || effect.kind === "write")
     return `${effect.kind} ${exact(effect.inside ?? effect.path)}`;
@@ -54,7 +52,7 @@ function word(text: string | null): string {
 
 type Facts = Pick<Approval["facts"], "tool" | "effects" | "opaque" | "arguments">;
 
-/** What somebody wants to do, on one line: what it would do where that is known, else what the tool was given. */
+/** Summarizes an action on one line: its effects where they are known, else the arguments. */
 export function actionSummary({ tool, effects, opaque, arguments: given }: Facts): string {
   const does = opaque || effects.length === 0 ? argumentSummary(given) : effects.map(shortEffect).join("; ");
   return `${exact(tool)}: ${does}`;
@@ -76,17 +74,14 @@ const SAID: Readonly<Record<Answer["decision"], string>> = {
   deny: "denied it",
 };
 
-/** What one person said and when. */
 export function answerWords({ by, decision, note, at }: Answer): string {
   return `${exact(by)} ${SAID[decision]} at ${formatTime(at)}${note === undefined ? "" : `: ${exactWords(note)}`}`;
 }
 
-/** How far a question is from being answered. */
 export function quorumWords({ answers, quorum }: Pick<Approval, "answers" | "quorum">): string {
   return quorum === 1 ? "one person decides" : `${answers.length} of ${quorum} people agreed so far`;
 }
 
-/** Who it takes to agree, where that is said by the rule. */
 export function approverWords({
   approvers,
   four_eyes,

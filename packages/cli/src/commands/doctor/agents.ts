@@ -4,7 +4,6 @@ import { HomeAgents } from "../../hosting/home-agents.ts";
 import { listedAgent } from "../agents/list.ts";
 import { type Check, type Finding, fine, note, wrong } from "./check.ts";
 
-/** Whether agents can be installed, and those that are ask before they act. */
 export const agentsCheck: Check = {
   name: "agents",
   look: async ({ home, environment }) => {
@@ -51,7 +50,6 @@ function agentFinding({
     : fine(`${name} was seen to ask before it acts (${level})`);
 }
 
-/** Which agents could show who they are. */
 export const credentialsCheck: Check = {
   name: "credentials",
   look: async ({ home, environment, userHome }) => {
@@ -73,7 +71,6 @@ export const credentialsCheck: Check = {
   },
 };
 
-/** Whether agents can be confined, and are. */
 export const sandboxCheck: Check = {
   name: "sandbox",
   look: async ({ home }) => {
@@ -90,7 +87,6 @@ export const sandboxCheck: Check = {
   },
 };
 
-/** Whether an agent could reach what decides about it. */
 export const reachCheck: Check = {
   name: "reach",
   look: async ({ home }) => {

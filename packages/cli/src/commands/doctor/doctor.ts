@@ -20,7 +20,6 @@ Examples:
   reins doctor
   reins doctor --json | jq '.findings[] | select(.state != "fine")'`;
 
-/** Declares `reins doctor`. */
 export function declareDoctor(command: Command, invocation: Invocation): void {
   command
     .description(
@@ -38,7 +37,6 @@ export function declareDoctor(command: Command, invocation: Invocation): void {
     });
 }
 
-/** The flags of `reins doctor` as they were written. */
 interface DoctorFlags {
   readonly home?: string;
   readonly json?: boolean;
@@ -61,7 +59,6 @@ const CHECKS: readonly Check[] = [
   browserCheck,
 ];
 
-/** Looks at everything that Reins needs, and says how to mend what is amiss; the exit code. */
 export async function doctor(flags: DoctorFlags): Promise<ExitCode> {
   const home = homeFolder(flags.home, process.env);
   const patient = { home, environment: process.env, userHome: homedir() };
@@ -71,7 +68,6 @@ export async function doctor(flags: DoctorFlags): Promise<ExitCode> {
   return isWell ? EXIT.done : EXIT.failed;
 }
 
-/** A check that fails says something too. */
 async function examine(check: Check, patient: CheckContext): Promise<Finding[]> {
   const { name } = check;
   try {
@@ -88,7 +84,6 @@ async function examine(check: Check, patient: CheckContext): Promise<Finding[]> 
 
 const MARKS: Readonly<Record<Finding["state"], string>> = { fine: "ok", note: "note", wrong: "WRONG" };
 
-/** Findings for people: what is the case, and below it what to do. */
 export function describeFindings(findings: readonly Finding[]): string {
   const rows = findings.flatMap(({ check, state, found, mend }) => [
     [MARKS[state], check, onOneLine(found)],

@@ -11,7 +11,6 @@ import { type Check, type Finding, fine, note, wrong } from "./check.ts";
 
 const OTHERS = 0o077;
 
-/** Whether the home is there, and for this user alone. */
 export const homeCheck: Check = {
   name: "home",
   look: async ({ home }) => [
@@ -21,7 +20,6 @@ export const homeCheck: Check = {
   ],
 };
 
-/** Whether the keys are there, and for this user alone. */
 export const keysCheck: Check = {
   name: "keys",
   look: async ({ home }) => [
@@ -59,13 +57,12 @@ async function privateFolder(
   }
 }
 
-/** Whether everything that was written to the database is there, unchanged. */
 export const databaseCheck: Check = {
   name: "database",
   async look({ home }) {
     const path = await realDatabase(home);
     if (!existsSync(path) && !existsSync(`${path}.mark`)) return [];
-    // What is written meanwhile would look like damage; the Reins that runs has looked when it was started.
+    // A running server writes meanwhile, which would look like damage; it checked at its start.
     if (await isServed(operatorSocketIn(home))) return [];
     const { losses, isSummed } = examined(path);
     if (losses.length === 0)
@@ -78,7 +75,7 @@ export const databaseCheck: Check = {
   },
 };
 
-/** One that cannot be read at all is damaged too. */
+/** A database that cannot be read at all is damaged too. */
 function examined(path: string): ReturnType<typeof examineSqlite> {
   try {
     return examineSqlite(path);
@@ -88,7 +85,6 @@ function examined(path: string): ReturnType<typeof examineSqlite> {
   }
 }
 
-/** Whether what is sealed in the database can be opened with the key of the home. */
 export const vaultCheck: Check = {
   name: "vault",
   async look({ home }) {
@@ -105,7 +101,7 @@ export const vaultCheck: Check = {
   },
 };
 
-/** A doctor changes nothing, so no key is made where there is none. */
+/** Creates no key where there is none: a doctor changes nothing. */
 async function keyNames(home: string): Promise<readonly string[]> {
   if (!existsSync(join(keysIn(home), "vault.key"))) return [];
   const { keyId, formerKeys } = await Vault.open(keysIn(home));
@@ -121,7 +117,7 @@ async function sealedIn(home: string): Promise<{ readonly key: string; readonly 
       await store.close();
     }
   } catch (error) {
-    // Nothing is sealed yet in a database that the next start has to bring up to date.
+    // A database that the next start has to migrate holds nothing sealed yet.
     if (error instanceof StoreError && error.code === "older") return [];
     throw error;
   }

@@ -14,13 +14,11 @@ import { type Check, type Finding, fine, note, wrong } from "./check.ts";
 
 const LEAST = [22, 18] as const;
 
-/** Whether this Node runs Reins. */
 export const nodeCheck: Check = {
   name: "node",
   look: async () => [nodeFinding(process.versions.node)],
 };
 
-/** What a version of Node is worth. */
 export function nodeFinding(version: string) {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1])) return fine(`Node ${version}`);
@@ -33,13 +31,11 @@ export function nodeFinding(version: string) {
 const TIGHT = 2 * 1024 ** 3;
 const FULL = 200 * 1024 ** 2;
 
-/** Whether there is room for what is recorded and installed. */
 export const diskCheck: Check = {
   name: "disk",
   look: async ({ home }) => [diskFinding(await freeBytes(home))],
 };
 
-/** What so much room is worth. */
 export function diskFinding(bytes: number) {
   const said =
     bytes >= 1024 ** 3 ? `${(bytes / 1024 ** 3).toFixed(1)} GB` : `${Math.round(bytes / 1024 ** 2)} MB`;
@@ -56,7 +52,7 @@ export function diskFinding(bytes: number) {
   return fine(`${said} are free`);
 }
 
-/** The room below a folder, or below the nearest one that is there. */
+/** The free space of the nearest folder that exists. */
 async function freeBytes(folder: string): Promise<number> {
   try {
     const { bavail, bsize } = await statfs(folder);
@@ -67,7 +63,6 @@ async function freeBytes(folder: string): Promise<number> {
   }
 }
 
-/** Whether the page opens by itself. */
 export const browserCheck: Check = {
   name: "browser",
   look: async ({ environment }) => {
@@ -82,7 +77,6 @@ export const browserCheck: Check = {
   },
 };
 
-/** Whether a Reins runs and answers, or could be started. */
 export const serverCheck: Check = {
   name: "server",
   look: async ({ home, environment }) => {
@@ -112,7 +106,6 @@ async function health(socket: string): Promise<Omit<Finding, "check">> {
   }
 }
 
-/** Whether somebody could listen there. */
 export async function portFinding(host: string, port: number): Promise<Omit<Finding, "check">> {
   const server = createServer();
   const { promise, resolve } = Promise.withResolvers<Error | undefined>();

@@ -8,7 +8,7 @@ import { homeFolder } from "../../home.ts";
 import { DEFAULT_TENANT, readConstitutionFile } from "../policy/constitution-file.ts";
 import { type Check, type CheckContext, type Finding, fine, note, wrong } from "./check.ts";
 
-/** Whether the constitution would be taken as it lies there, and is not one that Reins itself has left behind. */
+/** Checks that Reins would accept the constitution, and that it is not an unchanged older default. */
 export const constitutionCheck: Check = {
   name: "constitution",
   look: async (patient) => {
@@ -32,7 +32,7 @@ export const constitutionCheck: Check = {
   },
 };
 
-/** Rules that this version reads more strictly than the one that wrote them, so that they fail their own tests. */
+/** An older default that fails its own tests in this version. */
 function outgrown(file: string): Omit<Finding, "check"> {
   const today = fileURLToPath(defaultFile("default.yaml"));
   return wrong(
@@ -51,7 +51,7 @@ function earlier(file: string, { home, environment }: CheckContext): Omit<Findin
   );
 }
 
-/** What Reins has written as `constitution.yaml` into new homes, by SHA-256, the oldest first; the last is today's. */
+/** The SHA-256 of every default `constitution.yaml`, the oldest first; the last is the current one. */
 export const SHIPPED_RULES: readonly string[] = [
   "4e2cc70d54798cbbeb2ff95e978f42f8d54e8af36884a175112b5a5399c652d8",
   "db287522b967d575ca0026421ab959cb15f163389c21b575263cedc800f55f76",
@@ -61,12 +61,11 @@ export const SHIPPED_RULES: readonly string[] = [
   "20e4633dc7530ace3e5e3909d744985d8ee5b2ec334c932ad32913fe89df19c6",
 ];
 
-/** Whether rules are those that an earlier version wrote into a new home, with nothing changed since. */
 export function areEarlierRules(rules: string): boolean {
   return SHIPPED_RULES.slice(0, -1).includes(hash("sha256", rules, "hex"));
 }
 
-/** Whether every line of the roster can be read: agents on the others are strangers, whoever they were. */
+/** Agents on lines that cannot be read count as unknown. */
 export const rosterCheck: Check = {
   name: "roster",
   look: async ({ home }) => {

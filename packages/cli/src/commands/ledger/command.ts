@@ -7,7 +7,6 @@ import { declareCheckpoint, declareShow } from "./show.ts";
 import { declareExport, declareImport } from "./transfer.ts";
 import { declareVerify } from "./verify.ts";
 
-/** Declares `reins ledger` and what belongs to it. */
 export function declareLedger(ledger: Command, invocation: Invocation): void {
   ledger.description(
     "The record of what was decided and seen, which nobody can change unnoticed. Reading works while Reins runs.\n" +

@@ -2,10 +2,9 @@ import { stripVTControlCharacters, styleText } from "node:util";
 import type { LedgerEntry } from "@reins/ledger";
 import { printableLine } from "../../printable.ts";
 
-/** How lines are written. */
 interface LineStyle {
   readonly color: boolean;
-  /** Columns to stay within; without it nothing is cut but what is very long. */
+  /** Undefined cuts only very long texts. */
   readonly width: number | undefined;
 }
 
@@ -14,7 +13,6 @@ const NAME_WIDTH = 16;
 const CID_SHOWN = 12;
 const MAX_SUMMARY = 400;
 
-/** One entry on one line: when, what, who, about what, its name, and what it says. */
 export function entryLine(entry: LedgerEntry, { color, width }: LineStyle): string {
   const paint = (format: Parameters<typeof styleText>[0], text: string) =>
     color ? styleText(format, text, { validateStream: false }) : text;
@@ -29,7 +27,6 @@ export function entryLine(entry: LedgerEntry, { color, width }: LineStyle): stri
   return `${columns}  ${cut(printableLine(entrySummary(entry)), Math.max(room, 1))}`;
 }
 
-/** Whether somebody was stopped. */
 function isStop({ quality, payload }: LedgerEntry): boolean {
   if (quality === "kill") return true;
   return (
@@ -45,7 +42,7 @@ function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
 }
 
-/** What an entry says, in a few words. Private and sealed content is named, never shown. */
+/** Summarizes an entry. Names private and sealed content without showing it. */
 export function entrySummary({
   quality,
   payload,
@@ -58,7 +55,7 @@ export function entrySummary({
 
 type Payload = Readonly<Record<string, unknown>>;
 
-/** What people read of an entry of a quality; undefined where it is not of the form that is known. */
+/** Summaries by quality; undefined for a payload of an unknown form. */
 const KNOWN: Partial<Record<LedgerEntry["quality"], (payload: Payload) => string | undefined>> = {
   policy_verdict: verdictSummary,
   policy_change: changeSummary,
@@ -110,12 +107,10 @@ function killSummary({ target, gone, left, reason }: Payload): string | undefine
   return `${what}: ${gone.length} processes gone, ${left.length} left${before(": ", reason)}`;
 }
 
-/** A text with something before it; nothing where there is none. */
 function before(start: string, text: unknown): string {
   return typeof text === "string" && text !== "" ? `${start}${text}` : "";
 }
 
-/** One member's text first, the others behind it. */
 function leading(payload: Payload, name: string): string {
   const { [name]: first, ...rest } = payload;
   if (typeof first !== "string") return brief(payload);

@@ -13,7 +13,6 @@ Examples:
   reins ledger get 3f2a9c41d07b                     any beginning that only one entry has
   reins ledger get 3f2a9c41d07b --json | jq .entry.payload`;
 
-/** Declares `reins ledger get`. */
 export function declareGet(ledger: Command): void {
   ledger
     .command("get")
@@ -29,7 +28,6 @@ export function declareGet(ledger: Command): void {
     });
 }
 
-/** Prints the entry that a content id, or its beginning, names. */
 async function get(text: string, flags: LedgerFlags): Promise<void> {
   const prefix = readCidPrefix(text);
   const found = await readLedger(flags, (ledger) => findEntry(ledger, prefix));
@@ -44,7 +42,6 @@ Examples:
   reins ledger prove 3f2a9c41d07b -o verdict.proof.json
   reins ledger prove 3f2a9c41d07b > verdict.proof.json`;
 
-/** Declares `reins ledger prove`. */
 export function declareProve(ledger: Command): void {
   ledger
     .command("prove")
@@ -60,12 +57,10 @@ export function declareProve(ledger: Command): void {
     });
 }
 
-/** The flags of `reins ledger prove` as they were written. */
 interface ProveFlags extends LedgerFlags {
   readonly output?: string;
 }
 
-/** Writes the proof of the entry that a content id, or its beginning, names. */
 async function prove(text: string, flags: ProveFlags): Promise<void> {
   const prefix = readCidPrefix(text);
   const proof = await readLedger(flags, async (ledger) => {
@@ -78,11 +73,10 @@ async function prove(text: string, flags: ProveFlags): Promise<void> {
   noticeOnStderr(flags.json)(`The proof of ${proof.entry.cid} is in ${flags.output}.`);
 }
 
-/** Shorter beginnings are more likely a slip than meant. */
+/** Shorter prefixes are likely a mistake. */
 const SHORTEST = 4;
 const SHOWN = 5;
 
-/** The beginning of a content id as it was written on the command line. */
 export function readCidPrefix(text: string): string {
   const prefix = text.toLowerCase();
   if (/^[0-9a-f]{4,64}$/.test(prefix)) return prefix;
@@ -91,7 +85,6 @@ export function readCidPrefix(text: string): string {
   });
 }
 
-/** The one entry whose content id begins so. */
 export async function findEntry(ledger: Pick<LedgerReader, "find">, prefix: string): Promise<PlacedEntry> {
   const [found, ...others] = await ledger.find(prefix, SHOWN + 1);
   if (!found) {

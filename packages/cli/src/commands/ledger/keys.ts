@@ -23,7 +23,6 @@ Examples:
   reins ledger keys rotate reed
   reins ledger keys rotate reins:vault              the key that seals what is kept exactly; reins up then uses it`;
 
-/** Declares `reins ledger keys`. */
 export function declareKeys(ledger: Command): void {
   const group = ledger
     .command("keys")
@@ -56,7 +55,6 @@ function declareRotate(keys: Command): void {
     });
 }
 
-/** Lists the keys of a home's ledger. */
 async function keys(flags: LedgerFlags): Promise<void> {
   const text = await readLedger(flags, async (ledger) => {
     const all = await announcedKeys(ledger);
@@ -66,7 +64,6 @@ async function keys(flags: LedgerFlags): Promise<void> {
   print(text);
 }
 
-/** Keys for people, one line for each. */
 function describeKeys(keys: readonly AnnouncedKey[]): string {
   const width = Math.max(0, ...keys.map(({ holder }) => printableLine(holder).length));
   return keys.map((key) => `${lineOf(key, width)}\n`).join("");
@@ -77,10 +74,9 @@ function lineOf({ key_id, holder, added_at, retired_at }: AnnouncedKey, width: n
   return `${key_id}  ${printableLine(holder).padEnd(width)}  since ${added_at}  ${until}`;
 }
 
-/** The holder of the key with which things are sealed. It signs nothing, so the ledger does not know it. */
+/** The holder of the sealing key. It signs nothing, so the ledger does not list it. */
 const VAULT = "reins:vault";
 
-/** Gives a holder a new key and prints the holder's keys. */
 async function rotate(holder: string, flags: LedgerFlags): Promise<void> {
   const home = homeFolder(flags.home, process.env);
   if (!existsSync(databaseIn(home))) throw noLedger(home);

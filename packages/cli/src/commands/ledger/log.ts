@@ -20,7 +20,6 @@ Examples:
   reins ledger log --session reed:ahp:1 --since 2h
   reins ledger log --json | jq -r .entry.actor | sort | uniq -c`;
 
-/** Declares `reins ledger log`. */
 export function declareLog(ledger: Command): void {
   ledger
     .command("log")
@@ -44,7 +43,6 @@ export function declareLog(ledger: Command): void {
     });
 }
 
-/** The flags of `reins ledger log` as they were written. */
 interface LogFlags extends LedgerFlags {
   readonly session?: string;
   readonly quality?: string;
@@ -57,22 +55,18 @@ interface LogFlags extends LedgerFlags {
   readonly follow?: boolean;
 }
 
-/** Which entries. */
 export type EntryFilter = Pick<EntryRange, "entity_id" | "quality" | "actor" | "tag" | "since" | "until">;
 
-/** What `reins ledger log` is to show, and how. */
 interface LogSettings {
   readonly filter: EntryFilter;
-  /** At most so many, the newest of them. */
+  /** At most so many, the newest ones. */
   readonly limit: number | undefined;
   readonly newestFirst: boolean;
   readonly follow: boolean;
 }
 
-/** How many entries one begins with who follows and does not say. */
 const BEFORE_FOLLOWING = 10;
 
-/** Reads the flags. */
 export function logSettings(flags: LogFlags, now: Date): LogSettings {
   const follow = flags.follow ?? false;
   if (follow && (flags.newest || flags.until !== undefined)) {
@@ -106,10 +100,9 @@ function readQuality(text: string): EntryQuality {
   throw new CliError(`--quality is "${text}".`, { next: `Use one of: ${EntryQuality.options.join(", ")}.` });
 }
 
-/** How often a ledger that is followed is asked whether it has grown. */
 const POLL_MS = 200;
 
-/** Prints entries of a home's ledger, and goes on printing those that come when asked to. */
+/** Prints entries, and with `--follow` those that are added. */
 async function log(flags: LogFlags): Promise<void> {
   const settings = logSettings(flags, new Date());
   const output = new Output(process.stdout);

@@ -3,16 +3,15 @@ import type { EntryFilter } from "./log.ts";
 
 const PAGE = 500;
 
-/** Which entries, from where, and how many at most. */
 interface PageOptions {
   readonly filter: EntryFilter;
   readonly order: "oldest" | "newest";
-  /** Behind this place, or before it when the newest come first. */
+  /** Entries after this position, or before it when the newest come first. */
   readonly after?: number | undefined;
   readonly limit?: number | undefined;
 }
 
-/** Entries page by page, so that a long ledger takes no more memory than a short one. */
+/** Yields entries in pages, so that memory does not grow with the ledger. */
 export async function* entryPages(
   ledger: Pick<LedgerReader, "read">,
   options: PageOptions,
@@ -30,7 +29,7 @@ export async function* entryPages(
   }
 }
 
-/** The place before the newest `count` entries of a filter; before all when there are fewer. */
+/** The position before the newest `count` entries; before all when there are fewer. */
 export async function cursorBefore(
   ledger: Pick<LedgerReader, "read" | "size">,
   filter: EntryFilter,
@@ -45,22 +44,19 @@ export async function cursorBefore(
   return found < count ? -1 : place;
 }
 
-/** What is needed of a ledger to follow it. */
 type FollowedLedger = Pick<LedgerReader, "read" | "size">;
 
-/** How to follow. */
 interface FollowOptions {
   readonly filter: EntryFilter;
-  /** The place behind which to begin. */
   readonly after: number;
-  /** Settles when it is time to look again; rejects or returns when following ends. */
+  /** Resolves when it is time to poll again. */
   readonly pause: () => Promise<void>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Entries as they come, each once and in order. Asks for the size alone until that has grown, which costs next to
- * nothing; entries are numbered in the order of their commits, so what lies below a size seen once is all there.
+ * Yields new entries, each once and in order. Polls only the size, which is cheap; entries below a size seen once
+ * are complete, because they are numbered in commit order.
  */
 export async function* follow(ledger: FollowedLedger, options: FollowOptions): AsyncGenerator<PlacedEntry[]> {
   const { filter, pause, signal } = options;

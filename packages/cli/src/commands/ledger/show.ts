@@ -16,7 +16,6 @@ Examples:
   reins ledger show
   reins ledger show --json | jq .size`;
 
-/** Declares `reins ledger show`. */
 export function declareShow(ledger: Command): void {
   ledger
     .command("show")
@@ -33,7 +32,6 @@ export function declareShow(ledger: Command): void {
 
 const RECENT = 5;
 
-/** Shows what the ledger of a home is. */
 async function show(flags: LedgerFlags): Promise<void> {
   const summary = await readLedger(flags, summaryOf);
   print(flags.json ? `${JSON.stringify(summary)}\n` : describeSummary(summary));
@@ -56,20 +54,17 @@ async function summaryOf(ledger: LedgerReader, home: string): Promise<Summary> {
   };
 }
 
-/** What there is to know about a ledger at a glance. */
 export interface Summary {
   readonly home: string;
   readonly origin: string;
   readonly log_key: string;
   readonly size: number;
-  /** When the newest entry was made. */
   readonly newest: string | null;
   readonly checkpoint: { readonly size: number; readonly root: string; readonly note: string };
   readonly sessions: Sessions;
   readonly keys: readonly AnnouncedKey[];
 }
 
-/** A summary for people. */
 export function describeSummary(summary: Summary): string {
   const { origin, home, log_key, size, newest, checkpoint, sessions, keys } = summary;
   const uncovered = size - checkpoint.size;
@@ -111,7 +106,6 @@ Examples:
   reins ledger checkpoint > today.note
   reins ledger verify --seen today.note             some other day`;
 
-/** Declares `reins ledger checkpoint`. */
 export function declareCheckpoint(ledger: Command): void {
   ledger
     .command("checkpoint")
@@ -128,7 +122,6 @@ export function declareCheckpoint(ledger: Command): void {
     });
 }
 
-/** Prints the newest checkpoint of a home's ledger. */
 async function checkpoint(flags: LedgerFlags): Promise<void> {
   const text = await readLedger(flags, async (ledger) => {
     const { note } = await ledger.checkpoint();

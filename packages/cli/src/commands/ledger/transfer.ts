@@ -33,7 +33,6 @@ Examples:
   reins ledger export --gzip - | ssh auditor 'cat > audit.jsonl.gz'
   reins ledger export - | jq 'select(.kind == "entry") | .entry.quality'`;
 
-/** Declares `reins ledger export`. */
 export function declareExport(ledger: Command): void {
   ledger
     .command("export")
@@ -52,13 +51,11 @@ export function declareExport(ledger: Command): void {
     });
 }
 
-/** The flags of `reins ledger export` as they were written. */
 interface ExportFlags extends LedgerFlags {
   readonly gzip?: boolean;
   readonly withPrivate?: boolean;
 }
 
-/** Writes the ledger of a home to a file, or to stdout. */
 async function exportLedger(file: string, flags: ExportFlags): Promise<void> {
   await readLedger(flags, async (ledger, home) => {
     const artifacts = flags.withPrivate && { artifacts: new ArtifactStore(artifactsIn(home)) };
@@ -73,11 +70,11 @@ async function exportLedger(file: string, flags: ExportFlags): Promise<void> {
 }
 
 function compressed(pieces: AsyncIterable<string>): AsyncIterable<Uint8Array> {
-  // What goes wrong ends the stream that is read; there is nobody else to tell.
+  // An error ends the stream that is read.
   return pipeline(pieces, createGzip(), () => undefined);
 }
 
-/** A reader that has seen enough and gone, such as `head`, is no error. */
+/** A reader that closed early, such as `head`, is no error. */
 async function writeToStdout(pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
   try {
     await pipelineEnd(pieces, process.stdout, { end: false });
@@ -88,7 +85,7 @@ async function writeToStdout(pieces: AsyncIterable<string | Uint8Array>): Promis
 
 const PIECE = 64 * 1024;
 
-/** Lines gathered into pieces of a size that streams like; one longer than that is a piece of its own. */
+/** Joins lines into chunks of a good size for streams. */
 export async function* inPieces(lines: AsyncIterable<string>): AsyncGenerator<string> {
   let piece = "";
   for await (const line of lines) {
@@ -109,7 +106,6 @@ Examples:
   reins ledger import audit.jsonl.gz --home ./copy
   ssh server reins ledger export --gzip | reins ledger import - --home ./copy`;
 
-/** Declares `reins ledger import`. */
 export function declareImport(ledger: Command): void {
   ledger
     .command("import")
@@ -132,7 +128,6 @@ export function declareImport(ledger: Command): void {
     });
 }
 
-/** Takes an export into the ledger of a home. */
 async function importLedger(file: string, flags: LedgerFlags): Promise<void> {
   const home = homeFolder(flags.home, process.env);
   await openHome(home, noticeOnStderr(flags.json));
@@ -161,7 +156,7 @@ async function importInto(home: string, file: string, notice: Notice): Promise<I
   }
 }
 
-/** A home that had no ledger is not left with half of one. */
+/** Removes an incomplete ledger from a home that had none. */
 async function abandon(store: Store, path: string, isNew: boolean): Promise<void> {
   await store.close();
   if (!isNew) return;
@@ -173,10 +168,9 @@ function describeImport({ origin, entries, added }: Imported, home: string): str
   return `The ledger ${name} is in ${home}: ${entries} entries, ${added} of them new. To check it: reins ledger verify ${home}\n`;
 }
 
-/** The largest artifact in base64 fits; no export has a longer line. */
+/** The largest artifact in base64 fits. */
 const LONGEST_LINE = 96 * 1024 * 1024;
 
-/** The lines of an export in a file, or of one that comes in, compressed or not. */
 export async function* linesOfExport(file: string, input: Readable): AsyncGenerator<string> {
   const source = file === "-" ? input : createReadStream(file);
   try {
@@ -196,7 +190,7 @@ async function uncompressed(source: Readable): Promise<AsyncIterable<Uint8Array>
   if (first.done) return Readable.from([]);
   const whole = Readable.from(startingWith(first.value, pieces));
   const isGzip = first.value[0] === 0x1f && first.value[1] === 0x8b;
-  // What goes wrong ends the stream that is read; there is nobody else to tell.
+  // An error ends the stream that is read.
   return isGzip ? pipeline(whole, createGunzip(), () => undefined) : whole;
 }
 
@@ -216,7 +210,7 @@ async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let rest = "";
   for await (const piece of pieces) {
-    // Only what is new is searched: a line can be longer than a thousand pieces.
+    // Searches only the new chunk: a line can span thousands of them.
     const [end = "", ...lines] = decoder.decode(piece, { stream: true }).split("\n");
     rest += end;
     if (lines.length > 0) {

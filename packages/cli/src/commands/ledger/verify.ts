@@ -32,7 +32,6 @@ Examples:
   reins ledger verify verdict.proof.json
   reins ledger verify audit.jsonl.gz --json | jq .faults`;
 
-/** Declares `reins ledger verify`. */
 export function declareVerify(ledger: Command, invocation: Invocation): void {
   ledger
     .command("verify")
@@ -64,21 +63,18 @@ export function declareVerify(ledger: Command, invocation: Invocation): void {
     });
 }
 
-/** The flags of `reins ledger verify` as they were written. */
 interface VerifyFlags extends LedgerFlags {
   readonly key?: string;
   readonly seen?: string;
   readonly token?: string;
 }
 
-/** What the caller trusts already, and what to show to a server. */
 interface VerifySettings {
   readonly logKey: string | undefined;
   readonly seen: string | undefined;
   readonly token: string | undefined;
 }
 
-/** Reads the flags, and the files that they name. */
 export async function verifySettings({ key, seen, token }: VerifyFlags): Promise<VerifySettings> {
   return {
     logKey: key?.startsWith("@") ? (await read(key.slice(1), "--key")).trim() : key,
@@ -99,7 +95,6 @@ async function read(path: string, flag: string): Promise<string> {
   }
 }
 
-/** Verifies a source, or the ledger of a home, prints the report, and gives the exit code that stands for it. */
 async function verifyLedger(source: string | undefined, flags: VerifyFlags): Promise<ExitCode> {
   const settings = await verifySettings(flags);
   const home = homeIn(source, flags);
@@ -111,13 +106,13 @@ async function verifyLedger(source: string | undefined, flags: VerifyFlags): Pro
   return report.ok ? EXIT.done : EXIT.failed;
 }
 
-/** The home to verify, if it is one: the one that the flags name, or a folder. */
+/** The home to verify: the one of the flags, or a source that is a folder. */
 function homeIn(source: string | undefined, flags: VerifyFlags): string | undefined {
   if (source === undefined) return homeFolder(flags.home, process.env);
   return statSync(source, { throwIfNoEntry: false })?.isDirectory() ? resolve(source) : undefined;
 }
 
-/** The ledger of a home has to extend what was last seen of it as well, there and elsewhere. */
+/** Also requires that the ledger extends what was last seen of it. */
 async function verifyHome(home: string, flags: VerifyFlags, settings: VerifySettings): Promise<Report> {
   const last = await lastSeenIn(home, SeenCheckpoints.ofUser(process.env));
   const report = await check(home, { ...settings, seen: settings.seen ?? last });
@@ -125,7 +120,7 @@ async function verifyHome(home: string, flags: VerifyFlags, settings: VerifySett
   return report;
 }
 
-/** What was verified where nothing can be written, such as on a disk of evidence, need not be kept. */
+/** Stores what was seen, unless the home is read-only, such as a disk of evidence. */
 async function keepIfOpen(flags: VerifyFlags): Promise<void> {
   try {
     await readLedger(flags, async () => undefined);
@@ -168,7 +163,6 @@ function verifyError(error: unknown): unknown {
   }
 }
 
-/** The checkpoint last seen of the ledger that is in a home. */
 async function lastSeenIn(home: string, seen: SeenCheckpoints): Promise<string | undefined> {
   const here = await seen.inHome(home);
   const logKey = existsSync(databaseIn(home)) ? await logKeyIn(home) : undefined;
@@ -180,32 +174,31 @@ async function logKeyIn(home: string): Promise<string | undefined> {
     const store = await openSqliteReader(databaseIn(home), [ledgerTables]);
     return await store.query(ledgerTables, "meta", { name: "log_key" }).finally(() => store.close());
   } catch {
-    // What cannot be opened is for the verification to complain about.
+    // The verification reports what cannot be opened.
     return undefined;
   }
 }
 
-/** Where a Reins keeps nothing of its own: the page is there, and the way in for agents that `reins up` prints. */
+/** Paths at which a Reins serves no file: the page, and AHP as `reins up` prints it. */
 const NO_FILES: ReadonlySet<string> = new Set(["/", "/ahp"]);
 
-/** What to fetch: a file behind an address as it is, and of a Reins, which has none there, the export of its ledger. */
+/** Maps the address of a Reins to the export of its ledger; keeps other sources. */
 export function remoteSource(source: string): string {
   if (!/^https?:/i.test(source) || !URL.canParse(source)) return source;
   const url = new URL(source);
   return NO_FILES.has(url.pathname) ? new URL("/v1/ledger/export", url).href : source;
 }
 
-/** Short work needs no progress. */
+/** Short work shows no progress. */
 const QUIET_MS = 1_000;
 const EVERY_MS = 100;
 
-/** The part of a terminal that progress is shown on. */
 interface ProgressScreen {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-/** Shows on a terminal how far a verification has come, once it takes long. */
+/** Shows the progress of a long verification on a terminal. */
 export class ProgressLine {
   readonly #screen: ProgressScreen;
   readonly #now: () => number;
@@ -218,7 +211,6 @@ export class ProgressLine {
     this.#next = now() + QUIET_MS;
   }
 
-  /** Takes how far it is. */
   update({ entries, total }: Progress): void {
     if (!this.#screen.isTTY || this.#now() < this.#next) return;
     this.#next = this.#now() + EVERY_MS;
@@ -228,7 +220,6 @@ export class ProgressLine {
     this.#shown = true;
   }
 
-  /** Takes the line away again. */
   clear(): void {
     if (this.#shown) this.#screen.write("\r\u001b[K");
     this.#shown = false;

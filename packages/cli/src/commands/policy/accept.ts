@@ -26,7 +26,6 @@ Examples:
   reins policy accept --dry-run           only show what it would change
   reins policy accept --tenant acme --yes`;
 
-/** Declares `reins policy accept`. */
 export function declareAccept(policy: Command): void {
   clientFlags(
     policy
@@ -50,7 +49,6 @@ export function declareAccept(policy: Command): void {
     });
 }
 
-/** The flags of `reins policy accept` as they were written. */
 interface AcceptFlags extends ClientFlags {
   readonly tenant?: string;
   readonly yes?: boolean;
@@ -60,7 +58,6 @@ interface AcceptFlags extends ClientFlags {
 type Status = z.output<typeof policyOperations.getPolicy.answer>;
 type Loaded = NonNullable<Status["waiting"]>;
 
-/** Shows what a constitution that waits would change, and puts it into force. */
 async function accept(flags: AcceptFlags): Promise<void> {
   const query = { tenant: flags.tenant };
   await withClient(flags, async (client) => {
@@ -87,7 +84,7 @@ async function accept(flags: AcceptFlags): Promise<void> {
   });
 }
 
-/** Accepts what was shown and nothing else: had the file changed meanwhile, it is refused. */
+/** Accepts exactly what was shown; the server rejects it if the file changed meanwhile. */
 async function enforce(
   client: ApiClient,
   query: { tenant: string | undefined },
@@ -122,10 +119,9 @@ function nothingWaits({ tenant, fault }: Status): CliError {
   });
 }
 
-/** Where a person would answer, if one sits there. */
 type Answering = NodeJS.ReadableStream & { readonly isTTY?: boolean };
 
-/** Asks the person at the terminal; where nobody sits at one, whoever ran the command has agreed by running it. */
+/** Asks for confirmation on a terminal; without one, running the command is the confirmation. */
 export async function isAgreed(input: Answering, output: NodeJS.WritableStream): Promise<boolean> {
   if (!input.isTTY) return true;
   const lines = createInterface({ input, output });

@@ -43,7 +43,6 @@ Examples:
   reins policy backtest draft.yaml --fail-on looser     in a pull request
   reins policy backtest draft.yaml --json | jq '.changes[] | {to, tool, count}'`;
 
-/** Declares `reins policy backtest`. */
 export function declareBacktest(policy: Command, invocation: Invocation): void {
   policy
     .command("backtest")
@@ -76,16 +75,13 @@ export function declareBacktest(policy: Command, invocation: Invocation): void {
     });
 }
 
-/** The flags of `reins policy backtest` as they were written. */
 interface BacktestFlags extends PolicyFlags, VerdictFlags {
   readonly examples: string;
   readonly failOn?: string;
 }
 
-/** What makes a backtest fail. */
 type FailOn = "looser" | "change" | "nothing";
 
-/** How a backtest is made. */
 interface BacktestSettings {
   readonly range: VerdictRange;
   readonly tenant: string;
@@ -93,7 +89,6 @@ interface BacktestSettings {
   readonly failOn: FailOn;
 }
 
-/** Reads the flags. */
 export function backtestSettings(flags: BacktestFlags, now: Date): BacktestSettings {
   return {
     range: verdictRange(flags, now),
@@ -109,7 +104,6 @@ function readFailOn(text: string | undefined): FailOn {
   throw new CliError(`--fail-on is "${text}".`, { next: "Give looser or change." });
 }
 
-/** Tries a draft on the verdicts in the ledger of a home. */
 async function backtest(file: string, flags: BacktestFlags): Promise<ExitCode> {
   const { range, tenant, examples, failOn } = backtestSettings(flags, new Date());
   const draft = await policyIn(await readConstitutionFile(file, flags), noticeOnStderr(flags.json));
@@ -134,7 +128,6 @@ function fails(failOn: FailOn, { looser, stricter }: BacktestReport): boolean {
   }
 }
 
-/** A backtest for people. */
 function describeBacktest(file: string, report: BacktestReport): string {
   const { total, unchanged, other_rule, stricter, looser, before, after, first_at, last_at } = report;
   if (total === 0)
@@ -176,7 +169,7 @@ function describeChange(change: Group<ChangeKey>): string {
   return wrapped(line, 6, 2) + (change.direction === "same" ? "" : describeExamples(change.examples));
 }
 
-/** What has to be known to read the figures rightly. */
+/** Notes that qualify the figures. */
 function notes({ contradicted, blind, changes_left_out, not_replayable }: BacktestReport): string {
   const said = [
     contradicted > 0 &&

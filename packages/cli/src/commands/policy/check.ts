@@ -18,7 +18,6 @@ Examples:
   reins policy check draft.yaml
   reins policy check draft.yaml --json | jq .faults`;
 
-/** Declares `reins policy check`. */
 export function declareCheck(policy: Command, invocation: Invocation): void {
   policy
     .command("check")
@@ -38,7 +37,6 @@ export function declareCheck(policy: Command, invocation: Invocation): void {
     });
 }
 
-/** Checks a constitution and shows what there is to say about it. */
 async function check(file: string | undefined, flags: PolicyFlags): Promise<ExitCode> {
   const text = await readConstitutionFile(file, flags);
   const checked = await checkConstitution(text);
@@ -92,7 +90,6 @@ Examples:
   reins policy test draft.yaml
   reins policy test draft.yaml --json | jq '.tests[] | select(.passed | not)'`;
 
-/** Declares `reins policy test`. */
 export function declareTest(policy: Command, invocation: Invocation): void {
   policy
     .command("test")
@@ -112,10 +109,9 @@ export function declareTest(policy: Command, invocation: Invocation): void {
     });
 }
 
-/** Runs the tests of a constitution and shows how each came out. */
 async function test(file: string | undefined, flags: PolicyFlags): Promise<ExitCode> {
   const text = await readConstitutionFile(file, flags);
-  // What fails is the result of this command, and no notice beside it.
+  // Failed tests are the result of this command, so there is no notice about them.
   const tests = await testOutcomes(await policyIn(text, () => undefined));
   print(flags.json ? `${JSON.stringify(testReport(text, tests))}\n` : describeTests(text, tests));
   return tests.every(hasPassed) ? EXIT.done : EXIT.failed;

@@ -7,7 +7,6 @@ import { declareCoverage } from "./coverage.ts";
 import { declareDiff } from "./diff.ts";
 import { declareExplain } from "./explain.ts";
 
-/** Declares `reins policy` and what belongs to it. */
 export function declarePolicy(policy: Command, invocation: Invocation): void {
   policy.description(
     "What agents may do stands in constitution.yaml. Here it is checked, explained, and tried on what" +

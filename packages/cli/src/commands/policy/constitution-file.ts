@@ -9,27 +9,25 @@ import { homeFolder } from "../../home.ts";
 import type { Notice } from "../../output.ts";
 import { counted, describeFault } from "./layout.ts";
 
-/** What the exit codes of a command mean that looks at a constitution. */
+/** What the exit codes of a command mean that reads a constitution. */
 export const LOOKING = {
   done: "done",
   failed: "the file is not fine",
   usage: "wrong usage, or there is no such file",
 } as const;
 
-/** The same for one that holds it against the ledger. */
+/** The same for a command that also reads the ledger. */
 export const REPLAYING = { ...LOOKING, unreachable: "there is no ledger, or it cannot be read" } as const;
 
-/** The flags that every command about a constitution has, as they were written. */
 export interface PolicyFlags {
   readonly home?: string;
   readonly tenant?: string;
   readonly json?: boolean;
 }
 
-/** Whose constitution and verdicts are meant where nobody says. */
 export const DEFAULT_TENANT = "default";
 
-/** The constitution in a file, with the prose that lies beside it, or that of the home, wherever that lies. */
+/** Reads the constitution in a file, with the prose beside it, or the one of the home. */
 export async function readConstitutionFile(
   file: string | undefined,
   flags: PolicyFlags,
@@ -75,7 +73,7 @@ function unreadable(path: string, isHomes: boolean, cause: unknown): CliError {
   });
 }
 
-/** The policy that a constitution makes. Where only its tests fail, that is told beside it. */
+/** Compiles a constitution. Reports failed tests as a notice. */
 export async function policyIn(text: ConstitutionText, notice: Notice): Promise<Policy> {
   const { policy, faults } = await checkConstitution(text);
   if (policy) {

@@ -30,7 +30,6 @@ Examples:
   reins policy coverage --since 30d
   reins policy coverage draft.yaml --json | jq '.never_matched'`;
 
-/** Declares `reins policy coverage`. */
 export function declareCoverage(policy: Command): void {
   policy
     .command("coverage")
@@ -56,10 +55,8 @@ export function declareCoverage(policy: Command): void {
     });
 }
 
-/** The flags of `reins policy coverage` as they were written. */
 interface CoverageFlags extends PolicyFlags, VerdictFlags {}
 
-/** Shows which actions of the past no rule names, and which rules nothing was about. */
 async function coverage(file: string | undefined, flags: CoverageFlags): Promise<void> {
   const { tenant = DEFAULT_TENANT } = flags;
   const range = verdictRange(flags, new Date());
@@ -77,7 +74,6 @@ async function coverage(file: string | undefined, flags: CoverageFlags): Promise
   );
 }
 
-/** Coverage for people. */
 function describeCoverage(file: string, report: CoverageReport): string {
   const { total, named, taken_by_all, unmatched, unnamed, unnamed_left_out, not_replayable } = report;
   const left =

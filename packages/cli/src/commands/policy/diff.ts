@@ -20,7 +20,6 @@ Examples:
   reins policy diff ~/.local/share/reins/constitution.yaml draft.yaml
   reins policy diff old.yaml new.yaml --json | jq .no_looser`;
 
-/** Declares `reins policy diff`. */
 export function declareDiff(policy: Command): void {
   policy
     .command("diff")
@@ -39,12 +38,10 @@ export function declareDiff(policy: Command): void {
     });
 }
 
-/** The flags of `reins policy diff` as they were written. */
 interface DiffFlags {
   readonly json?: boolean;
 }
 
-/** Shows how one constitution differs from another. */
 async function diff(before: string, after: string, { json }: DiffFlags): Promise<void> {
   const notice = noticeOnStderr(json);
   const old = await policyIn(await readConstitutionFile(before, {}), notice);
@@ -62,7 +59,6 @@ const HEADINGS: Readonly<Record<Difference["section"], string>> = {
   default_mandate: "Mandate",
 };
 
-/** The difference of two constitutions for people. */
 export function describeDifference({ differences, no_looser, looser_in }: ConstitutionDifference): string {
   if (differences.length === 0) return "They say the same.\n";
   const sections = SECTIONS.flatMap((section) => {
@@ -98,7 +94,7 @@ function describe(difference: Difference): string {
   }
 }
 
-/** What was added or taken away, member by member, without what is as good as not said. */
+/** The members of what was added or removed, without empty ones. */
 function whole({ after, before }: Difference): string {
   const value = (after ?? before)?.value;
   if (typeof value !== "object" || value === null) return "";

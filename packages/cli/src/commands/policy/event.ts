@@ -3,7 +3,6 @@ import { text } from "node:stream/consumers";
 import { parseExact } from "@reins/ahp";
 import { CliError, errorMessage } from "../../errors.ts";
 
-/** An event as far as it was written down. */
 export interface GivenEvent {
   readonly event_type: string;
   readonly session_id: string | undefined;
@@ -12,7 +11,7 @@ export interface GivenEvent {
   readonly payload: unknown;
 }
 
-/** Reads an event from a file, from JSON as it is, or from what comes in. */
+/** Reads an event from a file, from JSON, or from stdin. */
 export async function readEvent(source: string, input: NodeJS.ReadableStream): Promise<GivenEvent> {
   return asEvent(parse(await textFrom(source, input)));
 }
@@ -41,7 +40,7 @@ function parse(json: string): unknown {
   }
 }
 
-/** An AHP event as it is; anything else is the payload of a `pre_action`. */
+/** Keeps an AHP event; anything else is the payload of a `pre_action`. */
 export function asEvent(value: unknown): GivenEvent {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new CliError("The event is no JSON object.", {

@@ -49,7 +49,6 @@ Examples:
   reins policy explain event.json --file draft.yaml --trust unknown
   reins policy explain event.json --enforcement confined --json | jq .verdict`;
 
-/** Declares `reins policy explain`. */
 export function declareExplain(policy: Command): void {
   policy
     .command("explain")
@@ -87,7 +86,6 @@ export function declareExplain(policy: Command): void {
     });
 }
 
-/** The flags of `reins policy explain` as they were written. */
 export interface ExplainFlags extends PolicyFlags {
   readonly file?: string;
   readonly cwd?: string;
@@ -106,12 +104,11 @@ export interface ExplainFlags extends PolicyFlags {
   readonly at?: string;
 }
 
-/** Who the event is from, and where and when it comes to pass. */
 interface ExplainSettings {
   readonly subject: Subject;
   readonly cwd: string;
   readonly roots: readonly string[];
-  /** Whose table of tools applies. */
+  /** The agent whose tool table applies. */
   readonly tools: string;
   readonly at: number;
 }
@@ -119,7 +116,7 @@ interface ExplainSettings {
 const NATIVE_AGENT = "native";
 const SOME_SESSION = "explain";
 
-/** Reads the flags; what they leave open is taken from the event, the roster and this machine. */
+/** Takes what the flags leave open from the event, the roster and this machine. */
 export function explainSettings(
   flags: ExplainFlags,
   event: GivenEvent,
@@ -162,7 +159,6 @@ function readTime(text: string): number {
   throw new CliError(`--at is "${text}".`, { next: "Give a time such as 2026-11-15T05:20:00Z." });
 }
 
-/** Tells what would be decided on an event, and why. */
 async function explain(source: string, flags: ExplainFlags): Promise<void> {
   const given = await readEvent(source, process.stdin);
   const home = homeFolder(flags.home, process.env);
@@ -195,7 +191,7 @@ async function explain(source: string, flags: ExplainFlags): Promise<void> {
   print(flags.json ? `${JSON.stringify(report)}\n` : describeExplanation(report));
 }
 
-/** A modified action is decided again as what it has become. */
+/** Decides a modified action again in its new form. */
 async function decidedAgain(
   policy: Policy,
   event: ControlEvent,
@@ -216,7 +212,6 @@ function contextOf({ cwd, roots, tools }: ExplainSettings, home: string): FactsC
   return { cwd, roots, home: homedir(), harness: home, agent: tools, tables, files: realFiles };
 }
 
-/** Who is known in a home; nobody where there is no roster. */
 async function rosterOf(home: string): Promise<Roster> {
   try {
     return Roster.read(await readFile(policyFiles(home, "default").roster, "utf8"));
@@ -226,7 +221,7 @@ async function rosterOf(home: string): Promise<Roster> {
   }
 }
 
-/** What a subject did before, as far as a policy asks and the ledger knows; `undefined` when there is none. */
+/** What the subject did before, by the rules that count it; undefined without a ledger. */
 async function countersOf(
   policy: Policy,
   subject: Subject,

@@ -1,7 +1,6 @@
 import type { AskedClause, DecisionInput, Effect, Explained, ExplainedRule, Subject } from "@reins/policy";
 import { counted, inline, ruleName, wrapped } from "./layout.ts";
 
-/** Everything there is to say about an event. */
 export interface ExplainReport extends Explained {
   readonly file: string;
   readonly event_type: string;
@@ -9,13 +8,12 @@ export interface ExplainReport extends Explained {
   readonly cwd: string;
   readonly workspace: readonly string[];
   readonly at: string;
-  /** What came before, by the rules that ask for it; null when there is no ledger to know it from. */
+  /** What came before, by the rules that count it; null without a ledger. */
   readonly counters: DecisionInput["counters"] | null;
-  /** For `modify`: what is decided on what it has become. */
+  /** For `modify`: the decision on the modified action. */
   readonly again: Explained | null;
 }
 
-/** An explanation for people. */
 export function describeExplanation(report: ExplainReport): string {
   const { subject, facts, again, event_type } = report;
   const what = facts.tool === "" ? event_type : `${event_type} of ${facts.tool}`;
@@ -109,7 +107,7 @@ function describeVerdict({ verdict, limits, harnesses }: Explained): string {
   ].join("");
 }
 
-/** What comes of a modified action: it passes as modified unless what it became is stopped. */
+/** A modified action is allowed unless its new form is not. */
 function outcomeOf({ verdict }: ExplainReport, again: Explained): string {
   const { verdict: second, rule } = again.verdict;
   if (second === "modify" && rule !== verdict.rule)

@@ -1,20 +1,17 @@
 import type { PolicyFault } from "@reins/policy";
 import { printableLine } from "../../printable.ts";
 
-/** What is written for people stays within so many columns. */
 export const WIDTH = 80;
 
-/** A number as people read it. */
 export function count(number: number): string {
   return number.toLocaleString("en-US");
 }
 
-/** A number of things. */
 export function counted(number: number, one: string, many = `${one}s`): string {
   return `${count(number)} ${number === 1 ? one : many}`;
 }
 
-/** Text on as many lines as it takes, each indented; the first may be indented less. */
+/** Wraps text, each line indented; the first may be indented less. */
 export function wrapped(text: string, indent: number, first = indent): string {
   const lines: string[] = [];
   let line = " ".repeat(first);
@@ -31,13 +28,12 @@ export function wrapped(text: string, indent: number, first = indent): string {
   return [...lines, line].map((each) => `${each}\n`).join("");
 }
 
-/** Text cut to a length, with a sign that it was. */
 export function cut(text: string, length: number): string {
   const shown = printableLine(text);
   return shown.length <= length ? shown : `${shown.slice(0, Math.max(length - 1, 0)).toWellFormed()}…`;
 }
 
-/** Names and numbers, one pair on a line, the numbers under each other. */
+/** Names and numbers in columns. */
 export function numbers(rows: readonly (readonly [string, ...number[]])[], indent = 2): string {
   const widest = Math.max(...rows.map(([name]) => name.length));
   const width = Math.max(...rows.flatMap(([, ...values]) => values.map((value) => count(value).length)));
@@ -49,7 +45,7 @@ export function numbers(rows: readonly (readonly [string, ...number[]])[], inden
     .join("");
 }
 
-/** A value as it would stand in the file, on one line. */
+/** A value on one line, as in the file. */
 export function inline(value: unknown): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;
@@ -62,16 +58,15 @@ export function inline(value: unknown): string {
   return PLAIN.test(value) && !NO_TEXT.test(value) ? value : JSON.stringify(value);
 }
 
-/** What needs no quotes, and what would be something else without them. */
+/** Text that needs no quotes, and text that would be another type without them. */
 const PLAIN = /^[\w/*.@+-]([\w /*.:@+-]*[\w/*.@+-])?$/;
 const NO_TEXT = /^(true|false|null|[\d.+-]+)$|: /;
 
-/** A rule by its name, or that there was none. */
 export function ruleName(rule: string | null | undefined): string {
   return rule === null || rule === undefined ? "no rule" : `"${rule}"`;
 }
 
-/** A place in a file, with the line that stands there and a mark under what is meant. */
+/** Shows a fault with its line and a mark under its position. */
 export function describeFault(
   { message, place }: PolicyFault,
   { file, rules }: { readonly file: string; readonly rules: string },
@@ -90,7 +85,7 @@ export function describeFault(
   ].join("\n");
 }
 
-/** As much of a line as there is room for, around a place in it. */
+/** The part of a long line around an index. */
 function windowOn(line: string, index: number, room: number): { text: string; mark: number } {
   const before = printableLine(line.slice(0, index));
   const whole = before + printableLine(line.slice(index));
@@ -102,7 +97,6 @@ function windowOn(line: string, index: number, room: number): { text: string; ma
   return { text, mark: before.length - start };
 }
 
-/** A fault for programs. */
 export function plainFault({ message, place }: PolicyFault) {
   return { message, line: place?.line ?? null, column: place?.column ?? null };
 }

@@ -5,20 +5,16 @@ import { wholeNumber } from "../../flags.ts";
 import { readPastTime } from "../../time.ts";
 import { count, cut, WIDTH, wrapped } from "./layout.ts";
 
-/** The flags that say which verdicts of the past are meant. */
 export interface VerdictFlags {
   readonly since?: string;
   readonly limit?: string;
 }
 
-/** Which verdicts of the past. */
 export interface VerdictRange {
   readonly since: string | undefined;
-  /** At most so many, the newest of them. */
   readonly limit: number | undefined;
 }
 
-/** Reads the flags. */
 export function verdictRange({ since, limit }: VerdictFlags, now: Date): VerdictRange {
   return {
     since: since === undefined ? undefined : readPastTime(since, "--since", now),
@@ -26,7 +22,6 @@ export function verdictRange({ since, limit }: VerdictFlags, now: Date): Verdict
   };
 }
 
-/** The verdicts in a ledger, the oldest first, page by page. */
 export async function eachVerdict(
   ledger: Pick<LedgerReader, "read" | "readStored">,
   range: VerdictRange,
@@ -38,7 +33,7 @@ export async function eachVerdict(
 const CID_SHOWN = 12;
 const INDENT = 8;
 
-/** Who did what, of a group of actions. What is no call of a tool goes by the name of its event. */
+/** A group that is no tool call goes by its event type. */
 export function who({
   tool,
   event_type,
@@ -51,7 +46,6 @@ export function who({
   return `${tool === "" ? event_type : tool} by ${agent}`;
 }
 
-/** Examples, one on a line: the beginning of the entry's content id, and what was done. */
 export function describeExamples(examples: readonly Example[]): string {
   const room = WIDTH - INDENT - CID_SHOWN - 2;
   return examples
@@ -59,7 +53,6 @@ export function describeExamples(examples: readonly Example[]): string {
     .join("");
 }
 
-/** What could not be decided again, and why; empty when there was nothing. */
 export function describeUnreplayable({ no_policy, no_facts, unreadable }: UnreplayableCounts): string {
   const reasons = [
     no_policy > 0 && `${count(no_policy)} from when no policy was loaded`,

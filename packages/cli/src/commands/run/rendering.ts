@@ -1,24 +1,21 @@
 import { type JsonObject, membersOf } from "@reins/host";
 import { printable, printableLine } from "../../printable.ts";
 
-/** How words stand out. */
 interface Ink {
   dim(text: string): string;
   strong(text: string): string;
   bad(text: string): string;
 }
 
-/** Words as they are. */
 export const PLAIN: Ink = { dim: (text) => text, strong: (text) => text, bad: (text) => text };
 
-/** Words on a terminal with colours. */
 export const COLOURED: Ink = {
   dim: (text) => `\u001b[2m${text}\u001b[0m`,
   strong: (text) => `\u001b[1m${text}\u001b[0m`,
   bad: (text) => `\u001b[31m${text}\u001b[0m`,
 };
 
-/** Turns the updates of a session into text, a piece for each. */
+/** Renders the updates of a session as text. */
 export class Rendering {
   readonly #ink: Ink;
   readonly #titles = new Map<string, string>();
@@ -30,7 +27,6 @@ export class Rendering {
     this.#ink = ink;
   }
 
-  /** What is to be shown of an update. */
   show(update: JsonObject): string {
     switch (update.sessionUpdate) {
       case "agent_message_chunk":
@@ -53,14 +49,13 @@ export class Rendering {
     }
   }
 
-  /** What ends a text, so that whatever comes next begins on a line of its own. */
+  /** Ends an unfinished line, so that the next text begins at the margin. */
   end(): string {
     const before = this.#isAtLineStart ? "" : "\n";
     this.#isAtLineStart = true;
     return before;
   }
 
-  /** A line of its own. */
   line(text: string): string {
     return this.#line(text);
   }
@@ -92,7 +87,7 @@ export class Rendering {
     return lines.length > 0 ? this.#line(lines.join("\n")) : "";
   }
 
-  /** Diffs as soon as they are known, what a call gave back when it has ended; each once. */
+  /** Shows diffs at once and output when the call ended, each once. */
   #contents(id: string, { content, status }: JsonObject): readonly string[] {
     const contents = (Array.isArray(content) ? content : []).map(membersOf);
     const hasEnded = status === "completed" || status === "failed";
@@ -120,7 +115,6 @@ export class Rendering {
   }
 }
 
-/** As much of a diff, or of what a call gave back, as is shown. */
 const MOST_LINES = 20;
 const LONGEST_LINE = 200;
 
@@ -129,7 +123,7 @@ function noticeLine({ severity, title, description }: JsonObject, ink: Ink): str
   return (severity === "error" ? ink.bad : ink.dim)(`  ${printableLine(text)}`);
 }
 
-/** The lines that a change takes out and puts in; what both sides share at the beginning and the end is left out. */
+/** The removed and added lines, without the common head and tail. */
 function diffLines({ path, oldText, newText }: JsonObject): readonly string[] {
   const before = typeof oldText === "string" ? oldText.split("\n") : [];
   const after = typeof newText === "string" ? newText.split("\n") : [];
@@ -162,7 +156,6 @@ function limited(lines: readonly string[]): readonly string[] {
   return more > 0 ? [...shown, `… ${more} more lines`] : shown;
 }
 
-/** How far somebody else is with a part of it. */
 function workerLine({ workerName, status, metadata }: JsonObject): string {
   const { summary, error } = membersOf(metadata);
   const words: Readonly<Record<string, string | undefined>> = {
@@ -189,13 +182,12 @@ function textIn(content: unknown): string {
   return type === "text" && typeof text === "string" ? text : `[${String(type)}]`;
 }
 
-/** A question on a terminal: what is asked, and which key stands for which option. */
 export interface Question {
   readonly text: string;
   readonly choices: ReadonlyMap<string, string>;
 }
 
-/** The keys, and what each of them does in our words: an option's own name may say anything. */
+/** Keys with our own words: the name of an option may say anything. */
 const KEYS: Readonly<Record<string, readonly [key: string, words: string] | undefined>> = {
   allow_once: ["a", "allow once"],
   allow_always: ["A", "always allow this"],
@@ -203,7 +195,7 @@ const KEYS: Readonly<Record<string, readonly [key: string, words: string] | unde
   reject_always: ["D", "always reject this"],
 };
 
-/** What a permission request is on a terminal: the exact call, why a person is asked, and the keys. */
+/** Renders a permission request: the exact call, the reason, and the keys. */
 export function questionText(params: JsonObject): Question {
   const { title, name, rawInput, locations } = membersOf(params.toolCall);
   const { reason, approval } = membersOf(membersOf(params._meta).reins);

@@ -22,7 +22,6 @@ Examples:
   git diff | reins run "review this change" --agent codex
   reins run "tidy up" --agent claude --cwd ~/project --mode plan`;
 
-/** Declares `reins run`. */
 export function declareRun(command: Command, invocation: Invocation): void {
   command
     .argument("<prompt>", "what the agent is to do; what is piped in comes after it")
@@ -50,7 +49,6 @@ export function declareRun(command: Command, invocation: Invocation): void {
     });
 }
 
-/** The flags of `reins run` as they were written. */
 interface RunFlags {
   readonly verbose?: boolean;
   readonly home?: string;
@@ -60,7 +58,7 @@ interface RunFlags {
   readonly json?: boolean;
 }
 
-/** Gives an agent one task and shows what becomes of it; the exit code. */
+/** Runs one prompt and shows its progress. Returns the exit code. */
 export async function run(prompt: string, flags: RunFlags): Promise<number> {
   const text = process.stdin.isTTY ? prompt : `${prompt}\n\n${await readAll(process.stdin)}`.trim();
   if (text.trim() === "")
@@ -82,7 +80,6 @@ export async function run(prompt: string, flags: RunFlags): Promise<number> {
   }
 }
 
-/** One task in one session. */
 class Task {
   readonly #flags: RunFlags;
   readonly #peer: Peer;
@@ -110,13 +107,13 @@ class Task {
       stopped = true;
       return this.#peer.notify("session/cancel", { sessionId });
     };
-    // One who has gone already needs no telling.
+    // The agent may have ended already.
     void stop.then(cancel).catch(() => undefined);
     const prompt = [{ type: "text", text }];
     const answer = membersOf(await this.#peer.request("session/prompt", { sessionId, prompt }));
     if (this.#flags.json) process.stdout.write(`${JSON.stringify({ result: answer })}\n`);
     this.#say(this.#rendering.end());
-    // Not every agent says so.
+    // Not every agent reports it.
     const reason = stopped ? "cancelled" : String(answer.stopReason);
     if (reason === "end_turn") return EXIT.done;
     noticeOnStderr(this.#flags.json)(`The turn ended with: ${printableLine(reason)}`);
@@ -135,7 +132,7 @@ class Task {
       process.stdout.write(`${JSON.stringify({ method, params })}\n`);
       return elsewhere(signal);
     }
-    // One after the other: a terminal has one line to answer on.
+    // One at a time: a terminal has one line to answer on.
     const asking = this.#asked.then(() => this.#ask(questionText(params), signal));
     this.#asked = asking.catch(() => undefined);
     return { outcome: { outcome: "selected", optionId: await asking } };
@@ -152,12 +149,12 @@ class Task {
   }
 }
 
-/** What a person at the terminal chooses; one that is closed leaves it to others. */
+/** Reads the user's choice. A closed terminal leaves the answer to others. */
 async function chosen({ choices }: Question, signal: AbortSignal): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const closed = new AbortController();
   terminal.once("close", () => closed.abort(new Error("the terminal was closed")));
-  // A terminal that reads lines keeps Ctrl-C to itself.
+  // readline keeps Ctrl-C to itself.
   terminal.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   const waiting = AbortSignal.any([signal, closed.signal]);
   try {
@@ -170,7 +167,7 @@ async function chosen({ choices }: Question, signal: AbortSignal): Promise<strin
   }
 }
 
-/** Waits until somebody has answered with `reins approvals`, and the question is taken back. */
+/** Waits until the request is answered with `reins approvals` and cancelled here. */
 function elsewhere(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   signal.addEventListener("abort", () => reject(signal.reason), { once: true });

@@ -17,7 +17,6 @@ const CODES = {
   unreachable: "nothing here keeps services for this user",
 } as const;
 
-/** Declares `reins service` and what belongs to it. */
 export function declareService(service: Command, invocation: Invocation): void {
   service.description(
     "Has reins up started when you log in and kept running: a unit of systemd for its user on Linux, an agent of " +
@@ -85,12 +84,10 @@ function flags(command: Command): Command {
     .option("--json", "print the answer as JSON");
 }
 
-/** The flags of `reins service install` as they were written. */
 interface InstallFlags extends ServiceFlags {
   readonly print?: boolean;
 }
 
-/** Has `reins up` kept running for this user. */
 export async function install(flags: InstallFlags, machine: Machine = thisMachine()): Promise<void> {
   const { keeper, plan } = serviceManagerFor(flags, machine);
   if (flags.print) return print(keeper.text);
@@ -112,7 +109,6 @@ export async function install(flags: InstallFlags, machine: Machine = thisMachin
   );
 }
 
-/** Ends the service and takes its file away. The home stays. */
 async function uninstall(flags: ServiceFlags, machine: Machine = thisMachine()): Promise<void> {
   const { keeper, plan } = serviceManagerFor(flags, machine);
   if (!existsSync(keeper.file))
@@ -131,7 +127,6 @@ async function uninstall(flags: ServiceFlags, machine: Machine = thisMachine()):
   );
 }
 
-/** Tells how the service stands; the exit code. */
 async function status(flags: ServiceFlags, machine: Machine = thisMachine()): Promise<number> {
   const { keeper, plan } = serviceManagerFor(flags, machine);
   const answers = await isServed(operatorSocketIn(plan.home));
@@ -176,12 +171,11 @@ const FIRST = `# Variables of the service, one on each line. Only this user can 
 `;
 const OTHERS_MAY_READ = 0o077;
 
-/** The file with the variables of a home's service. */
 export function environmentFileIn(home: string): string {
   return join(home, "environment");
 }
 
-/** Sees to it that the file is there; whether others may read what is in it. */
+/** Creates the file if it is missing. Returns whether others may read it. */
 async function openEnvironmentFile(path: string): Promise<{ readonly othersMayRead: boolean }> {
   try {
     const { mode } = await stat(path);

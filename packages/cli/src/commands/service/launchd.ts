@@ -8,7 +8,6 @@ import {
   type ServiceState,
 } from "./manager.ts";
 
-/** The launchd of a user who is logged in. */
 export class Launchd implements ServiceManager {
   readonly name = "launchd";
   readonly file: string;
@@ -39,7 +38,7 @@ export class Launchd implements ServiceManager {
   }
 
   async start(): Promise<void> {
-    // One that is loaded already keeps the file it was loaded from.
+    // A loaded service keeps the file it was loaded from.
     if ((await this.state()).enabled) await this.stop();
     await mustRun(this.#run, "launchctl", ["bootstrap", this.#domain, this.file]);
   }
@@ -49,7 +48,7 @@ export class Launchd implements ServiceManager {
   }
 
   async forget(): Promise<void> {
-    // What is not loaded is not known any more.
+    // launchd knows nothing of a service that is not loaded.
   }
 
   async state(): Promise<ServiceState> {
@@ -68,18 +67,16 @@ export class Launchd implements ServiceManager {
   }
 }
 
-/** Where launchd writes what a service says. */
 function launchdLogs({ folder, name }: Pick<ServicePlan, "folder" | "name">) {
   const logs = join(folder, "Library", "Logs");
   return { out: join(logs, `${name}.log`), err: join(logs, `${name}.err.log`) };
 }
 
-/** What launchd calls a service. */
 function launchdLabel({ name }: Pick<ServicePlan, "name">): string {
   return `reins.${name}`;
 }
 
-/** The property list that has launchd keep a service running for its user. It reads no file of variables, so a shell does. */
+/** The property list of a service. launchd reads no environment file, so a shell does. */
 export function launchdPlist(plan: ServicePlan): string {
   const { command, folder, environmentFile, path } = plan;
   const { out, err } = launchdLogs(plan);

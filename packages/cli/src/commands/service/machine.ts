@@ -7,25 +7,21 @@ import { Launchd } from "./launchd.ts";
 import { type RunProgram, runProgram, type ServiceManager, type ServicePlan } from "./manager.ts";
 import { Systemd } from "./systemd.ts";
 
-/** The flags that every command of a service has, as they were written. */
 export interface ServiceFlags {
   readonly home?: string;
   readonly name: string;
   readonly json?: boolean;
 }
 
-/** The machine as a service finds it. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly environment: NodeJS.ProcessEnv;
   readonly folder: string;
   readonly user: number;
-  /** The Node and the script of this command. */
   readonly command: readonly string[];
   readonly run: RunProgram;
 }
 
-/** This machine. */
 export function thisMachine(): Machine {
   const [, script = ""] = process.argv;
   return {
@@ -38,7 +34,6 @@ export function thisMachine(): Machine {
   };
 }
 
-/** What keeps the service of a home running on a machine, and what it is. */
 export function serviceManagerFor(
   flags: ServiceFlags,
   machine: Machine,

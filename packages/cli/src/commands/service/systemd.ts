@@ -8,7 +8,6 @@ import {
   type ServiceState,
 } from "./manager.ts";
 
-/** The systemd of a user. */
 export class Systemd implements ServiceManager {
   readonly name = "systemd";
   readonly file: string;
@@ -44,7 +43,7 @@ export class Systemd implements ServiceManager {
   async start(): Promise<void> {
     await this.#systemctl("daemon-reload");
     await this.#systemctl("enable", this.#unit);
-    // One that runs already does so by the file that was there before.
+    // A running service still uses the file from before.
     await this.#systemctl("restart", this.#unit);
   }
 
@@ -74,7 +73,6 @@ export class Systemd implements ServiceManager {
   }
 }
 
-/** The unit that has systemd keep a service running for its user. */
 export function systemdUnit({ command, folder, environmentFile, path }: ServicePlan): string {
   return `[Unit]
 Description=Reins, a harness for AI agents
@@ -100,7 +98,7 @@ WantedBy=default.target
 `;
 }
 
-/** A word of a command line, in which variables are not to be filled in. */
+/** Escapes a word of a command line, in which systemd expands variables. */
 function argument(text: string): string {
   return quoted(text.replaceAll("$", "$$$$"));
 }
@@ -109,7 +107,7 @@ function quoted(text: string): string {
   return `"${plain(text).replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
-/** Text in which nothing stands for something else. */
+/** Escapes the specifiers of systemd. */
 function plain(text: string): string {
   return text.replaceAll("%", "%%");
 }

@@ -18,23 +18,24 @@ import type { Harness, supervisorHandlers, Workplace } from "@reins/supervisor";
 import type { z } from "zod";
 import { errorMessage } from "../../errors.ts";
 
-/** Told of every event: what it was, and `undefined` or the decision it got. */
+/** Called for every event; the decision is undefined for events without one. */
 export type DecisionObserver = (event: AhpEvent, decision: string | undefined) => void;
 
-/** How `reins up` answers AHP agents. */
 interface AhpHandlerOptions {
-  /** The harness, once it is open. */
   readonly harness: () => Promise<Harness>;
-  /** Where agents that only speak AHP work. */
+  /** The folder of agents that only speak AHP. */
   readonly workplace: Workplace;
   readonly witness: DecisionObserver;
-  /** How the typed families are answered, as for the native agent. */
+  /** Settings of the typed families, as for the native agent. */
   readonly native?: NativeSettings | undefined;
-  /** Told of a notification that was not taken, and why. */
+  /** Called for a notification that was rejected. */
   readonly onRefused: (event: AhpEvent, error: unknown) => void;
 }
 
-/** The supervisor of a home as an AHP harness. As long as the home cannot be opened, whatever waits for a decision is blocked. */
+/**
+ * The supervisor of a home as AHP handlers. While the home cannot be opened, events that need a decision are
+ * blocked.
+ */
 export function ahpHandlers({ harness, workplace, witness, onRefused, native }: AhpHandlerOptions): Handlers {
   const known = new WeakMap<Harness, ReturnType<typeof supervisorHandlers>>();
   const handlers = async () => {
@@ -60,7 +61,7 @@ export function ahpHandlers({ harness, workplace, witness, onRefused, native }: 
 
 type Open = () => Promise<ReturnType<typeof supervisorHandlers>>;
 
-/** The typed families, each closed when nobody could decide. */
+/** The typed families; each returns its closed decision on an error. */
 function typedFamilies(handlers: Open, witness: DecisionObserver): Required<SpecialisedHandlers> {
   const family =
     <Type extends SpecialisedEventType>(

@@ -4,8 +4,8 @@ import { CliError, EXIT, errorMessage, systemCode } from "../../errors.ts";
 import { databaseIn } from "../../home.ts";
 
 /**
- * Sees to it that the database of a home lies where it is said to: the home links to it, so that every other command
- * finds it too. A home has one database, so what is there already is not replaced.
+ * Links the database of a home to another path, so that every command finds it. Never replaces a database that
+ * exists.
  */
 export async function linkDatabase(home: string, path: string): Promise<void> {
   const link = databaseIn(home);
@@ -21,7 +21,7 @@ export async function linkDatabase(home: string, path: string): Promise<void> {
 async function makeLink(link: string, path: string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    // The home keeps others out; this folder may not. What SQLite puts beside the file has the same mode.
+    // The home is private; this folder may not be. SQLite creates its files with the same mode.
     await (await open(path, "a", 0o600)).close();
     await symlink(path, link);
   } catch (error) {
@@ -33,7 +33,6 @@ async function makeLink(link: string, path: string): Promise<void> {
   }
 }
 
-/** Where the database of a home lies; `undefined` for a home that has none. */
 async function whereIs(link: string): Promise<string | undefined> {
   try {
     return (await lstat(link)).isSymbolicLink() ? resolve(dirname(link), await readlink(link)) : link;
@@ -49,8 +48,8 @@ async function isSameFile(left: string, right: string): Promise<boolean> {
 }
 
 /**
- * The folder in which sessions work that name none: the first that was given, else the one that this command runs in,
- * else, because nobody works around or inside a home, one beside the home.
+ * The folder of sessions that name none: the first given one, else the current folder, else one beside the home,
+ * because no session may work inside or around a home.
  */
 export async function sessionWorkspace(
   home: string,
@@ -66,7 +65,6 @@ export async function sessionWorkspace(
   return beside;
 }
 
-/** Where it was said in which folders to work. */
 export function workspaceSource({ workspace }: { readonly workspace?: readonly string[] }): string {
   return workspace === undefined ? "A folder under workspaces in reins.yaml" : "--workspace";
 }

@@ -15,10 +15,9 @@ import { DEFAULT_PORT, isLoopback, readPort } from "../../serving/address.ts";
 import { type TlsFiles, type TlsFlags, tlsFiles } from "../../serving/tls.ts";
 import { readTokens } from "../../serving/tokens.ts";
 
-/** The flags of `reins up` as they were written. */
 export interface UpFlags extends RunnerFlags, PolicyFileFlags, TlsFlags {
   readonly verbose?: boolean;
-  /** False where no browser is to be opened. */
+  /** False after `--no-open`. */
   readonly open?: boolean;
   readonly host?: string;
   readonly port?: string;
@@ -27,35 +26,32 @@ export interface UpFlags extends RunnerFlags, PolicyFileFlags, TlsFlags {
   readonly allowHost?: readonly string[];
   readonly workspace?: readonly string[];
   readonly db?: string;
-  /** Whether to go on with a home that lacks something of what was recorded. */
+  /** Whether to open a home that lost recorded data. */
   readonly acceptLoss?: boolean;
 }
 
-/** Where `reins up` listens and for whom. */
 export interface UpSettings {
   readonly host: string;
   readonly port: number;
   readonly home: string;
   readonly tokens: readonly string[];
   readonly allowHosts: readonly string[];
-  /** The certificate and its key, as far as they were named. */
+  /** As far as they were given. */
   readonly tls: TlsFiles;
-  /** The folders in which agents work that are told of no other, absolute. */
+  /** Folders of agents that name none, absolute. */
   readonly workspaces: readonly string[];
-  /** The database, absolute, where it is not to lie in the home. */
+  /** Set when the database is not in the home; absolute. */
   readonly database: string | undefined;
-  /** Where the constitution lies, as far as that is not in the home. */
+  /** Set where they are not in the home. */
   readonly policyFiles: ReturnType<typeof namedPolicyFiles>;
-  /** Whether whoever comes to `/ws` has to show a token. */
+  /** Whether `/ws` requires a token. */
   readonly auth: Configuration["ws"]["auth"];
-  /** The folders that sessions of tenants may work in, absolute. */
+  /** The folders that sessions of each tenant may use, absolute. */
   readonly tenants: Readonly<Record<string, readonly string[]>>;
   readonly runner: RunnerSettings;
-  /** What the native agent, and the answers to typed events at `/ahp`, do otherwise than by default. */
   readonly native: ReturnType<typeof nativeSettings>;
 }
 
-/** What `reins.yaml` says about where to listen. */
 type UpConfiguration = RunnerConfiguration &
   Partial<
     Pick<
@@ -74,8 +70,8 @@ type UpConfiguration = RunnerConfiguration &
   >;
 
 /**
- * Flags override the environment, the environment overrides the file, the file overrides the defaults; an empty variable
- * counts as unset.
+ * Flags override the environment, the environment overrides the file, the file overrides the defaults; an empty
+ * variable counts as unset.
  */
 export function resolveUpSettings(
   flags: UpFlags,
@@ -103,7 +99,7 @@ export function resolveUpSettings(
   };
 }
 
-/** Strangers are let in from this machine alone, so nobody else may reach the port at all. */
+/** Access without a token requires that only this machine can reach the port. */
 function authOn(host: string, { ws }: UpConfiguration): UpSettings["auth"] {
   const auth = ws?.auth ?? "token";
   if (auth === "token" || isLoopback(host)) return auth;
@@ -128,7 +124,6 @@ function portOf({ port }: UpFlags, { REINS_PORT }: NodeJS.ProcessEnv, file: UpCo
   return REINS_PORT ? readPort(REINS_PORT, "REINS_PORT") : (file.port ?? DEFAULT_PORT);
 }
 
-/** The flags about sessions, as they were written. */
 interface RunnerFlags {
   readonly ttl?: string;
   readonly preloadStanding?: boolean;
@@ -137,7 +132,6 @@ interface RunnerFlags {
   readonly heartbeat?: boolean;
 }
 
-/** What `reins.yaml` says about sessions. */
 type RunnerConfiguration = Partial<
   Pick<Configuration, "ttl" | "preload_standing" | "heartbeat_interval" | "ws">
 >;
@@ -147,7 +141,6 @@ const HEARTBEAT_SECONDS = 300;
 const MINUTES = { what: "a number of minutes", least: 0.01, most: MAX_TTL_MINUTES } as const;
 const SECONDS = { what: "a number of seconds", least: 0, most: MAX_HEARTBEAT_SECONDS } as const;
 
-/** How sessions are kept, evicted and woken: flags before the environment, that before the file. */
 export function resolveRunnerSettings(
   flags: RunnerFlags,
   environment: NodeJS.ProcessEnv,

@@ -49,7 +49,6 @@ Examples:
   reins up --policy haak.yaml --preload-standing   under other rules, with the roster's standing agents
   reins ledger log -f                              what it records, from another terminal`;
 
-/** Declares `reins up`. */
 export function declareUp(command: Command): void {
   command
     .description(
@@ -112,7 +111,6 @@ export function declareUp(command: Command): void {
     });
 }
 
-/** Serves the agents of this machine until asked to stop. */
 export async function up(flags: UpFlags): Promise<void> {
   const settings = resolveUpSettings(
     flags,
@@ -155,7 +153,6 @@ async function serve(flags: UpFlags, ready: ReadyHome): Promise<void> {
   await serveUntilStopped(opened, stop, log, door);
 }
 
-/** A home that is ready to be served. */
 interface ReadyHome {
   readonly settings: UpSettings;
   readonly log: Log;
@@ -163,7 +160,7 @@ interface ReadyHome {
   readonly store: HomeStore;
 }
 
-/** The harness is loaded and opened while this Reins listens already. */
+/** Opens the harness while the server listens already. */
 function doorTo({ home, runner }: UpSettings, parts: DoorParts): HarnessOpener {
   const { workspace, flags, desk, log, store } = parts;
   const openStore = () => store.open();
@@ -195,7 +192,7 @@ interface ServedParts {
   readonly log: Log;
 }
 
-/** The sockets come first: they tell whether a Reins runs on this home, whatever port that one has. */
+/** Opens the sockets first: they show whether a Reins runs on this home, whatever its port. */
 async function open(settings: UpSettings, parts: ServedParts): Promise<ListeningServer[]> {
   const { tls, door, desk, access, log } = parts;
   const { host, port, home, allowHosts, workspaces, auth, native } = settings;
@@ -263,7 +260,7 @@ function witnessOf(log: Log): DecisionObserver {
   };
 }
 
-/** What the harness of `reins up` can do: every event that it decides, answers or takes note of, batches and queries. */
+/** Everything that the harness decides, answers or records. */
 const CAPABILITIES: readonly string[] = [
   ...EventType.options.filter((type) => type !== "handshake"),
   "batch",

@@ -1,27 +1,15 @@
-export { BridgeError, type BridgeErrorCode } from "./bridge-error.ts";
-export { IDLE_BACKOFF_MS, type IdleTick, nextTick } from "./idle/backoff.ts";
-export { Idleness, type IdlenessOptions } from "./idle/idleness.ts";
-export { type Delivery, type Wake, wakeOf } from "./idle/wake.ts";
-export type { Memory, MemoryFact, NewFact, RecalledFact, RecallQuery } from "./memory/memory.ts";
-export { StoredMemory, type StoredMemoryOptions } from "./memory/stored-memory.ts";
-export { memoryTables } from "./memory/tables.ts";
-export { VolatileMemory } from "./memory/volatile-memory.ts";
-export { searchItems } from "./search/bm25.ts";
+export { searchItems } from "./bm25.ts";
+export { Idleness, type Wake, wakeOf } from "./idleness.ts";
+export { type Memory, VolatileMemory } from "./memory.ts";
+export { StoredMemory } from "./stored-memory.ts";
 export {
   advanceWorker,
+  bridgeWorkerUpdate,
   isTerminal,
-  type NewWorker,
   spawnWorker,
   type Worker,
-  type WorkerAudit,
   type WorkerDetails,
   type WorkerEvent,
-  type WorkerMode,
-  type WorkerStatus,
-} from "./worker/worker.ts";
-export {
-  type BridgeWorkerUpdate,
-  bridgeWorkerUpdate,
   type WorkerUpdate,
   workerUpdate,
-} from "./worker/worker-update.ts";
+} from "./worker.ts";

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite, type Store } from "@reins/store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { StoredMemory } from "../src/memory/stored-memory.ts";
-import { memoryTables } from "../src/memory/tables.ts";
-import { memoryContract } from "../src/memory/testing/contract.ts";
+import { StoredMemory } from "../src/stored-memory.ts";
+import { memoryTables } from "../src/tables.ts";
+import { memoryContract } from "../test/memory-contract.ts";
 
 async function openStore(): Promise<{ store: Store; path: string }> {
   const folder = await mkdtemp(join(tmpdir(), "memory-"));

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { IdleTick } from "./backoff.ts";
-import { Idleness } from "./idleness.ts";
-import type { Wake } from "./wake.ts";
+import { Idleness, type IdleTick, nextTick, type Wake, wakeOf } from "./idleness.ts";
 
 const message = (content: string): Wake => ({ kind: "message", content, delivery: "wait_for_completion" });
 
@@ -102,8 +100,62 @@ describe("idleness", () => {
     const { idleness } = idle(2);
     idleness.wake(message("one"));
     idleness.wake(message("two"));
-    expect(() => idleness.wake(message("three"))).toThrow(
-      expect.objectContaining({ code: "queue_full", isRetryable: true }),
-    );
+    expect(() => idleness.wake(message("three"))).toThrow(expect.objectContaining({ code: "queue_full" }));
+  });
+});
+
+function ticks(count: number): IdleTick[] {
+  const made: IdleTick[] = [];
+  for (let index = 0; index < count; index += 1) made.push(nextTick(made.at(-1)));
+  return made;
+}
+
+describe("the ticks of an idle agent", () => {
+  it("slow down from 100 milliseconds to two seconds, and stay there", () => {
+    expect(ticks(6).map(({ backoff_ms }) => backoff_ms)).toEqual([100, 500, 1_000, 2_000, 2_000, 2_000]);
+  });
+
+  it("are counted, so that the third says what the protocol's example says", () => {
+    expect(ticks(3).at(-1)).toEqual({ iteration: 3, backoff_ms: 1_000 });
+  });
+
+  it("begin anew when the agent was busy", () => {
+    expect(nextTick(undefined)).toEqual({ iteration: 1, backoff_ms: 100 });
+  });
+});
+
+describe("an idle agent", () => {
+  it("is woken without a word by agent/resume", () => {
+    expect(wakeOf("agent/resume", {})).toEqual({ kind: "resume" });
+  });
+
+  it.each(["user_message", "session/input", "agent/user_message"])(
+    "is woken by %s with what it says",
+    (method) => {
+      expect(wakeOf(method, { content: "go on", sessionId: "s" })).toEqual({
+        kind: "message",
+        content: "go on",
+        delivery: "wait_for_completion",
+      });
+    },
+  );
+
+  it.each([
+    ["interrupt", "interrupt_immediate"],
+    ["interrupt_immediate", "interrupt_immediate"],
+    ["finish_step", "finish_step"],
+    ["after_current_operation", "finish_step"],
+    ["wait_for_completion", "wait_for_completion"],
+    ["whenever", "wait_for_completion"],
+    [7, "wait_for_completion"],
+  ])("reads the mode %s as %s", (mode, delivery) => {
+    expect(wakeOf("user_message", { content: "x", mode })).toMatchObject({ delivery });
+  });
+
+  it("sleeps on when nothing is said, or something else", () => {
+    expect(wakeOf("user_message", { content: "" })).toBeUndefined();
+    expect(wakeOf("user_message", {})).toBeUndefined();
+    expect(wakeOf("user_message", "hello")).toBeUndefined();
+    expect(wakeOf("skills/update", { content: "x" })).toBeUndefined();
   });
 });

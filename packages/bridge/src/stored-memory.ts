@@ -1,8 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { change, type Store } from "@reins/store";
-import { tokensOf } from "../search/tokens.ts";
-import { type FactMarks, keptFact, MAX_FACTS } from "./fact.ts";
-import type { Memory, MemoryFact, NewFact, RecalledFact, RecallQuery } from "./memory.ts";
+import { tokensOf } from "./bm25.ts";
+import {
+  type FactMarks,
+  keptFact,
+  MAX_FACTS,
+  type Memory,
+  type MemoryFact,
+  type NewFact,
+  type RecalledFact,
+  type RecallQuery,
+} from "./memory.ts";
 import { memoryTables } from "./tables.ts";
 
 /** What a stored memory stands on. The store holds {@link memoryTables}. */

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { MAX_FACT_LENGTH } from "../fact.ts";
-import type { Memory } from "../memory.ts";
+import { MAX_FACT_LENGTH, type Memory } from "../src/memory.ts";
 
 /** What every memory does, wherever it keeps its facts. */
 export function memoryContract(open: () => Promise<Memory>): void {

@@ -1,6 +1,5 @@
-import { BridgeError } from "../bridge-error.ts";
-import { type IdleTick, nextTick } from "./backoff.ts";
-import type { Wake } from "./wake.ts";
+import { z } from "zod";
+import { BridgeError } from "./bridge-error.ts";
 
 /** How an idle agent waits and is heard. */
 export interface IdlenessOptions {
@@ -74,4 +73,55 @@ export class Idleness {
       this.#ring = undefined;
     }
   }
+}
+
+/** How long an agent waits between two looks, in milliseconds; the last one stays. */
+const IDLE_BACKOFF_MS: readonly number[] = [100, 500, 1_000, 2_000];
+
+/** One look of an idle agent: the payload of `agent/idle`. */
+export interface IdleTick {
+  /** Counts from 1 since the agent was last busy. */
+  readonly iteration: number;
+  readonly backoff_ms: number;
+}
+
+/** The tick that follows, or the first one when the agent was busy. */
+export function nextTick(last: IdleTick | undefined): IdleTick {
+  const iteration = (last?.iteration ?? 0) + 1;
+  const step = Math.min(iteration, IDLE_BACKOFF_MS.length) - 1;
+  return { iteration, backoff_ms: IDLE_BACKOFF_MS[step] ?? 0 };
+}
+
+/** When a message that came in while the agent was at work is to be read. */
+type Delivery = "interrupt_immediate" | "finish_step" | "wait_for_completion";
+
+/** What ends an agent's idleness. */
+export type Wake =
+  /** Nothing was said; it is only to look around. */
+  | { readonly kind: "resume" }
+  | { readonly kind: "message"; readonly content: string; readonly delivery: Delivery };
+
+const MESSAGES: ReadonlySet<string> = new Set(["user_message", "session/input", "agent/user_message"]);
+
+const DELIVERIES: Readonly<Record<string, Delivery | undefined>> = {
+  interrupt: "interrupt_immediate",
+  interrupt_immediate: "interrupt_immediate",
+  finish_step: "finish_step",
+  after_current_operation: "finish_step",
+  wait_for_completion: "wait_for_completion",
+};
+
+const Message = z.looseObject({ content: z.string(), mode: z.string().optional().catch(undefined) });
+
+/** What a notification of a host wakes an idle agent with; `undefined` when it does not, as one that says nothing. */
+export function wakeOf(method: string, params: unknown): Wake | undefined {
+  if (method === "agent/resume") return { kind: "resume" };
+  if (!MESSAGES.has(method)) return undefined;
+  const { data } = Message.safeParse(params);
+  if (!data || data.content === "") return undefined;
+  return {
+    kind: "message",
+    content: data.content,
+    delivery: DELIVERIES[data.mode ?? ""] ?? "wait_for_completion",
+  };
 }

@@ -1,6 +1,6 @@
 import { describe } from "vitest";
-import { memoryContract } from "./testing/contract.ts";
-import { VolatileMemory } from "./volatile-memory.ts";
+import { memoryContract } from "../test/memory-contract.ts";
+import { VolatileMemory } from "./memory.ts";
 
 describe("a memory in the process", () => {
   memoryContract(async () => new VolatileMemory());

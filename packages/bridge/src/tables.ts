@@ -27,5 +27,5 @@ export type MemoryQueries = {
 /** Facts of sessions, by owner, with a full-text index. */
 export const memoryTables: Tables<MemoryChanges, MemoryQueries> = {
   name: "memory",
-  module: new URL("./module.ts", import.meta.url),
+  module: new URL("./memory-module.ts", import.meta.url),
 };

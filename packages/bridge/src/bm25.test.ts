@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Bm25Index } from "./bm25.ts";
-import { tokensOf } from "./tokens.ts";
+import { Bm25Index, tokensOf } from "./bm25.ts";
 
 function indexOf(texts: Readonly<Record<string, string>>): Bm25Index {
   const index = new Bm25Index();

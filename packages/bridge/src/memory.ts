@@ -1,0 +1,129 @@
+import { randomUUID } from "node:crypto";
+import { Bm25Index } from "./bm25.ts";
+import { BridgeError } from "./bridge-error.ts";
+
+/** Something known, for later sessions to find. */
+export interface MemoryFact {
+  readonly id: string;
+  readonly content: string;
+  /** Who or what it is from, such as a session. */
+  readonly source: string;
+  /** From 0 to 1. */
+  readonly confidence: number;
+  /** The folder it is true in; empty when it is true everywhere. */
+  readonly workspace: string;
+  /** When it was last said, RFC 3339. */
+  readonly created_at: string;
+}
+
+/** A fact to be kept. */
+export interface NewFact {
+  readonly content: string;
+  readonly source: string;
+  readonly confidence?: number;
+  readonly workspace?: string;
+}
+
+/** A fact that was found, and how well it fits. */
+export interface RecalledFact extends MemoryFact {
+  readonly score: number;
+}
+
+/** What is to be recalled. */
+export interface RecallQuery {
+  readonly query: string;
+  readonly limit: number;
+  /** Where the one who asks works: facts of other folders are left out. */
+  readonly workspace?: string;
+}
+
+/** What sessions of one owner know together. Saying the same again keeps one fact and makes it newer. */
+export interface Memory {
+  remember(fact: NewFact): Promise<MemoryFact>;
+  /** The facts that fit best, best first. */
+  recall(query: RecallQuery): Promise<RecalledFact[]>;
+  /** The newest facts. */
+  list(limit: number): Promise<MemoryFact[]>;
+  /** Whether there was such a fact. */
+  forget(id: string): Promise<boolean>;
+}
+
+/** How long a fact may be. */
+export const MAX_FACT_LENGTH = 4_096;
+/** How many facts one owner may have; the oldest make room. */
+export const MAX_FACTS = 10_000;
+
+/** How facts get their ids and times. */
+export interface FactMarks {
+  readonly newId: () => string;
+  readonly now: () => Date;
+}
+
+/** A fact as it is kept, or why it cannot be. */
+export function keptFact(
+  { content, source, confidence = 1, workspace = "" }: NewFact,
+  { newId, now }: FactMarks,
+): MemoryFact {
+  const words = content.trim();
+  if (words === "" || words.length > MAX_FACT_LENGTH)
+    throw new BridgeError(
+      "invalid",
+      `a fact has 1 to ${MAX_FACT_LENGTH} characters; keep longer things in a file`,
+    );
+  if (!(confidence >= 0 && confidence <= 1))
+    throw new BridgeError("invalid", "how sure a fact is goes from 0 to 1");
+  return { id: newId(), content: words, source, confidence, workspace, created_at: now().toISOString() };
+}
+
+/** Whether a fact holds where somebody works. */
+function holdsIn(workspace: string | undefined, fact: Pick<MemoryFact, "workspace">): boolean {
+  if (fact.workspace === "" || workspace === undefined) return true;
+  return workspace === fact.workspace || workspace.startsWith(`${fact.workspace}/`);
+}
+
+/** A memory that lasts as long as its process. */
+export class VolatileMemory implements Memory {
+  readonly #facts = new Map<string, MemoryFact>();
+  readonly #index = new Bm25Index();
+  readonly #marks: FactMarks;
+
+  constructor(marks: Partial<FactMarks> = {}) {
+    this.#marks = { newId: randomUUID, now: () => new Date(), ...marks };
+  }
+
+  async remember(fact: NewFact): Promise<MemoryFact> {
+    const fresh = keptFact(fact, this.#marks);
+    const known = [...this.#facts.values()].find(
+      ({ content, workspace }) => content === fresh.content && workspace === fresh.workspace,
+    );
+    const kept = known
+      ? { ...fresh, id: known.id, confidence: Math.max(known.confidence, fresh.confidence) }
+      : fresh;
+    // Taken out first, so that the order of the map is from the oldest to the newest.
+    this.#facts.delete(kept.id);
+    this.#facts.set(kept.id, kept);
+    this.#index.put(kept.id, kept.content);
+    if (this.#facts.size > MAX_FACTS) await this.forget(this.#facts.keys().next().value ?? "");
+    return kept;
+  }
+
+  async recall({ query, limit, workspace }: RecallQuery): Promise<RecalledFact[]> {
+    return this.#index
+      .search(query, this.#index.size)
+      .flatMap(({ id, score }) => {
+        const fact = this.#facts.get(id);
+        return fact && holdsIn(workspace, fact) ? [{ ...fact, score: score * fact.confidence }] : [];
+      })
+      .toSorted((left, right) => right.score - left.score)
+      .slice(0, limit);
+  }
+
+  async list(limit: number): Promise<MemoryFact[]> {
+    return [...this.#facts.values()].toReversed().slice(0, limit);
+  }
+
+  async forget(id: string): Promise<boolean> {
+    this.#index.remove(id);
+    return this.#facts.delete(id);
+  }
+}

@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import {
+  advanceWorker,
+  bridgeWorkerUpdate,
+  isTerminal,
+  type NewWorker,
+  spawnWorker,
+  workerUpdate,
+} from "./worker.ts";
+
+const news: NewWorker = {
+  id: "w1",
+  name: "tester",
+  task: "run the tests",
+  mode: "sub_agent",
+  audit: { parent_session_id: "parent" },
+  at: "2026-01-01T00:00:00Z",
+};
+
+describe("a worker", () => {
+  it("runs from when it was started", () => {
+    expect(spawnWorker(news)).toMatchObject({
+      event: "WorkerSpawned",
+      status: "running",
+      sequence: 1,
+      started_at: "2026-01-01T00:00:00Z",
+    });
+  });
+
+  it.each([
+    ["WorkerProgressed", "progressed", false],
+    ["WorkerWaitingForInput", "awaiting_input", false],
+    ["WorkerCompleted", "completed", true],
+    ["WorkerFailed", "failed", true],
+    ["WorkerCancelled", "cancelled", true],
+  ] as const)("after %s is %s", (event, status, terminal) => {
+    const worker = advanceWorker(spawnWorker(news), event, "2026-01-01T00:00:09Z");
+    expect(worker).toMatchObject({ event, status, sequence: 2 });
+    expect(isTerminal(worker)).toBe(terminal);
+    expect(worker.finished_at).toBe(terminal ? "2026-01-01T00:00:09Z" : undefined);
+  });
+
+  it("waits for input only until something else happens", () => {
+    const waiting = advanceWorker(spawnWorker(news), "WorkerWaitingForInput", "t1");
+    expect(waiting.awaiting_started_at).toBe("t1");
+    expect(advanceWorker(waiting, "WorkerProgressed", "t2")).not.toHaveProperty("awaiting_started_at");
+  });
+
+  it("keeps what is learned on the way", () => {
+    const found = advanceWorker(spawnWorker(news), "WorkerProgressed", "t1", {
+      audit: { ...news.audit, session_id: "child" },
+      summary: "half done",
+    });
+    const failed = advanceWorker(found, "WorkerFailed", "t2", { error: "no luck" });
+    expect(failed).toMatchObject({ audit: { session_id: "child" }, summary: "half done", error: "no luck" });
+  });
+
+  it("does not begin again once it has ended", () => {
+    const ended = advanceWorker(spawnWorker(news), "WorkerCancelled", "t1");
+    expect(() => advanceWorker(ended, "WorkerProgressed", "t2")).toThrow(
+      expect.objectContaining({ code: "worker_ended" }),
+    );
+  });
+});
+
+const worker = advanceWorker(
+  spawnWorker({
+    id: "w1",
+    name: "tester",
+    task: "run the tests",
+    mode: "sub_agent",
+    audit: { parent_session_id: "parent", session_id: "child", run_id: "run-1" },
+    at: "2026-01-01T00:00:00Z",
+  }),
+  "WorkerCompleted",
+  "2026-01-01T00:01:00Z",
+  { summary: "all pass", run_path: "runs/run-1.json" },
+);
+
+describe("a worker's update", () => {
+  it("tells ACP clients who, what and how far, with times and provenance in its metadata", () => {
+    expect(workerUpdate(worker)).toEqual({
+      sessionUpdate: "worker_update",
+      workerId: "w1",
+      workerName: "tester",
+      workerTask: "run the tests",
+      workerMode: "sub_agent",
+      event: "WorkerCompleted",
+      status: "completed",
+      terminal: true,
+      audit: { parent_session_id: "parent", session_id: "child", run_id: "run-1" },
+      metadata: {
+        task: "run the tests",
+        mode: "sub_agent",
+        sequence: 2,
+        started_at: "2026-01-01T00:00:00Z",
+        finished_at: "2026-01-01T00:01:00Z",
+        summary: "all pass",
+        run_path: "runs/run-1.json",
+        child_run_id: "run-1",
+        child_run_path: "runs/run-1.json",
+        provenance: {
+          worker_id: "w1",
+          worker_name: "tester",
+          mode: "sub_agent",
+          parent_session_id: "parent",
+          session_id: "child",
+          run_id: "run-1",
+        },
+      },
+    });
+  });
+
+  it("tells hosts of the bridge the same under its older names", () => {
+    expect(bridgeWorkerUpdate(worker)).toMatchObject({
+      sessionUpdate: "worker_update",
+      content: {
+        worker_id: "w1",
+        worker_name: "tester",
+        status: "completed",
+        started_at: "2026-01-01T00:00:00Z",
+        finished_at: "2026-01-01T00:01:00Z",
+        snapshot_path: null,
+        run_id: "run-1",
+        run_path: "runs/run-1.json",
+        lifecycle: { event: "WorkerCompleted", worker_id: "w1" },
+        audit: { parent_session_id: "parent" },
+        metadata: { sequence: 2 },
+      },
+    });
+  });
+});

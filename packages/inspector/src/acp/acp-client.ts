@@ -4,29 +4,28 @@ import { historyOf, type Item } from "./conversation/conversation.ts";
 import { FollowedSession, type FollowedSessionParts } from "./followed-session.ts";
 import { Observable } from "./observable.ts";
 
-/** How the line to the server stands. */
+/** The state of the connection to the server. */
 export type Line =
   | { readonly state: "closed" | "opening" | "open" }
   | { readonly state: "lost"; readonly retryAt: number; readonly error: unknown };
 
-/** What a client stands on. */
 interface AcpClientParts extends FollowedSessionParts {
   readonly open: (ear: LinkEar) => Promise<Link>;
-  /** Runs something after a while, unless the answer is called before. */
+  /** Starts a timer; returns `cancel`. */
   readonly after: (milliseconds: number, run: () => void) => () => void;
   readonly newId: () => string;
   readonly random: () => number;
 }
 
-/** How a session is to begin. */
+/** The parameters of a new session. */
 interface Beginning {
   readonly agent: string;
   readonly cwd: string;
-  /** How it lives on: until it is ended, or for one prompt. */
+  /** `persistent`, or `oneshot` for a single prompt. */
   readonly life?: string | undefined;
 }
 
-/** More sessions than this are not followed at once; the one that was looked at longest ago is let go of. */
+/** At most this many sessions are attached at once; the least recently viewed is detached. */
 const MOST_FOLLOWED = 8;
 
 const Begun = z.looseObject({ sessionId: z.string() });
@@ -38,30 +37,30 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The page's one line to the server, over which every session is followed. A line that is lost is opened again, and
- * every session taken up where it stands by then.
+ * The page's only connection to the server, shared by all sessions. After a lost connection it reconnects and loads
+ * every session again.
  */
 export class AcpClient {
   readonly line = new Observable<Line>({ state: "closed" });
   readonly #parts: AcpClientParts;
   readonly #sessions = new Map<string, FollowedSession>();
-  /** Prompts that can be taken back. */
+  /** Prompts that can still be cancelled. */
   readonly #prompts = new Map<string, AbortController>();
   #link: Promise<Link> | undefined;
   #callOffRetry: () => void = () => undefined;
   #failures = 0;
-  /** How many sessions begin now: they may speak before their names are known. */
+  /** The number of sessions being created: their updates may arrive before their ids. */
   #beginning = 0;
 
   constructor(parts: AcpClientParts) {
     this.#parts = parts;
   }
 
-  /** A session, followed from its beginning; one that is over is only read. */
+  /** Attaches to a session and loads its history; an ended session is only replayed. */
   follow(id: string, isOver = false): FollowedSession {
     const known = this.#sessions.get(id);
     if (known) {
-      // The one that was looked at last is the last to go.
+      // Keeps the order of least recent use.
       this.#sessions.delete(id);
       this.#sessions.set(id, known);
       known.isOver ||= isOver;
@@ -74,13 +73,13 @@ export class AcpClient {
     return session;
   }
 
-  /** Begins a session; answers with its id. */
+  /** Creates a session; returns its id. */
   async begin({ agent, cwd, life }: Beginning): Promise<string> {
     const _meta = { reins: { agent, ...(life !== undefined && { mode: life }) } };
     return this.#begin("session/new", { cwd, mcpServers: [], _meta });
   }
 
-  /** Begins a session that goes on from what was said in another; answers with its id. */
+  /** Forks a session; returns the id of the fork. */
   async fork(from: string, cwd: string, title: string): Promise<string> {
     const sessionId = await this.#begin("session/fork", { sessionId: from, cwd, mcpServers: [] });
     const link = await this.#opened();
@@ -88,13 +87,13 @@ export class AcpClient {
     return sessionId;
   }
 
-  /** What was said in a session up to a place in the log, or all of it, without following it. */
+  /** Reads the history of a session up to a position, or all of it, without attaching. */
   async history(sessionId: string, until?: number): Promise<readonly Item[]> {
     const link = await this.#opened();
     return historyOf((params) => link.request("_reins/session/history", params), sessionId, until);
   }
 
-  /** Says something in a session. Its turn comes when the turns before it are over. */
+  /** Sends a prompt. It is queued while earlier turns run. */
   async prompt(sessionId: string, text: string): Promise<void> {
     const session = this.follow(sessionId);
     const id = this.#parts.newId();
@@ -111,7 +110,7 @@ export class AcpClient {
       const outcome = answer.success ? OUTCOMES[answer.data.stopReason] : undefined;
       if (outcome !== undefined) session.note("note", outcome);
     } catch (error) {
-      // A line that was lost says nothing about the prompt; taking the session up tells what became of it.
+      // A lost connection says nothing about the prompt; reloading the session shows what happened to it.
       if (!link || link.signal.aborted) return;
       session.answered(id);
       if (!controller.signal.aborted) session.note("bad", textOf(error));
@@ -120,18 +119,18 @@ export class AcpClient {
     }
   }
 
-  /** Takes back something whose turn has not come. */
+  /** Cancels a queued prompt. */
   takeBack(sessionId: string, prompt: string): void {
     this.#prompts.get(prompt)?.abort();
     this.#sessions.get(sessionId)?.answered(prompt);
   }
 
-  /** Stops the turn that runs. */
+  /** Cancels the running turn. */
   async stop(sessionId: string): Promise<void> {
     await (await this.#opened()).notify("session/cancel", { sessionId });
   }
 
-  /** Chooses a mode, a model or another setting. */
+  /** Changes a mode, a model or another setting. */
   async choose(sessionId: string, setting: { readonly id: string; readonly isMode: boolean }, value: string) {
     const link = await this.#opened();
     const answer = setting.isMode
@@ -142,16 +141,16 @@ export class AcpClient {
     else session?.chosen(answer);
   }
 
-  /** Ends a session for good. */
+  /** Ends a session permanently. */
   async terminate(sessionId: string): Promise<void> {
     await (await this.#opened()).request("_sandboxagent/session/terminate", { sessionId });
     this.#sessions.get(sessionId)?.end();
   }
 
-  /** Tries now what would be tried later. */
+  /** Reconnects now instead of at the next retry. */
   retry(): void {
     this.#callOffRetry();
-    // What goes wrong is told by the line itself.
+    // The connection state reports a failure.
     this.#opened().catch(() => undefined);
   }
 
@@ -192,7 +191,7 @@ export class AcpClient {
       const answer = await link.request(method, { sessionId: session.id });
       session.takenUp(answer, (prompt) => this.#prompts.has(prompt));
     } catch (error) {
-      // What is lost with the line is taken up with the next one.
+      // After a lost connection the session is loaded with the next one.
       if (link && !link.signal.aborted) session.failed(error);
     }
   }
@@ -252,7 +251,7 @@ function textOf(error: unknown): string {
 const FIRST_MS = 250;
 const MOST_MS = 10_000;
 
-/** How long to wait before trying again, after so many failures in a row; spread, so that many pages do not come at once. */
+/** The pause before the next retry, doubled after each failure; jittered, so that many pages do not reconnect at once. */
 export function waitAfter(failures: number, random: () => number): number {
   const most = Math.min(MOST_MS, FIRST_MS * 2 ** Math.max(0, failures - 1));
   return Math.round(most * (0.5 + random() / 2));

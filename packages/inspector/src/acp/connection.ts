@@ -4,15 +4,15 @@ import type { HeardUpdate } from "./conversation/conversation.ts";
 import { type ToolCall, toolCallWith } from "./conversation/tool-call.ts";
 import type { TurnState } from "./followed-session.ts";
 
-/** Who is told what comes over a link. */
+/** Receives what arrives over a connection. */
 export interface LinkEar {
   onUpdate(session: string, update: HeardUpdate["update"]): void;
   onQuestion(session: string, question: Question): void;
   onWithdrawn(session: string, id: string): void;
-  /** Messages of a session that cannot be had any more. */
+  /** Messages of a session are missing and cannot be recovered. */
   onGap(session: string): void;
   onEnded(session: string): void;
-  /** How the turns of a session stand: told when it is followed, and when others have one begun or ended. */
+  /** The turn state of a session, sent on attach and when another client's turn starts or ends. */
   onTurn(session: string, state: TurnState): void;
 }
 
@@ -39,7 +39,7 @@ const HELLO = {
   _meta: { reins: { turns: true } },
 };
 
-/** One stream over which ACP is spoken. It does not outlive the stream. */
+/** An ACP connection over one stream. It ends with the stream. */
 export class Link {
   readonly #connection: ClientConnection;
   #asked = 0;
@@ -53,7 +53,7 @@ export class Link {
     this.#connection = app.connect(stream);
   }
 
-  /** Begins to speak over a stream, and says hello. */
+  /** Opens a connection and initializes it. */
   static async open(stream: Stream, ear: LinkEar): Promise<Link> {
     const link = new Link(tapped(stream, ear), ear);
     try {
@@ -65,12 +65,12 @@ export class Link {
     }
   }
 
-  /** Aborts when the stream is gone. */
+  /** Aborts when the stream is closed. */
   get signal(): AbortSignal {
     return this.#connection.signal;
   }
 
-  /** Asks; a signal takes the question back. */
+  /** Sends a request; the signal cancels it. */
   request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     return this.#connection.agent.request<unknown, unknown>(
       method,
@@ -79,17 +79,16 @@ export class Link {
     );
   }
 
-  /** Tells. */
+  /** Sends a notification. */
   notify(method: string, params: unknown): Promise<void> {
     return this.#connection.agent.notify<unknown>(method, params);
   }
 
-  /** Hangs up. */
   close(): void {
     this.#connection.close();
   }
 
-  /** Puts a question to the person; settles with the answer, or when it is taken back. */
+  /** Asks the user; resolves with the answer, or when the agent cancels the question. */
   #ask(method: string, params: z.infer<typeof About>, signal: AbortSignal, ear: LinkEar): Promise<unknown> {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     this.#asked += 1;
@@ -103,8 +102,8 @@ export class Link {
 }
 
 /**
- * A stream out of which updates are taken before the SDK sees them: its client drops what its own schema does not know,
- * and the page wants everything, in order.
+ * Takes updates out of a stream before the SDK reads them: the SDK drops updates that its schema does not know, and the
+ * page needs all of them in order.
  */
 function tapped({ readable, writable }: Stream, ear: LinkEar): Stream {
   const tap = new TransformStream({
@@ -126,7 +125,7 @@ function readAbout(params: unknown): z.infer<typeof About> {
   return About.parse(params);
 }
 
-/** An answer that may be chosen. */
+/** An option of a permission request. */
 const Option = z.looseObject({ optionId: z.string(), name: z.string(), kind: z.string() });
 export type Option = z.infer<typeof Option>;
 
@@ -154,14 +153,14 @@ const Elicitation = z.looseObject({
   url: z.string().optional(),
 });
 
-/** What an agent asks the person in front of it, and how that is answered. */
+/** A question of an agent to the user. */
 export type Question =
   | {
       readonly kind: "permission";
       readonly id: string;
       readonly call: ToolCall | undefined;
       readonly options: readonly Option[];
-      /** The approval that stands for it, which other people may answer too. */
+      /** The approval that this request waits for; other users may answer it too. */
       readonly approval: string | undefined;
       readonly reason: string | undefined;
       readonly answer: (value: unknown) => void;
@@ -178,7 +177,7 @@ export type Question =
 /** The methods by which agents ask. */
 const ASKING = ["session/request_permission", "elicitation/create"] as const;
 
-/** A question as it came; `undefined` when it is none that this page can put. */
+/** Parses a question; `undefined` if this page cannot show it. */
 function questionOf(
   method: string,
   params: unknown,
@@ -205,7 +204,7 @@ function questionOf(
   };
 }
 
-/** What is said for a question that nobody answers any more. */
+/** The response to a cancelled question. */
 function withdrawn(method: string): unknown {
   return method === "elicitation/create" ? { action: "cancel" } : { outcome: { outcome: "cancelled" } };
 }

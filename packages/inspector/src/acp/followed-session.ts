@@ -10,34 +10,33 @@ import {
 import { settingsIn } from "./conversation/settings.ts";
 import { Observable, type Schedule } from "./observable.ts";
 
-/** Something that was sent and whose turn has not come, or that got lost on the way. */
+/** A prompt that is queued, or that was lost with the connection. */
 export interface WaitingPrompt {
   readonly id: string;
   readonly text: string;
-  /** `unsure`: the line was cut before its turn came, and nobody knows whether the server still has it. */
+  /** `unsure`: the connection was lost before its turn started; the server may or may not have it. */
   readonly state: "sent" | "unsure";
 }
 
-/** Whether a turn runs in a session. */
 export type TurnState = "running" | "idle";
 
-/** How a session stands in this page. */
+/** The state of a session on this page. */
 export interface SessionView {
   readonly conversation: Conversation;
   readonly questions: readonly Question[];
   readonly waiting: readonly WaitingPrompt[];
-  /** The prompts of this page whose turn runs. */
+  /** The prompts of this page whose turn is running. */
   readonly running: readonly string[];
-  /** What the server told last of the turns that others began; nothing before it did. */
+  /** The last turn state that the server sent; undefined before the first. */
   readonly turn: TurnState | undefined;
-  /** How often something was heard that changes what the server keeps of the session. */
+  /** Counts events that change the session's record on the server. */
   readonly changes: number;
-  /** `taking_up`: what was said before is on its way; `cut`: the line is lost and will be taken up again. */
+  /** `loading`: the history is being replayed; `cut`: the connection is lost and the session will be loaded again. */
   readonly phase: "taking_up" | "live" | "cut" | "failed";
   readonly error: unknown;
 }
 
-/** A session before anything is known of it. */
+/** The state before anything is loaded. */
 const UNKNOWN: SessionView = {
   conversation: NOTHING_SAID,
   questions: [],
@@ -49,7 +48,6 @@ const UNKNOWN: SessionView = {
   error: undefined,
 };
 
-/** What a followed session needs of the browser. */
 export interface FollowedSessionParts {
   readonly schedule: Schedule;
   /** Milliseconds since 1970. */
@@ -57,20 +55,19 @@ export interface FollowedSessionParts {
 }
 
 /**
- * A session that this page follows. What comes is gathered and taken in with the next picture. While what was before is
- * told again, the page goes on showing what it had; then the one replaces the other, so that nothing is missing or there
- * twice.
+ * A session that this page is attached to. Updates are batched per frame. While the history is replayed, the page keeps
+ * showing the previous state; then the replayed state replaces it, so that nothing is missing or duplicated.
  */
 export class FollowedSession {
   readonly id: string;
-  /** Whether it has ended for good, so that it can only be read. */
+  /** Whether the session has ended permanently and is read-only. */
   isOver = false;
   readonly view = new Observable<SessionView>(UNKNOWN);
   readonly #parts: FollowedSessionParts;
   #heard: HeardUpdate[] = [];
-  /** What is told again, while it is. */
+  /** The replayed updates, during a replay. */
   #retold: HeardUpdate[] | undefined;
-  /** What was told last of its turns. */
+  /** The last turn state received. */
   #turn: TurnState | undefined;
   #isScheduled = false;
 
@@ -79,7 +76,7 @@ export class FollowedSession {
     this.#parts = parts;
   }
 
-  /** Everything is about to be told again, from the beginning. */
+  /** Starts a replay of the whole history. */
   takeUp(): void {
     this.#retold = [];
     this.#heard = [];
@@ -87,8 +84,8 @@ export class FollowedSession {
   }
 
   /**
-   * It was told again, up to now; `answer` says what can be chosen in it, and what is chosen now, whatever was told before.
-   * `isOnItsWay` knows the prompts that were sent over the line that there is now.
+   * Ends the replay. `answer` has the current settings, which override replayed ones; `isOnItsWay` tells which prompts
+   * were sent over the current connection.
    */
   takenUp(answer: unknown, isOnItsWay: (prompt: string) => boolean = () => false): void {
     const heard = this.#retold ?? [];
@@ -107,27 +104,25 @@ export class FollowedSession {
     this.#showTurn();
   }
 
-  /** It begins here: there is nothing to be told again. */
+  /** Marks a new session as loaded; it has no history. */
   begun(answer: unknown): void {
     this.#flush();
     const { conversation } = this.#view;
     this.#change({ phase: "live", conversation: { ...conversation, settings: settingsIn(answer) } });
   }
 
-  /** It cannot be taken up. */
   failed(error: unknown): void {
     this.#retold = undefined;
     this.#change({ phase: "failed", error });
   }
 
-  /** The line is lost. */
+  /** Handles a lost connection. */
   cut(): void {
     this.#retold = undefined;
     this.#flush();
     this.#change({ phase: "cut", questions: [] });
   }
 
-  /** Takes an update. */
   hear(update: HeardUpdate["update"]): void {
     if (this.#retold) {
       this.#retold.push({ update, at: undefined });
@@ -139,13 +134,13 @@ export class FollowedSession {
     this.#parts.schedule(() => this.#flush());
   }
 
-  /** Somebody else's turn has begun or ended. While what was before is told again, only the last of them counts. */
+  /** Updates the turn state of other clients. During a replay only the last one counts. */
   turn(state: TurnState): void {
     this.#turn = state;
     if (!this.#retold) this.#showTurn();
   }
 
-  /** What can be chosen in it has changed. */
+  /** Replaces the settings. */
   chosen(answer: unknown): void {
     const settings = settingsIn(answer);
     const { conversation } = this.#view;
@@ -154,13 +149,13 @@ export class FollowedSession {
       this.#change({ conversation: { ...conversation, settings: [...kept, ...settings] } });
   }
 
-  /** A word of the page's own at the end of what was said. */
+  /** Appends a note of the page itself. */
   note(tone: "note" | "warn" | "bad", text: string): void {
     this.#flush();
     this.#change({ conversation: withNote(this.#view.conversation, tone, text) });
   }
 
-  /** It has ended for good. */
+  /** Marks the session as ended. */
   end(): void {
     this.isOver = true;
     this.#flush();
@@ -168,22 +163,20 @@ export class FollowedSession {
     this.#change({ questions: [], waiting: [], running: [], turn: "idle", changes: this.#view.changes + 1 });
   }
 
-  /** A question to the person. */
   ask(question: Question): void {
     this.#change({ questions: [...this.#view.questions, question] });
   }
 
-  /** A question that waits for nobody any more. */
   withdraw(id: string): void {
     this.#change({ questions: this.#view.questions.filter((question) => question.id !== id) });
   }
 
-  /** Something was sent. */
+  /** Adds a sent prompt to the queue. */
   sent(id: string, text: string): void {
     this.#change({ waiting: [...this.#view.waiting, { id, text, state: "sent" }] });
   }
 
-  /** What was sent is answered, or taken back. */
+  /** Removes a prompt that was answered or cancelled. */
   answered(id: string): void {
     this.#flush();
     this.#change({
@@ -230,7 +223,7 @@ function isRenamed({ update }: HeardUpdate): boolean {
   return update.sessionUpdate === "session_info_update";
 }
 
-/** The names of the prompts whose turn some updates show to have come. */
+/** The ids of the prompts whose turn has started according to the updates. */
 function promptsIn(heard: readonly HeardUpdate[]): ReadonlySet<string> {
   const named = heard.flatMap(({ update }) =>
     update.sessionUpdate === "user_message_chunk" ? (saidIn(update)?.prompt ?? []) : [],

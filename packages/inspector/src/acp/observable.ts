@@ -1,4 +1,4 @@
-/** Something that changes, and tells whoever watches. */
+/** A value that notifies its subscribers of changes. */
 export class Observable<State> {
   readonly #watchers = new Set<() => void>();
   #state: State;
@@ -7,16 +7,15 @@ export class Observable<State> {
     this.#state = state;
   }
 
-  /** How it is now. The same object as long as nothing changed. */
+  /** The current value; the same object until it changes. */
   readonly current = (): State => this.#state;
 
-  /** Calls somebody after every change, until the answer is called. */
+  /** Subscribes to changes; returns `unsubscribe`. */
   readonly watch = (watcher: () => void): (() => void) => {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
   };
 
-  /** Changes it. */
   set(state: State): void {
     if (state === this.#state) return;
     this.#state = state;
@@ -24,13 +23,12 @@ export class Observable<State> {
   }
 }
 
-/** Runs something with the next picture that the browser draws, and soon where it draws none. */
+/** Runs a callback with the next frame, or after a short delay if the page is hidden. */
 export type Schedule = (run: () => void) => void;
 
-/** A page in the background draws nothing, and must not fall behind for that. */
+/** A hidden page draws no frames but must keep up. */
 const UNSEEN_MS = 200;
 
-/** By the browser's own frames. */
 export const byFrame: Schedule = (run) => {
   let isDone = false;
   const once = () => {

@@ -5,14 +5,14 @@ import { Link } from "./connection.ts";
 import type { SessionView } from "./followed-session.ts";
 import { byFrame } from "./observable.ts";
 
-/** A WebSocket as browsers know it: what the SDK gives beside the address would be taken for a subprotocol. */
+/** Drops the second argument that the SDK passes: browsers would take it for a subprotocol. */
 class PlainWebSocket extends WebSocket {
   constructor(url: string) {
     super(url);
   }
 }
 
-/** The client of this page. It opens its line when something is first asked of it. */
+/** The client of this page. It connects on first use. */
 export const acpClient = new AcpClient({
   open: async (ear) =>
     Link.open(createWebSocketStream(addressOf(window.location), { WebSocket: PlainWebSocket }), ear),
@@ -30,13 +30,13 @@ function addressOf({ protocol, host }: Location): string {
   return `${protocol === "https:" ? "wss" : "ws"}://${host}/acp`;
 }
 
-/** A session as it stands now, followed as long as somebody looks; one that is over is only read. */
+/** A session, attached while a component shows it; an ended one is only replayed. */
 export function useSession(id: string, isOver: boolean): SessionView {
   const session = useMemo(() => acpClient.follow(id, isOver), [id, isOver]);
   return useSyncExternalStore(session.view.watch, session.view.current);
 }
 
-/** How the line to the server stands. */
+/** The state of the connection to the server. */
 export function useLine(): Line {
   useEffect(() => {
     const retry = () => acpClient.line.current().state === "lost" && acpClient.retry();

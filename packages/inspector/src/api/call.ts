@@ -2,7 +2,7 @@ import { type Operation, PROBLEM_TYPE } from "@reins/api";
 import type { z } from "zod";
 import { parseExact } from "./parse.ts";
 
-/** What a request brings along: what stands in its path, after it, and in its body. */
+/** The input of a request: path parameters, query and body. */
 export interface Input<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
   readonly params?: z.input<P>;
   readonly query?: z.input<Q>;
@@ -10,7 +10,7 @@ export interface Input<P extends z.ZodType, Q extends z.ZodType, B extends z.Zod
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Asks the server for something; what it answers is held to the operation's schema. */
+/** Calls an operation and validates the response against its schema. */
 export async function call<
   P extends z.ZodType,
   Q extends z.ZodType,
@@ -21,7 +21,7 @@ export async function call<
   return operation.answer.parse(response.status === 204 ? undefined : parseExact(await response.text()));
 }
 
-/** Asks the server for something and gives the answer as it comes, for what has to be looked at to the byte. */
+/** Calls an operation and returns the raw response, for content that is checked byte by byte. */
 export async function request<
   P extends z.ZodType,
   Q extends z.ZodType,
@@ -42,7 +42,7 @@ export async function request<
   return response;
 }
 
-/** The address of an operation, with what stands in its path and after it. */
+/** Builds the URL of an operation. */
 export function addressOf(path: string, params: unknown, query: unknown): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String(Object(params)[name])),
@@ -53,7 +53,7 @@ export function addressOf(path: string, params: unknown, query: unknown): string
   return search.size > 0 ? `${filled}?${search}` : filled;
 }
 
-/** What the server could not do, as it says it: `title` is what happened, `detail` what to do. */
+/** An HTTP problem: `title` says what happened, `detail` what to do. */
 export class ProblemError extends Error {
   readonly status: number;
   readonly code: string;
@@ -72,7 +72,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** The problem that a response tells of. */
+/** Reads the problem from a response. */
 async function problemOf(response: Response): Promise<ProblemError> {
   const type = response.headers.get("content-type") ?? "";
   const body = type.startsWith(PROBLEM_TYPE) ? await response.json() : {};

@@ -5,12 +5,12 @@ declare global {
   }
 }
 
-/** What no number that JavaScript holds looks like; most texts have nothing of the kind and are parsed the fast way. */
+/** Matches numbers that JavaScript may not represent; most texts have none and take the fast path. */
 const DELICATE = /(?:^|[[:,\s])-?(?:\d+[.eE]|\d{16}|0(?<=-0))/;
 
 /**
- * Parses what the server says. A number that JavaScript cannot hold keeps its digits, so that the page shows the number
- * that a yes counts for. Browsers that do not tell how a number was spelled read it as near as they can.
+ * Parses a response of the server. A number that JavaScript cannot represent keeps its digits, so that the page shows
+ * the number that an approval binds. Browsers without `context.source` read the nearest number.
  */
 export function parseExact(text: string): unknown {
   return DELICATE.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
@@ -21,7 +21,7 @@ function keepDigits(_name: string, value: unknown, context?: { readonly source?:
   return isHeld(value, context.source) ? value : JSON.rawJSON(context.source);
 }
 
-/** Times, shares and amounts of money are fractions with few digits; only what would lose some is kept as it is spelled. */
+/** Short fractions (times, shares, money) are accepted as numbers; only numbers that would lose digits stay raw. */
 function isHeld(value: number, source: string): boolean {
   if (String(value) === source) return true;
   const digits = source
@@ -31,7 +31,7 @@ function isHeld(value: number, source: string): boolean {
   return Number.isFinite(value) && !Object.is(value, -0) && digits.length <= 15;
 }
 
-/** The data of each server-sent event of an answer, in order; names, ids and comments are passed over. */
+/** Yields the data of each server-sent event in order; skips names, ids and comments. */
 export async function* serverEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -43,7 +43,7 @@ export async function* serverEvents(body: ReadableStream<Uint8Array>): AsyncGene
       if (done) return;
       const text = decoder.decode(value, { stream: true });
       held.push(text);
-      // A long event comes in many pieces, and each is looked at once.
+      // A long event arrives in many chunks; each chunk is scanned once.
       if (!text.includes("\n")) continue;
       const ended = held.join("").split("\n");
       held = [ended.pop() ?? ""];

@@ -3,18 +3,17 @@ import type { z } from "zod";
 import { addressOf, type Input, request } from "./call.ts";
 import { parseExact, serverEvents } from "./parse.ts";
 
-/** Who follows a stream. */
 interface Follower<T> {
   onEvent(event: T, id: string): void;
-  /** Told when the stream is there, and when it is lost; it is taken up again by itself. What came meanwhile may not be told. */
+  /** Reports whether the stream is open. A lost stream reconnects by itself; events in between may be missing. */
   onState?(isOpen: boolean): void;
-  /** Whether and how it is followed while nobody looks at the page; without it, it is not. */
+  /** Keeps the stream open in one hidden tab; without it, hidden tabs close their streams. */
   readonly background?: Background;
 }
 
 const AGAIN_MS = 3_000;
 
-/** Follows a stream of server-sent events until the answer is called. */
+/** Subscribes to a stream of server-sent events; returns `unsubscribe`. */
 export function follow<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
   operation: Operation<P, Q, B, A>,
   input: Pick<Input<P, Q, B>, "params" | "query">,
@@ -40,7 +39,7 @@ function followNow<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType
     opened.addEventListener("open", () => onState?.(true));
     opened.addEventListener("error", () => {
       onState?.(false);
-      // A browser gives up on a server that answers but has no stream yet, as one that is just starting.
+      // A browser stops retrying if the server responds without a stream, as it does during its start.
       if (opened.readyState === EventSource.CLOSED) timer = setTimeout(open, AGAIN_MS);
     });
   };
@@ -51,17 +50,16 @@ function followNow<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType
   };
 }
 
-/** The name under which the tabs of a browser agree which of them goes on while nobody looks at any. */
+/** The lock by which the tabs of a browser agree which of them stays subscribed while all are hidden. */
 interface Background {
   readonly name: string;
-  /** Whether it is wanted at all while nobody looks. */
+  /** Whether a hidden tab should stay subscribed at all. */
   readonly isWanted: () => boolean;
 }
 
 /**
- * Has something going while somebody looks at the page, until the answer is called. A browser opens six connections to a
- * server and no more, for all of its tabs together, so that tabs in the background must hold none; where it is wanted
- * there too, one of them does it for all.
+ * Runs something while the page is visible. A browser opens at most six connections to a server for all of its tabs,
+ * so hidden tabs must hold none; with `background`, one hidden tab runs it for all.
  */
 function whileSeen(begin: () => () => void, background?: Background): () => void {
   let end: (() => void) | undefined;
@@ -91,7 +89,7 @@ function whileSeen(begin: () => () => void, background?: Background): () => void
   };
 }
 
-/** Calls somebody once no other tab holds a name, which is held then until the signal aborts. */
+/** Acquires a lock shared by all tabs and holds it until the signal aborts. */
 function holdAlone(name: string, signal: AbortSignal, onHeld: () => void): void {
   const held = navigator.locks.request(name, { signal }, async () => {
     if (signal.aborted) return;
@@ -103,7 +101,7 @@ function holdAlone(name: string, signal: AbortSignal, onHeld: () => void): void 
   });
 }
 
-/** Has the server do something that takes a while, and gives each word of how far it is. */
+/** Starts a long operation and yields its progress. */
 export async function* progress<
   P extends z.ZodType,
   Q extends z.ZodType,

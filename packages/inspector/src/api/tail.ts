@@ -4,18 +4,18 @@ import type { z } from "zod";
 import { byFrame } from "../acp/observable.ts";
 import { follow } from "./stream.ts";
 
-/** Something with a place in a row of others, and a time. A server that starts anew counts from one again. */
+/** A numbered item. The numbers restart at one when the server restarts. */
 interface Numbered {
   readonly seq: number;
   readonly at: string;
 }
 
-/** What something in a row is known by, also after the server has started anew. */
+/** A key that stays unique across restarts of the server. */
 export function keyOf({ seq, at }: Numbered): string {
   return `${at} ${seq}`;
 }
 
-/** What was known and what has come since, each once and in order; of too many the oldest go. */
+/** Merges new items in order and without duplicates; drops the oldest above the limit. */
 export function merged<One extends Numbered>(
   known: readonly One[],
   come: readonly One[],
@@ -31,7 +31,7 @@ export function merged<One extends Numbered>(
   return all.slice(-most);
 }
 
-/** Things with the holes between them, where everything should be there. */
+/** Inserts a marker wherever numbers are missing. */
 export function withHoles<One extends Numbered>(
   all: readonly One[],
 ): readonly (One | { readonly missing: number })[] {
@@ -49,21 +49,21 @@ function isAfter(one: Numbered, other: Numbered | undefined): boolean {
 
 const MOST = 2_000;
 
-/** The newest of something, and how it stands with getting more. */
+/** The newest items, and whether they are loaded. */
 interface Tail<One> {
   readonly all: readonly One[];
   readonly error: unknown;
   readonly isLoaded: boolean;
 }
 
-/** What to follow: the stream, and what was before it. Must be the same object as long as it is the same. */
+/** The stream and the list of earlier items. Must be a stable object: a new one restarts the subscription. */
 export interface TailSource<One, Q extends z.ZodType> {
   readonly stream: Operation<z.ZodType, Q, z.ZodType, z.ZodType<One>>;
   readonly query: z.input<Q>;
   readonly list: (signal: AbortSignal) => Promise<readonly One[]>;
 }
 
-/** Follows what passes: first the stream, then what was before it, so that nothing falls between the two. */
+/** Subscribes to the stream first and lists earlier items then, so that none is missed in between. */
 export function useTail<One extends Numbered, Q extends z.ZodType>(
   source: TailSource<One, Q>,
   isPaused: boolean,
@@ -88,7 +88,7 @@ export function useTail<One extends Numbered, Q extends z.ZodType>(
             take(more);
           });
         },
-        // A stream that cannot be had says not why; the list does.
+        // A failed stream has no reason; the list reports it.
         onState: () => {
           source.list(ending.signal).then(take, (error: unknown) => {
             if (!ending.signal.aborted) setTail((now) => ({ ...now, error }));

@@ -7,7 +7,6 @@ import { applyTheme, chosenTheme } from "../design/theme.ts";
 import { router } from "./router.tsx";
 import { Entrance } from "./sign-in.tsx";
 
-/** Puts the page in its place. */
 export function start(): void {
   applyTheme(chosenTheme());
   const root = document.getElementById("root");
@@ -23,13 +22,12 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // What the server refuses it will refuse again; what did not arrive may yet.
+      // A rejected request would be rejected again; a failed connection may recover.
       retry: (failures, error) => failures < 3 && !(error instanceof ProblemError && error.status < 500),
     },
   },
 });
 
-/** The page, for whoever the server knows. */
 function App() {
   return (
     <QueryClientProvider client={queries}>

@@ -7,24 +7,24 @@ import { follow } from "../api/stream.ts";
 import { visible } from "../design/visible.ts";
 import { COMPARISON } from "../proof/compare.ts";
 
-/** Under which name the approvals that wait are kept. */
+/** The query key of pending approvals. */
 export const PENDING = ["approvals", "pending"] as const;
 const MOST = 500;
 
 /**
- * The approvals that wait and concern the one who looks, the oldest first; kept up to date by the stream that the shell
- * follows.
+ * The pending approvals that the user may answer, oldest first; kept up to date by the stream that the shell
+ * subscribes to.
  */
 export function usePendingApprovals(): UseQueryResult<readonly Approval[]> {
   return usePending(concerning);
 }
 
-/** Those that wait for others. */
+/** The pending approvals that only others may answer. */
 export function useWithheldApprovals(): UseQueryResult<readonly WithheldApproval[]> {
   return usePending(withheld);
 }
 
-/** How many questions of a session wait for a person. */
+/** The number of pending approvals of a session. */
 export function usePendingOf(session: string): number {
   return usePendingApprovals().data?.filter((approval) => approval.session === session).length ?? 0;
 }
@@ -52,7 +52,7 @@ async function pending(signal: AbortSignal): Promise<readonly ShownApproval[]> {
   return approvals;
 }
 
-/** The approvals that wait, after one of them, or a new one, has changed. */
+/** Applies a change to the list of pending approvals. */
 export function pendingWith<Shown extends ShownApproval>(
   known: readonly Shown[],
   changed: Shown,
@@ -63,10 +63,10 @@ export function pendingWith<Shown extends ShownApproval>(
   return place < 0 ? [...known, changed] : known.with(place, changed);
 }
 
-/** Where notices are wanted, one tab goes on when nobody looks at any. */
+/** If notifications are on, one hidden tab stays subscribed. */
 const BACKGROUND = { name: "reins.approvals", isWanted: tellsOfApprovals } as const;
 
-/** Follows every change of an approval, once for the whole page. */
+/** Subscribes to changes of approvals, once for the whole page. */
 export function useApprovalStream(): void {
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -79,7 +79,7 @@ export function useApprovalStream(): void {
         onEvent: ({ approval }) => {
           const known = queries.getQueryData<readonly ShownApproval[]>(PENDING);
           queries.setQueryData<readonly ShownApproval[]>(PENDING, (now) => now && pendingWith(now, approval));
-          // A list that is on its way may be older than this.
+          // A list that is being fetched may be older than this change.
           if (queries.isFetching({ queryKey: PENDING }) > 0)
             void queries.invalidateQueries({ queryKey: PENDING });
           void queries.invalidateQueries({ queryKey: ["approval", approval.id] });
@@ -89,10 +89,10 @@ export function useApprovalStream(): void {
             notify(approval, () => void navigate({ to: "/approvals", search: { approval: approval.id } }));
         },
         background: BACKGROUND,
-        // What changed while nobody listened may not be told again.
+        // Changes during a lost connection may be missing.
         onState: (isOpen) => {
           if (isOpen) void queries.invalidateQueries({ queryKey: PENDING });
-          // Whoever answers after a break has to show that the history is still the same.
+          // After a lost connection the server must prove again that its history is the same.
           if (isOpen && wasLost) void queries.invalidateQueries({ queryKey: COMPARISON });
           wasLost = !isOpen;
         },
@@ -103,14 +103,14 @@ export function useApprovalStream(): void {
 
 const KEY = "reins.notices";
 
-/** Whether this browser tells of approvals: it may, and the person wants it. */
+/** Whether the browser permits notifications and the user turned them on. */
 export function tellsOfApprovals(): boolean {
   return (
     "Notification" in window && Notification.permission === "granted" && localStorage.getItem(KEY) === "yes"
   );
 }
 
-/** Turns notices on or off; whether they are on then. The browser asks the person the first time. */
+/** Turns notifications on or off; returns whether they are on. The browser asks for permission the first time. */
 export async function chooseNotices(wanted: boolean): Promise<boolean> {
   if (wanted && "Notification" in window && Notification.permission === "default")
     await Notification.requestPermission();
@@ -118,7 +118,7 @@ export async function chooseNotices(wanted: boolean): Promise<boolean> {
   return tellsOfApprovals();
 }
 
-/** Tells of an approval outside of the page. */
+/** Shows a notification for an approval. */
 function notify({ id, agent, tool, reason }: Approval, onClick: () => void): void {
   if (!tellsOfApprovals()) return;
   const notice = noticeOf(visible(`${agent} asks: ${tool}`), { body: visible(reason), tag: id });
@@ -133,7 +133,7 @@ function noticeOf(title: string, options: NotificationOptions): Notification | u
   try {
     return new Notification(title, options);
   } catch {
-    // Browsers of phones may have the permission and yet give pages no notices; then they are not on.
+    // Mobile browsers may grant the permission and still reject notifications; then they are off.
     localStorage.setItem(KEY, "no");
     return undefined;
   }

@@ -2,7 +2,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import type { IconName } from "../design/icons.tsx";
 
-/** A place of the page that can be gone to from everywhere, and the key that goes there after `g`. */
+/** A page of the navigation, with the key that opens it after `g`. */
 interface Destination {
   readonly to: string;
   readonly label: string;
@@ -10,7 +10,6 @@ interface Destination {
   readonly key: string;
 }
 
-/** Every place of the page, in the order in which a day needs them. */
 export const DESTINATIONS: readonly Destination[] = [
   { to: "/", label: "Overview", icon: "overview", key: "o" },
   { to: "/sessions", label: "Sessions", icon: "sessions", key: "s" },
@@ -23,7 +22,7 @@ export const DESTINATIONS: readonly Destination[] = [
 
 const WITHIN_MS = 1_500;
 
-/** `g` and a letter go to a place of the page, from anywhere but a field that is written in. */
+/** Opens a page with `g` and a letter, unless the focus is in an input. */
 export function useGoKeys(): void {
   const navigate = useNavigate();
   useEffect(() => {
@@ -37,13 +36,13 @@ export function useGoKeys(): void {
       event.preventDefault();
       void navigate({ to: destination.to });
     };
-    // Before everybody else, who leave alone what is prevented: the letter after `g` must do nothing but go.
+    // Captures the event before other handlers, which skip it once default is prevented: the letter after `g` only navigates.
     window.addEventListener("keydown", onKey, { capture: true });
     return () => window.removeEventListener("keydown", onKey, { capture: true });
   }, [navigate]);
 }
 
-/** Whether keys go into a field. */
+/** Whether key presses go into an input. */
 export function isWriting(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
@@ -52,8 +51,8 @@ export function isWriting(target: EventTarget | null): boolean {
 }
 
 /**
- * `j` and `k` go down and up a list of things that each have a key of their own. Gives the key of the one that is chosen,
- * which stays chosen when others come before it. Its link or button takes the focus, so that `Enter` opens it.
+ * Moves through a list with `j` and `k`; returns the key of the selected item, which stays selected when items are
+ * inserted before it. Its link or button takes the focus, so that `Enter` opens it.
  */
 export function useListKeys(keys: readonly string[]): string | undefined {
   const [chosen, setChosen] = useState<string>();
@@ -71,7 +70,7 @@ export function useListKeys(keys: readonly string[]): string | undefined {
   return place < 0 ? undefined : chosen;
 }
 
-/** Gives the focus to something that has become the chosen one of a list, unless somebody writes elsewhere. */
+/** Focuses the selected item of a list, unless the focus is in an input. */
 export function takeFocus(element: HTMLElement | null): void {
   if (element && !isWriting(document.activeElement)) element.focus();
 }

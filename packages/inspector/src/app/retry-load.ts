@@ -1,8 +1,7 @@
 const AGAIN_MS = 1_000;
 
-/** What it takes to wait for a server. */
 interface PatiencePorts {
-  /** Whether the server answers at all. */
+  /** Whether the server responds at all. */
   readonly isReachable: () => Promise<boolean>;
   readonly wait: (milliseconds: number) => Promise<void>;
 }
@@ -17,9 +16,9 @@ const browser: PatiencePorts = {
 };
 
 /**
- * A part of the page that is loaded when it is wanted. While the server cannot be reached that is tried again, because the
- * router would have the browser load everything anew, and so lose the page. What a server that answers does not have
- * belongs to another version of the page, for which just that is right.
+ * Loads a part of the page lazily and retries while the server is unreachable, because the router would otherwise
+ * reload the whole page and lose its state. If the server responds without that part, the page is outdated, and a
+ * reload is right.
  */
 export function patient<Part>(load: () => Promise<Part>, ports = browser): () => Promise<Part> {
   return async () => {

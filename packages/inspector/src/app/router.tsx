@@ -94,7 +94,6 @@ const routes = [
   }),
 ];
 
-/** Which page is at which address. */
 export const router = createRouter({
   routeTree: root.addChildren(routes),
   basepath: "/ui",
@@ -109,7 +108,6 @@ declare module "@tanstack/react-router" {
   }
 }
 
-/** What is at addresses that nothing is at. */
 function NoPage() {
   return (
     <Page title="Nothing is here">

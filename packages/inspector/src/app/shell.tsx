@@ -10,7 +10,7 @@ import { useSelf } from "./sign-in.tsx";
 
 const NEXT: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
 
-/** What is around every page: where one can go, and who one is. */
+/** The frame of every page: navigation, theme and current user. */
 export function Shell() {
   useGoKeys();
   useApprovalStream();
@@ -79,7 +79,7 @@ export function Shell() {
   );
 }
 
-/** How many approvals wait. */
+/** The number of pending approvals. */
 function Pending({ count }: { count: number }) {
   return (
     <span

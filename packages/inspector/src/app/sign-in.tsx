@@ -7,14 +7,14 @@ import { Failure, Waiting } from "../design/states.tsx";
 
 const SelfContext = createContext<Self | undefined>(undefined);
 
-/** Who the person in front of the page is. */
+/** The signed-in user. */
 export function useSelf(): Self {
   const self = use(SelfContext);
   if (!self) throw new Error("useSelf is for what stands behind the entrance");
   return self;
 }
 
-/** Lets in whom the server knows, or who brings a code in the address; tells everybody else how to come in. */
+/** Signs the browser in by its cookie or by a code in the address; shows how to get a code otherwise. */
 export function Entrance({ children }: { children: ReactNode }) {
   const { data, error, refetch } = useQuery({ queryKey: ["self"], queryFn: enter, staleTime: Infinity });
   if (data) return <SelfContext value={data}>{children}</SelfContext>;
@@ -36,15 +36,15 @@ async function enter(): Promise<Self> {
   return call(selfOperations.getSelf);
 }
 
-/** A code that was used, for instance by a reload, matters only to who is not in yet; that shows by itself. */
+/** A used code, for instance after a reload, matters only without a cookie; the next request reports that. */
 function ignoreUsed(error: unknown): void {
   if (!(error instanceof ProblemError && error.status === 401)) throw error;
 }
 
-/** Names of places on the page, which may stand there too, are shorter. */
+/** Fragments that name a part of the page are shorter. */
 const CODE = /^[\w-]{16,256}$/;
 
-/** The code in the address, which is taken out of it at once. */
+/** Reads the code from the address and removes it there. */
 function takeCode(): string | undefined {
   const code = window.location.hash.slice(1);
   if (!CODE.test(code)) return undefined;

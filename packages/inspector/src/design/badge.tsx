@@ -1,7 +1,6 @@
 import type { ReactNode } from "react";
 import { classNames } from "./layout.tsx";
 
-/** What a colour says. */
 export type Tone = "neutral" | "accent" | "good" | "warn" | "bad" | "note";
 
 const TONES: Readonly<Record<Tone, string>> = {
@@ -13,7 +12,7 @@ const TONES: Readonly<Record<Tone, string>> = {
   note: "bg-note-wash text-note",
 };
 
-/** A word about something, with a colour that repeats what the word says. */
+/** A coloured label; the colour repeats what the text says. */
 export function Badge({
   tone = "neutral",
   title,
@@ -36,7 +35,6 @@ export function Badge({
   );
 }
 
-/** How each verdict looks, wherever one is shown. */
 const VERDICT_TONES: Readonly<Record<string, Tone>> = {
   allowed: "good",
   blocked: "bad",
@@ -47,7 +45,7 @@ const VERDICT_TONES: Readonly<Record<string, Tone>> = {
   ungated: "bad",
 };
 
-/** A verdict, in its own word or, with `label`, in more. */
+/** A verdict, labelled with its own word unless `label` is given. */
 export function VerdictBadge({ verdict, label, title }: { verdict: string; label?: string; title?: string }) {
   return (
     <Badge tone={VERDICT_TONES[verdict] ?? "neutral"} {...(title !== undefined && { title })}>
@@ -63,7 +61,7 @@ const LEVELS: Readonly<Record<string, readonly [Tone, string]>> = {
   observed: ["bad", "seen after the fact; no verdict came first"],
 };
 
-/** How far a verdict is enforced. */
+/** The enforcement level of a verdict. */
 export function LevelBadge({ level }: { level: string }) {
   const [tone, title] = LEVELS[level] ?? ["neutral", ""];
   return (
@@ -80,7 +78,7 @@ const QUALITY_TONES: Readonly<Record<string, Tone>> = {
   kill: "bad",
 };
 
-/** What an entry of the ledger records. */
+/** The kind of a ledger entry. */
 export function QualityBadge({ quality }: { quality: string }) {
   return <Badge tone={QUALITY_TONES[quality] ?? "neutral"}>{quality.replaceAll("_", " ")}</Badge>;
 }

@@ -1,7 +1,6 @@
 import { type ButtonHTMLAttributes, type ReactNode, useEffect, useState } from "react";
 import { classNames } from "./layout.tsx";
 
-/** How much a button asks to be pressed. */
 export type ButtonKind = "plain" | "primary" | "quiet" | "danger";
 
 const KINDS: Readonly<Record<ButtonKind, string>> = {
@@ -11,7 +10,6 @@ const KINDS: Readonly<Record<ButtonKind, string>> = {
   danger: "border-bad bg-surface text-bad hover:bg-bad-wash",
 };
 
-/** A button. */
 export function Button({
   kind = "plain",
   className,
@@ -33,10 +31,10 @@ export function Button({
 
 const SHOWN_MS = 1_200;
 
-/** What became of the last copy, for a moment after it. */
+/** The result of the last copy, shown briefly. */
 type Copied = "copied" | "refused" | undefined;
 
-/** Copies text, and says for a moment whether that went well: browsers give it only to pages that came safely. */
+/** Copies text and reports the result briefly. Browsers allow it in secure contexts only. */
 function useCopied(): { readonly copied: Copied; readonly copy: (text: string) => void } {
   const [copied, setCopied] = useState<Copied>();
   useEffect(() => {
@@ -56,7 +54,7 @@ function useCopied(): { readonly copied: Copied; readonly copy: (text: string) =
 
 const COPY_TEXTS = { copied: "Copied", refused: "This browser does not let the page copy" } as const;
 
-/** Copies a text, and says so. */
+/** Copies a text and confirms it. */
 export function CopyButton({ label, text }: { label: string; text: () => string }) {
   const { copied, copy } = useCopied();
   return (
@@ -68,7 +66,7 @@ export function CopyButton({ label, text }: { label: string; text: () => string 
 
 const HASH_TEXTS = { copied: "copied", refused: "not copied" } as const;
 
-/** A hash, short; a click copies all of it. */
+/** A shortened hash; a click copies all of it. */
 export function Hash({ value, length = 10 }: { value: string; length?: number }) {
   const { copied, copy } = useCopied();
   return (
@@ -83,7 +81,7 @@ export function Hash({ value, length = 10 }: { value: string; length?: number })
   );
 }
 
-/** Saves a text of the page as a file. */
+/** Downloads a text as a file. */
 export function SaveLink({
   name,
   text,

@@ -4,7 +4,6 @@ import "uplot/dist/uPlot.min.css";
 import type { Tone } from "./badge.tsx";
 import { useTheme } from "./theme.ts";
 
-/** One line of a chart. */
 export interface Line {
   readonly label: string;
   readonly tone: Tone;
@@ -20,11 +19,11 @@ const COLOURS: Readonly<Record<Tone, string>> = {
   note: "--note",
 };
 const HEIGHT = 132;
-/** How much time a chart shows at least, however little was measured. */
+/** The shortest time span that a chart shows. */
 const LEAST_SECONDS = 120;
 const FONT = "10px ui-monospace, SFMono-Regular, Menlo, monospace";
 
-/** Numbers over time. What it shows last is written below it, for those who do not see the picture. */
+/** Values over time. The latest values are written below it, for screen readers. */
 export function Chart({
   label,
   at,
@@ -32,7 +31,7 @@ export function Chart({
   format,
 }: {
   label: string;
-  /** Milliseconds since 1970, the oldest first. */
+  /** Milliseconds since 1970, oldest first. */
   at: readonly number[];
   lines: readonly Line[];
   format: (value: number) => string;
@@ -52,7 +51,7 @@ export function Chart({
     const watch = new ResizeObserver(() =>
       plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }),
     );
-    // It is large and not needed for the first look; and in a browser whose language has an odd name it cannot load.
+    // Loaded lazily: it is large, and it fails to load in browsers whose locale name it does not know.
     import("uplot").then(
       ({ default: Plot }) => {
         if (isGone) return;
@@ -100,7 +99,7 @@ const SWATCHES: Readonly<Record<Tone, string>> = {
   note: `${SWATCH} bg-note`,
 };
 
-/** A moment in seconds since 1970, as a clock shows it; seconds only where they tell something. */
+/** Formats seconds since 1970 as a time of day; seconds only if they are not zero. */
 function clockOf(seconds: number): string {
   return new Date(seconds * 1_000).toLocaleTimeString("en-GB", {
     hour: "2-digit",

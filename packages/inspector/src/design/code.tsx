@@ -4,7 +4,7 @@ import { diffLines } from "./diff-lines.ts";
 import { classNames } from "./layout.tsx";
 import { visible, visibleLine } from "./visible.ts";
 
-/** Text as it is, in a box that scrolls; what cannot be seen is made visible. */
+/** Preformatted text in a scrolling box, with hidden characters escaped. */
 export function Code({ text, className }: { text: string; className?: string }) {
   return (
     <pre
@@ -20,7 +20,6 @@ export function Code({ text, className }: { text: string; className?: string }) 
   );
 }
 
-/** A value as JSON. */
 export function Json({ value, className }: { value: unknown; className?: string }) {
   return <Code text={JSON.stringify(value, undefined, 2)} {...(className !== undefined && { className })} />;
 }
@@ -31,10 +30,10 @@ const LOOKS = {
   in: ["bg-good-wash text-good", "+"],
 } as const;
 
-/** More lines than this are drawn only when they are asked for; how many are left out is said. */
+/** Longer diffs are cut here; a button shows the rest. */
 const MOST = 400;
 
-/** What changes in a file. What cannot be seen is made visible. */
+/** A diff of one file, with hidden characters escaped. */
 export function Diff({ path, before, after }: { path: string; before: string; after: string }) {
   const lines = useMemo(() => diffLines(before, after), [before, after]);
   const [isWhole, setWhole] = useState(false);

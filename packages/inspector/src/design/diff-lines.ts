@@ -1,13 +1,13 @@
-/** A line of a diff: kept, taken out or put in. */
+/** A line of a diff. */
 export interface DiffLine {
   readonly kind: "same" | "out" | "in";
   readonly text: string;
 }
 
-/** Above this many comparisons a middle that differs is shown as all out, all in. */
+/** Above this many comparisons, the differing part is shown as all removed, then all added. */
 const MOST = 1_000_000;
 
-/** What changes between two texts, line by line. */
+/** Compares two texts line by line. */
 export function diffLines(before: string, after: string): readonly DiffLine[] {
   const [old, young] = [linesOf(before), linesOf(after)];
   let head = 0;
@@ -32,12 +32,12 @@ function linesOf(text: string): readonly string[] {
   return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
 }
 
-/** The longest common run of lines stays, what is around it goes out or comes in. */
+/** Keeps the longest common subsequence of lines; the rest is removed or added. */
 function middle(old: readonly string[], young: readonly string[]): readonly DiffLine[] {
   const out = old.map((text): DiffLine => ({ kind: "out", text }));
   const put = young.map((text): DiffLine => ({ kind: "in", text }));
   if (old.length === 0 || young.length === 0 || old.length * young.length > MOST) return [...out, ...put];
-  // A line is compared a thousand times; its number costs nothing to compare, however long it is.
+  // Each line is compared many times, so lines are compared by number, which costs the same for any length.
   const numbers = new Map<string, number>();
   const numberOf = (text: string) => {
     const number = numbers.get(text) ?? numbers.size;

@@ -13,7 +13,7 @@ import { classNames } from "./layout.tsx";
 const LOOK =
   "w-full rounded border border-line-strong bg-surface px-2 text-sm text-ink placeholder:text-ink-faint disabled:opacity-60";
 
-/** A label, what it names, and a word of help. */
+/** A labelled control with a hint. */
 export function Field({
   label,
   hint,
@@ -35,22 +35,19 @@ export function Field({
   );
 }
 
-/** A line of text. */
 export function TextInput({ className, ...rest }: InputHTMLAttributes<HTMLInputElement>) {
   return <input className={classNames(LOOK, "h-7", className)} {...rest} />;
 }
 
-/** One of a few. */
 export function Choice({ className, ...rest }: SelectHTMLAttributes<HTMLSelectElement>) {
   return <select className={classNames(LOOK, "h-7", className)} {...rest} />;
 }
 
-/** Some of a few. */
+/** A select with multiple choices. */
 export function Choices({ className, ...rest }: Omit<SelectHTMLAttributes<HTMLSelectElement>, "multiple">) {
   return <select multiple className={classNames(LOOK, "py-1", className)} {...rest} />;
 }
 
-/** Lines of text. */
 export function TextArea({
   className,
   ...rest
@@ -59,8 +56,8 @@ export function TextArea({
 }
 
 /**
- * A question or a form in front of the page. Not modal to Radix, whose modal dialogs bring a stylesheet of their own,
- * which the page's content security policy refuses; the page behind is made inert here instead.
+ * A dialog. Not modal to Radix: its modal dialogs insert a stylesheet that the page's content security policy blocks.
+ * The page behind is made inert here instead.
  */
 export function Dialog({
   open,

@@ -8,29 +8,29 @@ const smallMoney = new Intl.NumberFormat("en-US", {
 });
 const UNITS = ["B", "KB", "MB", "GB", "TB"] as const;
 
-/** How many, to the last one. */
+/** Formats an exact count. */
 export function count(number: number): string {
   return whole.format(number);
 }
 
-/** How many, about: 1.2K. */
+/** Formats an approximate count: 1.2K. */
 export function about(number: number): string {
   return short.format(number);
 }
 
-/** Dollars and cents, and parts of a cent where there is nothing else. */
+/** Formats dollars and cents; amounts below a cent keep two significant digits. */
 export function dollars(number: number): string {
   return number > 0 && number < 0.01 ? smallMoney.format(number) : money.format(number);
 }
 
-/** An amount of memory or disk. */
+/** Formats an amount of memory or disk. */
 export function bytes(number: number): string {
   const power = number < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log(number) / Math.log(1_024)));
   const value = number / 1_024 ** power;
   return `${value >= 100 || power === 0 ? value.toFixed(0) : value.toFixed(1)} ${UNITS[power]}`;
 }
 
-/** A length of time as it is measured: 0.42 ms, 12 ms, 3.4 s. */
+/** Formats a measured duration: 0.42 ms, 12 ms, 3.4 s. */
 export function duration(milliseconds: number): string {
   if (milliseconds === 0) return "0 ms";
   if (milliseconds < 10) return `${milliseconds.toFixed(2)} ms`;

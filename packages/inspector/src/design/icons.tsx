@@ -17,10 +17,9 @@ const PATHS = {
   more: "M4 10h.01M10 10h.01M16 10h.01",
 } as const;
 
-/** The name of a picture. */
 export type IconName = keyof typeof PATHS;
 
-/** A small picture beside a word that says the same; it says nothing to a screen reader. */
+/** A decorative icon; hidden from screen readers. */
 export function Icon({ name, size = 16 }: { name: IconName; size?: number }): ReactNode {
   return (
     <svg

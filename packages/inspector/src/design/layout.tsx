@@ -1,12 +1,12 @@
 import { Tabs as Radix } from "radix-ui";
 import { Fragment, type ReactNode, useEffect } from "react";
 
-/** Class names as one, without those that do not apply. */
+/** Joins class names and skips those that do not apply. */
 export function classNames(...names: readonly (string | false | undefined)[]): string {
   return names.filter(Boolean).join(" ");
 }
 
-/** A page: its heading, what can be done on it, and what is on it. */
+/** A page with heading, actions and content. */
 export function Page({
   title,
   about,
@@ -35,7 +35,7 @@ export function Page({
   );
 }
 
-/** A part of a page with a heading of its own. */
+/** A section of a page with its own heading. */
 export function Panel({
   title,
   actions,
@@ -60,7 +60,7 @@ export function Panel({
   );
 }
 
-/** What is known of something, a name and a value each. */
+/** A list of names and values. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className="grid grid-cols-[minmax(6rem,auto)_minmax(0,1fr)] gap-x-4 gap-y-1 px-3 py-2 text-sm">
@@ -74,7 +74,6 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode]
   );
 }
 
-/** One thing seen from several sides, a side at a time. */
 export function Tabs({
   value,
   onChange,

@@ -1,10 +1,10 @@
-/** A block longer than this is cut at a space, so that no single one is slow to draw. */
+/** Longer blocks are cut at a space, so that each renders fast. */
 const LONGEST = 8_000;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
 /**
- * Markdown in parts that can be drawn apart from each other: paragraphs, lists and fenced code are not torn. While a
- * text grows only its last part changes, so that the others need not be drawn again.
+ * Splits Markdown into blocks that render independently; paragraphs, lists and fenced code stay whole. While a text
+ * grows, only its last block changes, so the others need not render again.
  */
 export function markdownBlocks(text: string): readonly string[] {
   const blocks: string[] = [];
@@ -34,7 +34,7 @@ export function markdownBlocks(text: string): readonly string[] {
     if (fence === undefined) fence = mark;
     else if (mark[0] === fence[0] && mark.length >= fence.length && line.trim() === mark) {
       fence = undefined;
-      // What follows the code is cut like any other text.
+      // Text after the code is cut like any other.
       if (FENCE.test(lines[0] ?? "")) end();
     }
   }
@@ -42,7 +42,7 @@ export function markdownBlocks(text: string): readonly string[] {
   return blocks;
 }
 
-/** A list may go on after an empty line. */
+/** A list may continue after an empty line. */
 function isOpenList([first]: readonly string[]): boolean {
   return first !== undefined && isItem(first);
 }

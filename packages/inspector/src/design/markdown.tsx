@@ -12,7 +12,7 @@ const COMPONENTS: Components = {
       {children}
     </a>
   ),
-  // A picture would tell its server that somebody reads this; it is named instead.
+  // Loading an image would report the reader to its server, so only its name is shown.
   img: ({ src, alt }) => (
     <span className="rounded bg-sunken px-1 font-mono text-xs break-all text-ink-soft">
       [picture not loaded: {alt !== undefined && alt !== "" ? `${alt}, ` : ""}
@@ -21,7 +21,7 @@ const COMPONENTS: Components = {
   ),
 };
 
-/** Text with Markdown in it. Nothing in it loads or runs by itself, and nothing in it is hidden. */
+/** Renders Markdown. Nothing in it loads or runs, and hidden characters are escaped. */
 export const Markdown = memo(function Markdown({ text, className }: { text: string; className?: string }) {
   return (
     <div className={classNames("prose", className)}>

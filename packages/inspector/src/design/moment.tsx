@@ -7,14 +7,14 @@ const UNITS = [
   ["s", 1],
 ] as const;
 
-/** A length of time in its largest unit: 3 min, 2 h. */
+/** Formats a duration in its largest unit: 3 min, 2 h. */
 export function lengthOf(milliseconds: number): string {
   const seconds = Math.max(0, Math.round(milliseconds / 1_000));
   const [name, size] = UNITS.find(([, unit]) => seconds >= unit) ?? ["s", 1];
   return `${Math.floor(seconds / size)} ${name}`;
 }
 
-/** When something was or will be, as a distance from now that keeps itself up to date. */
+/** A time relative to now, kept up to date. */
 export function Moment({ at }: { at: string }) {
   const now = useNow(1_000);
   const distance = new Date(at).getTime() - now;
@@ -26,7 +26,7 @@ export function Moment({ at }: { at: string }) {
   );
 }
 
-/** The time, looked at again every so often. */
+/** The current time, updated at an interval. */
 export function useNow(every: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { ProblemError } from "../api/call.ts";
 import { Button } from "./button.tsx";
 
-/** Nothing is here yet, and how something comes here. */
+/** An empty list, and how to fill it. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="flex flex-col items-center gap-2 px-6 py-10 text-center">
@@ -12,7 +12,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-/** Something is on its way, and what. */
+/** A loading indicator. */
 export function Waiting({ what }: { what: string }) {
   return (
     <p role="status" className="motion-safe:animate-pulse px-3 py-4 text-sm text-ink-soft">
@@ -21,7 +21,7 @@ export function Waiting({ what }: { what: string }) {
   );
 }
 
-/** What went wrong, and what to do. */
+/** An error: what happened and what to do. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const title = error instanceof ProblemError ? error.title : "That did not work";
   const detail =
@@ -40,7 +40,7 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => vo
   );
 }
 
-/** How much of something is done, as a bar beside the words that say the same. Without a number it only says that something goes on. */
+/** A progress bar; without `part` it is indeterminate. */
 export function ProgressBar({ label, part }: { label: string; part: number | undefined }) {
   const percent = part === undefined ? undefined : Math.round(100 * Math.min(1, Math.max(0, part)));
   return (

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { classNames } from "./layout.tsx";
 
-/** Rows of the same kind. On a narrow screen it scrolls sideways. */
+/** A table. It scrolls sideways on a narrow screen. */
 export function Table({
   label,
   columns,
@@ -38,7 +38,6 @@ export function Table({
   );
 }
 
-/** What stands in a row, below one column. */
 export function Cell({
   isNumber,
   isExact,

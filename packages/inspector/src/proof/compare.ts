@@ -5,7 +5,7 @@ import { call, ProblemError } from "../api/call.ts";
 import { sizeOf } from "./tree-path.ts";
 import { verify } from "./verify.ts";
 
-/** How the ledger of today stands to the one that this browser saw before. */
+/** How the current ledger relates to the checkpoint that this browser keeps. */
 export type Comparison =
   | { readonly kind: "first"; readonly now: KeptCheckpoint }
   | { readonly kind: "extends"; readonly before: KeptCheckpoint; readonly now: KeptCheckpoint }
@@ -16,7 +16,7 @@ export type Comparison =
       readonly why: string;
     };
 
-/** Compares the ledger with what this browser keeps, and keeps the newer checkpoint if it follows from the older one. */
+/** Compares the ledger with the kept checkpoint, and keeps the newer one if it is consistent. */
 async function compareWithKept(signal?: AbortSignal): Promise<Comparison> {
   const before = keptCheckpoint();
   const now = keptOf(await call(ledgerOperations.getCheckpoint, { signal }));
@@ -32,7 +32,7 @@ async function compareWithKept(signal?: AbortSignal): Promise<Comparison> {
   return follow(before, now, signal);
 }
 
-/** Trusts what the server shows now, whatever this browser saw before. */
+/** Accepts the server's current checkpoint in place of the kept one. */
 export function trustFromNow(now: KeptCheckpoint): void {
   keepCheckpoint(now);
 }
@@ -61,7 +61,7 @@ async function follow(
   return { kind: "extends", before, now: newest };
 }
 
-/** What the server says joins the two, or why it says that nothing does. */
+/** Fetches the consistency proof, or the server's reason why there is none. */
 async function join(before: KeptCheckpoint, signal: AbortSignal | undefined) {
   try {
     return await call(ledgerOperations.proveConsistency, { query: { from: before.size }, signal });
@@ -81,40 +81,39 @@ function keptOf({ log_key, note }: z.infer<typeof LedgerCheckpoint>): KeptCheckp
 
 const Kept = z.object({ logKey: z.string(), size: z.int(), note: z.string(), at: z.string() });
 
-/** The last checkpoint that this browser saw and found to follow from those before it. */
+/** The newest checkpoint that this browser has verified. */
 type KeptCheckpoint = z.infer<typeof Kept>;
 
 const KEY = "reins.checkpoint";
 
-/** What this browser keeps; nothing before its first look at a ledger. */
+/** Reads the kept checkpoint; undefined before the first. */
 export function keptCheckpoint(): KeptCheckpoint | undefined {
   const text = localStorage.getItem(KEY);
   if (text === null) return undefined;
   try {
     return Kept.parse(JSON.parse(text));
   } catch {
-    // What cannot be read cannot be held against anybody: the next look counts as the first.
+    // An unreadable checkpoint proves nothing; the next one counts as the first.
     return undefined;
   }
 }
 
-/** Of what is kept and a checkpoint that was found to follow from something, what to keep: another tab may have seen more. */
+/** Decides which checkpoint to keep: another tab may have verified a newer one. */
 export function newerOf(kept: KeptCheckpoint | undefined, found: KeptCheckpoint): KeptCheckpoint {
   return kept && kept.logKey === found.logKey && kept.size > found.size ? kept : found;
 }
 
-/** Keeps a checkpoint in place of the one before. */
 function keepCheckpoint(checkpoint: KeptCheckpoint): void {
   localStorage.setItem(KEY, JSON.stringify(checkpoint));
 }
 
-/** How often the ledger is compared while the page is open. */
+/** The interval of comparisons while the page is open. */
 const EVERY_MS = 60_000;
 
-/** Where the comparison is kept. */
+/** The query key of the comparison. */
 export const COMPARISON = ["comparison"] as const;
 
-/** The ledger held against what this browser saw before: when the page opens, when it is looked at again, and every minute. */
+/** Compares the ledger with the kept checkpoint on load, on focus and every minute. */
 export function useComparison() {
   return useQuery({
     queryKey: COMPARISON,

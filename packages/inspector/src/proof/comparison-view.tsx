@@ -6,7 +6,7 @@ import { Dialog } from "../design/form.tsx";
 import { count } from "../design/format.ts";
 import { COMPARISON, type Comparison, trustFromNow, useComparison } from "./compare.ts";
 
-/** Stands above every page when the server shows another history than this browser saw before. */
+/** A warning above every page if the server shows another history than this browser verified before. */
 export function BrokenHistory() {
   const { data } = useComparison();
   const [isOpen, setOpen] = useState(false);
@@ -68,7 +68,7 @@ function Evidence({ data, onTrust }: { data: Comparison & { kind: "broken" }; on
   );
 }
 
-/** Says in a line whether the ledger is the one that this browser saw before. */
+/** One line: whether the ledger is consistent with the kept checkpoint. */
 export function ComparisonLine() {
   const { data, error } = useComparison();
   if (error) return <>It could not be compared with what this browser saw: {error.message}</>;

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { visible } from "../design/visible.ts";
 
-/** Leads to an entry of the ledger, where it is explained and proved. */
+/** Links to an entry of the ledger. */
 export function EntryLink({ cid, children }: { cid: string; children?: ReactNode }) {
   return (
     <Link
@@ -21,7 +21,7 @@ export function EntryLink({ cid, children }: { cid: string; children?: ReactNode
   );
 }
 
-/** What is wrong with a ledger or a proof, and where. */
+/** The faults of a ledger or a proof, with their positions. */
 export function FaultList({ faults }: { faults: readonly Fault[] }) {
   if (faults.length === 0) return null;
   return (

@@ -6,18 +6,18 @@ import { keptCheckpoint } from "./compare.ts";
 import { rootOf, sizeOf } from "./tree-path.ts";
 import { type VerifyReport, verify } from "./verify.ts";
 
-/** What the page found out about an entry by itself. */
+/** The result of verifying an entry on this page. */
 export interface Proved {
   readonly steps: readonly ProofStep[];
   readonly proof: z.infer<typeof EntryProof>;
-  /** The proof file as it came, which anybody can check anywhere. */
+  /** The proof file as received; it can be verified anywhere. */
   readonly file: string;
 }
 
-/** How often a proof and a checkpoint are asked for until they are of the same moment, while the ledger grows. */
+/** How often proof and checkpoint are fetched until they match, while the ledger grows. */
 const ATTEMPTS = 5;
 
-/** Fetches the proof of an entry and checks every part of it here, trusting the server with nothing. */
+/** Fetches the proof of an entry and verifies every part of it here, without trusting the server. */
 export async function proveEntry(cid: string, signal?: AbortSignal): Promise<Proved> {
   const kept = keptCheckpoint();
   const { file, proof } = await fetchProof(cid, signal);
@@ -35,7 +35,7 @@ async function fetchProof(
   return { file, proof: EntryProof.parse(JSON.parse(file)) };
 }
 
-/** The parent that an entry names is an earlier entry of the same session, and is in the ledger itself. */
+/** Checks that the parent is an earlier entry of the same session and is itself in the ledger. */
 async function parentStep(
   parent: string,
   { entry, index }: Proved["proof"],
@@ -60,7 +60,7 @@ async function parentStep(
   };
 }
 
-/** The checkpoint that the proof leads to follows from the one that this browser kept. */
+/** Checks that the proof's checkpoint is consistent with the one that this browser keeps. */
 async function historyStep(
   cid: string,
   first: Proved["proof"],
@@ -92,7 +92,7 @@ async function historyStep(
   };
 }
 
-/** One thing that has to hold, whether it does, and how that shows. */
+/** One step of a proof: whether it holds, and the evidence. */
 export interface ProofStep {
   readonly title: string;
   readonly state: "holds" | "fails" | "open";
@@ -118,7 +118,7 @@ const KEY: readonly FaultCode[] = [
   "key_proof_unexpected",
 ];
 
-/** What a proof has to show, one by one, with what the checker found. */
+/** Turns a verification report into steps. */
 function stepsOf(cid: string, proof: z.infer<typeof EntryProof>, report: VerifyReport): ProofStep[] {
   const { entry, index, hashes, checkpoint, log_key } = proof;
   const isOther = entry.cid !== cid;

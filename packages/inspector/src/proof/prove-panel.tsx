@@ -15,7 +15,7 @@ const MARKS = {
   open: ["·", "text-ink-faint"],
 } as const;
 
-/** Proves an entry in the page, step by step, and shows where it hangs in the tree. */
+/** Verifies an entry on the page step by step and draws its path in the tree. */
 export function ProvePanel({ cid }: { cid: string }) {
   const { data, error, isFetching, refetch } = useQuery({
     queryKey: ["proof", cid],
@@ -96,7 +96,7 @@ const TOP = 26;
 const MIDDLE = WIDTH / 2;
 const BESIDE = 118;
 
-/** The way from an entry up to the signed root, with the hashes beside it that the proof brings along. */
+/** Draws the path from an entry to the signed root, with the sibling hashes of the proof. */
 function TreePicture({ proof }: { proof: z.infer<typeof EntryProof> }) {
   const { index, hashes, checkpoint, entry } = proof;
   const size = sizeOf(checkpoint);

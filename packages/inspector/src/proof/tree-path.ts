@@ -1,16 +1,16 @@
-/** A node of the tree: which leaves are below it, from the first up to but not with the last. */
+/** A node of the tree: the range of leaves below it, `to` excluded. */
 export interface TreeNode {
   readonly from: number;
   readonly to: number;
 }
 
-/** One step up the tree: the node that is reached, and the one beside the way, whose hash the proof brings along. */
+/** One step up the tree: the computed node and its sibling, whose hash the proof contains. */
 interface TreeStep {
   readonly node: TreeNode;
   readonly sibling: TreeNode & { readonly side: "left" | "right"; readonly hash: string };
 }
 
-/** The way from a leaf to the root of an RFC 6962 tree, with the hashes of an inclusion proof put to their places. */
+/** The path from a leaf to the root of an RFC 6962 tree, with the hashes of an inclusion proof. */
 export function treePath(index: number, size: number, hashes: readonly string[]): TreeStep[] {
   const steps: { node: TreeNode; sibling: TreeNode & { side: "left" | "right" } }[] = [];
   let node: TreeNode = { from: 0, to: size };
@@ -30,17 +30,17 @@ export function treePath(index: number, size: number, hashes: readonly string[])
   }));
 }
 
-/** The largest power of two that is smaller than a number above one. */
+/** The largest power of two below a number greater than one. */
 function largestPowerBelow(count: number): number {
   return 2 ** (Math.ceil(Math.log2(count)) - 1);
 }
 
-/** How many entries a checkpoint covers, by what is signed and not by what is said beside it. */
+/** The signed number of entries that a checkpoint covers. */
 export function sizeOf(note: string): number {
   return Number(note.split("\n")[1]);
 }
 
-/** The root of the tree that a checkpoint signs, base64. */
+/** The signed root of a checkpoint, base64. */
 export function rootOf(note: string): string {
   return note.split("\n")[2] ?? "";
 }

@@ -1,24 +1,24 @@
 import type { ConsistencyClaim, Progress, Report } from "@reins/verify";
 
-/** What is to be checked: a proof file, whether one checkpoint follows from another, or a whole ledger. */
+/** A verification job: a proof file, the consistency of two checkpoints, or a whole ledger. */
 export type VerifyJob =
   | { readonly kind: "proof"; readonly file: string; readonly logKey?: string | undefined }
   | { readonly kind: "consistency"; readonly claim: ConsistencyClaim }
   | { readonly kind: "ledger"; readonly address: string; readonly logKey?: string; readonly seen?: string };
 
-/** What the checker tells while it works, and at its end. */
+/** A message of the worker. */
 export type VerifyNews =
   | { readonly kind: "progress"; readonly progress: Progress }
   | { readonly kind: "done"; readonly report: VerifyReport }
   | { readonly kind: "failed"; readonly message: string };
 
-/** What was found; the check of two checkpoints finds no more than whether they hold together. */
+/** A report; a consistency check has `ok` and `faults` only. */
 export type VerifyReport = Pick<Report, "ok" | "faults"> & Partial<Report>;
 
 const INSECURE =
   "This browser gives pages that came over plain HTTP from another machine nothing to check signatures with. Serve Reins with a certificate, or open it on the machine itself.";
 
-/** Has something checked in a thread of its own, which ends with the check. */
+/** Runs a verification in a worker, which ends with it. */
 export function verify(
   job: VerifyJob,
   { onProgress, signal }: { onProgress?: (progress: Progress) => void; signal?: AbortSignal } = {},

@@ -3,19 +3,19 @@ import { z } from "zod";
 
 const Kept = z.object({ rules: z.string(), prose: z.string().optional() });
 
-/** A constitution that is being written: kept in this browser and sent along with every question about it. */
+/** A draft constitution: kept in this browser and sent with every request about it. */
 export type Draft = z.infer<typeof Kept>;
 
 const KEY = "reins.draft";
 const listeners = new Set<() => void>();
 
-/** The draft of this browser, wherever on the page it is changed; nothing when none is being written. */
+/** The draft of this browser, updated on every change; undefined if there is none. */
 export function useDraft(): Draft | undefined {
   const text = useSyncExternalStore(subscribe, () => localStorage.getItem(KEY));
   return text === null ? undefined : Kept.safeParse(parsed(text)).data;
 }
 
-/** Keeps a draft; nothing throws it away. */
+/** Stores a draft; `undefined` deletes it. */
 export function keepDraft(draft: Draft | undefined): void {
   if (draft) localStorage.setItem(KEY, JSON.stringify(draft));
   else localStorage.removeItem(KEY);
@@ -35,7 +35,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Whatever stands there is no draft of ours.
+    // The stored value is not a draft of ours.
     return undefined;
   }
 }

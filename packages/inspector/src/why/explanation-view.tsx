@@ -11,7 +11,7 @@ import { visible, visibleLine } from "../design/visible.ts";
 import { effectText } from "../pages/approvals/action-text.ts";
 import { inline } from "./inline.ts";
 
-/** A verdict, and all that led to it: who, what, the rules in their order, budgets. */
+/** A verdict with subject, effects, evaluated rules and budgets. */
 export function ExplanationView({ explanation }: { explanation: PolicyExplanation }) {
   const { recorded, said, facts, policy, rules, limits, counters, harnesses, note } = explanation;
   const { verdict, rule, reason } = recorded ?? said;
@@ -90,7 +90,7 @@ function overruledBy({ approval, grant }: NonNullable<PolicyExplanation["recorde
   return "a limit or another harness was stricter";
 }
 
-/** What an action does, as far as the harness found out by itself. */
+/** The effects of an action as Reins determined them. */
 function EffectList({ action }: { action: z.infer<typeof Action> }) {
   const { tool, effects, opaque, doubts, arguments: given } = action;
   return (
@@ -140,7 +140,7 @@ const Subject = z.object({
   mode: z.string().catch(""),
 });
 
-/** Whoever acts: on whose behalf, and through whom. */
+/** Who acts, on whose behalf and through which agents. */
 function SubjectFacts({ subject }: { subject: Readonly<Record<string, unknown>> }) {
   const { user, tenant, roles, scopes, agent, trust, chain, depth, session, started, mode } =
     Subject.parse(subject);
@@ -187,7 +187,7 @@ function SubjectFacts({ subject }: { subject: Readonly<Record<string, unknown>> 
   );
 }
 
-/** Every rule that was looked at, up to the one that matched, with what it asked for and did not find. */
+/** The evaluated rules up to the one that matched, with the clauses that failed. */
 function RuleTrail({ rules }: { rules: readonly z.infer<typeof ExplainedRule>[] }) {
   if (rules.length === 0) return <p className="px-3 py-2 text-sm text-ink-soft">No rule was looked at.</p>;
   return (
@@ -229,7 +229,7 @@ function clauseText({ clause, asked }: { readonly clause: string; readonly asked
 
 type Limit = z.infer<typeof ExplainedLimit>;
 
-/** Budgets, and how much of each is used. */
+/** Budgets and their use. */
 function LimitTable({ limits }: { limits: readonly Limit[] }) {
   return (
     <Table

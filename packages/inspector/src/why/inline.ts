@@ -1,4 +1,4 @@
-/** A value of a constitution in one line, as short as YAML would have it. */
+/** Formats a value of a constitution on one line. */
 export function inline(value: unknown): string {
   if (Array.isArray(value)) return value.map(inline).join(" or ");
   if (typeof value === "object" && value !== null)

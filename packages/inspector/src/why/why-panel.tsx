@@ -10,7 +10,7 @@ import { visible } from "../design/visible.ts";
 import { useDraft } from "./draft.ts";
 import { ExplanationView } from "./explanation-view.tsx";
 
-/** Why a verdict is what it is, for the entry that holds it. */
+/** Explains the verdict of a ledger entry. */
 export function WhyPanel({ cid }: { cid: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: ["explanation", cid],
@@ -35,7 +35,7 @@ export function WhyPanel({ cid }: { cid: string }) {
   );
 }
 
-/** What the draft of this browser would have done with one action. */
+/** Decides one action by the draft of this browser. */
 function DraftSays({ cid, recorded }: { cid: string; recorded: string }) {
   const draft = useDraft();
   const asking = useMutation({

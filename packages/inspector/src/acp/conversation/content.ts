@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A piece of what is said: text, or something that is shown by its name. */
+/** A content block: text, or something shown by its name. */
 type Content =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "link"; readonly name: string; readonly uri: string }
@@ -17,7 +17,7 @@ const Block = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("audio"), mimeType: z.string().optional() }),
 ]);
 
-/** A content block as it is shown. Nothing is loaded for it: a picture is told of, not drawn. */
+/** Parses a content block. Nothing is loaded: an image is named, not drawn. */
 export function contentOf(block: unknown): Content {
   const read = Block.safeParse(block);
   if (!read.success) return { kind: "other", what: "something that this page does not know" };
@@ -36,13 +36,13 @@ export function contentOf(block: unknown): Content {
   }
 }
 
-/** A piece as words. */
+/** Renders a content block as text. */
 export function wordsOf(content: Content): string {
   if (content.kind === "text") return content.text;
   return content.kind === "link" ? `[${content.name}]` : `[${content.what}]`;
 }
 
-/** What the harness says of an action, or of a message that it wrote itself, under `_meta.reins`. */
+/** The harness's annotation of an action, or of a message of its own, under `_meta.reins`. */
 const Said = z.looseObject({
   verdict: z.string().optional(),
   reason: z.string().optional(),
@@ -55,23 +55,21 @@ const Said = z.looseObject({
   prompt: z.string().optional(),
 });
 
-/** What the harness says under `_meta.reins`; whatever does not read as such says nothing. */
 export type Said = z.infer<typeof Said>;
 
-/** The verdict on an action. */
 export interface Verdict extends Said {
   readonly verdict: string;
 }
 
 const Carrier = z.looseObject({ _meta: z.looseObject({ reins: Said }) });
 
-/** What the harness says in a message, if it says something. */
+/** Reads the annotation of a message; `undefined` if there is none or it does not parse. */
 export function saidIn(message: unknown): Said | undefined {
   const read = Carrier.safeParse(message);
   return read.success ? read.data._meta.reins : undefined;
 }
 
-/** The verdict in a message, if there is one. */
+/** Reads the verdict of a message. */
 export function verdictIn(message: unknown): Verdict | undefined {
   const said = saidIn(message);
   return said?.verdict === undefined ? undefined : { ...said, verdict: said.verdict };

@@ -3,43 +3,42 @@ import { contentOf, type Said, saidIn, wordsOf } from "./content.ts";
 import { type Setting, settingsIn } from "./settings.ts";
 import { type ToolCall, toolCallIdIn, toolCallWith } from "./tool-call.ts";
 
-/** Who says something. The harness speaks for itself where it had to step in. */
+/** The author of a message; `harness` for messages that Reins wrote itself. */
 export type Speaker = "user" | "agent" | "thought" | "harness";
 
-/** One thing in a conversation. An item that changes is another object, so that whoever shows it can tell. */
+/** One item of a conversation. A changed item is a new object. */
 export type Item =
   | {
       readonly kind: "message";
       readonly from: Speaker;
       readonly text: string;
-      /** What the agent calls the message, where it names them. */
+      /** The message id, if the agent sends one. */
       readonly name: string | undefined;
       readonly said: Said | undefined;
     }
   | { readonly kind: "tool"; readonly call: ToolCall }
   | { readonly kind: "note"; readonly tone: "note" | "warn" | "bad"; readonly text: string };
 
-/** One step of a plan. */
 export interface PlanStep {
   readonly content: string;
   readonly status: string;
 }
 
-/** A command that the agent takes, written with a slash before it. */
+/** A slash command of the agent. */
 export interface Command {
   readonly name: string;
   readonly about: string;
   readonly hint: string | undefined;
 }
 
-/** What was used so far. */
+/** Tokens and cost so far. */
 interface Usage {
   readonly used: number;
   readonly size: number;
   readonly cost: { readonly amount: number; readonly currency: string } | undefined;
 }
 
-/** A session as its updates tell it. */
+/** A session, reduced from its updates. */
 export interface Conversation {
   readonly items: readonly Item[];
   readonly plan: readonly PlanStep[];
@@ -48,7 +47,7 @@ export interface Conversation {
   readonly usage: Usage | undefined;
 }
 
-/** A session of which nothing was told. */
+/** The state before any update. */
 export const NOTHING_SAID: Conversation = {
   items: [],
   plan: [],
@@ -57,16 +56,16 @@ export const NOTHING_SAID: Conversation = {
   usage: undefined,
 };
 
-/** An update of a session, and when it was heard; one that is told again was heard at no time. */
+/** A session update with its arrival time; replayed updates have none. */
 export interface HeardUpdate {
   readonly update: Readonly<Record<string, unknown>> & { readonly sessionUpdate: string };
   readonly at: number | undefined;
 }
 
-/** A conversation being written: its items may be changed until it is done. */
+/** A conversation with a mutable list of items. */
 type Draft = { -readonly [Key in keyof Conversation]: Conversation[Key] } & { items: Item[] };
 
-/** A conversation after some more updates. Each is taken in once: many at a time cost one copy of the list. */
+/** Applies updates to a conversation; a batch copies the list once. */
 export function withUpdates(conversation: Conversation, heard: readonly HeardUpdate[]): Conversation {
   if (heard.length === 0) return conversation;
   const draft: Draft = { ...conversation, items: [...conversation.items] };
@@ -74,7 +73,7 @@ export function withUpdates(conversation: Conversation, heard: readonly HeardUpd
   return draft;
 }
 
-/** A conversation with a word of the page's own. */
+/** Appends a note of the page itself. */
 export function withNote(
   conversation: Conversation,
   tone: "note" | "warn" | "bad",
@@ -132,12 +131,12 @@ function take(draft: Draft, { update, at }: HeardUpdate): void {
         });
       return;
     default:
-      // What this page does not know is on the wire's page.
+      // Unknown updates are on the page of messages.
       return;
   }
 }
 
-/** Chunks of one message are one message; another speaker, another name or another word of the harness begins a new one. */
+/** Appends a chunk to the last message; another author, message id or annotation starts a new message. */
 function say(draft: Draft, speaker: Speaker, update: HeardUpdate["update"]): void {
   const said = saidIn(update);
   const from = said && speaker === "agent" ? "harness" : speaker;
@@ -220,10 +219,10 @@ const Page = z.looseObject({
   next: z.number().nullable(),
 });
 
-/** More pages than this are not fetched of one session. */
+/** At most this many pages are fetched of one session. */
 const MOST_PAGES = 100;
 
-/** What was said in a session up to a place in the log, or all of it, as `ask` gives it page by page. */
+/** Fetches the history of a session page by page, up to a position or all of it. */
 export async function historyOf(
   ask: (params: object) => Promise<unknown>,
   sessionId: string,

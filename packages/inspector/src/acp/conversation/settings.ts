@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { visible } from "../../design/visible.ts";
 
-/** A choice among some: of a mode, a model or another setting. */
+/** One value of a setting. */
 interface Choosable {
   readonly value: string;
   readonly name: string;
   readonly about: string | undefined;
 }
 
-/** A setting of a session that can be changed. */
+/** A setting of a session. */
 export interface Setting {
   /** `mode`, or the id of a config option. */
   readonly id: string;
@@ -36,7 +36,7 @@ const Choice = z.looseObject({ value: z.string(), name: z.string(), description:
 const Group = z.looseObject({ options: z.array(z.unknown()) });
 const Told = z.looseObject({ modes: z.unknown(), configOptions: z.array(z.unknown()).nullish() });
 
-/** What of a session can be chosen, in what an agent answered or told. A mode that is also a config option is told once. */
+/** Reads the settings from a response or update. A mode that is also a config option is listed once. */
 export function settingsIn(answer: unknown): readonly Setting[] {
   const told = Told.safeParse(answer);
   if (!told.success) return [];

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { contentOf, saidIn, type Verdict, verdictIn, wordsOf } from "./content.ts";
 
-/** A part of what a tool call shows. */
+/** A part of the output of a tool call. */
 type ToolContent =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "diff"; readonly path: string; readonly before: string; readonly after: string }
   | { readonly kind: "terminal"; readonly id: string };
 
-/** One call of a tool, as far as it was told. */
+/** A tool call, merged from its updates. */
 export interface ToolCall {
   readonly id: string;
   readonly title: string;
@@ -19,7 +19,7 @@ export interface ToolCall {
   readonly input: unknown;
   readonly output: unknown;
   readonly verdict: Verdict | undefined;
-  /** When it was first and last heard of, in milliseconds; absent for what was told again. */
+  /** When the first and the last update arrived, in milliseconds; absent for replayed updates. */
   readonly began: number | undefined;
   readonly ended: number | undefined;
 }
@@ -49,18 +49,18 @@ const Located = z.looseObject({ path: z.string() });
 
 const OVER: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
 
-/** Whether a call has come to its end. */
+/** Whether a call has ended. */
 export function isOver({ status }: Pick<ToolCall, "status">): boolean {
   return OVER.has(status);
 }
 
-/** The id of the call that an update tells of. */
+/** The id of the call that an update is about. */
 export function toolCallIdIn(update: unknown): string | undefined {
   const read = Told.safeParse(update);
   return read.success ? read.data.toolCallId : undefined;
 }
 
-/** A call with what an update tells of it: what is not told stays as it was. */
+/** Merges an update into a call; members that the update lacks stay. */
 export function toolCallWith(
   known: ToolCall | undefined,
   update: unknown,
@@ -87,7 +87,7 @@ export function toolCallWith(
   };
 }
 
-/** A later word of the harness adds to an earlier one, such as that an allowed call was cut off. */
+/** Merges a later verdict, such as that an allowed call was interrupted. */
 function verdictWith(known: Verdict | undefined, update: unknown): Verdict | undefined {
   const said = verdictIn(update);
   if (said) return { ...known, ...said };

@@ -12,7 +12,7 @@ import { useAgent } from "./agents.ts";
 import { VerificationBadge } from "./catalogue.tsx";
 import { InstallControl, VerifyControl } from "./install-control.tsx";
 
-/** Everything that is known of one agent. */
+/** The details of one agent. */
 export function AgentDetailPanel({ agent, onClose }: { agent: string; onClose: () => void }) {
   const { is_admin } = useSelf();
   const { data, error, refetch } = useAgent(agent);
@@ -72,7 +72,7 @@ function Support({ agent: { support, refused, agent, megabytes, platforms } }: {
   );
 }
 
-/** Which credentials an agent would find, by name; what is in them is never shown. */
+/** The names of the credentials that an agent would find; values are never shown. */
 function Credentials({ agent: { credentials } }: { agent: AgentDetail }) {
   const { found, missing } = credentials;
   return (
@@ -98,7 +98,7 @@ function Credentials({ agent: { credentials } }: { agent: AgentDetail }) {
   );
 }
 
-/** How far an agent is held to a verdict, and how that is known. */
+/** The enforcement level of an agent, and its evidence. */
 function Held({ agent: { enforcement, verification, hostile } }: { agent: AgentDetail }) {
   const faults = verification.faults ?? [];
   const tried = Object.entries(verification.held ?? {}).map(([what, held]) => `${what}: ${held}`);
@@ -160,7 +160,7 @@ const SOURCES = {
   built_in: "part of Reins",
 } as const;
 
-/** Where an install came from, package by package. */
+/** The origin of an install, package by package. */
 function Provenance({ agent: { install, packages, versions } }: { agent: AgentDetail }) {
   if (!install) return null;
   return (

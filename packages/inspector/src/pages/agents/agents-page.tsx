@@ -13,7 +13,7 @@ import { ProcessTable } from "./process-table.tsx";
 
 const AgentsSearch = z.object({ agent: z.string().optional().catch(undefined) });
 
-/** The agents there are, what is installed, how far each is held, and what runs. */
+/** Agents: running processes, catalogue and details. */
 export function AgentsPage() {
   const { agent } = AgentsSearch.parse(useSearch({ strict: false }));
   const { is_admin } = useSelf();

@@ -3,10 +3,10 @@ import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/call.ts";
 
 const EVERY_MS = 10_000;
-/** Under which name everything about agents is kept. */
+/** The query key of everything about agents. */
 export const AGENTS = ["agents"] as const;
 
-/** Every agent of the catalogue, looked at again every so often. */
+/** Every agent of the catalogue, polled. */
 export function useAgents(): UseQueryResult<readonly Agent[]> {
   return useQuery({
     queryKey: [...AGENTS, "all"],
@@ -15,7 +15,7 @@ export function useAgents(): UseQueryResult<readonly Agent[]> {
   });
 }
 
-/** Everything that is known of one agent, looked at again every so often. */
+/** The details of one agent, polled. */
 export function useAgent(agent: string): UseQueryResult<AgentDetail> {
   return useQuery({
     queryKey: [...AGENTS, "one", agent],

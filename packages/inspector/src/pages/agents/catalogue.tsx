@@ -4,7 +4,7 @@ import { takeFocus, useListKeys } from "../../app/navigation.ts";
 import { Badge, LevelBadge, type Tone } from "../../design/badge.tsx";
 import { classNames } from "../../design/layout.tsx";
 
-/** Every agent that can run here, with what matters most of each. */
+/** Every agent of the catalogue with its state. */
 export function Catalogue({
   agents,
   chosen,
@@ -52,7 +52,7 @@ export function Catalogue({
   );
 }
 
-/** What is installed of an agent. */
+/** The installed version of an agent. */
 function InstallBadge({ agent: { install, installing, support, built_in, megabytes } }: { agent: Agent }) {
   if (installing) return <Badge tone="accent">installing</Badge>;
   if (built_in) return <Badge>built in</Badge>;
@@ -70,7 +70,7 @@ function InstallBadge({ agent: { install, installing, support, built_in, megabyt
   );
 }
 
-/** Whether an agent that is installed would find nothing to log in with. */
+/** Whether an installed agent would find no credentials. */
 function lacksCredentials({ install, built_in, credentials: { found, missing } }: Agent): boolean {
   return install !== null && !built_in && found.length === 0 && missing.length > 0;
 }
@@ -88,7 +88,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   outdated: "warn",
 };
 
-/** Whether it was proved that an agent asks before it acts. */
+/** Whether probes showed that an agent asks before it acts. */
 export function VerificationBadge({ verification }: { verification: Agent["verification"] }) {
   const { state, live, why, faults } = verification;
   if (state === "verified" && live === false)

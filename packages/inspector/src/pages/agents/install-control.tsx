@@ -12,7 +12,7 @@ import { Field, TextInput } from "../../design/form.tsx";
 import { Failure, ProgressBar } from "../../design/states.tsx";
 import { AGENTS } from "./agents.ts";
 
-/** Installs an agent, and tells how far that is. */
+/** Installs an agent and shows the progress. */
 export function InstallControl({ agent: { agent, install, installing, support } }: { agent: AgentDetail }) {
   const [version, setVersion] = useState("");
   const [processVersion, setProcessVersion] = useState("");
@@ -97,7 +97,7 @@ function installText(latest: AgentInstallProgress): { text: string; done?: numbe
   return { text: "It was not installed" };
 }
 
-/** Proves with a scripted model whether an agent asks, and stamps it. */
+/** Runs the probes that show whether an agent asks, and stamps the result. */
 export function VerifyControl({ agent: { agent } }: { agent: AgentDetail }) {
   const begin = useCallback(
     (signal: AbortSignal) => progress(agentsOperations.verifyAgent, { params: { agent }, signal }),
@@ -139,7 +139,7 @@ function probeText(latest: AgentVerifyProgress): { text: string; done?: number; 
   };
 }
 
-/** How far something is that takes a while. */
+/** The progress of a long operation. */
 interface Progressing<T> {
   readonly isRunning: boolean;
   readonly latest: T | undefined;
@@ -148,7 +148,7 @@ interface Progressing<T> {
 
 const NOTHING = { isRunning: false, latest: undefined, error: undefined };
 
-/** Follows something that takes a while. It goes on at the server when one looks away. */
+/** Starts a long operation and tracks its progress. It continues on the server after the page is closed. */
 function useProgress<T>(begin: (signal: AbortSignal) => AsyncIterable<T>) {
   const [state, setState] = useState<Progressing<T>>(NOTHING);
   const queries = useQueryClient();
@@ -170,7 +170,7 @@ function useProgress<T>(begin: (signal: AbortSignal) => AsyncIterable<T>) {
   return { ...state, start: () => void start() };
 }
 
-/** How far something is, in a word and as a bar. */
+/** Progress as text and bar. */
 function ProgressLine({ text, done, total }: { text: string; done?: number; total?: number }) {
   return (
     <div className="flex min-w-48 flex-1 flex-col gap-1.5 text-sm">

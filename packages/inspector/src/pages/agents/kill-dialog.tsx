@@ -9,7 +9,7 @@ import { Failure } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
 import { EntryLink } from "../../proof/entry-link.tsx";
 
-/** Asks whether to end something at once, does it, and shows what the operating system says became of it. */
+/** Confirms a kill, runs it and shows the operating system's report. */
 export function KillDialog({
   target,
   open,
@@ -17,7 +17,7 @@ export function KillDialog({
   title,
   about,
 }: {
-  /** One of session, agent, process and all. */
+  /** Exactly one of session, agent, process and all. */
   target: Pick<KillRequest, "session" | "agent" | "process" | "all">;
   open: boolean;
   onClose: () => void;
@@ -29,7 +29,7 @@ export function KillDialog({
   const kill = useMutation<KillReport>({
     mutationFn: () =>
       call(killOperations.kill, { body: { ...target, ...(reason.trim() && { reason: reason.trim() }) } }),
-    // Not waited for: what became of the kill is shown at once.
+    // Not awaited: the report is shown at once.
     onSettled: () => void queries.invalidateQueries(),
   });
   const close = () => {
@@ -83,7 +83,7 @@ export function KillDialog({
   );
 }
 
-/** What became of a kill, as the operating system says. */
+/** The report of a kill. */
 function KillReportView({ report }: { report: KillReport }) {
   const { gone, left, inside, sight, entry } = report;
   return (

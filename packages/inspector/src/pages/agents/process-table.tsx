@@ -14,7 +14,7 @@ import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
 import { KillDialog } from "./kill-dialog.tsx";
 
-/** The agents that run, what they take, and what they complain of. */
+/** The running agent processes with memory, sessions and standard error. */
 export function ProcessTable() {
   const { is_admin } = useSelf();
   const queries = useQueryClient();
@@ -148,7 +148,7 @@ export function ProcessTable() {
   );
 }
 
-/** What a process said on its standard error: the beginning and the end. */
+/** The beginning and the end of a process's standard error. */
 function Complaints({ stderr: { head, tail, omitted } }: { stderr: z.infer<typeof KeptStderr> }) {
   if (head === "" && tail === "") return <p className="text-sm text-ink-soft">It complained of nothing.</p>;
   const middle = omitted > 0 ? `\n… ${bytes(omitted)} were not kept …\n` : "";

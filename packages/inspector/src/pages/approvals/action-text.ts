@@ -4,7 +4,7 @@ import { visibleLine } from "../../design/visible.ts";
 
 type Effect = Approval["facts"]["effects"][number];
 
-/** One effect of an action on one line. Values from outside are quoted unless they are plain, so that none passes for our words. */
+/** Formats one effect on one line. Values from outside are quoted unless they are plain, so that none passes for our words. */
 export function effectText(effect: Effect): string {
   switch (effect.kind) {
     case "read":
@@ -23,12 +23,12 @@ export function effectText(effect: Effect): string {
   }
 }
 
-/** Words of a command on one line, each quoted unless it is plain. */
+/** Formats a command on one line; words that are not plain are quoted. */
 export function commandText(words: readonly string[]): string {
   return words.map(quoted).join(" ");
 }
 
-/** Whether the effects of an action say all it does, so that an "always" is for them, whatever the arguments. */
+/** Whether the effects describe the action completely, so that an "always" covers any arguments with these effects. */
 export function saysAll({ effects, opaque, doubts }: Approval["facts"]): boolean {
   const isVague = (effect: Effect) =>
     effect.kind === "exec" ? effect.opaque : effect.kind === "net" && effect.host === "*";
@@ -43,7 +43,7 @@ function quoted(word: string): string {
   return visibleLine(/^[\p{L}\p{N}@%+=:,./_~*-]+$/u.test(word) ? word : JSON.stringify(word));
 }
 
-/** A call in the form in which a person judges it fastest; `rest` are the arguments that this form does not show. */
+/** A call in its most readable form; `rest` has the arguments that this form does not show. */
 type ExactCall =
   | { readonly kind: "command"; readonly command: string; readonly rest: Arguments }
   | {
@@ -79,7 +79,7 @@ const Edits = z.union([
     .transform(({ file_path: path, content: after, ...rest }) => ({ path, before: "", after, rest })),
 ]);
 
-/** The exact call: a command as a command, an edit as a diff, anything else as it is. Nothing of it is left out. */
+/** Classifies a call as command, edit or plain arguments. No argument is left out. */
 export function exactCall(given: unknown): ExactCall {
   const called = Command.safeParse(given);
   if (called.success) {

@@ -8,10 +8,10 @@ import { visibleLine } from "../../design/visible.ts";
 import { commandText, effectText, saysAll } from "./action-text.ts";
 import { isTooLate, useAnswer } from "./use-answer.tsx";
 
-/** A key that comes this soon after an approval was shown was meant for the one before. */
+/** A key pressed this soon after an approval appears was meant for the previous one. */
 const UNREAD_MS = 400;
 
-/** The ways to answer an approval. With `hasKeys`, `a` allows once, `s` shows what always means, `d` denies. */
+/** The answers to an approval. With `hasKeys`: `a` allows once, `s` shows the grant of "always", `d` denies. */
 export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; hasKeys?: boolean }) {
   const { mutate, isPending, error, isSuccess } = useAnswer(approval.id);
   const [mode, setMode] = useState<"choosing" | "always" | "denying">("choosing");
@@ -29,7 +29,7 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
       if (isDone) return;
       if (event.key === "Escape") return setMode("choosing");
       if (performance.now() - shown < UNREAD_MS) return;
-      // Whoever has begun to deny or to grant says so, or goes back first.
+      // While a denial or a grant is being edited, keys do not answer.
       if (mode !== "choosing" || isWriting(event.target)) return;
       if (event.key === "a" && canOnce) mutate({ decision: "allow_once" });
       if (event.key === "s" && canAlways) setMode("always");
@@ -129,7 +129,7 @@ const LENGTHS = [
   [7 * 86_400_000, "for a week"],
 ] as const;
 
-/** The grant that an "always" makes, before it is made. */
+/** The grant that "always" would create. */
 function GrantPreview({
   approval,
   expires,

@@ -10,7 +10,7 @@ import { visibleLine } from "../../design/visible.ts";
 import { effectText } from "./action-text.ts";
 import { ApprovalFacts, ApprovalState, ApprovalWhat, GivenAnswer, useApproval } from "./approval-detail.tsx";
 
-/** What was asked lately, and what became of it. */
+/** The latest answered approvals. */
 export function AnsweredList() {
   const { data, error, refetch } = useQuery({
     queryKey: ["approvals", "answered"],
@@ -69,7 +69,7 @@ function Row({ approval }: { approval: Approval }) {
   );
 }
 
-/** An approval that waits no more: what was asked, and what was answered. */
+/** One answered approval. */
 export function AnsweredOne({ id }: { id: string }) {
   const { data, error, refetch } = useApproval(id, true);
   if (error) return <Failure error={error} onRetry={() => void refetch()} />;

@@ -11,7 +11,7 @@ import { Failure, Waiting } from "../../design/states.tsx";
 import { visible, visibleLine } from "../../design/visible.ts";
 import { effectText, exactCall } from "./action-text.ts";
 
-/** What is asked: its effects, and the call itself. */
+/** The effects and the exact call of an approval. */
 export function ApprovalWhat({ approval: { facts, unreadable } }: { approval: Approval }) {
   return (
     <>
@@ -38,7 +38,7 @@ export function ApprovalWhat({ approval: { facts, unreadable } }: { approval: Ap
   );
 }
 
-/** Why it is asked, on whose behalf, and what stands behind it. */
+/** Why, for whom and where an approval is requested. */
 export function ApprovalFacts({ approval }: { approval: Approval }) {
   const { facts, reason, rule, user, agent, chain, session, cwd, quorum, answers, entry } = approval;
   const { title } = facts.claims;
@@ -84,7 +84,7 @@ export function ApprovalFacts({ approval }: { approval: Approval }) {
   );
 }
 
-/** What an answer counts for, word by word, as the server puts it. */
+/** The server's description of what an answer binds. */
 function ExactWords({ id }: { id: string }) {
   const [isOpen, setOpen] = useState(false);
   const { data, error } = useApproval(id, isOpen);
@@ -104,7 +104,7 @@ function ExactWords({ id }: { id: string }) {
   );
 }
 
-/** A call exactly as it will be made, with all that cannot be seen made visible. */
+/** The exact call, with hidden characters escaped. */
 export function ExactCallView({ given }: { given: unknown }) {
   const call = exactCall(given);
   if (call.kind === "arguments") return <Json value={call.value ?? null} className="max-h-60" />;
@@ -141,12 +141,11 @@ const TONES: Readonly<Record<Approval["state"], Tone>> = {
   withdrawn: "neutral",
 };
 
-/** What became of an approval, in a word. */
 export function ApprovalState({ state }: Pick<Approval, "state">) {
   return <Badge tone={TONES[state]}>{state}</Badge>;
 }
 
-/** An answer that somebody gave: what, who, and why. */
+/** One answer: decision, user and reason. */
 export function GivenAnswer({ answer }: { answer: Approval["answers"][number] }) {
   return (
     <>
@@ -156,7 +155,7 @@ export function GivenAnswer({ answer }: { answer: Approval["answers"][number] })
   );
 }
 
-/** One approval, with the words that show what an answer counts for; asked for once it is wanted. */
+/** One approval with its description, fetched when `isWanted`. */
 export function useApproval(id: string, isWanted: boolean) {
   return useQuery({
     queryKey: ["approval", id],

@@ -21,7 +21,7 @@ import { ApprovalFacts, ApprovalWhat } from "./approval-detail.tsx";
 import { GrantList } from "./grant-list.tsx";
 import { LateNotice } from "./use-answer.tsx";
 
-/** The approvals of every session in one place: what waits, what was answered, and what is allowed for always. */
+/** Approvals of all sessions: pending, answered, and grants. */
 export function ApprovalsPage() {
   const [tab, setTab] = useState("waiting");
   const [tells, setTells] = useState(tellsOfApprovals);
@@ -65,7 +65,7 @@ export function ApprovalsPage() {
   );
 }
 
-/** The approval that the address names, if it waited no more when somebody came here for it. */
+/** The approval that the address names, if it is no longer pending. */
 function useAnswered(): string | undefined {
   const { data } = usePendingApprovals();
   const { approval: wanted } = useSearch({ from: "/approvals" });
@@ -77,7 +77,7 @@ function useAnswered(): string | undefined {
   return data.some(({ id }) => id === wanted) ? undefined : wanted;
 }
 
-/** That something waits for others to decide; what it is, they see. */
+/** The number of approvals that only others may answer. */
 function WaitingForOthers() {
   const { data } = useWithheldApprovals();
   if (!data || data.length === 0) return null;
@@ -95,7 +95,7 @@ function WaitingForOthers() {
   );
 }
 
-/** What waits. `j` and `k` go down and up, the keys of the chosen one answer it. */
+/** The pending approvals. `j` and `k` move, the keys of the selected one answer it. */
 function Inbox() {
   const { data, error, refetch } = usePendingApprovals();
   const navigate = useNavigate();
@@ -148,7 +148,7 @@ function Inbox() {
   );
 }
 
-/** An approval that waits: a line, and when it is chosen everything about it. */
+/** A pending approval; details are shown while it is selected. */
 function ApprovalCard({
   approval,
   isChosen,
@@ -193,7 +193,7 @@ function ApprovalCard({
   );
 }
 
-/** How long there is to answer. */
+/** The time left to answer. */
 function TimeLeft({ until }: { until: string }) {
   const left = new Date(until).getTime() - useNow(1_000);
   return (

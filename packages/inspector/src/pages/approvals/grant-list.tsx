@@ -9,7 +9,7 @@ import { Cell, Table } from "../../design/table.tsx";
 import { visibleLine } from "../../design/visible.ts";
 import { commandText, effectText } from "./action-text.ts";
 
-/** What people have allowed for always, to be taken back. */
+/** The grants, each with a button that revokes it. */
 export function GrantList() {
   const { data, error, refetch } = useQuery({
     queryKey: ["grants"],

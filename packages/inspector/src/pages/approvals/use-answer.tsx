@@ -6,7 +6,6 @@ import { call, ProblemError } from "../../api/call.ts";
 import { PENDING, pendingWith } from "../../app/approvals.ts";
 import { Button } from "../../design/button.tsx";
 
-/** A person's answer. */
 interface Answer {
   readonly decision: "allow_once" | "allow_always" | "deny";
   readonly note?: string;
@@ -14,7 +13,7 @@ interface Answer {
   readonly prefix?: string[];
 }
 
-/** Answers an approval, once. Somebody else may have been faster, which is told as such. */
+/** Answers an approval once. Reports if another answer was first. */
 export function useAnswer(id: string) {
   const queries = useQueryClient();
   return useMutation({
@@ -29,21 +28,21 @@ export function useAnswer(id: string) {
   });
 }
 
-/** Whether an answer came after another's. */
+/** Whether another answer was first. */
 export function isTooLate(error: unknown): boolean {
   return error instanceof ProblemError && error.status === 409;
 }
 
-/** The approval that somebody else answered before the person here did. */
+/** The approval that another user answered first. */
 const late = new Observable<string | undefined>(undefined);
 const SHOWN_MS = 15_000;
 
-/** Notes that an answer came too late; what it answered is gone from the page by then. */
+/** Records that an answer was too late; the approval itself has left the page by then. */
 function noteLate(approval: string): void {
   late.set(approval);
 }
 
-/** Tells a person that their answer came after another's. */
+/** Reports that another answer was first. */
 export function LateNotice() {
   const id = useSyncExternalStore(late.watch, late.current);
   useEffect(() => {

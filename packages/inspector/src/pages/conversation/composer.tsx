@@ -10,7 +10,7 @@ import { Icon } from "../../design/icons.tsx";
 import { classNames } from "../../design/layout.tsx";
 import { visible } from "../../design/visible.ts";
 
-/** Where a person writes. `Enter` sends, `Shift+Enter` begins a line, `/` offers commands, `Escape` stops the turn. */
+/** The prompt input. `Enter` sends, `Shift+Enter` starts a line, `/` lists commands, `Escape` stops the turn. */
 export function Composer({
   commands,
   isRunning,
@@ -123,14 +123,14 @@ export function Composer({
   );
 }
 
-/** The commands that what is being written may become; none once it is more than a command's name. */
+/** The commands that match the input; none once it is more than a command name. */
 export function commandsFor(text: string, commands: readonly Command[]): readonly Command[] {
   const begun = /^\/(\S*)$/.exec(text)?.[1]?.toLowerCase();
   if (begun === undefined) return [];
   return commands.filter(({ name }) => name.toLowerCase().startsWith(begun));
 }
 
-/** What was sent and waits for its turn, to be taken back. */
+/** The queued prompts, which can be cancelled. */
 export function WaitingList({ session, waiting }: { session: string; waiting: readonly WaitingPrompt[] }) {
   if (waiting.length === 0) return null;
   return (

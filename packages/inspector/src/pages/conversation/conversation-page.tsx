@@ -27,7 +27,7 @@ import { Timeline } from "./timeline.tsx";
 const LONGEST_TITLE = 80;
 const NONE: readonly Origin[] = [];
 
-/** A conversation with an agent, followed as it happens. */
+/** A conversation with an agent, live. */
 export function ConversationPage() {
   const { id } = useParams({ from: "/sessions/$id" });
   const record = useSessionRecord(id);
@@ -51,7 +51,7 @@ function Live({ session, refetch }: { session: Session; refetch: () => unknown }
   const isRunning = running.length > 0 || turn === "running";
   const stop = useMutation({ mutationFn: () => acpClient.stop(id) });
   useEffect(() => {
-    // One that cannot be followed may have ended.
+    // A session that cannot be loaded may have ended.
     if (changes > 0 || phase === "failed") refetch();
   }, [changes, phase, refetch]);
   const send = (text: string) => void acpClient.prompt(id, text).then(refetch);
@@ -139,13 +139,13 @@ function Head({ session, view, isRunning }: { session: Session; view: SessionVie
   );
 }
 
-/** What the person said first, for a session that has no title yet. */
+/** The first prompt, as the title of a session without one. */
 function firstWords({ items }: Conversation): string | undefined {
   const first = items.find((item) => item.kind === "message" && item.from === "user");
   return first?.kind === "message" ? first.text.slice(0, LONGEST_TITLE) : undefined;
 }
 
-/** What is left to do with a session that has ended. */
+/** The footer of an ended session. */
 function Ended({ session }: { session: Session }) {
   return (
     <footer className="border-t border-line bg-surface px-4 py-3 text-center text-sm text-ink-soft">
@@ -164,7 +164,7 @@ function useTitle(title: string): void {
   }, [title]);
 }
 
-/** Tells when the server cannot be reached, and when that is tried again. */
+/** Reports a lost connection and the next retry. */
 function LineBar() {
   const line = useLine();
   const now = useNow(1_000);
@@ -186,7 +186,7 @@ function LineBar() {
 
 const MARKS: Readonly<Record<string, string>> = { completed: "✓", in_progress: "▸", pending: "·" };
 
-/** What the agent plans to do, and how far it is. */
+/** The agent's plan and its progress. */
 function PlanPanel({ plan }: { plan: readonly PlanStep[] }) {
   if (plan.length === 0) return null;
   const done = plan.filter(({ status }) => status === "completed").length;
@@ -222,7 +222,7 @@ function PlanPanel({ plan }: { plan: readonly PlanStep[] }) {
   );
 }
 
-/** Mode, model and what else can be chosen in a session. */
+/** Mode, model and other settings of a session. */
 function SettingsBar({ session, settings }: { session: string; settings: readonly Setting[] }) {
   const choose = useMutation({
     mutationFn: ({ setting, value }: { setting: Setting; value: string }) =>

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A field of a form that an agent asks to have filled in. */
+/** A field of an elicitation form. */
 export interface FormField {
   readonly name: string;
   readonly label: string;
@@ -9,7 +9,7 @@ export interface FormField {
   readonly isWhole: boolean;
   readonly isRequired: boolean;
   readonly choices: readonly { readonly value: string; readonly name: string }[];
-  /** What stands in it at first: of several choices, a JSON array. */
+  /** The initial value; for multiple choices a JSON array. */
   readonly initial: string;
 }
 
@@ -31,7 +31,7 @@ const Schema = z.looseObject({
   required: texts.nullish(),
 });
 
-/** The fields of a form, in order, none where nothing is asked for; `undefined` for a form that cannot be shown. */
+/** The fields of a form in order; `undefined` if the form cannot be shown. */
 export function formFields(schema: unknown): readonly FormField[] | undefined {
   const read = Schema.safeParse(schema ?? {});
   if (!read.success) return undefined;
@@ -51,12 +51,12 @@ export function formFields(schema: unknown): readonly FormField[] | undefined {
   });
 }
 
-/** Which choices a text of a field stands for. */
+/** Parses the choices of a field. */
 export function chosenIn(value: string): readonly string[] {
   return value === "" ? [] : texts.parse(JSON.parse(value));
 }
 
-/** What was filled in, as the schema wants it; what was left empty is left out. */
+/** The form's content as its schema wants it; empty fields are left out. */
 export function formContent(
   fields: readonly FormField[],
   filled: Readonly<Record<string, string>>,

@@ -8,7 +8,7 @@ import { AnswerBar } from "../approvals/answer-bar.tsx";
 import { ApprovalFacts, ApprovalWhat, ExactCallView } from "../approvals/approval-detail.tsx";
 import { chosenIn, type FormField, formContent, formFields } from "./elicitation-fields.ts";
 
-/** What the agent wants to know before it goes on. */
+/** The questions that the agent waits for. */
 export function Questions({ questions }: { questions: readonly Question[] }) {
   const [first] = questions;
   if (!first) return null;
@@ -38,7 +38,7 @@ const KINDS: Readonly<Record<string, ButtonKind>> = {
   reject_always: "danger",
 };
 
-/** What an agent asks leave for, answered in place. Where an approval stands for it, the answer goes to that. */
+/** A permission request. If it has an approval, the answer goes to that. */
 function PermissionPanel({ question }: { question: Extract<Question, { kind: "permission" }> }) {
   const { call, options, reason, approval: id } = question;
   const approval = usePendingApprovals().data?.find((one) => one.id === id);
@@ -81,7 +81,7 @@ function chosen({ optionId }: Option): unknown {
   return { outcome: { outcome: "selected", optionId } };
 }
 
-/** A form that an agent asks to have filled in, or a page that it asks to have opened. */
+/** A form that the agent asks to fill in, or a page that it asks to open. */
 function ElicitationForm({ question }: { question: Extract<Question, { kind: "elicitation" }> }) {
   const { message, schema, url, answer } = question;
   const form = url === undefined ? formFields(schema) : [];

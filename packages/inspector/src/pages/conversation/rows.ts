@@ -8,14 +8,14 @@ import { acpClient } from "../../acp/page-client.ts";
 import { call } from "../../api/call.ts";
 import { markdownBlocks } from "../../design/markdown-blocks.ts";
 
-/** One row of the timeline. A long message is several, so that none is large. */
+/** One row of the timeline. A long message is split into several rows. */
 export type Row =
   | {
       readonly kind: "text";
       readonly key: string;
       readonly from: Speaker;
       readonly text: string;
-      /** Whether the message begins here. */
+      /** Whether the message starts here. */
       readonly isFirst: boolean;
       readonly said: Said | undefined;
     }
@@ -26,13 +26,13 @@ export type Row =
       readonly tone: "note" | "warn" | "bad";
       readonly text: string;
     }
-  /** Here a session goes on from another. */
+  /** The start of a fork. */
   | { readonly kind: "fork"; readonly key: string; readonly session: string };
 
-/** The rows of items that were drawn before; an item that has not changed has the same rows. */
+/** Cached rows by item; an unchanged item keeps its rows. */
 const known = new WeakMap<Item, readonly Row[]>();
 
-/** A conversation as rows, after what was said in the sessions that it goes on from. */
+/** Converts a conversation to rows, after the history that it was forked from. */
 export function rowsOf(items: readonly Item[], origins: readonly Origin[] = []): readonly Row[] {
   const before = origins.flatMap(({ session, items: said }): readonly Row[] => [
     ...rowsIn(said, `${session} `),
@@ -55,7 +55,7 @@ function rowsOfItem(item: Item, place: string, prefix: string): readonly Row[] {
   if (item.kind === "tool") return [{ kind: "tool", key: `${prefix}tool ${item.call.id}`, call: item.call }];
   if (item.kind === "note") return [{ ...item, key: place }];
   const { from, said } = item;
-  // What a person wrote is shown as it was written.
+  // A user's text is shown as written.
   const blocks = from === "user" ? [item.text] : markdownBlocks(item.text);
   return blocks.map((text, part) => ({
     kind: "text",
@@ -67,13 +67,12 @@ function rowsOfItem(item: Item, place: string, prefix: string): readonly Row[] {
   }));
 }
 
-/** A session that another goes on from, with what was said in it until then. */
+/** A session that another was forked from, with its history up to the fork. */
 export interface Origin {
   readonly session: string;
   readonly items: readonly Item[];
 }
 
-/** What the origins of a session are found with. */
 interface OriginSource {
   session(id: string): Promise<Pick<Session, "metadata">>;
   history(id: string, until: number | undefined): Promise<readonly Item[]>;
@@ -81,10 +80,10 @@ interface OriginSource {
 
 const Forked = z.looseObject({ forked_from: z.string(), forked_after: z.number().optional() });
 
-/** A fork of a fork of a fork is followed back so far. */
+/** How many forks are followed back. */
 const MOST_ORIGINS = 8;
 
-/** The sessions that a session goes on from, the first one first. */
+/** The chain of sessions that a session was forked from, oldest first. */
 export async function originsOf(
   { metadata }: Pick<Session, "metadata">,
   source: OriginSource,
@@ -100,12 +99,12 @@ export async function originsOf(
   return origins;
 }
 
-/** Whether a session goes on from another. */
+/** Whether a session is a fork. */
 function isForked({ metadata }: Pick<Session, "metadata">): boolean {
   return Forked.safeParse(metadata).success;
 }
 
-/** What was said in the sessions that a session goes on from. It does not change any more. */
+/** The history that a session was forked from; it never changes. */
 export function useOrigins(session: Session): UseQueryResult<readonly Origin[]> {
   return useQuery({
     queryKey: ["origins", session.id],

@@ -14,7 +14,7 @@ import { ToolCard } from "./tool-card.tsx";
 const NOTES = { note: "text-ink-faint", warn: "text-warn", bad: "text-bad" } as const;
 const AHEAD = 8;
 
-/** What was said and done, the newest at the end; only what can be seen is drawn. */
+/** The conversation as a virtual list, newest at the end. */
 export function Timeline({
   items,
   origins,
@@ -113,13 +113,13 @@ function RowView({
 
 /** How near to the end counts as being at it. */
 const NEAR = 40;
-/** How long after a person's wheel, finger or key what scrolls is their doing. */
+/** How long after a wheel, touch or key event scrolling counts as the user's. */
 const THEIRS_MS = 1_000;
 const INPUTS = ["wheel", "touchmove", "keydown", "pointerdown"] as const;
 
 /**
- * Keeps the end of a box in sight as it grows, until a person scrolls away from it. Where the box stands says nothing of
- * that: heights are estimated and corrected, so that it moves by itself.
+ * Keeps the end of a box in view as it grows, until the user scrolls away. The scroll position alone does not show that:
+ * heights are estimated and corrected, so the box moves by itself.
  */
 function useEnd(
   box: RefObject<HTMLElement | null>,
@@ -148,7 +148,7 @@ function useEnd(
       else if (performance.now() - theirs < THEIRS_MS) sticks.current = false;
       setAtEnd(sticks.current);
     };
-    // What opens below makes the box smaller.
+    // Panels that open below shrink the box.
     const sizes = new ResizeObserver(() => sticks.current && toEnd());
     sizes.observe(element);
     element.addEventListener("scroll", onScroll, { passive: true });
@@ -170,10 +170,10 @@ const LOOKS = {
   harness: "border-warn",
 } as const;
 
-/** Above this many characters a text that grows is drawn as plain text until it has come to its end. */
+/** A longer text is drawn as plain text while it grows. */
 const PLAIN_ABOVE = 2_000;
 
-/** A part of what somebody says. */
+/** A part of a message. */
 function TextRow({
   row: { from, text, isFirst, said },
   isGrowing,
@@ -209,7 +209,7 @@ function TextRow({
   );
 }
 
-/** The line between what was said in a session and what was said in its fork. */
+/** The line between a session and its fork. */
 function ForkLine({ session }: { session: string }) {
   return (
     <p className="flex items-center gap-3 py-3 text-2xs text-ink-soft before:h-px before:flex-1 before:bg-line-strong after:h-px after:flex-1 after:bg-line-strong">

@@ -22,7 +22,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   failed: "bad",
 };
 
-/** A call of a tool: what it is, how it stands and what was decided; open, everything about it. */
+/** A tool call with status and verdict; open, with all details. */
 export function ToolCard({
   call,
   isOpen,
@@ -69,14 +69,14 @@ function wordFor({ verdict, ungated }: Verdict): string {
   return ungated ? "ungated" : verdict;
 }
 
-/** What was decided; that somebody was asked is part of it. */
+/** The verdict, and whether a person was asked. */
 function labelFor(verdict: Verdict): string {
   const word = wordFor(verdict);
   return verdict.approval !== undefined && word !== "ask" ? `asked, ${word}` : word;
 }
 
 function Arguments({ call: { input, content } }: { call: ToolCall }) {
-  // A diff that the agent shows says the same as arguments, and better.
+  // A diff from the agent shows the same as the arguments, and better.
   if (input === undefined || content.some(({ kind }) => kind === "diff")) return null;
   return <ExactCallView given={input} />;
 }
@@ -111,7 +111,7 @@ function shortened(text: string): string {
   return `${text.slice(0, LONGEST / 2)}\n… ${text.length - LONGEST} characters …\n${text.slice(-LONGEST / 2)}`;
 }
 
-/** How long it took, or takes; what is told again was not timed. */
+/** The duration of a call; replayed calls have none. */
 function Duration({ call }: { call: ToolCall }) {
   if (call.began === undefined) return null;
   if (isOver(call)) return call.ended === undefined ? null : <Time milliseconds={call.ended - call.began} />;
@@ -130,7 +130,7 @@ function Time({ milliseconds }: { milliseconds: number }) {
   );
 }
 
-/** A verdict with what stands behind it: rule, reason, level, entry and constitution. */
+/** A verdict with rule, reason, level, entry and constitution. */
 function VerdictView({ verdict }: { verdict: Verdict }) {
   const { rule, reason, enforcement, entry, approval, ungated } = verdict;
   return (
@@ -151,7 +151,7 @@ function VerdictView({ verdict }: { verdict: Verdict }) {
 
 const Payload = z.looseObject({ constitution_hash: z.string() });
 
-/** The entry in the ledger, and the constitution it was decided by. */
+/** The ledger entry, and the constitution that decided. */
 function Recorded({ entry }: { entry: string }) {
   const { is_admin } = useSelf();
   const { data } = useQuery({

@@ -6,11 +6,11 @@ import { follow } from "../../api/stream.ts";
 import type { LedgerSearch } from "./filters.tsx";
 
 const PAGE = 200;
-/** How many new entries are held before the list is read afresh. */
+/** Above this many new entries the list is fetched again. */
 const MOST_LIVE = 10_000;
 const FLUSH_MS = 100;
 
-/** The entries that fit, the newest first, with those that come while one looks. */
+/** The matching entries, newest first, with new ones as they are recorded. */
 export function useEntries(search: LedgerSearch) {
   const { since, ...filter } = search;
   const key = JSON.stringify(search);
@@ -24,7 +24,7 @@ export function useEntries(search: LedgerSearch) {
       }),
     initialPageParam: Number.MAX_SAFE_INTEGER,
     getNextPageParam: ({ next }) => next,
-    // What is written between the first page and the stream would be missed the other way round.
+    // The stream opens first: entries written between the first page and the stream would be missed otherwise.
     enabled: state !== "opening",
     staleTime: Infinity,
     gcTime: 0,
@@ -37,7 +37,7 @@ export function useEntries(search: LedgerSearch) {
   return { entries, pages, isLive: state === "open" };
 }
 
-/** Entries as they are written, the newest first. */
+/** New entries as they are recorded, newest first. */
 function useLiveEntries(filter: Omit<LedgerSearch, "since">, key: string) {
   const [live, setLive] = useState<readonly PlacedEntry[]>([]);
   const [state, setState] = useState<"opening" | "open" | "lost">("opening");
@@ -68,7 +68,7 @@ function useLiveEntries(filter: Omit<LedgerSearch, "since">, key: string) {
         onEvent: (entry) => void arrived.push(entry),
         onState: (isOpen) => {
           setState(isOpen ? "open" : "lost");
-          // What was written while nobody listened may not be told again.
+          // Entries recorded during a lost connection may be missing.
           if (isOpen && wasTold) void queries.invalidateQueries({ queryKey: ["entries", key] });
           wasTold = true;
         },
@@ -84,7 +84,7 @@ function useLiveEntries(filter: Omit<LedgerSearch, "since">, key: string) {
 
 type Entry = PlacedEntry["entry"];
 
-/** What an entry says, in a line. */
+/** Summarizes an entry on one line. */
 export function gistOf({ quality, payload, target, envelope, tags }: Entry): string {
   if (envelope !== null && envelope !== undefined) return `${target}, sealed`;
   const said = Object(payload);
@@ -101,7 +101,7 @@ export function gistOf({ quality, payload, target, envelope, tags }: Entry): str
   return [target, what.replaceAll("_", " ")].filter(Boolean).join(": ");
 }
 
-/** The verdict that an entry holds, if it is one. */
+/** The verdict of an entry, if it has one. */
 export function verdictOf({ quality, payload }: Entry): string | undefined {
   return quality === "policy_verdict" ? textOf(Object(payload).verdict) || undefined : undefined;
 }

@@ -11,7 +11,7 @@ import { gistOf, verdictOf } from "./entries.ts";
 
 const AROUND = 4;
 
-/** The entries of the same session before and after one, as a chain. */
+/** The entries of the session before and after an entry. */
 export function ChainPanel({ placed }: { placed: PlacedEntry }) {
   const { seq, entry } = placed;
   const { data, error } = useQuery({
@@ -65,7 +65,7 @@ function ChainLink({ placed, isThis }: { placed: PlacedEntry; isThis: boolean })
   );
 }
 
-/** What an entry names: the verdict before a call, the steps of a turn, the approval it is about. */
+/** The entries that an entry refers to: the verdict of a call, the steps of a turn, its approval. */
 export function CoveredPanel({ placed }: { placed: PlacedEntry }) {
   const { quality, payload } = placed.entry;
   const { verdict, approval, entries } = Object(payload);
@@ -105,7 +105,6 @@ function cidsIn(value: unknown): string[] {
 
 const MOST = 500;
 
-/** The entries that a turn names. */
 function TurnPanel({ placed, cids }: { placed: PlacedEntry; cids: readonly string[] }) {
   const { seq, entry } = placed;
   const { data } = useQuery({
@@ -134,7 +133,7 @@ function TurnPanel({ placed, cids }: { placed: PlacedEntry; cids: readonly strin
   );
 }
 
-/** An entry in few words, which lead to it. */
+/** A link to an entry with a short description. */
 function EntryLine({ placed: { seq, entry }, isThis = false }: { placed: PlacedEntry; isThis?: boolean }) {
   const verdict = verdictOf(entry);
   return (

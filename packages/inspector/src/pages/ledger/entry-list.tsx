@@ -12,13 +12,13 @@ import { gistOf, verdictOf } from "./entries.ts";
 
 const NEAR_END = 40;
 
-/** The log: as long as it is, only what is in view is drawn. New entries do not move what somebody reads. */
+/** A virtual list of entries. New entries do not move the entries in view. */
 export function EntryList({
   entries,
   onEnd,
 }: {
   entries: readonly PlacedEntry[];
-  /** Called when the end of what is loaded comes near. */
+  /** Called when the scroll position nears the end of the loaded entries. */
   onEnd: () => void;
 }) {
   const narrow = useNarrow();
@@ -82,7 +82,7 @@ export function EntryList({
   );
 }
 
-/** Holds new entries back while somebody has scrolled away from the top. */
+/** Holds new entries back while the list is scrolled away from the top. */
 function useStillness(entries: readonly PlacedEntry[], box: React.RefObject<HTMLElement | null>) {
   const [still, setStill] = useState<number>();
   const waiting = still === undefined ? 0 : entries.findIndex(({ seq }) => seq <= still);
@@ -97,7 +97,7 @@ function useStillness(entries: readonly PlacedEntry[], box: React.RefObject<HTML
   return { shown: waiting > 0 ? entries.slice(waiting) : entries, waiting, release, onScroll };
 }
 
-/** One entry in the log: where it stands, when, what, who. */
+/** One entry of the list. */
 const EntryRow = memo(function EntryRow({ placed, isChosen }: { placed: PlacedEntry; isChosen: boolean }) {
   const { seq, entry } = placed;
   const verdict = verdictOf(entry);

@@ -15,7 +15,7 @@ import { WhyPanel } from "../../why/why-panel.tsx";
 import { gistOf } from "./entries.ts";
 import { ChainPanel, CoveredPanel } from "./entry-chain.tsx";
 
-/** One entry of the ledger: what it says, why, and the proof of it. */
+/** One entry of the ledger with its explanation and proof. */
 export function EntryPage() {
   const { cid } = useParams({ from: "/ledger/$cid" });
   const { data, error, refetch } = useQuery({
@@ -69,7 +69,7 @@ export function EntryPage() {
   );
 }
 
-/** All twelve members of an entry; the payload has a place of its own. */
+/** All members of an entry but the payload. */
 function EntryFields({ entry }: { entry: PlacedEntry["entry"] }) {
   const { cid, entity_id, target, quality, timestamp, source, actor, parents, tags, proof, envelope } = entry;
   const exact = (text: string) => <code className="text-xs break-all">{visible(text)}</code>;
@@ -120,7 +120,7 @@ const Attestation = z.looseObject({
   predicate_results: z.array(z.boolean()),
 });
 
-/** Who signed an entry, and what they signed for. */
+/** The signatures of an entry. */
 function AttestationPanel({ entry }: { entry: PlacedEntry["entry"] }) {
   const { data: attestation } = Attestation.safeParse(entry.proof);
   const keys = useQuery({

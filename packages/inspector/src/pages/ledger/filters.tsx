@@ -11,7 +11,7 @@ const AGO = [
   ["168", "the last week"],
 ] as const;
 
-/** Narrows the log. Every choice stands in the address, so that it can be sent to somebody. */
+/** Filters the ledger. Filters are search parameters, so a view has an address. */
 export function Filters({
   search,
   onChange,
@@ -97,7 +97,7 @@ export function Filters({
   );
 }
 
-/** A word to filter by, which counts when it is finished and not with every letter. */
+/** A text filter that applies on blur or Enter, not on every key. */
 function Words({
   label,
   value,
@@ -133,7 +133,7 @@ function hoursAgo(hours: string): string | undefined {
   return hours === "" ? undefined : new Date(Date.now() - Number(hours) * 3_600_000).toISOString();
 }
 
-/** Which entries are wanted, as the address of the page says it. What it says wrongly is passed over. */
+/** The search parameters of the ledger; invalid ones are ignored. */
 export const LedgerSearch = z.object({
   quality: LedgerQuality.optional().catch(undefined),
   session: z.string().min(1).max(1_024).optional().catch(undefined),
@@ -143,5 +143,5 @@ export const LedgerSearch = z.object({
 });
 export type LedgerSearch = z.infer<typeof LedgerSearch>;
 
-/** Verdicts by which the log is often narrowed; each verdict's entry carries its own as a tag. */
+/** Verdicts to filter by; each verdict entry carries its verdict as a tag. */
 const VERDICT_TAGS = ["allowed", "ask", "blocked", "modify", "defer"] as const;

@@ -10,7 +10,7 @@ import { keptCheckpoint } from "../../proof/compare.ts";
 import { FaultList } from "../../proof/entry-link.tsx";
 import { type VerifyReport, verify } from "../../proof/verify.ts";
 
-/** What came of checking the whole ledger. */
+/** The result of verifying the whole ledger. */
 export function LedgerCheckPanel({ check, onStop }: { check: LedgerCheck; onStop: () => void }) {
   if (check.kind === "none") return null;
   if (check.kind === "failed") return <Failure error={check.error} />;
@@ -74,14 +74,14 @@ function Result({ report, onClose }: { report: VerifyReport; onClose: () => void
   );
 }
 
-/** How a check of the whole ledger stands. */
+/** The state of a verification of the whole ledger. */
 type LedgerCheck =
   | { readonly kind: "none" }
   | { readonly kind: "running"; readonly progress?: Progress }
   | { readonly kind: "done"; readonly report: VerifyReport }
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** Checks the whole ledger in the page, entry by entry, against the key and the checkpoint that this browser keeps. */
+/** Verifies the whole ledger on the page, against the key and the checkpoint that this browser keeps. */
 export function useLedgerCheck() {
   const [check, setCheck] = useState<LedgerCheck>({ kind: "none" });
   const running = useRef<AbortController>(undefined);

@@ -12,7 +12,7 @@ import { EntryList } from "./entry-list.tsx";
 import { Filters, LedgerSearch } from "./filters.tsx";
 import { LedgerCheckPanel, useLedgerCheck } from "./ledger-check.tsx";
 
-/** Everything that was recorded, as it is recorded; for those who may see it. */
+/** The ledger, for admins. */
 export function LedgerPage() {
   const { is_admin } = useSelf();
   return is_admin ? (

@@ -7,7 +7,7 @@ import { about, bytes, count, dollars, duration } from "../../design/format.ts";
 import { Panel } from "../../design/layout.tsx";
 import { Cell, Table } from "../../design/table.tsx";
 
-/** The few numbers that say whether anything needs looking at. */
+/** Key figures of the server. */
 export function Figures({ overview }: { overview: Overview }) {
   const { decisions, approvals, usage, sessions, processes, ledger } = overview;
   return (
@@ -93,7 +93,7 @@ const FILLS: Readonly<Record<string, string>> = {
   defer: "bg-ink-faint",
 };
 
-/** How the verdicts are spread, and how far they were enforced. */
+/** The distribution of verdicts and enforcement levels. */
 export function VerdictMix({ overview: { decisions } }: { overview: Overview }) {
   const verdicts = Object.keys(FILLS).map(
     (verdict) => [verdict, decisions.by_verdict[verdict] ?? 0] as const,
@@ -135,7 +135,7 @@ export function VerdictMix({ overview: { decisions } }: { overview: Overview }) 
 
 type Percentiles = Overview["decisions"]["latency_ms"];
 
-/** How long things take, of the last few minutes. */
+/** Latency percentiles of the last few minutes. */
 export function PercentilePanel({ overview }: { overview: Overview }) {
   const { decisions, approvals, requests } = overview;
   return (
@@ -175,7 +175,7 @@ function Row({ name, title, of }: { name: string; title: string; of: Percentiles
   );
 }
 
-/** The last hour as pictures. */
+/** Charts of the last hour. */
 export function Charts({ overview: { history } }: { overview: Overview }) {
   const { at } = history;
   const every = `in each ${duration(history.step_ms)}`;

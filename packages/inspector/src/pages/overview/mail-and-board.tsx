@@ -12,7 +12,7 @@ import { visible } from "../../design/visible.ts";
 
 const SHOWN = 12;
 
-/** What agents and people wrote to each other last. */
+/** The latest mail between agents and users. */
 export function MailPanel() {
   const { data, error } = useQuery({
     queryKey: ["mail"],
@@ -46,7 +46,7 @@ export function MailPanel() {
   );
 }
 
-/** Writes to an agent, which gets it with its next turn. */
+/** Sends mail to an agent, which receives it with its next turn. */
 function MailForm() {
   const queries = useQueryClient();
   const [to, setTo] = useState("");
@@ -94,7 +94,7 @@ function MailForm() {
 
 const LINES = 30;
 
-/** The end of the board that everybody reads. */
+/** The latest posts of the board. */
 export function BoardPanel() {
   const { data, error } = useQuery({
     queryKey: ["board"],
@@ -119,7 +119,7 @@ export function BoardPanel() {
   );
 }
 
-/** Leaves word on the board, for everybody. */
+/** Posts to the board. */
 function PostForm() {
   const queries = useQueryClient();
   const [content, setContent] = useState("");

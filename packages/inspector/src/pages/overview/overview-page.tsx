@@ -9,7 +9,7 @@ import { RunsPanel } from "../runs/runs-panel.tsx";
 import { Charts, Figures, PercentilePanel, VerdictMix } from "./figures.tsx";
 import { BoardPanel, MailPanel } from "./mail-and-board.tsx";
 
-/** How this Reins does, in one look. */
+/** The state of the server at a glance. */
 export function OverviewPage() {
   const { is_admin } = useSelf();
   const { data, error, refetch } = useOverview();
@@ -63,7 +63,7 @@ export function OverviewPage() {
 const STEP =
   "flex flex-col gap-1 border-line p-4 max-lg:border-t max-lg:first:border-t-0 lg:border-l lg:first:border-l-0";
 
-/** What somebody who is here for the first time can try, in a minute. */
+/** A short tour for the first visit. */
 function FirstSteps() {
   return (
     <Panel title="Three things to try">

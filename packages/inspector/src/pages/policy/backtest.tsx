@@ -15,7 +15,7 @@ type Report = z.infer<typeof BacktestReport>;
 
 const TONES: Readonly<Record<string, Tone>> = { looser: "warn", stricter: "note", same: "neutral" };
 
-/** Decides everything of the past again by a draft, and shows what would have been otherwise. */
+/** Decides recorded actions again by a draft and shows the differences. */
 export function Backtest({ draft }: { draft: Draft }) {
   const run = useMutation({
     mutationFn: () => call(studyOperations.backtestPolicy, { body: { ...draft, examples: 3 } }),

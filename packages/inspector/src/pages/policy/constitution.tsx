@@ -5,7 +5,7 @@ import { Empty } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
 import { inline } from "../../why/inline.ts";
 
-/** The constitution as it is in force: what it says to people, and the rules in their order. */
+/** The constitution in force: prose, and rules in their order. */
 export function Constitution({ status: { in_force, prose } }: { status: PolicyStatus }) {
   return (
     <div className="grid xl:grid-cols-[minmax(0,1fr)_24rem]">
@@ -60,7 +60,7 @@ export function Constitution({ status: { in_force, prose } }: { status: PolicySt
   );
 }
 
-/** What must hold for a rule to match, a line for each clause. */
+/** The condition of a rule, one line per clause. */
 function ConditionView({ condition }: { condition: Readonly<Record<string, unknown>> }) {
   const clauses = Object.entries(condition);
   if (clauses.length === 0) return <span className="text-ink-soft">everything</span>;

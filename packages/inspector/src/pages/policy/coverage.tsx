@@ -11,7 +11,7 @@ import { EntryLink } from "../../proof/entry-link.tsx";
 
 type Report = z.infer<typeof CoverageReport>;
 
-/** Which rules decided how often, and what no rule names. */
+/** How often each rule decided, and actions that no rule names. */
 export function Coverage() {
   const { data, error, refetch } = useQuery({
     queryKey: ["policy-coverage"],
@@ -74,7 +74,7 @@ function Rules({ report: { rules, unreachable, total } }: { report: Report }) {
   );
 }
 
-/** A part of a whole, as a bar beside the number that says the same. */
+/** A share as a bar; the number stands beside it. */
 function Share({ part, of }: { part: number; of: number }) {
   return (
     <span aria-hidden="true" className="mt-1.5 block h-1.5 rounded-full bg-sunken">

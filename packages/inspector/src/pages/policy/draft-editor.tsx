@@ -13,7 +13,7 @@ import { TestTable } from "./policy-tests.tsx";
 
 const SETTLE_MS = 400;
 
-/** Where a constitution is written and tried before it counts. */
+/** Edits and checks a draft constitution. */
 export function DraftDesk({ status }: { status: PolicyStatus }) {
   const draft = useDraft();
   const rules = draft?.rules ?? status.rules ?? "";
@@ -64,7 +64,7 @@ export function DraftDesk({ status }: { status: PolicyStatus }) {
   );
 }
 
-/** What there is to say about a draft before it is used. */
+/** The result of checking a draft. */
 function DraftCheck({
   check,
   isCurrent,
@@ -104,7 +104,7 @@ function Faults({ faults, tone }: { faults: z.infer<typeof PolicyCheck>["faults"
   ));
 }
 
-/** A text with numbered lines, and marks at lines that something is wrong with. */
+/** A text editor with line numbers and marks at faulty lines. */
 function LineEditor({
   label,
   text,
@@ -157,7 +157,7 @@ function LineEditor({
   );
 }
 
-/** A value once it has not changed for a while. */
+/** Debounces a value. */
 function useSettled<T>(value: T, after: number): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

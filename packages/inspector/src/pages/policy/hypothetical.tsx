@@ -19,7 +19,7 @@ const START: Hypothesis = {
   event_type: "pre_action",
 };
 
-/** What would be decided about an action that did not happen, and why. */
+/** Explains what would be decided about a hypothetical action. */
 export function Hypothetical() {
   const draft = useDraft();
   const [given, setGiven] = useState(START);
@@ -147,12 +147,10 @@ export function Hypothetical() {
   );
 }
 
-/** How well an agent may be known. */
 const TRUSTS = ["unknown", "registered", "standing"] as const;
-/** How far a verdict may be enforced. */
 const ENFORCEMENTS = ["performed", "confined", "asked", "observed"] as const;
 
-/** An action that did not happen, as it is written in the form. Empty is left to the server. */
+/** The form of a hypothetical action. The server fills in empty fields. */
 interface Hypothesis {
   readonly tool: string;
   readonly arguments: string;
@@ -163,7 +161,7 @@ interface Hypothesis {
   readonly event_type: string;
 }
 
-/** The question to the server that a form makes. */
+/** Builds the request from the form. */
 function hypothesisOf(given: Hypothesis): z.input<typeof ExplainRequest> {
   return {
     event: {

@@ -11,7 +11,7 @@ import { Failure } from "../../design/states.tsx";
 import { inline } from "../../why/inline.ts";
 import { Backtest } from "./backtest.tsx";
 
-/** A changed constitution that lets more through, until an admin says yes. */
+/** A changed constitution that is looser and waits for an admin. */
 export function WaitingPolicy({
   status,
   waiting,
@@ -68,16 +68,15 @@ export function WaitingPolicy({
   );
 }
 
-/** A rule of a constitution. */
 export type Rule = z.infer<typeof LoadedPolicy>["rules"][number];
 
-/** What became of a rule between two constitutions. */
+/** The change of one rule between two constitutions. */
 interface RuleChange {
   readonly rule: Rule;
   readonly kind: "new" | "gone" | "changed" | "moved";
 }
 
-/** Which rules came, went, changed or moved, by their names; rules are told apart by nothing else. */
+/** Lists added, removed, changed and moved rules; rules are identified by name. */
 export function ruleChanges(before: readonly Rule[], after: readonly Rule[]): RuleChange[] {
   const old = new Map(before.map((rule) => [rule.name, rule]));
   const names = new Set(after.map(({ name }) => name));
@@ -106,7 +105,6 @@ const TONES: Readonly<Record<RuleChange["kind"], Tone>> = {
   moved: "note",
 };
 
-/** Which rules come, go, change or move between two constitutions. */
 function RuleChanges({ before, after }: { before: readonly Rule[]; after: readonly Rule[] }) {
   const changes = ruleChanges(before, after);
   if (changes.length === 0)

@@ -17,7 +17,7 @@ import { WaitingPolicy } from "./pending-policy.tsx";
 import { PolicyTests } from "./policy-tests.tsx";
 import { RosterView } from "./roster.tsx";
 
-/** What agents may do, and who they are. */
+/** The policy: constitution, tests, draft and roster. */
 export function PolicyPage() {
   const { tab = "constitution" } = PolicySearch.parse(useSearch({ strict: false }));
   const navigate = useNavigate();
@@ -89,7 +89,7 @@ export function PolicyPage() {
   );
 }
 
-/** A side of the policy, with a heading for those who go from heading to heading. */
+/** A tab of the policy, with a heading for screen readers. */
 function sideOf(value: PolicyTab, label: string, side: ReactNode) {
   const content = (
     <>
@@ -109,9 +109,8 @@ function Fault({ text }: { text: string }) {
   );
 }
 
-/** The sides from which the policy is seen. */
 const PolicyTab = z.enum(["constitution", "tests", "coverage", "draft", "explain", "roster", "grants"]);
 type PolicyTab = z.infer<typeof PolicyTab>;
 
-/** What the address of the page says. */
+/** The search parameters of the page. */
 const PolicySearch = z.object({ tab: PolicyTab.optional().catch(undefined) });

@@ -7,7 +7,7 @@ import { Button } from "../../design/button.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
 
-/** The examples in the constitution, run now. */
+/** Runs the examples of the constitution. */
 export function PolicyTests() {
   const { data, error, isFetching, refetch } = useQuery({
     queryKey: ["policy-tests"],
@@ -40,7 +40,7 @@ export function PolicyTests() {
 
 type Test = z.infer<typeof PolicyTestOutcome>;
 
-/** Examples, what each should get, and what it got. */
+/** Examples with expected and actual verdicts. */
 export function TestTable({ tests }: { tests: readonly Test[] }) {
   if (tests.length === 0)
     return (

@@ -11,7 +11,7 @@ import { Cell, Table } from "../../design/table.tsx";
 
 const TONES: Readonly<Record<string, Tone>> = { unknown: "bad", registered: "neutral", standing: "good" };
 
-/** Which agents are known, and how well. */
+/** The known agents and their trust. */
 export function RosterView() {
   const { is_admin } = useSelf();
   const { data, error, refetch } = useQuery({
@@ -103,14 +103,14 @@ function Register() {
   );
 }
 
-/** How a line of the roster says each trust: a live role is standing, whoever is dead is unknown. */
+/** How a line of the roster expresses each trust: a live role is standing, a dead one unknown. */
 const LINES = {
   unknown: { state: "dead" },
   registered: { kind: "agent", state: "live" },
   standing: { kind: "role", state: "live" },
 } as const;
 
-/** Says how well an agent is known from now on. */
+/** Changes the trust of an agent. */
 function TrustChoice({ agent, trust }: { agent: string; trust: keyof typeof LINES }) {
   const queries = useQueryClient();
   const change = useMutation({

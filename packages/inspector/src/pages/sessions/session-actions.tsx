@@ -10,7 +10,7 @@ import { Icon } from "../../design/icons.tsx";
 import { Failure } from "../../design/states.tsx";
 import { titleOf } from "./sessions.ts";
 
-/** What can be done with a session beside speaking in it: fork it, end it, and from elsewhere stop its turn. */
+/** Forks or ends a session, or stops its turn. */
 export function SessionActions({ session, canStop }: { session: Session; canStop: boolean }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
@@ -66,7 +66,7 @@ export function SessionActions({ session, canStop }: { session: Session; canStop
   );
 }
 
-/** Where a session stands, in a word; `pending` is how many questions of it wait for a person. */
+/** The state of a session; `pending` is the number of its pending approvals. */
 export function StateBadge({ session, pending }: { session: Session; pending: number }) {
   if (session.ended)
     return <Badge title={session.ended.message ?? "it ended for good"}>{session.ended.reason}</Badge>;

@@ -28,10 +28,9 @@ const COLUMNS = [
   { title: "Actions", isHidden: true },
 ];
 
-/** Which sessions are shown. */
 type Shown = "open" | "running" | "ended" | "all";
 
-/** Every session one may see, and the way to a new one. */
+/** The visible sessions, and the dialog that starts one. */
 export function SessionsPage() {
   const { data, error, refetch } = useSessions();
   const { start: isBeginning = false } = useSearch({ from: "/sessions" });
@@ -149,7 +148,7 @@ function matches({ title = "", agent, cwd, id }: Session, words: string): boolea
   return [title, agent, cwd, id].some((text) => text.toLowerCase().includes(wanted));
 }
 
-/** A session in the list of a phone. */
+/** A session in the list of a narrow screen. */
 function SessionItem({ session }: { session: Session }) {
   const { id, agent, cwd, enforcement, cost_usd, last_activity } = session;
   return (
@@ -171,7 +170,7 @@ function SessionItem({ session }: { session: Session }) {
   );
 }
 
-/** A session in the list. */
+/** A session in the table. */
 function SessionRow({ session, isChosen }: { session: Session; isChosen: boolean }) {
   const pending = usePendingOf(session.id);
   const { id, agent, cwd, trust, enforcement, cost_usd, last_activity } = session;
@@ -218,7 +217,7 @@ function SessionRow({ session, isChosen }: { session: Session; isChosen: boolean
 
 const narrow = window.matchMedia("(max-width: 767px)");
 
-/** Whether the screen is that of a phone. */
+/** Whether the screen is as narrow as a phone's. */
 export function useNarrow(): boolean {
   return useSyncExternalStore(subscribe, () => narrow.matches);
 }

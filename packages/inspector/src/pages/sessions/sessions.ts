@@ -9,14 +9,14 @@ const SELDOM_MS = 30_000;
 const MOST = 200;
 const LISTED = ["sessions", "listed"] as const;
 
-/** Sessions that one may see, the most recently used first. */
+/** The visible sessions, most recently used first. */
 interface ListedSessions {
   readonly sessions: readonly Session[];
-  /** Whether there are more, which were not used for longer. */
+  /** Whether there are older sessions beyond these. */
   readonly hasMore: boolean;
 }
 
-/** The sessions that one may see, as they change; looked at again seldom beside that. */
+/** The visible sessions, updated by a stream and polled at a low rate. */
 export function useSessions(): UseQueryResult<ListedSessions> {
   const queries = useQueryClient();
   useEffect(() => {
@@ -30,10 +30,10 @@ export function useSessions(): UseQueryResult<ListedSessions> {
             LISTED,
             (now) => now && { ...now, sessions: sessionsWith(now.sessions, session, MOST) },
           );
-          // A list that is on its way may be older than this.
+          // A list that is being fetched may be older than this change.
           if (queries.isFetching({ queryKey: LISTED }) > 0) again();
         },
-        // What changed while nobody listened is not told again.
+        // Changes during a lost connection are not sent again.
         onState: (isOpen) => isOpen && again(),
       },
     );
@@ -51,7 +51,7 @@ export function useSessions(): UseQueryResult<ListedSessions> {
   });
 }
 
-/** One session, looked at again when whoever follows it hears of a change, and seldom beside that. */
+/** The record of one session, refetched on changes and polled at a low rate. */
 export function useSessionRecord(id: string): UseQueryResult<Session> {
   return useQuery({
     queryKey: ["sessions", "one", id],
@@ -60,7 +60,7 @@ export function useSessionRecord(id: string): UseQueryResult<Session> {
   });
 }
 
-/** The sessions that are listed, the most recently used first, after one of them, or a new one, has changed. */
+/** Applies a change to the list of sessions, most recently used first. */
 export function sessionsWith(known: readonly Session[], changed: Session, most: number): readonly Session[] {
   return [...known.filter(({ id }) => id !== changed.id), changed].toSorted(newestFirst).slice(0, most);
 }
@@ -70,7 +70,7 @@ function newestFirst(one: Session, other: Session): number {
   return (first ?? "") < (second ?? "") ? 1 : -1;
 }
 
-/** What a session is called: by its title, or by the beginning of its id. */
+/** The title of a session, or the beginning of its id. */
 export function titleOf({ title, id }: Pick<Session, "title" | "id">): string {
   return title === undefined ? `Session ${id.slice(0, 8)}` : visible(title);
 }

@@ -12,7 +12,7 @@ import { useAgent, useAgents } from "../agents/agents.ts";
 
 const FOLDER = "reins.folder";
 
-/** Begins a session: with which agent, where, and how. */
+/** Starts a session with agent, folder, mode and model. */
 export function BeginDialog({
   open,
   onClose,
@@ -20,7 +20,7 @@ export function BeginDialog({
 }: {
   open: boolean;
   onClose: () => void;
-  /** Folders that sessions work in already, the latest first. */
+  /** Folders of existing sessions, most recent first. */
   folders: readonly string[];
 }) {
   return (
@@ -43,7 +43,7 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
   const [cwd, setCwd] = useState(() => localStorage.getItem(FOLDER) ?? folders[0] ?? self.workspace ?? "");
   const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
   const [message, setMessage] = useState("");
-  /** The session that an attempt before this one began, and of what. */
+  /** The session that a failed attempt created, with its parameters; a retry reuses it. */
   const begun = useRef<{ readonly id: string; readonly of: string }>(undefined);
   const isOpen = useRef(true);
   useEffect(() => {
@@ -70,7 +70,7 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
       return id;
     },
     onSuccess: async (id) => {
-      // Whoever has closed the dialog meanwhile finds the session in the list.
+      // If the dialog was closed meanwhile, the session is in the list.
       if (!isOpen.current) return;
       if (message.trim() !== "") void acpClient.prompt(id, message.trim());
       onClose();
@@ -150,7 +150,7 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
   );
 }
 
-/** Which agent: those that are installed can be chosen. */
+/** The installed agents can be chosen. */
 function AgentChoice({ value, onChange }: { value: string; onChange: (agent: string) => void }) {
   const { data, error } = useAgents();
   const agents = (data ?? []).filter(({ support }) => support.level !== "unsupported");

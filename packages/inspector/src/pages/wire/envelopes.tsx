@@ -12,7 +12,6 @@ import { Choice, TextInput } from "../../design/form.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
 
-/** Which messages are shown. */
 interface Filter {
   readonly protocol?: "acp" | "ahp";
   readonly edge?: "client" | "agent";
@@ -21,7 +20,7 @@ interface Filter {
   readonly method?: string;
 }
 
-/** Raw messages both ways, the newest first, as they pass. */
+/** Raw messages in both directions, newest first, as they pass. */
 export function Envelopes() {
   const [filter, setFilter] = useState<Filter>({});
   const [isPaused, setPaused] = useState(false);
@@ -104,7 +103,7 @@ function List({
 }: {
   source: ReturnType<typeof sourceOf>;
   isPaused: boolean;
-  /** Whether nothing is filtered out, so that what is missing was lost. */
+  /** Whether no filter is set, so that missing numbers mean lost messages. */
   isWhole: boolean;
 }) {
   const { all, error, isLoaded } = useTail(source, isPaused);
@@ -199,7 +198,7 @@ const TONES: Readonly<Record<WireEnvelope["kind"], Tone>> = {
   error: "bad",
 };
 
-/** One message: when, where, what; open, all of it. */
+/** One message; open, its full content. */
 function EnvelopeRow({
   envelope,
   isOpen,
@@ -259,13 +258,13 @@ const Update = z.looseObject({
   params: z.looseObject({ update: z.looseObject({ sessionUpdate: z.string() }) }),
 });
 
-/** Which kind of update a message is, where it is one. */
+/** The kind of session update that a message carries. */
 function variantIn(message: unknown): string {
   const read = Update.safeParse(message);
   return read.success ? read.data.params.update.sessionUpdate : "";
 }
 
-/** The time of day to the millisecond. */
+/** Formats the time of day with milliseconds. */
 function timeOf(at: string): string {
   const date = new Date(at);
   return `${date.toLocaleTimeString([], { hour12: false })}.${String(date.getMilliseconds()).padStart(3, "0")}`;

@@ -13,7 +13,7 @@ import { Cell, Table } from "../../design/table.tsx";
 import { visible } from "../../design/visible.ts";
 import { Envelopes } from "./envelopes.tsx";
 
-/** What goes over the wires: raw messages both ways, and the requests to the API. */
+/** Raw messages and API requests, for admins. */
 export function WirePage() {
   const { is_admin } = useSelf();
   const [tab, setTab] = useState("messages");
@@ -37,7 +37,7 @@ export function WirePage() {
 
 const SHOWN = 300;
 
-/** The requests to the API, the newest first, as they are answered. */
+/** API requests, newest first, as they are answered. */
 function Requests() {
   const source = useMemo(
     (): TailSource<LoggedRequest, typeof wireOperations.streamRequests.query> => ({
@@ -96,7 +96,7 @@ function toneOf(status: number): Tone {
   return status >= 400 ? "warn" : "good";
 }
 
-/** A request as a command that makes it again. What was in its body or after its path is not kept, and not known. */
+/** Formats a request as a curl command. Body and query are not recorded and therefore missing. */
 export function curlFor({ method, path }: Pick<LoggedRequest, "method" | "path">, origin: string): string {
   const words = [
     "curl",

@@ -71,7 +71,7 @@ requirement(
     const row = page.getByRole("row", { name: /^pond/ });
     await row.waitFor();
     expect(await row.textContent()).toMatch(/\d+\.?\d* MB/);
-    await row.getByRole("button", { name: "Complaints" }).click();
+    await row.getByRole("button", { name: "Standard error" }).click();
     await page.getByText("the pond is cold").waitFor();
   });
 

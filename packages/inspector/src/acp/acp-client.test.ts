@@ -6,8 +6,8 @@ import {
   type Stream,
 } from "@agentclientprotocol/sdk";
 import { expect, test } from "vitest";
-import { AcpClient, waitAfter } from "./acp-client.ts";
-import { Link } from "./connection.ts";
+import { AcpClient, retryDelay } from "./acp-client.ts";
+import { Connection } from "./connection.ts";
 
 interface Message {
   readonly sessionId: string;
@@ -112,7 +112,7 @@ const later: (() => void)[] = [];
 function newClient(server: Server): AcpClient {
   let id = 0;
   return new AcpClient({
-    open: async (ear) => Link.open(server.connect(), ear),
+    open: async (listener) => Connection.open(server.connect(), listener),
     schedule: (run) => queueMicrotask(run),
     now: () => 0,
     after: (_, run) => {
@@ -126,7 +126,7 @@ function newClient(server: Server): AcpClient {
 
 const textsOf = (client: AcpClient) =>
   client
-    .follow("s")
+    .attach("s")
     .view.current()
     .conversation.items.map((item) => (item.kind === "message" ? item.text : item.kind));
 
@@ -142,16 +142,16 @@ async function wait(): Promise<void> {
 test("a prompt is shown when the log shows it, and the answer after it", async () => {
   const server = new Server();
   const client = newClient(server);
-  client.follow("s");
+  client.attach("s");
   await settle();
   await client.prompt("s", "hello");
   expect(textsOf(client)).toEqual(["hello", "answer"]);
-  expect(client.follow("s").view.current()).toMatchObject({ waiting: [], running: [], phase: "live" });
+  expect(client.attach("s").view.current()).toMatchObject({ waiting: [], running: [], phase: "live" });
 });
 
 test("what a session says before its name is known is not lost", async () => {
   const client = newClient(new Server());
-  const id = await client.begin({ agent: "native", cwd: "/" });
+  const id = await client.create({ agent: "native", cwd: "/" });
   await settle();
   expect(id).toBe("s");
   expect(textsOf(client)).toEqual(["early"]);
@@ -160,20 +160,20 @@ test("what a session says before its name is known is not lost", async () => {
 test("a line that is lost is opened again, and the session goes on without a gap or a repeat", async () => {
   const server = new Server();
   const client = newClient(server);
-  client.follow("s");
+  client.attach("s");
   await settle();
   await client.prompt("s", "one");
   server.isDown = true;
   server.cut();
   await settle();
-  expect(client.line.current().state).toBe("lost");
-  expect(client.follow("s").view.current().phase).toBe("cut");
+  expect(client.state.current().state).toBe("lost");
+  expect(client.attach("s").view.current().phase).toBe("cut");
   server.log.push(said(" and more"));
   await wait();
-  expect(client.line.current().state).toBe("lost");
+  expect(client.state.current().state).toBe("lost");
   server.isDown = false;
   await wait();
-  expect(client.line.current().state).toBe("open");
+  expect(client.state.current().state).toBe("open");
   expect(textsOf(client)).toEqual(["one", "answer and more"]);
   expect(server.asked).toEqual(["load", "load"]);
 });
@@ -184,8 +184,8 @@ test("what is said while what was before is still on its way is not doubted", as
   server.gate = loading.promise;
   const client = newClient(server);
   const states: unknown[] = [];
-  const { view } = client.follow("s");
-  view.watch(() => states.push(...view.current().waiting.map(({ state }) => state)));
+  const { view } = client.attach("s");
+  view.subscribe(() => states.push(...view.current().waiting.map(({ state }) => state)));
   const prompted = client.prompt("s", "hello");
   loading.resolve();
   await prompted;
@@ -196,14 +196,14 @@ test("what is said while what was before is still on its way is not doubted", as
 test("a session that ended while the line was lost is read again, once that is known", async () => {
   const server = new Server();
   const client = newClient(server);
-  const { view } = client.follow("s");
+  const { view } = client.attach("s");
   await settle();
   server.isOver = true;
   server.cut();
   await settle();
   await wait();
   expect(view.current().phase).toBe("failed");
-  client.follow("s", true);
+  client.attach("s", true);
   await settle();
   expect(view.current().phase).toBe("live");
   expect(server.asked).toEqual(["load", "load", "replay"]);
@@ -213,16 +213,16 @@ test("a line over which the server does not want to speak is hung up", async () 
   const server = new Server();
   server.refusesHello = true;
   const client = newClient(server);
-  client.follow("s");
+  client.attach("s");
   await settle();
-  expect(client.line.current().state).toBe("lost");
+  expect(client.state.current().state).toBe("lost");
   expect(server.hungUp).toBe(1);
 });
 
 test("a question reaches the person, and the answer the server", async () => {
   const server = new Server();
   const client = newClient(server);
-  const session = client.follow("s");
+  const session = client.attach("s");
   await settle();
   const options = [{ optionId: "yes", name: "Yes", kind: "allow_once" }];
   const answer = server.ask({ sessionId: "s", toolCall: { toolCallId: "1", title: "rm" }, options });
@@ -235,7 +235,7 @@ test("a question reaches the person, and the answer the server", async () => {
 });
 
 test("waits grow to a bound, and are spread below it", () => {
-  const most = [1, 2, 3, 4, 5, 6, 7, 50].map((failures) => waitAfter(failures, () => 1));
+  const most = [1, 2, 3, 4, 5, 6, 7, 50].map((failures) => retryDelay(failures, () => 1));
   expect(most).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
-  expect(waitAfter(3, () => 0)).toBe(500);
+  expect(retryDelay(3, () => 0)).toBe(500);
 });

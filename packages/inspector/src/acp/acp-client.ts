@@ -1,16 +1,16 @@
 import { z } from "zod";
-import type { Link, LinkEar } from "./connection.ts";
-import { historyOf, type Item } from "./conversation/conversation.ts";
-import { FollowedSession, type FollowedSessionParts } from "./followed-session.ts";
+import { AttachedSession, type AttachedSessionPorts } from "./attached-session.ts";
+import type { Connection, ConnectionListener } from "./connection.ts";
+import { fetchHistory, type Item } from "./conversation/conversation.ts";
 import { Observable } from "./observable.ts";
 
 /** The state of the connection to the server. */
-export type Line =
+export type ConnectionState =
   | { readonly state: "closed" | "opening" | "open" }
   | { readonly state: "lost"; readonly retryAt: number; readonly error: unknown };
 
-interface AcpClientParts extends FollowedSessionParts {
-  readonly open: (ear: LinkEar) => Promise<Link>;
+interface AcpClientPorts extends AttachedSessionPorts {
+  readonly open: (listener: ConnectionListener) => Promise<Connection>;
   /** Starts a timer; returns `cancel`. */
   readonly after: (milliseconds: number, run: () => void) => () => void;
   readonly newId: () => string;
@@ -18,7 +18,7 @@ interface AcpClientParts extends FollowedSessionParts {
 }
 
 /** The parameters of a new session. */
-interface Beginning {
+interface NewSession {
   readonly agent: string;
   readonly cwd: string;
   /** `persistent`, or `oneshot` for a single prompt. */
@@ -26,10 +26,10 @@ interface Beginning {
 }
 
 /** At most this many sessions are attached at once; the least recently viewed is detached. */
-const MOST_FOLLOWED = 8;
+const MAX_ATTACHED = 8;
 
-const Begun = z.looseObject({ sessionId: z.string() });
-const Answered = z.looseObject({ stopReason: z.string() });
+const NewSessionResponse = z.looseObject({ sessionId: z.string() });
+const PromptResponse = z.looseObject({ stopReason: z.string() });
 const OUTCOMES: Readonly<Record<string, string>> = {
   cancelled: "The turn was stopped.",
   max_tokens: "The turn ended because the model may say no more at once.",
@@ -41,178 +41,180 @@ const OUTCOMES: Readonly<Record<string, string>> = {
  * every session again.
  */
 export class AcpClient {
-  readonly line = new Observable<Line>({ state: "closed" });
-  readonly #parts: AcpClientParts;
-  readonly #sessions = new Map<string, FollowedSession>();
+  readonly state = new Observable<ConnectionState>({ state: "closed" });
+  readonly #ports: AcpClientPorts;
+  readonly #sessions = new Map<string, AttachedSession>();
   /** Prompts that can still be cancelled. */
   readonly #prompts = new Map<string, AbortController>();
-  #link: Promise<Link> | undefined;
-  #callOffRetry: () => void = () => undefined;
+  #connection: Promise<Connection> | undefined;
+  #cancelRetry: () => void = () => undefined;
   #failures = 0;
   /** The number of sessions being created: their updates may arrive before their ids. */
-  #beginning = 0;
+  #creating = 0;
 
-  constructor(parts: AcpClientParts) {
-    this.#parts = parts;
+  constructor(ports: AcpClientPorts) {
+    this.#ports = ports;
   }
 
   /** Attaches to a session and loads its history; an ended session is only replayed. */
-  follow(id: string, isOver = false): FollowedSession {
+  attach(id: string, isOver = false): AttachedSession {
     const known = this.#sessions.get(id);
     if (known) {
       // Keeps the order of least recent use.
       this.#sessions.delete(id);
       this.#sessions.set(id, known);
       known.isOver ||= isOver;
-      if (known.view.current().phase === "failed") void this.#takeUp(known);
+      if (known.view.current().phase === "failed") void this.#load(known);
       return known;
     }
     const session = this.#add(id);
     session.isOver = isOver;
-    void this.#takeUp(session);
+    void this.#load(session);
     return session;
   }
 
   /** Creates a session; returns its id. */
-  async begin({ agent, cwd, life }: Beginning): Promise<string> {
+  async create({ agent, cwd, life }: NewSession): Promise<string> {
     const _meta = { reins: { agent, ...(life !== undefined && { mode: life }) } };
-    return this.#begin("session/new", { cwd, mcpServers: [], _meta });
+    return this.#create("session/new", { cwd, mcpServers: [], _meta });
   }
 
   /** Forks a session; returns the id of the fork. */
   async fork(from: string, cwd: string, title: string): Promise<string> {
-    const sessionId = await this.#begin("session/fork", { sessionId: from, cwd, mcpServers: [] });
-    const link = await this.#opened();
-    await link.request("_sandboxagent/session/set_metadata", { sessionId, metadata: { title } });
+    const sessionId = await this.#create("session/fork", { sessionId: from, cwd, mcpServers: [] });
+    const connection = await this.#connected();
+    await connection.request("_sandboxagent/session/set_metadata", { sessionId, metadata: { title } });
     return sessionId;
   }
 
   /** Reads the history of a session up to a position, or all of it, without attaching. */
   async history(sessionId: string, until?: number): Promise<readonly Item[]> {
-    const link = await this.#opened();
-    return historyOf((params) => link.request("_reins/session/history", params), sessionId, until);
+    const connection = await this.#connected();
+    return fetchHistory((params) => connection.request("_reins/session/history", params), sessionId, until);
   }
 
   /** Sends a prompt. It is queued while earlier turns run. */
   async prompt(sessionId: string, text: string): Promise<void> {
-    const session = this.follow(sessionId);
-    const id = this.#parts.newId();
+    const session = this.attach(sessionId);
+    const id = this.#ports.newId();
     const controller = new AbortController();
     this.#prompts.set(id, controller);
-    session.sent(id, text);
-    let link: Link | undefined;
+    session.addPrompt(id, text);
+    let connection: Connection | undefined;
     try {
-      link = await this.#opened();
+      connection = await this.#connected();
       const prompt = [{ type: "text", text }];
       const params = { sessionId, prompt, _meta: { reins: { prompt: id } } };
-      const answer = Answered.safeParse(await link.request("session/prompt", params, controller.signal));
-      session.answered(id);
+      const answer = PromptResponse.safeParse(
+        await connection.request("session/prompt", params, controller.signal),
+      );
+      session.removePrompt(id);
       const outcome = answer.success ? OUTCOMES[answer.data.stopReason] : undefined;
       if (outcome !== undefined) session.note("note", outcome);
     } catch (error) {
       // A lost connection says nothing about the prompt; reloading the session shows what happened to it.
-      if (!link || link.signal.aborted) return;
-      session.answered(id);
-      if (!controller.signal.aborted) session.note("bad", textOf(error));
+      if (!connection || connection.signal.aborted) return;
+      session.removePrompt(id);
+      if (!controller.signal.aborted) session.note("bad", errorMessage(error));
     } finally {
       this.#prompts.delete(id);
     }
   }
 
   /** Cancels a queued prompt. */
-  takeBack(sessionId: string, prompt: string): void {
+  cancelPrompt(sessionId: string, prompt: string): void {
     this.#prompts.get(prompt)?.abort();
-    this.#sessions.get(sessionId)?.answered(prompt);
+    this.#sessions.get(sessionId)?.removePrompt(prompt);
   }
 
   /** Cancels the running turn. */
   async stop(sessionId: string): Promise<void> {
-    await (await this.#opened()).notify("session/cancel", { sessionId });
+    await (await this.#connected()).notify("session/cancel", { sessionId });
   }
 
   /** Changes a mode, a model or another setting. */
   async choose(sessionId: string, setting: { readonly id: string; readonly isMode: boolean }, value: string) {
-    const link = await this.#opened();
+    const connection = await this.#connected();
     const answer = setting.isMode
-      ? await link.request("session/set_mode", { sessionId, modeId: value })
-      : await link.request("session/set_config_option", { sessionId, configId: setting.id, value });
+      ? await connection.request("session/set_mode", { sessionId, modeId: value })
+      : await connection.request("session/set_config_option", { sessionId, configId: setting.id, value });
     const session = this.#sessions.get(sessionId);
-    if (setting.isMode) session?.hear({ sessionUpdate: "current_mode_update", currentModeId: value });
+    if (setting.isMode) session?.receive({ sessionUpdate: "current_mode_update", currentModeId: value });
     else session?.chosen(answer);
   }
 
   /** Ends a session permanently. */
   async terminate(sessionId: string): Promise<void> {
-    await (await this.#opened()).request("_sandboxagent/session/terminate", { sessionId });
+    await (await this.#connected()).request("_sandboxagent/session/terminate", { sessionId });
     this.#sessions.get(sessionId)?.end();
   }
 
   /** Reconnects now instead of at the next retry. */
   retry(): void {
-    this.#callOffRetry();
+    this.#cancelRetry();
     // The connection state reports a failure.
-    this.#opened().catch(() => undefined);
+    this.#connected().catch(() => undefined);
   }
 
-  async #begin(method: string, params: unknown): Promise<string> {
-    const link = await this.#opened();
-    this.#beginning += 1;
+  async #create(method: string, params: unknown): Promise<string> {
+    const connection = await this.#connected();
+    this.#creating += 1;
     try {
-      const answer = await link.request(method, params);
-      const { sessionId } = Begun.parse(answer);
-      (this.#sessions.get(sessionId) ?? this.#add(sessionId)).begun(answer);
+      const answer = await connection.request(method, params);
+      const { sessionId } = NewSessionResponse.parse(answer);
+      (this.#sessions.get(sessionId) ?? this.#add(sessionId)).created(answer);
       return sessionId;
     } finally {
-      this.#beginning -= 1;
+      this.#creating -= 1;
     }
   }
 
-  #add(id: string): FollowedSession {
-    const session = new FollowedSession(id, this.#parts);
+  #add(id: string): AttachedSession {
+    const session = new AttachedSession(id, this.#ports);
     this.#sessions.set(id, session);
     const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size > MOST_FOLLOWED && oldest !== undefined) this.#letGo(oldest);
+    if (this.#sessions.size > MAX_ATTACHED && oldest !== undefined) this.#detach(oldest);
     return session;
   }
 
-  #letGo(sessionId: string): void {
+  #detach(sessionId: string): void {
     this.#sessions.delete(sessionId);
-    this.#link
-      ?.then((link) => link.request("_sandboxagent/session/detach", { sessionId }))
+    this.#connection
+      ?.then((connection) => connection.request("_sandboxagent/session/detach", { sessionId }))
       .catch(() => undefined);
   }
 
-  async #takeUp(session: FollowedSession): Promise<void> {
-    session.takeUp();
-    let link: Link | undefined;
+  async #load(session: AttachedSession): Promise<void> {
+    session.startReplay();
+    let connection: Connection | undefined;
     try {
-      link = await this.#opened();
+      connection = await this.#connected();
       const method = session.isOver ? "_reins/session/replay" : "session/load";
-      const answer = await link.request(method, { sessionId: session.id });
-      session.takenUp(answer, (prompt) => this.#prompts.has(prompt));
+      const answer = await connection.request(method, { sessionId: session.id });
+      session.finishReplay(answer, (prompt) => this.#prompts.has(prompt));
     } catch (error) {
       // After a lost connection the session is loaded with the next one.
-      if (link && !link.signal.aborted) session.failed(error);
+      if (connection && !connection.signal.aborted) session.failed(error);
     }
   }
 
-  #opened(): Promise<Link> {
-    this.#link ??= this.#open();
-    return this.#link;
+  #connected(): Promise<Connection> {
+    this.#connection ??= this.#open();
+    return this.#connection;
   }
 
-  async #open(): Promise<Link> {
-    this.#callOffRetry();
-    if (this.line.current().state !== "lost") this.line.set({ state: "opening" });
+  async #open(): Promise<Connection> {
+    this.#cancelRetry();
+    if (this.state.current().state !== "lost") this.state.set({ state: "opening" });
     try {
-      const link = await this.#parts.open(this.#ear);
-      link.signal.throwIfAborted();
+      const connection = await this.#ports.open(this.#listener);
+      connection.signal.throwIfAborted();
       this.#failures = 0;
-      this.line.set({ state: "open" });
-      link.signal.addEventListener("abort", () => this.#lost(link.signal.reason), { once: true });
+      this.state.set({ state: "open" });
+      connection.signal.addEventListener("abort", () => this.#lost(connection.signal.reason), { once: true });
       for (const session of this.#sessions.values())
-        if (session.view.current().phase === "cut") void this.#takeUp(session);
-      return link;
+        if (session.view.current().phase === "cut") void this.#load(session);
+      return connection;
     } catch (error) {
       this.#lost(error);
       throw error;
@@ -220,23 +222,23 @@ export class AcpClient {
   }
 
   #lost(error: unknown): void {
-    this.#link = undefined;
+    this.#connection = undefined;
     this.#failures += 1;
-    const wait = waitAfter(this.#failures, this.#parts.random);
-    this.line.set({ state: "lost", retryAt: this.#parts.now() + wait, error });
+    const wait = retryDelay(this.#failures, this.#ports.random);
+    this.state.set({ state: "lost", retryAt: this.#ports.now() + wait, error });
     for (const session of this.#sessions.values()) session.cut();
-    this.#callOffRetry();
-    this.#callOffRetry = this.#parts.after(wait, () => this.retry());
+    this.#cancelRetry();
+    this.#cancelRetry = this.#ports.after(wait, () => this.retry());
   }
 
-  readonly #ear: LinkEar = {
+  readonly #listener: ConnectionListener = {
     onUpdate: (session, update) => {
       const known = this.#sessions.get(session);
-      if (known) known.hear(update);
-      else if (this.#beginning > 0) this.#add(session).hear(update);
+      if (known) known.receive(update);
+      else if (this.#creating > 0) this.#add(session).receive(update);
     },
-    onQuestion: (session, question) => this.#sessions.get(session)?.ask(question),
-    onWithdrawn: (session, id) => this.#sessions.get(session)?.withdraw(id),
+    onQuestion: (session, question) => this.#sessions.get(session)?.addQuestion(question),
+    onCancelled: (session, id) => this.#sessions.get(session)?.removeQuestion(id),
     onGap: (session) =>
       this.#sessions.get(session)?.note("warn", "Some of what was said here is kept no longer."),
     onEnded: (session) => this.#sessions.get(session)?.end(),
@@ -244,15 +246,15 @@ export class AcpClient {
   };
 }
 
-function textOf(error: unknown): string {
+function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 const FIRST_MS = 250;
-const MOST_MS = 10_000;
+const MAX_MS = 10_000;
 
-/** The pause before the next retry, doubled after each failure; jittered, so that many pages do not reconnect at once. */
-export function waitAfter(failures: number, random: () => number): number {
-  const most = Math.min(MOST_MS, FIRST_MS * 2 ** Math.max(0, failures - 1));
+/** The pause before the next retry: doubles with each failure, jittered so that many pages do not reconnect at once. */
+export function retryDelay(failures: number, random: () => number): number {
+  const most = Math.min(MAX_MS, FIRST_MS * 2 ** Math.max(0, failures - 1));
   return Math.round(most * (0.5 + random() / 2));
 }

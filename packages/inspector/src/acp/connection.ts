@@ -1,14 +1,14 @@
 import { type ClientConnection, client, RequestError, type Stream } from "@agentclientprotocol/sdk";
 import { z } from "zod";
-import type { HeardUpdate } from "./conversation/conversation.ts";
+import type { TurnState } from "./attached-session.ts";
+import type { ReceivedUpdate } from "./conversation/conversation.ts";
 import { type ToolCall, toolCallWith } from "./conversation/tool-call.ts";
-import type { TurnState } from "./followed-session.ts";
 
 /** Receives what arrives over a connection. */
-export interface LinkEar {
-  onUpdate(session: string, update: HeardUpdate["update"]): void;
+export interface ConnectionListener {
+  onUpdate(session: string, update: ReceivedUpdate["update"]): void;
   onQuestion(session: string, question: Question): void;
-  onWithdrawn(session: string, id: string): void;
+  onCancelled(session: string, id: string): void;
   /** Messages of a session are missing and cannot be recovered. */
   onGap(session: string): void;
   onEnded(session: string): void;
@@ -27,11 +27,11 @@ const Turn = z.looseObject({
 const About = z.looseObject({ sessionId: z.string() });
 const GAP = "_reins/gap";
 const ENDED = "_sandboxagent/session/ended";
-const KNOWN = { name: "reins-inspector", title: "Reins inspector", version: "0.1.0" };
+const CLIENT_INFO = { name: "reins-inspector", title: "Reins inspector", version: "0.1.0" };
 
-const HELLO = {
+const INITIALIZE = {
   protocolVersion: 1,
-  clientInfo: KNOWN,
+  clientInfo: CLIENT_INFO,
   clientCapabilities: {
     elicitation: { form: {}, url: {} },
     session: { notices: {}, compaction: {}, configOptions: {} },
@@ -40,27 +40,29 @@ const HELLO = {
 };
 
 /** An ACP connection over one stream. It ends with the stream. */
-export class Link {
+export class Connection {
   readonly #connection: ClientConnection;
   #asked = 0;
 
-  private constructor(stream: Stream, ear: LinkEar) {
-    const app = client({ name: KNOWN.name });
-    for (const method of ASKING)
-      app.onRequest(method, readAbout, ({ params, signal }) => this.#ask(method, params, signal, ear));
-    app.onNotification(GAP, readAbout, ({ params }) => ear.onGap(params.sessionId));
-    app.onNotification(ENDED, readAbout, ({ params }) => ear.onEnded(params.sessionId));
+  private constructor(stream: Stream, listener: ConnectionListener) {
+    const app = client({ name: CLIENT_INFO.name });
+    for (const method of QUESTION_METHODS)
+      app.onRequest(method, parseSessionId, ({ params, signal }) =>
+        this.#ask(method, params, signal, listener),
+      );
+    app.onNotification(GAP, parseSessionId, ({ params }) => listener.onGap(params.sessionId));
+    app.onNotification(ENDED, parseSessionId, ({ params }) => listener.onEnded(params.sessionId));
     this.#connection = app.connect(stream);
   }
 
   /** Opens a connection and initializes it. */
-  static async open(stream: Stream, ear: LinkEar): Promise<Link> {
-    const link = new Link(tapped(stream, ear), ear);
+  static async open(stream: Stream, listener: ConnectionListener): Promise<Connection> {
+    const connection = new Connection(withoutUpdates(stream, listener), listener);
     try {
-      await link.request("initialize", HELLO);
-      return link;
+      await connection.request("initialize", INITIALIZE);
+      return connection;
     } catch (error) {
-      link.close();
+      connection.close();
       throw error;
     }
   }
@@ -89,15 +91,20 @@ export class Link {
   }
 
   /** Asks the user; resolves with the answer, or when the agent cancels the question. */
-  #ask(method: string, params: z.infer<typeof About>, signal: AbortSignal, ear: LinkEar): Promise<unknown> {
+  #ask(
+    method: string,
+    params: z.infer<typeof About>,
+    signal: AbortSignal,
+    listener: ConnectionListener,
+  ): Promise<unknown> {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     this.#asked += 1;
     const id = `${this.#asked}`;
-    const question = questionOf(method, params, id, resolve);
+    const question = parseQuestion(method, params, id, resolve);
     if (!question) throw RequestError.invalidParams(undefined, "this page cannot put the question");
     signal.addEventListener("abort", () => resolve(withdrawn(method)), { once: true });
-    ear.onQuestion(params.sessionId, question);
-    return promise.finally(() => ear.onWithdrawn(params.sessionId, id));
+    listener.onQuestion(params.sessionId, question);
+    return promise.finally(() => listener.onCancelled(params.sessionId, id));
   }
 }
 
@@ -105,23 +112,23 @@ export class Link {
  * Takes updates out of a stream before the SDK reads them: the SDK drops updates that its schema does not know, and the
  * page needs all of them in order.
  */
-function tapped({ readable, writable }: Stream, ear: LinkEar): Stream {
+function withoutUpdates({ readable, writable }: Stream, listener: ConnectionListener): Stream {
   const tap = new TransformStream({
     transform(message, controller) {
       const read = Update.safeParse(message);
       if (read.success) {
-        ear.onUpdate(read.data.params.sessionId, read.data.params.update);
+        listener.onUpdate(read.data.params.sessionId, read.data.params.update);
         return;
       }
       const turn = Turn.safeParse(message);
-      if (turn.success) ear.onTurn(turn.data.params.sessionId, turn.data.params.state);
+      if (turn.success) listener.onTurn(turn.data.params.sessionId, turn.data.params.state);
       else controller.enqueue(message);
     },
   });
   return { readable: readable.pipeThrough(tap), writable };
 }
 
-function readAbout(params: unknown): z.infer<typeof About> {
+function parseSessionId(params: unknown): z.infer<typeof About> {
   return About.parse(params);
 }
 
@@ -175,10 +182,10 @@ export type Question =
     };
 
 /** The methods by which agents ask. */
-const ASKING = ["session/request_permission", "elicitation/create"] as const;
+const QUESTION_METHODS = ["session/request_permission", "elicitation/create"] as const;
 
 /** Parses a question; `undefined` if this page cannot show it. */
-function questionOf(
+function parseQuestion(
   method: string,
   params: unknown,
   id: string,

@@ -1,6 +1,6 @@
 /** A value that notifies its subscribers of changes. */
 export class Observable<State> {
-  readonly #watchers = new Set<() => void>();
+  readonly #subscribers = new Set<() => void>();
   #state: State;
 
   constructor(state: State) {
@@ -11,15 +11,15 @@ export class Observable<State> {
   readonly current = (): State => this.#state;
 
   /** Subscribes to changes; returns `unsubscribe`. */
-  readonly watch = (watcher: () => void): (() => void) => {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
+  readonly subscribe = (subscriber: () => void): (() => void) => {
+    this.#subscribers.add(subscriber);
+    return () => this.#subscribers.delete(subscriber);
   };
 
   set(state: State): void {
     if (state === this.#state) return;
     this.#state = state;
-    for (const watcher of this.#watchers) watcher();
+    for (const subscriber of this.#subscribers) subscriber();
   }
 }
 
@@ -27,9 +27,9 @@ export class Observable<State> {
 export type Schedule = (run: () => void) => void;
 
 /** A hidden page draws no frames but must keep up. */
-const UNSEEN_MS = 200;
+const HIDDEN_MS = 200;
 
-export const byFrame: Schedule = (run) => {
+export const onNextFrame: Schedule = (run) => {
   let isDone = false;
   const once = () => {
     if (isDone) return;
@@ -39,5 +39,5 @@ export const byFrame: Schedule = (run) => {
     run();
   };
   const frame = requestAnimationFrame(once);
-  const timer = setTimeout(once, UNSEEN_MS);
+  const timer = setTimeout(once, HIDDEN_MS);
 };

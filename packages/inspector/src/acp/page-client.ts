@@ -1,9 +1,9 @@
 import { createWebSocketStream } from "@agentclientprotocol/sdk/experimental/ws-client";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
-import { AcpClient, type Line } from "./acp-client.ts";
-import { Link } from "./connection.ts";
-import type { SessionView } from "./followed-session.ts";
-import { byFrame } from "./observable.ts";
+import { AcpClient, type ConnectionState } from "./acp-client.ts";
+import type { SessionView } from "./attached-session.ts";
+import { Connection } from "./connection.ts";
+import { onNextFrame } from "./observable.ts";
 
 /** Drops the second argument that the SDK passes: browsers would take it for a subprotocol. */
 class PlainWebSocket extends WebSocket {
@@ -14,9 +14,12 @@ class PlainWebSocket extends WebSocket {
 
 /** The client of this page. It connects on first use. */
 export const acpClient = new AcpClient({
-  open: async (ear) =>
-    Link.open(createWebSocketStream(addressOf(window.location), { WebSocket: PlainWebSocket }), ear),
-  schedule: byFrame,
+  open: async (listener) =>
+    Connection.open(
+      createWebSocketStream(addressOf(window.location), { WebSocket: PlainWebSocket }),
+      listener,
+    ),
+  schedule: onNextFrame,
   now: () => Date.now(),
   after: (milliseconds, run) => {
     const timer = setTimeout(run, milliseconds);
@@ -32,16 +35,16 @@ function addressOf({ protocol, host }: Location): string {
 
 /** A session, attached while a component shows it; an ended one is only replayed. */
 export function useSession(id: string, isOver: boolean): SessionView {
-  const session = useMemo(() => acpClient.follow(id, isOver), [id, isOver]);
-  return useSyncExternalStore(session.view.watch, session.view.current);
+  const session = useMemo(() => acpClient.attach(id, isOver), [id, isOver]);
+  return useSyncExternalStore(session.view.subscribe, session.view.current);
 }
 
 /** The state of the connection to the server. */
-export function useLine(): Line {
+export function useConnectionState(): ConnectionState {
   useEffect(() => {
-    const retry = () => acpClient.line.current().state === "lost" && acpClient.retry();
+    const retry = () => acpClient.state.current().state === "lost" && acpClient.retry();
     window.addEventListener("online", retry);
     return () => window.removeEventListener("online", retry);
   }, []);
-  return useSyncExternalStore(acpClient.line.watch, acpClient.line.current);
+  return useSyncExternalStore(acpClient.state.subscribe, acpClient.state.current);
 }

@@ -38,7 +38,7 @@ export async function request<
       headers: { "content-type": "application/json" },
     }),
   });
-  if (!response.ok) throw await problemOf(response);
+  if (!response.ok) throw await readProblem(response);
   return response;
 }
 
@@ -73,7 +73,7 @@ export class ProblemError extends Error {
 }
 
 /** Reads the problem from a response. */
-async function problemOf(response: Response): Promise<ProblemError> {
+async function readProblem(response: Response): Promise<ProblemError> {
   const type = response.headers.get("content-type") ?? "";
   const body = type.startsWith(PROBLEM_TYPE) ? await response.json() : {};
   return new ProblemError(response.status, body);

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { addressOf, type Input, request } from "./call.ts";
 import { parseExact, serverEvents } from "./parse.ts";
 
-interface Follower<T> {
+interface Subscriber<T> {
   onEvent(event: T, id: string): void;
   /** Reports whether the stream is open. A lost stream reconnects by itself; events in between may be missing. */
   onState?(isOpen: boolean): void;
@@ -11,22 +11,22 @@ interface Follower<T> {
   readonly background?: Background;
 }
 
-const AGAIN_MS = 3_000;
+const RETRY_MS = 3_000;
 
 /** Subscribes to a stream of server-sent events; returns `unsubscribe`. */
-export function follow<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
+export function subscribe<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
   operation: Operation<P, Q, B, A>,
   input: Pick<Input<P, Q, B>, "params" | "query">,
-  follower: Follower<z.output<A>>,
+  subscriber: Subscriber<z.output<A>>,
 ): () => void {
   const address = addressOf(operation.path, input.params, input.query);
-  return whileSeen(() => followNow(operation, address, follower), follower.background);
+  return whileVisible(() => subscribeNow(operation, address, subscriber), subscriber.background);
 }
 
-function followNow<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
+function subscribeNow<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
   operation: Operation<P, Q, B, A>,
   address: string,
-  { onEvent, onState }: Follower<z.output<A>>,
+  { onEvent, onState }: Subscriber<z.output<A>>,
 ): () => void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -40,7 +40,7 @@ function followNow<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType
     opened.addEventListener("error", () => {
       onState?.(false);
       // A browser stops retrying if the server responds without a stream, as it does during its start.
-      if (opened.readyState === EventSource.CLOSED) timer = setTimeout(open, AGAIN_MS);
+      if (opened.readyState === EventSource.CLOSED) timer = setTimeout(open, RETRY_MS);
     });
   };
   open();
@@ -61,7 +61,7 @@ interface Background {
  * Runs something while the page is visible. A browser opens at most six connections to a server for all of its tabs,
  * so hidden tabs must hold none; with `background`, one hidden tab runs it for all.
  */
-function whileSeen(begin: () => () => void, background?: Background): () => void {
+function whileVisible(begin: () => () => void, background?: Background): () => void {
   let end: (() => void) | undefined;
   let claim: AbortController | undefined;
   const start = () => {
@@ -78,7 +78,7 @@ function whileSeen(begin: () => () => void, background?: Background): () => void
     stop();
     if (!background?.isWanted() || !("locks" in navigator)) return;
     claim = new AbortController();
-    holdAlone(background.name, claim.signal, start);
+    holdTabLock(background.name, claim.signal, start);
   };
   look();
   document.addEventListener("visibilitychange", look);
@@ -90,7 +90,7 @@ function whileSeen(begin: () => () => void, background?: Background): () => void
 }
 
 /** Acquires a lock shared by all tabs and holds it until the signal aborts. */
-function holdAlone(name: string, signal: AbortSignal, onHeld: () => void): void {
+function holdTabLock(name: string, signal: AbortSignal, onHeld: () => void): void {
   const held = navigator.locks.request(name, { signal }, async () => {
     if (signal.aborted) return;
     onHeld();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { merged, withHoles } from "./tail.ts";
+import { merged, withGaps } from "./tail.ts";
 
 const of = (...seqs: number[]) => seqs.map((seq) => ({ seq, at: `2026-01-01T00:00:0${seq}.000Z` }));
 const later = (...seqs: number[]) => seqs.map((seq) => ({ seq, at: `2026-01-02T00:00:0${seq}.000Z` }));
@@ -12,7 +12,7 @@ test("what comes late or twice stands in its place, once", () => {
 test("what a server says that has started anew comes after all that it said before", () => {
   expect(merged(of(1, 2, 3), later(1, 2), 10)).toEqual([...of(1, 2, 3), ...later(1, 2)]);
   expect(merged([...of(2, 3), ...later(2)], later(1, 2), 10)).toEqual([...of(2, 3), ...later(1, 2)]);
-  expect(withHoles([...of(3), ...later(1)])).toEqual([...of(3), ...later(1)]);
+  expect(withGaps([...of(3), ...later(1)])).toEqual([...of(3), ...later(1)]);
 });
 
 test("of too many the oldest go", () => {
@@ -20,5 +20,5 @@ test("of too many the oldest go", () => {
 });
 
 test("what is missing between two is counted", () => {
-  expect(withHoles(of(4, 5, 9))).toEqual([...of(4, 5), { missing: 3 }, ...of(9)]);
+  expect(withGaps(of(4, 5, 9))).toEqual([...of(4, 5), { missing: 3 }, ...of(9)]);
 });

@@ -1,8 +1,8 @@
 import type { Operation } from "@reins/api";
 import { useEffect, useState } from "react";
 import type { z } from "zod";
-import { byFrame } from "../acp/observable.ts";
-import { follow } from "./stream.ts";
+import { onNextFrame } from "../acp/observable.ts";
+import { subscribe } from "./stream.ts";
 
 /** A numbered item. The numbers restart at one when the server restarts. */
 interface Numbered {
@@ -32,7 +32,7 @@ export function merged<One extends Numbered>(
 }
 
 /** Inserts a marker wherever numbers are missing. */
-export function withHoles<One extends Numbered>(
+export function withGaps<One extends Numbered>(
   all: readonly One[],
 ): readonly (One | { readonly missing: number })[] {
   return all.flatMap((one, index) => {
@@ -75,14 +75,14 @@ export function useTail<One extends Numbered, Q extends z.ZodType>(
     let come: One[] = [];
     const take = (more: readonly One[]) =>
       setTail(({ all }) => ({ all: merged(all, more, MOST), error: undefined, isLoaded: true }));
-    const stop = follow(
+    const stop = subscribe(
       source.stream,
       { query: source.query },
       {
         onEvent: (one) => {
           come.push(one);
           if (come.length > 1) return;
-          byFrame(() => {
+          onNextFrame(() => {
             const more = come;
             come = [];
             take(more);

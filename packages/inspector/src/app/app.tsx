@@ -5,7 +5,7 @@ import { createRoot } from "react-dom/client";
 import { ProblemError } from "../api/call.ts";
 import { applyTheme, chosenTheme } from "../design/theme.ts";
 import { router } from "./router.tsx";
-import { Entrance } from "./sign-in.tsx";
+import { SignIn } from "./sign-in.tsx";
 
 export function start(): void {
   applyTheme(chosenTheme());
@@ -31,9 +31,9 @@ const queries = new QueryClient({
 function App() {
   return (
     <QueryClientProvider client={queries}>
-      <Entrance>
+      <SignIn>
         <RouterProvider router={router} />
-      </Entrance>
+      </SignIn>
     </QueryClientProvider>
   );
 }

@@ -1,6 +1,6 @@
 import type { Approval } from "@reins/api";
 import { expect, test } from "vitest";
-import { pendingWith } from "./approvals.ts";
+import { upsertPending } from "./approvals.ts";
 
 const approval = (id: string, state: Approval["state"] = "pending", quorum = 1): Approval => ({
   id,
@@ -29,16 +29,16 @@ const known = [approval("a"), approval("b")];
 const ids = (all: readonly Approval[]) => all.map(({ id }) => id);
 
 test("a new one comes at the end, and an answered one goes", () => {
-  expect(ids(pendingWith(known, approval("c")))).toEqual(["a", "b", "c"]);
-  expect(ids(pendingWith(known, approval("a", "approved")))).toEqual(["b"]);
+  expect(ids(upsertPending(known, approval("c")))).toEqual(["a", "b", "c"]);
+  expect(ids(upsertPending(known, approval("a", "approved")))).toEqual(["b"]);
 });
 
 test("one that changes keeps its place", () => {
-  const changed = pendingWith(known, approval("a", "pending", 2));
+  const changed = upsertPending(known, approval("a", "pending", 2));
   expect(ids(changed)).toEqual(["a", "b"]);
   expect(changed[0]?.quorum).toBe(2);
 });
 
 test("what is over and was not there changes nothing", () => {
-  expect(pendingWith(known, approval("x", "expired"))).toBe(known);
+  expect(upsertPending(known, approval("x", "expired"))).toBe(known);
 });

@@ -3,7 +3,7 @@ import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-q
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { call } from "../api/call.ts";
-import { follow } from "../api/stream.ts";
+import { subscribe } from "../api/stream.ts";
 import { visible } from "../design/visible.ts";
 import { COMPARISON } from "../proof/compare.ts";
 
@@ -53,7 +53,7 @@ async function pending(signal: AbortSignal): Promise<readonly ShownApproval[]> {
 }
 
 /** Applies a change to the list of pending approvals. */
-export function pendingWith<Shown extends ShownApproval>(
+export function upsertPending<Shown extends ShownApproval>(
   known: readonly Shown[],
   changed: Shown,
 ): readonly Shown[] {
@@ -64,7 +64,7 @@ export function pendingWith<Shown extends ShownApproval>(
 }
 
 /** If notifications are on, one hidden tab stays subscribed. */
-const BACKGROUND = { name: "reins.approvals", isWanted: tellsOfApprovals } as const;
+const BACKGROUND = { name: "reins.approvals", isWanted: notificationsEnabled } as const;
 
 /** Subscribes to changes of approvals, once for the whole page. */
 export function useApprovalStream(): void {
@@ -72,13 +72,16 @@ export function useApprovalStream(): void {
   const navigate = useNavigate();
   useEffect(() => {
     let wasLost = false;
-    return follow(
+    return subscribe(
       approvalOperations.streamApprovals,
       {},
       {
         onEvent: ({ approval }) => {
           const known = queries.getQueryData<readonly ShownApproval[]>(PENDING);
-          queries.setQueryData<readonly ShownApproval[]>(PENDING, (now) => now && pendingWith(now, approval));
+          queries.setQueryData<readonly ShownApproval[]>(
+            PENDING,
+            (now) => now && upsertPending(now, approval),
+          );
           // A list that is being fetched may be older than this change.
           if (queries.isFetching({ queryKey: PENDING }) > 0)
             void queries.invalidateQueries({ queryKey: PENDING });
@@ -104,24 +107,24 @@ export function useApprovalStream(): void {
 const KEY = "reins.notices";
 
 /** Whether the browser permits notifications and the user turned them on. */
-export function tellsOfApprovals(): boolean {
+export function notificationsEnabled(): boolean {
   return (
     "Notification" in window && Notification.permission === "granted" && localStorage.getItem(KEY) === "yes"
   );
 }
 
 /** Turns notifications on or off; returns whether they are on. The browser asks for permission the first time. */
-export async function chooseNotices(wanted: boolean): Promise<boolean> {
+export async function setNotifications(wanted: boolean): Promise<boolean> {
   if (wanted && "Notification" in window && Notification.permission === "default")
     await Notification.requestPermission();
   localStorage.setItem(KEY, wanted ? "yes" : "no");
-  return tellsOfApprovals();
+  return notificationsEnabled();
 }
 
 /** Shows a notification for an approval. */
 function notify({ id, agent, tool, reason }: Approval, onClick: () => void): void {
-  if (!tellsOfApprovals()) return;
-  const notice = noticeOf(visible(`${agent} asks: ${tool}`), { body: visible(reason), tag: id });
+  if (!notificationsEnabled()) return;
+  const notice = createNotification(visible(`${agent} asks: ${tool}`), { body: visible(reason), tag: id });
   notice?.addEventListener("click", () => {
     window.focus();
     onClick();
@@ -129,7 +132,7 @@ function notify({ id, agent, tool, reason }: Approval, onClick: () => void): voi
   });
 }
 
-function noticeOf(title: string, options: NotificationOptions): Notification | undefined {
+function createNotification(title: string, options: NotificationOptions): Notification | undefined {
   try {
     return new Notification(title, options);
   } catch {

@@ -28,7 +28,7 @@ export function useGoKeys(): void {
   useEffect(() => {
     let pressed = 0;
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       const destination =
         Date.now() - pressed < WITHIN_MS ? DESTINATIONS.find(({ key }) => key === event.key) : undefined;
       pressed = event.key === "g" && !destination ? Date.now() : 0;
@@ -36,14 +36,14 @@ export function useGoKeys(): void {
       event.preventDefault();
       void navigate({ to: destination.to });
     };
-    // Captures the event before other handlers, which skip it once default is prevented: the letter after `g` only navigates.
+    // Runs before other handlers, which skip a prevented event: the letter after `g` only navigates.
     window.addEventListener("keydown", onKey, { capture: true });
     return () => window.removeEventListener("keydown", onKey, { capture: true });
   }, [navigate]);
 }
 
 /** Whether key presses go into an input. */
-export function isWriting(target: EventTarget | null): boolean {
+export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
     (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
@@ -59,7 +59,7 @@ export function useListKeys(keys: readonly string[]): string | undefined {
   const place = chosen === undefined ? -1 : keys.indexOf(chosen);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target))
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target))
         return;
       if (event.key === "j") setChosen(keys[Math.min(keys.length - 1, place + 1)]);
       if (event.key === "k") setChosen(keys[Math.max(0, place - 1)]);
@@ -71,6 +71,6 @@ export function useListKeys(keys: readonly string[]): string | undefined {
 }
 
 /** Focuses the selected item of a list, unless the focus is in an input. */
-export function takeFocus(element: HTMLElement | null): void {
-  if (element && !isWriting(document.activeElement)) element.focus();
+export function focusSelected(element: HTMLElement | null): void {
+  if (element && !isTyping(document.activeElement)) element.focus();
 }

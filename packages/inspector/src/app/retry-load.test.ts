@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { patient } from "./retry-load.ts";
+import { retryLoad } from "./retry-load.ts";
 
 /** A server that cannot be reached for so many attempts, and then has the part or not. */
 function awayFor(attempts: number, has: boolean) {
@@ -16,7 +16,7 @@ function awayFor(attempts: number, has: boolean) {
       waited += 1;
     },
   };
-  return { part: patient(load, ports), waits: () => waited };
+  return { part: retryLoad(load, ports), waits: () => waited };
 }
 
 test("a part is waited for while the server cannot be reached", async () => {

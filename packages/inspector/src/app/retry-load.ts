@@ -1,12 +1,12 @@
-const AGAIN_MS = 1_000;
+const RETRY_MS = 1_000;
 
-interface PatiencePorts {
+interface RetryPorts {
   /** Whether the server responds at all. */
   readonly isReachable: () => Promise<boolean>;
   readonly wait: (milliseconds: number) => Promise<void>;
 }
 
-const browser: PatiencePorts = {
+const browser: RetryPorts = {
   isReachable: () =>
     fetch(import.meta.env.BASE_URL, { method: "HEAD", cache: "no-store" }).then(
       () => true,
@@ -20,14 +20,14 @@ const browser: PatiencePorts = {
  * reload the whole page and lose its state. If the server responds without that part, the page is outdated, and a
  * reload is right.
  */
-export function patient<Part>(load: () => Promise<Part>, ports = browser): () => Promise<Part> {
+export function retryLoad<Part>(load: () => Promise<Part>, ports = browser): () => Promise<Part> {
   return async () => {
     for (;;) {
       try {
         return await load();
       } catch (error) {
         if (await ports.isReachable()) throw error;
-        await ports.wait(AGAIN_MS);
+        await ports.wait(RETRY_MS);
       }
     }
   };

@@ -1,10 +1,10 @@
 import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from "@tanstack/react-router";
 import { Page } from "../design/layout.tsx";
 import { Empty, Failure, Waiting } from "../design/states.tsx";
-import { patient } from "./retry-load.ts";
+import { retryLoad } from "./retry-load.ts";
 import { Shell } from "./shell.tsx";
 
-const root = createRootRoute({ component: Shell, notFoundComponent: NoPage });
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 const getParentRoute = () => root;
 
 const routes = [
@@ -12,7 +12,7 @@ const routes = [
     getParentRoute,
     path: "/",
     component: lazyRouteComponent(
-      patient(() => import("../pages/overview/overview-page.tsx")),
+      retryLoad(() => import("../pages/overview/overview-page.tsx")),
       "OverviewPage",
     ),
   }),
@@ -22,7 +22,7 @@ const routes = [
     validateSearch: ({ start }: Record<string, unknown>): { start?: true } =>
       start === true ? { start: true } : {},
     component: lazyRouteComponent(
-      patient(() => import("../pages/sessions/sessions-page.tsx")),
+      retryLoad(() => import("../pages/sessions/sessions-page.tsx")),
       "SessionsPage",
     ),
   }),
@@ -30,7 +30,7 @@ const routes = [
     getParentRoute,
     path: "/sessions/$id",
     component: lazyRouteComponent(
-      patient(() => import("../pages/conversation/conversation-page.tsx")),
+      retryLoad(() => import("../pages/conversation/conversation-page.tsx")),
       "ConversationPage",
     ),
   }),
@@ -38,7 +38,7 @@ const routes = [
     getParentRoute,
     path: "/runs/$id",
     component: lazyRouteComponent(
-      patient(() => import("../pages/runs/run-page.tsx")),
+      retryLoad(() => import("../pages/runs/run-page.tsx")),
       "RunPage",
     ),
   }),
@@ -48,7 +48,7 @@ const routes = [
     validateSearch: ({ approval }: Record<string, unknown>): { approval?: string } =>
       typeof approval === "string" ? { approval } : {},
     component: lazyRouteComponent(
-      patient(() => import("../pages/approvals/approvals-page.tsx")),
+      retryLoad(() => import("../pages/approvals/approvals-page.tsx")),
       "ApprovalsPage",
     ),
   }),
@@ -56,7 +56,7 @@ const routes = [
     getParentRoute,
     path: "/policy",
     component: lazyRouteComponent(
-      patient(() => import("../pages/policy/policy-page.tsx")),
+      retryLoad(() => import("../pages/policy/policy-page.tsx")),
       "PolicyPage",
     ),
   }),
@@ -64,7 +64,7 @@ const routes = [
     getParentRoute,
     path: "/ledger",
     component: lazyRouteComponent(
-      patient(() => import("../pages/ledger/ledger-page.tsx")),
+      retryLoad(() => import("../pages/ledger/ledger-page.tsx")),
       "LedgerPage",
     ),
   }),
@@ -72,7 +72,7 @@ const routes = [
     getParentRoute,
     path: "/ledger/$cid",
     component: lazyRouteComponent(
-      patient(() => import("../pages/ledger/entry-page.tsx")),
+      retryLoad(() => import("../pages/ledger/entry-page.tsx")),
       "EntryPage",
     ),
   }),
@@ -80,7 +80,7 @@ const routes = [
     getParentRoute,
     path: "/agents",
     component: lazyRouteComponent(
-      patient(() => import("../pages/agents/agents-page.tsx")),
+      retryLoad(() => import("../pages/agents/agents-page.tsx")),
       "AgentsPage",
     ),
   }),
@@ -88,7 +88,7 @@ const routes = [
     getParentRoute,
     path: "/wire",
     component: lazyRouteComponent(
-      patient(() => import("../pages/wire/wire-page.tsx")),
+      retryLoad(() => import("../pages/wire/wire-page.tsx")),
       "WirePage",
     ),
   }),
@@ -108,7 +108,7 @@ declare module "@tanstack/react-router" {
   }
 }
 
-function NoPage() {
+function NotFound() {
   return (
     <Page title="Nothing is here">
       <Empty title="This address leads nowhere">

@@ -15,10 +15,10 @@ export function useSelf(): Self {
 }
 
 /** Signs the browser in by its cookie or by a code in the address; shows how to get a code otherwise. */
-export function Entrance({ children }: { children: ReactNode }) {
+export function SignIn({ children }: { children: ReactNode }) {
   const { data, error, refetch } = useQuery({ queryKey: ["self"], queryFn: enter, staleTime: Infinity });
   if (data) return <SelfContext value={data}>{children}</SelfContext>;
-  if (error instanceof ProblemError && error.status === 401) return <Stranger />;
+  if (error instanceof ProblemError && error.status === 401) return <SignInHelp />;
   return (
     <main className="mx-auto max-w-lg p-8">
       {error ? (
@@ -52,7 +52,7 @@ function takeCode(): string | undefined {
   return code;
 }
 
-function Stranger() {
+function SignInHelp() {
   return (
     <main className="mx-auto flex max-w-lg flex-col gap-3 p-8">
       <h1 className="text-lg font-semibold">Reins does not know this browser</h1>

@@ -8,7 +8,7 @@ const UNITS = [
 ] as const;
 
 /** Formats a duration in its largest unit: 3 min, 2 h. */
-export function lengthOf(milliseconds: number): string {
+export function formatAge(milliseconds: number): string {
   const seconds = Math.max(0, Math.round(milliseconds / 1_000));
   const [name, size] = UNITS.find(([, unit]) => seconds >= unit) ?? ["s", 1];
   return `${Math.floor(seconds / size)} ${name}`;
@@ -18,7 +18,7 @@ export function lengthOf(milliseconds: number): string {
 export function Moment({ at }: { at: string }) {
   const now = useNow(1_000);
   const distance = new Date(at).getTime() - now;
-  const text = distance > 0 ? `in ${lengthOf(distance)}` : `${lengthOf(-distance)} ago`;
+  const text = distance > 0 ? `in ${formatAge(distance)}` : `${formatAge(-distance)} ago`;
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()} className="whitespace-nowrap tabular-nums">
       {text}

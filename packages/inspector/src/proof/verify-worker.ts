@@ -2,8 +2,8 @@ import { type Progress, verifyConsistency, verifyFile, verifyProof } from "@rein
 import type { VerifyJob, VerifyNews, VerifyReport } from "./verify.ts";
 
 /**
- * Runs one verification in a worker: a long ledger would block the page, and on a page the hash function tries to compile
- * WebAssembly, which the content security policy blocks with an error.
+ * Runs one verification in a worker: a long ledger would block the page, and on a page the hash function tries to
+ * compile WebAssembly, which the content security policy blocks with an error.
  */
 self.onmessage = async ({ data }: MessageEvent<VerifyJob>) => {
   try {

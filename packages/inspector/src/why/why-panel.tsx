@@ -26,7 +26,7 @@ export function WhyPanel({ cid }: { cid: string }) {
       ) : data ? (
         <>
           <ExplanationView explanation={data} />
-          <DraftSays cid={cid} recorded={data.recorded?.verdict ?? data.said.verdict} />
+          <DraftVerdict cid={cid} recorded={data.recorded?.verdict ?? data.said.verdict} />
         </>
       ) : (
         <Waiting what="Deciding it again to see why" />
@@ -36,7 +36,7 @@ export function WhyPanel({ cid }: { cid: string }) {
 }
 
 /** Decides one action by the draft of this browser. */
-function DraftSays({ cid, recorded }: { cid: string; recorded: string }) {
+function DraftVerdict({ cid, recorded }: { cid: string; recorded: string }) {
   const draft = useDraft();
   const asking = useMutation({
     mutationFn: () => call(studyOperations.explainPolicy, { body: { entry: cid, ...draft } }),

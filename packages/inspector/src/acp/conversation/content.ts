@@ -18,7 +18,7 @@ const Block = z.discriminatedUnion("type", [
 ]);
 
 /** Parses a content block. Nothing is loaded: an image is named, not drawn. */
-export function contentOf(block: unknown): Content {
+export function parseContent(block: unknown): Content {
   const read = Block.safeParse(block);
   if (!read.success) return { kind: "other", what: "something that this page does not know" };
   const { data } = read;
@@ -37,13 +37,13 @@ export function contentOf(block: unknown): Content {
 }
 
 /** Renders a content block as text. */
-export function wordsOf(content: Content): string {
+export function contentText(content: Content): string {
   if (content.kind === "text") return content.text;
   return content.kind === "link" ? `[${content.name}]` : `[${content.what}]`;
 }
 
 /** The harness's annotation of an action, or of a message of its own, under `_meta.reins`. */
-const Said = z.looseObject({
+const Annotation = z.looseObject({
   verdict: z.string().optional(),
   reason: z.string().optional(),
   rule: z.string().nullish(),
@@ -55,22 +55,22 @@ const Said = z.looseObject({
   prompt: z.string().optional(),
 });
 
-export type Said = z.infer<typeof Said>;
+export type Annotation = z.infer<typeof Annotation>;
 
-export interface Verdict extends Said {
+export interface Verdict extends Annotation {
   readonly verdict: string;
 }
 
-const Carrier = z.looseObject({ _meta: z.looseObject({ reins: Said }) });
+const Carrier = z.looseObject({ _meta: z.looseObject({ reins: Annotation }) });
 
 /** Reads the annotation of a message; `undefined` if there is none or it does not parse. */
-export function saidIn(message: unknown): Said | undefined {
+export function annotationIn(message: unknown): Annotation | undefined {
   const read = Carrier.safeParse(message);
   return read.success ? read.data._meta.reins : undefined;
 }
 
 /** Reads the verdict of a message. */
 export function verdictIn(message: unknown): Verdict | undefined {
-  const said = saidIn(message);
+  const said = annotationIn(message);
   return said?.verdict === undefined ? undefined : { ...said, verdict: said.verdict };
 }

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import {
   type Conversation,
-  type HeardUpdate,
-  historyOf,
-  NOTHING_SAID,
+  EMPTY_CONVERSATION,
+  fetchHistory,
+  type ReceivedUpdate,
   withNote,
   withUpdates,
 } from "./conversation.ts";
 import { settingsIn } from "./settings.ts";
 
-type Update = HeardUpdate["update"];
+type Update = ReceivedUpdate["update"];
 
 const text = (value: string) => ({ type: "text", text: value });
 const chunk = (sessionUpdate: string, value: string, more: object = {}): Update => ({
@@ -19,7 +19,7 @@ const chunk = (sessionUpdate: string, value: string, more: object = {}): Update 
 });
 const told = (...updates: Update[]): Conversation =>
   withUpdates(
-    NOTHING_SAID,
+    EMPTY_CONVERSATION,
     updates.map((update, at) => ({ update, at })),
   );
 const toolIn = ({ items }: Conversation) =>
@@ -136,7 +136,7 @@ describe("tool calls", () => {
 
   test("that are told again were not timed", () => {
     const update = { sessionUpdate: "tool_call", toolCallId: "1", title: "ls", status: "completed" };
-    const [call] = toolIn(withUpdates(NOTHING_SAID, [{ update, at: undefined }]));
+    const [call] = toolIn(withUpdates(EMPTY_CONVERSATION, [{ update, at: undefined }]));
     expect(call).toMatchObject({ began: undefined, ended: undefined });
   });
 
@@ -191,7 +191,7 @@ describe("what stands beside the conversation", () => {
       ["mode", "ask", true],
       ["model", "m1", false],
     ]);
-    const changed = withUpdates({ ...NOTHING_SAID, settings }, [
+    const changed = withUpdates({ ...EMPTY_CONVERSATION, settings }, [
       { update: { sessionUpdate: "current_mode_update", currentModeId: "plan" }, at: 1 },
     ]);
     expect(changed.settings.map(({ current }) => current)).toEqual(["plan", "m1"]);
@@ -212,7 +212,7 @@ test("what was said is fetched page by page, up to a place", async () => {
     { updates: [said("one "), said("two ")], next: 7 },
     { updates: [said("three")], next: null },
   ];
-  const items = await historyOf(
+  const items = await fetchHistory(
     async (params) => {
       asked.push(params);
       return pages.shift();
@@ -228,6 +228,6 @@ test("what was said is fetched page by page, up to a place", async () => {
 });
 
 test("a session without an end is not fetched without an end", async () => {
-  const items = await historyOf(async () => ({ updates: [said("x")], next: 1 }), "s", undefined);
+  const items = await fetchHistory(async () => ({ updates: [said("x")], next: 1 }), "s", undefined);
   expect(items.at(-1)).toMatchObject({ kind: "note", tone: "warn" });
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { contentOf, type Said, saidIn, wordsOf } from "./content.ts";
+import { type Annotation, annotationIn, contentText, parseContent } from "./content.ts";
 import { type Setting, settingsIn } from "./settings.ts";
 import { type ToolCall, toolCallIdIn, toolCallWith } from "./tool-call.ts";
 
@@ -14,7 +14,7 @@ export type Item =
       readonly text: string;
       /** The message id, if the agent sends one. */
       readonly name: string | undefined;
-      readonly said: Said | undefined;
+      readonly said: Annotation | undefined;
     }
   | { readonly kind: "tool"; readonly call: ToolCall }
   | { readonly kind: "note"; readonly tone: "note" | "warn" | "bad"; readonly text: string };
@@ -48,7 +48,7 @@ export interface Conversation {
 }
 
 /** The state before any update. */
-export const NOTHING_SAID: Conversation = {
+export const EMPTY_CONVERSATION: Conversation = {
   items: [],
   plan: [],
   commands: [],
@@ -57,7 +57,7 @@ export const NOTHING_SAID: Conversation = {
 };
 
 /** A session update with its arrival time; replayed updates have none. */
-export interface HeardUpdate {
+export interface ReceivedUpdate {
   readonly update: Readonly<Record<string, unknown>> & { readonly sessionUpdate: string };
   readonly at: number | undefined;
 }
@@ -66,10 +66,10 @@ export interface HeardUpdate {
 type Draft = { -readonly [Key in keyof Conversation]: Conversation[Key] } & { items: Item[] };
 
 /** Applies updates to a conversation; a batch copies the list once. */
-export function withUpdates(conversation: Conversation, heard: readonly HeardUpdate[]): Conversation {
-  if (heard.length === 0) return conversation;
+export function withUpdates(conversation: Conversation, received: readonly ReceivedUpdate[]): Conversation {
+  if (received.length === 0) return conversation;
   const draft: Draft = { ...conversation, items: [...conversation.items] };
-  for (const one of heard) take(draft, one);
+  for (const one of received) applyUpdate(draft, one);
   return draft;
 }
 
@@ -82,20 +82,20 @@ export function withNote(
   return { ...conversation, items: [...conversation.items, { kind: "note", tone, text }] };
 }
 
-function take(draft: Draft, { update, at }: HeardUpdate): void {
+function applyUpdate(draft: Draft, { update, at }: ReceivedUpdate): void {
   switch (update.sessionUpdate) {
     case "user_message_chunk":
-      say(draft, "user", update);
+      appendChunk(draft, "user", update);
       return;
     case "agent_message_chunk":
-      say(draft, "agent", update);
+      appendChunk(draft, "agent", update);
       return;
     case "agent_thought_chunk":
-      say(draft, "thought", update);
+      appendChunk(draft, "thought", update);
       return;
     case "tool_call":
     case "tool_call_update":
-      tell(draft, update, at);
+      updateToolCall(draft, update, at);
       return;
     case "plan":
       draft.plan = planIn(update) ?? draft.plan;
@@ -137,11 +137,11 @@ function take(draft: Draft, { update, at }: HeardUpdate): void {
 }
 
 /** Appends a chunk to the last message; another author, message id or annotation starts a new message. */
-function say(draft: Draft, speaker: Speaker, update: HeardUpdate["update"]): void {
-  const said = saidIn(update);
+function appendChunk(draft: Draft, speaker: Speaker, update: ReceivedUpdate["update"]): void {
+  const said = annotationIn(update);
   const from = said && speaker === "agent" ? "harness" : speaker;
   const name = typeof update.messageId === "string" ? update.messageId : said?.prompt;
-  const text = wordsOf(contentOf(update.content));
+  const text = contentText(parseContent(update.content));
   const last = draft.items.at(-1);
   if (last?.kind === "message" && last.from === from && last.name === name && isSame(last.said, said)) {
     draft.items[draft.items.length - 1] = { ...last, text: last.text + text };
@@ -150,11 +150,11 @@ function say(draft: Draft, speaker: Speaker, update: HeardUpdate["update"]): voi
   if (text !== "") draft.items.push({ kind: "message", from, text, name, said });
 }
 
-function isSame(one: Said | undefined, other: Said | undefined): boolean {
+function isSame(one: Annotation | undefined, other: Annotation | undefined): boolean {
   return one === other || (one?.entry === other?.entry && one?.prompt === other?.prompt && !one?.interrupted);
 }
 
-function tell(draft: Draft, update: unknown, at: number | undefined): void {
+function updateToolCall(draft: Draft, update: unknown, at: number | undefined): void {
   const id = toolCallIdIn(update);
   if (id === undefined) return;
   const index = draft.items.findLastIndex((item) => item.kind === "tool" && item.call.id === id);
@@ -208,7 +208,7 @@ function usageIn(update: unknown): Conversation["usage"] | undefined {
   return { used, size, cost: cost ?? undefined };
 }
 
-function noticeIn({ severity, title, description }: HeardUpdate["update"]): Item {
+function noticeIn({ severity, title, description }: ReceivedUpdate["update"]): Item {
   const tone = severity === "error" ? "bad" : severity === "warning" ? "warn" : "note";
   const text = [title, description].filter((one) => typeof one === "string").join(": ");
   return { kind: "note", tone, text };
@@ -220,17 +220,17 @@ const Page = z.looseObject({
 });
 
 /** At most this many pages are fetched of one session. */
-const MOST_PAGES = 100;
+const MAX_PAGES = 100;
 
 /** Fetches the history of a session page by page, up to a position or all of it. */
-export async function historyOf(
+export async function fetchHistory(
   ask: (params: object) => Promise<unknown>,
   sessionId: string,
   until: number | undefined,
 ): Promise<readonly Item[]> {
-  let conversation = NOTHING_SAID;
+  let conversation = EMPTY_CONVERSATION;
   let after = 0;
-  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const { updates, next } = Page.parse(await ask({ sessionId, after, until }));
     conversation = withUpdates(
       conversation,

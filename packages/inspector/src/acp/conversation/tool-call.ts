@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { contentOf, saidIn, type Verdict, verdictIn, wordsOf } from "./content.ts";
+import { annotationIn, contentText, parseContent, type Verdict, verdictIn } from "./content.ts";
 
 /** A part of the output of a tool call. */
 type ToolContent =
@@ -91,7 +91,7 @@ export function toolCallWith(
 function verdictWith(known: Verdict | undefined, update: unknown): Verdict | undefined {
   const said = verdictIn(update);
   if (said) return { ...known, ...said };
-  const more = saidIn(update);
+  const more = annotationIn(update);
   return known && more ? { ...known, ...more, verdict: known.verdict } : known;
 }
 
@@ -99,7 +99,7 @@ function partOf(part: unknown): ToolContent[] {
   const read = Part.safeParse(part);
   if (!read.success) return [];
   const { data } = read;
-  if (data.type === "content") return [{ kind: "text", text: wordsOf(contentOf(data.content)) }];
+  if (data.type === "content") return [{ kind: "text", text: contentText(parseContent(data.content)) }];
   if (data.type === "terminal") return [{ kind: "terminal", id: data.terminalId }];
   return [{ kind: "diff", path: data.path, before: data.oldText ?? "", after: data.newText }];
 }

@@ -1,6 +1,6 @@
 import type { Agent } from "@reins/api";
 import { useMemo } from "react";
-import { takeFocus, useListKeys } from "../../app/navigation.ts";
+import { focusSelected, useListKeys } from "../../app/navigation.ts";
 import { Badge, LevelBadge, type Tone } from "../../design/badge.tsx";
 import { classNames } from "../../design/layout.tsx";
 
@@ -22,7 +22,7 @@ export function Catalogue({
         <li key={agent.agent}>
           <button
             type="button"
-            ref={agent.agent === focused ? takeFocus : undefined}
+            ref={agent.agent === focused ? focusSelected : undefined}
             aria-pressed={agent.agent === chosen}
             onClick={() => onChoose(agent.agent)}
             className={classNames(

@@ -113,7 +113,7 @@ export function ProcessTable() {
                         aria-expanded={told === process.id}
                         onClick={() => setTold(told === process.id ? undefined : process.id)}
                       >
-                        Complaints
+                        Standard error
                       </Button>
                     )}
                     {is_admin && (
@@ -136,7 +136,7 @@ export function ProcessTable() {
               {told === process.id && process.stderr && (
                 <tr>
                   <td colSpan={7} className="px-3 pb-2">
-                    <Complaints stderr={process.stderr} />
+                    <StandardError stderr={process.stderr} />
                   </td>
                 </tr>
               )}
@@ -149,7 +149,7 @@ export function ProcessTable() {
 }
 
 /** The beginning and the end of a process's standard error. */
-function Complaints({ stderr: { head, tail, omitted } }: { stderr: z.infer<typeof KeptStderr> }) {
+function StandardError({ stderr: { head, tail, omitted } }: { stderr: z.infer<typeof KeptStderr> }) {
   if (head === "" && tail === "") return <p className="text-sm text-ink-soft">It complained of nothing.</p>;
   const middle = omitted > 0 ? `\n… ${bytes(omitted)} were not kept …\n` : "";
   return <Code text={`${head}${middle}${tail}`} className="max-h-64" />;

@@ -4,7 +4,7 @@ import { visibleLine } from "../../design/visible.ts";
 
 type Effect = Approval["facts"]["effects"][number];
 
-/** Formats one effect on one line. Values from outside are quoted unless they are plain, so that none passes for our words. */
+/** Formats one effect on one line. Values are quoted unless they are plain, so that none passes for our words. */
 export function effectText(effect: Effect): string {
   switch (effect.kind) {
     case "read":

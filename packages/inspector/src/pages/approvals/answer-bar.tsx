@@ -1,6 +1,6 @@
 import type { Approval } from "@reins/api";
 import { useEffect, useState } from "react";
-import { isWriting } from "../../app/navigation.ts";
+import { isTyping } from "../../app/navigation.ts";
 import { Button } from "../../design/button.tsx";
 import { Choice, Field, TextInput } from "../../design/form.tsx";
 import { Failure } from "../../design/states.tsx";
@@ -30,7 +30,7 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
       if (event.key === "Escape") return setMode("choosing");
       if (performance.now() - shown < UNREAD_MS) return;
       // While a denial or a grant is being edited, keys do not answer.
-      if (mode !== "choosing" || isWriting(event.target)) return;
+      if (mode !== "choosing" || isTyping(event.target)) return;
       if (event.key === "a" && canOnce) mutate({ decision: "allow_once" });
       if (event.key === "s" && canAlways) setMode("always");
       if (event.key === "d") {

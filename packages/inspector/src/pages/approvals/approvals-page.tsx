@@ -2,16 +2,16 @@ import type { Approval } from "@reins/api";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";
 import {
-  chooseNotices,
-  tellsOfApprovals,
+  notificationsEnabled,
+  setNotifications,
   usePendingApprovals,
   useWithheldApprovals,
 } from "../../app/approvals.ts";
-import { isWriting } from "../../app/navigation.ts";
+import { isTyping } from "../../app/navigation.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { classNames, Page, Tabs } from "../../design/layout.tsx";
-import { lengthOf, Moment, useNow } from "../../design/moment.tsx";
+import { formatAge, Moment, useNow } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { visible, visibleLine } from "../../design/visible.ts";
 import { effectText } from "./action-text.ts";
@@ -24,7 +24,7 @@ import { LateNotice } from "./use-answer.tsx";
 /** Approvals of all sessions: pending, answered, and grants. */
 export function ApprovalsPage() {
   const [tab, setTab] = useState("waiting");
-  const [tells, setTells] = useState(tellsOfApprovals);
+  const [tells, setTells] = useState(notificationsEnabled);
   const count = usePendingApprovals().data?.length ?? 0;
   const answered = useAnswered();
   return (
@@ -34,7 +34,7 @@ export function ApprovalsPage() {
       actions={
         <Button
           aria-pressed={tells}
-          onClick={() => void chooseNotices(!tells).then(setTells)}
+          onClick={() => void setNotifications(!tells).then(setTells)}
           title="A notice of the browser when something is asked"
         >
           Notices: {tells ? "on" : "off"}
@@ -112,7 +112,7 @@ function Inbox() {
   );
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       const step = event.key === "j" ? 1 : event.key === "k" ? -1 : 0;
       const next = approvals[place + step];
       if (step !== 0 && next) choose(next.id);
@@ -198,7 +198,7 @@ function TimeLeft({ until }: { until: string }) {
   const left = new Date(until).getTime() - useNow(1_000);
   return (
     <Badge tone={left < 60_000 ? "bad" : "neutral"} title={`until ${new Date(until).toLocaleString()}`}>
-      {left > 0 ? `${lengthOf(left)} left` : "expired"}
+      {left > 0 ? `${formatAge(left)} left` : "expired"}
     </Badge>
   );
 }

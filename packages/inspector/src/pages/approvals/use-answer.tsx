@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
 import { Observable } from "../../acp/observable.ts";
 import { call, ProblemError } from "../../api/call.ts";
-import { PENDING, pendingWith } from "../../app/approvals.ts";
+import { PENDING, upsertPending } from "../../app/approvals.ts";
 import { Button } from "../../design/button.tsx";
 
 interface Answer {
@@ -19,10 +19,10 @@ export function useAnswer(id: string) {
   return useMutation({
     mutationFn: (body: Answer) => call(approvalOperations.answerApproval, { params: { id }, body }),
     onSuccess: (approval) =>
-      queries.setQueryData<readonly Approval[]>(PENDING, (known) => known && pendingWith(known, approval)),
+      queries.setQueryData<readonly Approval[]>(PENDING, (known) => known && upsertPending(known, approval)),
     onError: (error) => {
       if (!isTooLate(error)) return;
-      noteLate(id);
+      reportLate(id);
       void queries.invalidateQueries({ queryKey: PENDING });
     },
   });
@@ -38,13 +38,13 @@ const late = new Observable<string | undefined>(undefined);
 const SHOWN_MS = 15_000;
 
 /** Records that an answer was too late; the approval itself has left the page by then. */
-function noteLate(approval: string): void {
+function reportLate(approval: string): void {
   late.set(approval);
 }
 
 /** Reports that another answer was first. */
 export function LateNotice() {
-  const id = useSyncExternalStore(late.watch, late.current);
+  const id = useSyncExternalStore(late.subscribe, late.current);
   useEffect(() => {
     if (id === undefined) return;
     const timer = setTimeout(() => late.set(undefined), SHOWN_MS);

@@ -1,8 +1,8 @@
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import type { QueuedPrompt } from "../../acp/attached-session.ts";
 import type { Command } from "../../acp/conversation/conversation.ts";
-import type { WaitingPrompt } from "../../acp/followed-session.ts";
 import { acpClient } from "../../acp/page-client.ts";
-import { isWriting } from "../../app/navigation.ts";
+import { isTyping } from "../../app/navigation.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { TextArea } from "../../design/form.tsx";
@@ -30,7 +30,7 @@ export function Composer({
   const chosen = offered[Math.min(place, offered.length - 1)];
   useEffect(() => {
     const onKey = (event: globalThis.KeyboardEvent) => {
-      if (event.key !== "i" || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target))
+      if (event.key !== "i" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target))
         return;
       event.preventDefault();
       area.current?.focus();
@@ -131,7 +131,7 @@ export function commandsFor(text: string, commands: readonly Command[]): readonl
 }
 
 /** The queued prompts, which can be cancelled. */
-export function WaitingList({ session, waiting }: { session: string; waiting: readonly WaitingPrompt[] }) {
+export function PromptQueue({ session, waiting }: { session: string; waiting: readonly QueuedPrompt[] }) {
   if (waiting.length === 0) return null;
   return (
     <ul aria-label="Waiting to be said" className="mx-auto flex w-full max-w-4xl flex-col gap-1 pb-2">
@@ -149,14 +149,14 @@ export function WaitingList({ session, waiting }: { session: string; waiting: re
             <Button
               kind="quiet"
               onClick={() => {
-                acpClient.takeBack(session, id);
+                acpClient.cancelPrompt(session, id);
                 void acpClient.prompt(session, text);
               }}
             >
               Send again
             </Button>
           )}
-          <Button kind="quiet" onClick={() => acpClient.takeBack(session, id)}>
+          <Button kind="quiet" onClick={() => acpClient.cancelPrompt(session, id)}>
             {state === "sent" ? "Take back" : "Discard"}
           </Button>
         </li>

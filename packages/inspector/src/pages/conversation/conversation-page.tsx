@@ -2,10 +2,10 @@ import type { Session } from "@reins/api";
 import { useMutation } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useEffect } from "react";
+import type { SessionView } from "../../acp/attached-session.ts";
 import type { Conversation, PlanStep } from "../../acp/conversation/conversation.ts";
 import type { Setting } from "../../acp/conversation/settings.ts";
-import type { SessionView } from "../../acp/followed-session.ts";
-import { acpClient, useLine, useSession } from "../../acp/page-client.ts";
+import { acpClient, useConnectionState, useSession } from "../../acp/page-client.ts";
 import { usePendingOf } from "../../app/approvals.ts";
 import { Badge, LevelBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
@@ -18,8 +18,8 @@ import { visible } from "../../design/visible.ts";
 import { LateNotice } from "../approvals/use-answer.tsx";
 import { AgentReports } from "../runs/agent-reports.tsx";
 import { SessionActions, StateBadge } from "../sessions/session-actions.tsx";
-import { titleOf, useSessionRecord } from "../sessions/sessions.ts";
-import { Composer, WaitingList } from "./composer.tsx";
+import { sessionTitle, useSessionRecord } from "../sessions/sessions.ts";
+import { Composer, PromptQueue } from "./composer.tsx";
 import { Questions } from "./questions.tsx";
 import { type Origin, useOrigins } from "./rows.ts";
 import { Timeline } from "./timeline.tsx";
@@ -58,7 +58,7 @@ function Live({ session, refetch }: { session: Session; refetch: () => unknown }
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <Head session={session} view={view} isRunning={isRunning} />
-      <LineBar />
+      <ConnectionBar />
       {origins.error && (
         <div className="border-b border-line px-4 py-2">
           <Failure error={origins.error} onRetry={() => void origins.refetch()} />
@@ -70,7 +70,7 @@ function Live({ session, refetch }: { session: Session; refetch: () => unknown }
       </div>
       {phase === "failed" ? (
         <div className="p-4">
-          <Failure error={view.error} onRetry={() => acpClient.follow(id, isOver)} />
+          <Failure error={view.error} onRetry={() => acpClient.attach(id, isOver)} />
         </div>
       ) : isSilent && (phase !== "live" || origins.isLoading) ? (
         <div className="flex-1">
@@ -92,7 +92,7 @@ function Live({ session, refetch }: { session: Session; refetch: () => unknown }
         <Ended session={session} />
       ) : (
         <footer className="border-t border-line bg-surface px-4 py-2.5">
-          <WaitingList session={id} waiting={waiting} />
+          <PromptQueue session={id} waiting={waiting} />
           {stop.error && isRunning && <Failure error={stop.error} />}
           <Composer
             commands={conversation.commands}
@@ -108,7 +108,7 @@ function Live({ session, refetch }: { session: Session; refetch: () => unknown }
 
 function Head({ session, view, isRunning }: { session: Session; view: SessionView; isRunning: boolean }) {
   const { conversation } = view;
-  const title = titleOf({ id: session.id, title: session.title ?? firstWords(conversation) });
+  const title = sessionTitle({ id: session.id, title: session.title ?? firstWords(conversation) });
   useTitle(title);
   const { usage } = conversation;
   const cost = usage?.cost?.currency === "USD" ? usage.cost.amount : session.cost_usd;
@@ -165,8 +165,8 @@ function useTitle(title: string): void {
 }
 
 /** Reports a lost connection and the next retry. */
-function LineBar() {
-  const line = useLine();
+function ConnectionBar() {
+  const line = useConnectionState();
   const now = useNow(1_000);
   if (line.state !== "lost") return null;
   const seconds = Math.max(0, Math.ceil((line.retryAt - now) / 1_000));

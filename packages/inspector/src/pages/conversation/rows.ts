@@ -1,7 +1,7 @@
 import { type Session, sessionOperations } from "@reins/api";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { z } from "zod";
-import type { Said } from "../../acp/conversation/content.ts";
+import type { Annotation } from "../../acp/conversation/content.ts";
 import type { Item, Speaker } from "../../acp/conversation/conversation.ts";
 import type { ToolCall } from "../../acp/conversation/tool-call.ts";
 import { acpClient } from "../../acp/page-client.ts";
@@ -17,7 +17,7 @@ export type Row =
       readonly text: string;
       /** Whether the message starts here. */
       readonly isFirst: boolean;
-      readonly said: Said | undefined;
+      readonly said: Annotation | undefined;
     }
   | { readonly kind: "tool"; readonly key: string; readonly call: ToolCall }
   | {

@@ -1,6 +1,6 @@
 import type { PlacedEntry } from "@reins/api";
 import { describe, expect, it } from "vitest";
-import { gistOf, verdictOf } from "./entries.ts";
+import { entrySummary, verdictOf } from "./entries.ts";
 
 type Entry = PlacedEntry["entry"];
 
@@ -40,7 +40,7 @@ describe("an entry in a line", () => {
     [entry("turn", { sealed: true }, { envelope: { audience_label: "x" } }), "read_file, sealed"],
     [entry("tool_result", "what nobody expects"), "read_file"],
   ])("says what matters (%#)", (given, line) => {
-    expect(gistOf(given)).toBe(line);
+    expect(entrySummary(given)).toBe(line);
   });
 
   it("has a verdict only if it is one", () => {

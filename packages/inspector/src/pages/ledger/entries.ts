@@ -2,7 +2,7 @@ import { ledgerOperations, type PlacedEntry } from "@reins/api";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { call } from "../../api/call.ts";
-import { follow } from "../../api/stream.ts";
+import { subscribe } from "../../api/stream.ts";
 import type { LedgerSearch } from "./filters.tsx";
 
 const PAGE = 200;
@@ -61,7 +61,7 @@ function useLiveEntries(filter: Omit<LedgerSearch, "since">, key: string) {
       void queries.resetQueries({ queryKey: ["entries", key] });
     };
     const timer = setInterval(flush, FLUSH_MS);
-    const stop = follow(
+    const stop = subscribe(
       ledgerOperations.streamEntries,
       { query: wanted.current },
       {
@@ -85,7 +85,7 @@ function useLiveEntries(filter: Omit<LedgerSearch, "since">, key: string) {
 type Entry = PlacedEntry["entry"];
 
 /** Summarizes an entry on one line. */
-export function gistOf({ quality, payload, target, envelope, tags }: Entry): string {
+export function entrySummary({ quality, payload, target, envelope, tags }: Entry): string {
   if (envelope !== null && envelope !== undefined) return `${target}, sealed`;
   const said = Object(payload);
   if (quality === "policy_verdict") return `${target || textOf(said.event_type)}: ${textOf(said.reason)}`;

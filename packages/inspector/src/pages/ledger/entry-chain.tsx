@@ -7,7 +7,7 @@ import { classNames, Panel } from "../../design/layout.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
 import { EntryLink } from "../../proof/entry-link.tsx";
-import { gistOf, verdictOf } from "./entries.ts";
+import { entrySummary, verdictOf } from "./entries.ts";
 
 const AROUND = 4;
 
@@ -144,7 +144,7 @@ function EntryLine({ placed: { seq, entry }, isThis = false }: { placed: PlacedE
         {verdict !== undefined && <VerdictBadge verdict={verdict} />}
         {isThis ? <span className="font-mono text-xs">this entry</span> : <EntryLink cid={entry.cid} />}
       </span>
-      <span className="block truncate text-2xs text-ink-soft">{visible(gistOf(entry))}</span>
+      <span className="block truncate text-2xs text-ink-soft">{visible(entrySummary(entry))}</span>
     </>
   );
 }

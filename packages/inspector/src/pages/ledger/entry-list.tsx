@@ -2,13 +2,13 @@ import type { PlacedEntry } from "@reins/api";
 import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, useEffect, useMemo, useRef, useState } from "react";
-import { takeFocus, useListKeys } from "../../app/navigation.ts";
+import { focusSelected, useListKeys } from "../../app/navigation.ts";
 import { QualityBadge, VerdictBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { classNames } from "../../design/layout.tsx";
 import { visible } from "../../design/visible.ts";
 import { useNarrow } from "../sessions/sessions-page.tsx";
-import { gistOf, verdictOf } from "./entries.ts";
+import { entrySummary, verdictOf } from "./entries.ts";
 
 const NEAR_END = 40;
 
@@ -106,7 +106,7 @@ const EntryRow = memo(function EntryRow({ placed, isChosen }: { placed: PlacedEn
     <Link
       to="/ledger/$cid"
       params={{ cid: entry.cid }}
-      ref={isChosen ? takeFocus : undefined}
+      ref={isChosen ? focusSelected : undefined}
       className={classNames(
         "grid h-full grid-cols-[2.5rem_minmax(0,1fr)] items-center gap-x-3 border-b border-line px-3 text-sm hover:bg-sunken md:grid-cols-[4rem_6.5rem_13rem_9rem_minmax(0,1fr)_6rem]",
         isChosen && "bg-accent-wash",
@@ -127,7 +127,7 @@ const EntryRow = memo(function EntryRow({ placed, isChosen }: { placed: PlacedEn
       <span className="hidden truncate text-ink-soft md:block" title={entry.actor}>
         {visible(entry.actor)}
       </span>
-      <span className="truncate max-md:col-start-2">{visible(gistOf(entry))}</span>
+      <span className="truncate max-md:col-start-2">{visible(entrySummary(entry))}</span>
       <span className="hidden font-mono text-2xs text-ink-faint md:block">{entry.cid.slice(0, 10)}</span>
     </Link>
   );

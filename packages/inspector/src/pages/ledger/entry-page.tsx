@@ -12,7 +12,7 @@ import { visible } from "../../design/visible.ts";
 import { EntryLink } from "../../proof/entry-link.tsx";
 import { ProvePanel } from "../../proof/prove-panel.tsx";
 import { WhyPanel } from "../../why/why-panel.tsx";
-import { gistOf } from "./entries.ts";
+import { entrySummary } from "./entries.ts";
 import { ChainPanel, CoveredPanel } from "./entry-chain.tsx";
 
 /** One entry of the ledger with its explanation and proof. */
@@ -37,7 +37,7 @@ export function EntryPage() {
   return (
     <Page
       title={`Entry ${seq}: ${entry.quality.replaceAll("_", " ")}`}
-      about={visible(gistOf(entry))}
+      about={visible(entrySummary(entry))}
       actions={
         <Link
           to="/ledger"

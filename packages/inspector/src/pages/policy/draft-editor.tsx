@@ -14,10 +14,10 @@ import { TestTable } from "./policy-tests.tsx";
 const SETTLE_MS = 400;
 
 /** Edits and checks a draft constitution. */
-export function DraftDesk({ status }: { status: PolicyStatus }) {
+export function DraftEditor({ status }: { status: PolicyStatus }) {
   const draft = useDraft();
   const rules = draft?.rules ?? status.rules ?? "";
-  const settled = useSettled(useDeferredValue(rules), SETTLE_MS);
+  const settled = useDebounced(useDeferredValue(rules), SETTLE_MS);
   const { data, error } = useQuery({
     queryKey: ["policy-check", settled],
     queryFn: ({ signal }) => call(studyOperations.validatePolicy, { body: { rules: settled }, signal }),
@@ -158,7 +158,7 @@ function LineEditor({
 }
 
 /** Debounces a value. */
-function useSettled<T>(value: T, after: number): T {
+function useDebounced<T>(value: T, after: number): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(value), after);

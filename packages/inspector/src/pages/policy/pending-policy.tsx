@@ -12,7 +12,7 @@ import { inline } from "../../why/inline.ts";
 import { Backtest } from "./backtest.tsx";
 
 /** A changed constitution that is looser and waits for an admin. */
-export function WaitingPolicy({
+export function PendingPolicy({
   status,
   waiting,
 }: {
@@ -85,7 +85,7 @@ export function ruleChanges(before: readonly Rule[], after: readonly Rule[]): Ru
   const kindOf = (rule: Rule): RuleChange["kind"] | undefined => {
     const was = old.get(rule.name);
     if (!was) return "new";
-    if (wordsOf(was) !== wordsOf(rule)) return "changed";
+    if (ruleText(was) !== ruleText(rule)) return "changed";
     return order.indexOf(rule.name) === stayed.indexOf(rule.name) ? undefined : "moved";
   };
   return [
@@ -94,7 +94,7 @@ export function ruleChanges(before: readonly Rule[], after: readonly Rule[]): Ru
   ].flatMap(({ rule, kind }) => (kind === undefined ? [] : [{ rule, kind }]));
 }
 
-function wordsOf({ condition, verdict, reason }: Rule): string {
+function ruleText({ condition, verdict, reason }: Rule): string {
   return JSON.stringify([condition, verdict, reason]);
 }
 

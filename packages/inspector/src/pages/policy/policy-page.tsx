@@ -11,9 +11,9 @@ import { Failure, Waiting } from "../../design/states.tsx";
 import { GrantList } from "../approvals/grant-list.tsx";
 import { Constitution } from "./constitution.tsx";
 import { Coverage } from "./coverage.tsx";
-import { DraftDesk } from "./draft-editor.tsx";
+import { DraftEditor } from "./draft-editor.tsx";
 import { Hypothetical } from "./hypothetical.tsx";
-import { WaitingPolicy } from "./pending-policy.tsx";
+import { PendingPolicy } from "./pending-policy.tsx";
 import { PolicyTests } from "./policy-tests.tsx";
 import { RosterView } from "./roster.tsx";
 
@@ -58,7 +58,7 @@ export function PolicyPage() {
     >
       {(error ?? reload.error) && <Failure error={error ?? reload.error} onRetry={() => void refetch()} />}
       {data?.fault && <Fault text={data.fault} />}
-      {data?.waiting && <WaitingPolicy status={data} waiting={data.waiting} />}
+      {data?.waiting && <PendingPolicy status={data} waiting={data.waiting} />}
       {data && !inForce && (
         <p role="alert" className="rounded border border-bad bg-bad-wash px-3 py-2 text-sm text-bad">
           No constitution is in force: everything is blocked until the file can be read.
@@ -75,7 +75,7 @@ export function PolicyPage() {
               sideOf("constitution", "Constitution", <Constitution status={data} />),
               sideOf("tests", "Tests", <PolicyTests />),
               sideOf("coverage", "Coverage", <Coverage />),
-              sideOf("draft", "Draft", <DraftDesk status={data} />),
+              sideOf("draft", "Draft", <DraftEditor status={data} />),
               sideOf("explain", "Explain", <Hypothetical />),
               sideOf("roster", "Roster", <RosterView />),
               sideOf("grants", "Grants", <GrantList />),

@@ -8,7 +8,7 @@ import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/form.tsx";
 import { Icon } from "../../design/icons.tsx";
 import { Failure } from "../../design/states.tsx";
-import { titleOf } from "./sessions.ts";
+import { sessionTitle } from "./sessions.ts";
 
 /** Forks or ends a session, or stops its turn. */
 export function SessionActions({ session, canStop }: { session: Session; canStop: boolean }) {
@@ -18,7 +18,7 @@ export function SessionActions({ session, canStop }: { session: Session; canStop
   const refresh = () => queries.invalidateQueries({ queryKey: ["sessions"] });
   const stop = useMutation({ mutationFn: () => acpClient.stop(session.id), onSettled: refresh });
   const fork = useMutation({
-    mutationFn: () => acpClient.fork(session.id, session.cwd, `Fork of ${titleOf(session)}`),
+    mutationFn: () => acpClient.fork(session.id, session.cwd, `Fork of ${sessionTitle(session)}`),
     onSuccess: (id) => navigate({ to: "/sessions/$id", params: { id } }),
     onSettled: refresh,
   });

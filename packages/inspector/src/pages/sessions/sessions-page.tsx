@@ -2,7 +2,7 @@ import type { Session } from "@reins/api";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { usePendingOf } from "../../app/approvals.ts";
-import { isWriting, takeFocus, useListKeys } from "../../app/navigation.ts";
+import { focusSelected, isTyping, useListKeys } from "../../app/navigation.ts";
 import { Badge, LevelBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Choice, TextInput } from "../../design/form.tsx";
@@ -13,8 +13,8 @@ import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
 import { visible } from "../../design/visible.ts";
 import { SessionActions, StateBadge } from "./session-actions.tsx";
-import { titleOf, useSessions } from "./sessions.ts";
-import { BeginDialog } from "./start-dialog.tsx";
+import { sessionTitle, useSessions } from "./sessions.ts";
+import { StartDialog } from "./start-dialog.tsx";
 
 const COLUMNS = [
   { title: "Session" },
@@ -49,7 +49,7 @@ export function SessionsPage() {
         event.ctrlKey ||
         event.metaKey ||
         event.altKey ||
-        isWriting(event.target)
+        isTyping(event.target)
       )
         return;
       event.preventDefault();
@@ -109,7 +109,7 @@ export function SessionsPage() {
           all.
         </p>
       )}
-      <BeginDialog open={isBeginning} onClose={() => setBeginning(false)} folders={folders} />
+      <StartDialog open={isBeginning} onClose={() => setBeginning(false)} folders={folders} />
     </Page>
   );
 }
@@ -155,7 +155,7 @@ function SessionItem({ session }: { session: Session }) {
     <li>
       <Link to="/sessions/$id" params={{ id }} className="flex flex-col gap-1 px-3 py-2 active:bg-sunken">
         <span className="flex items-center gap-2">
-          <span className="min-w-0 flex-1 truncate font-medium text-accent">{titleOf(session)}</span>
+          <span className="min-w-0 flex-1 truncate font-medium text-accent">{sessionTitle(session)}</span>
           <StateBadge session={session} pending={usePendingOf(id)} />
         </span>
         <span className="flex items-center gap-2 text-2xs text-ink-faint">
@@ -180,10 +180,10 @@ function SessionRow({ session, isChosen }: { session: Session; isChosen: boolean
         <Link
           to="/sessions/$id"
           params={{ id }}
-          ref={isChosen ? takeFocus : undefined}
+          ref={isChosen ? focusSelected : undefined}
           className="block truncate font-medium text-accent hover:underline"
         >
-          {titleOf(session)}
+          {sessionTitle(session)}
         </Link>
         <span className="block truncate font-mono text-2xs text-ink-faint" title={cwd}>
           {visible(cwd)}

@@ -1,6 +1,6 @@
 import { Session } from "@reins/api";
 import { describe, expect, test } from "vitest";
-import { sessionsWith } from "./sessions.ts";
+import { upsertSession } from "./sessions.ts";
 
 const session = (id: string, second: number, more: Partial<Session> = {}): Session => {
   const at = `2026-01-01T00:00:0${second}.000Z`;
@@ -25,20 +25,20 @@ const session = (id: string, second: number, more: Partial<Session> = {}): Sessi
   });
 };
 
-describe("sessionsWith", () => {
+describe("upsertSession", () => {
   const known = [session("b", 2), session("a", 1)];
 
   test("puts a session that was just used first, as it is now", () => {
     const changed = session("a", 3, { state: "running" });
-    expect(sessionsWith(known, changed, 10)).toEqual([changed, known[0]]);
+    expect(upsertSession(known, changed, 10)).toEqual([changed, known[0]]);
   });
 
   test("puts one that ended long ago where the server would list it", () => {
-    expect(sessionsWith(known, session("c", 0), 10).map(({ id }) => id)).toEqual(["b", "a", "c"]);
-    expect(sessionsWith(known, session("c", 2), 10).map(({ id }) => id)).toEqual(["c", "b", "a"]);
+    expect(upsertSession(known, session("c", 0), 10).map(({ id }) => id)).toEqual(["b", "a", "c"]);
+    expect(upsertSession(known, session("c", 2), 10).map(({ id }) => id)).toEqual(["c", "b", "a"]);
   });
 
   test("lists no more than was asked for", () => {
-    expect(sessionsWith(known, session("c", 3), 2).map(({ id }) => id)).toEqual(["c", "b"]);
+    expect(upsertSession(known, session("c", 3), 2).map(({ id }) => id)).toEqual(["c", "b"]);
   });
 });

@@ -2,10 +2,10 @@ import { type Session, sessionOperations } from "@reins/api";
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { call } from "../../api/call.ts";
-import { follow } from "../../api/stream.ts";
+import { subscribe } from "../../api/stream.ts";
 import { visible } from "../../design/visible.ts";
 
-const SELDOM_MS = 30_000;
+const POLL_MS = 30_000;
 const MOST = 200;
 const LISTED = ["sessions", "listed"] as const;
 
@@ -21,14 +21,14 @@ export function useSessions(): UseQueryResult<ListedSessions> {
   const queries = useQueryClient();
   useEffect(() => {
     const again = () => void queries.invalidateQueries({ queryKey: LISTED });
-    return follow(
+    return subscribe(
       sessionOperations.streamSessions,
       {},
       {
         onEvent: (session) => {
           queries.setQueryData<ListedSessions>(
             LISTED,
-            (now) => now && { ...now, sessions: sessionsWith(now.sessions, session, MOST) },
+            (now) => now && { ...now, sessions: upsertSession(now.sessions, session, MOST) },
           );
           // A list that is being fetched may be older than this change.
           if (queries.isFetching({ queryKey: LISTED }) > 0) again();
@@ -47,7 +47,7 @@ export function useSessions(): UseQueryResult<ListedSessions> {
       });
       return { sessions, hasMore: next !== undefined };
     },
-    refetchInterval: SELDOM_MS,
+    refetchInterval: POLL_MS,
   });
 }
 
@@ -56,12 +56,12 @@ export function useSessionRecord(id: string): UseQueryResult<Session> {
   return useQuery({
     queryKey: ["sessions", "one", id],
     queryFn: ({ signal }) => call(sessionOperations.getSession, { params: { id }, signal }),
-    refetchInterval: SELDOM_MS,
+    refetchInterval: POLL_MS,
   });
 }
 
 /** Applies a change to the list of sessions, most recently used first. */
-export function sessionsWith(known: readonly Session[], changed: Session, most: number): readonly Session[] {
+export function upsertSession(known: readonly Session[], changed: Session, most: number): readonly Session[] {
   return [...known.filter(({ id }) => id !== changed.id), changed].toSorted(newestFirst).slice(0, most);
 }
 
@@ -71,6 +71,6 @@ function newestFirst(one: Session, other: Session): number {
 }
 
 /** The title of a session, or the beginning of its id. */
-export function titleOf({ title, id }: Pick<Session, "title" | "id">): string {
+export function sessionTitle({ title, id }: Pick<Session, "title" | "id">): string {
   return title === undefined ? `Session ${id.slice(0, 8)}` : visible(title);
 }

@@ -13,7 +13,7 @@ import { useAgent, useAgents } from "../agents/agents.ts";
 const FOLDER = "reins.folder";
 
 /** Starts a session with agent, folder, mode and model. */
-export function BeginDialog({
+export function StartDialog({
   open,
   onClose,
   folders,
@@ -61,7 +61,7 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
     mutationFn: async () => {
       localStorage.setItem(FOLDER, cwd);
       const of = JSON.stringify([agent, cwd]);
-      const id = begun.current?.of === of ? begun.current.id : await acpClient.begin({ agent, cwd });
+      const id = begun.current?.of === of ? begun.current.id : await acpClient.create({ agent, cwd });
       begun.current = { id, of };
       for (const setting of settings) {
         const value = chosen[setting.id];

@@ -4,7 +4,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { z } from "zod";
 import { call } from "../../api/call.ts";
-import { keyOf, type TailSource, useTail, withHoles } from "../../api/tail.ts";
+import { keyOf, type TailSource, useTail, withGaps } from "../../api/tail.ts";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { Button, CopyButton } from "../../design/button.tsx";
 import { Json } from "../../design/code.tsx";
@@ -108,7 +108,7 @@ function List({
 }) {
   const { all, error, isLoaded } = useTail(source, isPaused);
   const [open, setOpen] = useState<string | undefined>();
-  const rows = useMemo(() => (isWhole ? withHoles(all) : all).toReversed(), [all, isWhole]);
+  const rows = useMemo(() => (isWhole ? withGaps(all) : all).toReversed(), [all, isWhole]);
   const box = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { FollowedSession } from "./followed-session.ts";
+import { AttachedSession } from "./attached-session.ts";
 
 /** A session whose frames a test draws by hand. */
 function newSession() {
   const frames: (() => void)[] = [];
   let now = 0;
-  const session = new FollowedSession("s", { schedule: (run) => frames.push(run), now: () => ++now });
+  const session = new AttachedSession("s", { schedule: (run) => frames.push(run), now: () => ++now });
   const draw = () => {
     for (const run of frames.splice(0)) run();
   };
@@ -24,12 +24,12 @@ const says = (text: string, prompt?: string) => ({
 
 test("however much comes, it is taken in once a frame", () => {
   const { session, draw, texts, frames } = newSession();
-  session.begun({});
+  session.created({});
   let changes = 0;
-  session.view.watch(() => {
+  session.view.subscribe(() => {
     changes += 1;
   });
-  for (let index = 0; index < 1_000; index += 1) session.hear(says("x"));
+  for (let index = 0; index < 1_000; index += 1) session.receive(says("x"));
   expect(frames).toHaveLength(1);
   expect(texts()).toEqual([]);
   draw();
@@ -39,17 +39,17 @@ test("however much comes, it is taken in once a frame", () => {
 
 test("what is told again replaces what was there when all of it has come, and live messages follow without a gap", () => {
   const { session, draw, texts } = newSession();
-  session.begun({});
-  session.hear(says("one "));
+  session.created({});
+  session.receive(says("one "));
   draw();
   session.cut();
-  session.takeUp();
-  session.hear(says("one "));
-  session.hear(says("two "));
+  session.startReplay();
+  session.receive(says("one "));
+  session.receive(says("two "));
   draw();
   expect(texts()).toEqual(["one "]);
-  session.takenUp({});
-  session.hear(says("three"));
+  session.finishReplay({});
+  session.receive(says("three"));
   draw();
   expect(texts()).toEqual(["one two three"]);
 });
@@ -57,12 +57,12 @@ test("what is told again replaces what was there when all of it has come, and li
 test("somebody else's turn begins and ends; of those that are told again only the last counts", () => {
   const { session } = newSession();
   const stands = () => [session.view.current().turn, session.view.current().changes];
-  session.takeUp();
+  session.startReplay();
   for (const state of ["running", "idle", "running", "running"] as const) session.turn(state);
   expect(stands()).toEqual([undefined, 0]);
-  session.takenUp({});
+  session.finishReplay({});
   expect(stands()).toEqual(["running", 1]);
-  session.hear(says("over"));
+  session.receive(says("over"));
   session.turn("idle");
   expect(stands()).toEqual(["idle", 2]);
   expect(session.view.current().conversation.items).toHaveLength(1);
@@ -72,35 +72,35 @@ test("somebody else's turn begins and ends; of those that are told again only th
 
 test("a prompt waits until the log shows that its turn has come", () => {
   const { session, draw } = newSession();
-  session.begun({});
-  session.sent("p1", "hello");
+  session.created({});
+  session.addPrompt("p1", "hello");
   expect(session.view.current()).toMatchObject({ waiting: [{ id: "p1", state: "sent" }], running: [] });
-  session.hear(says("hello", "p1"));
+  session.receive(says("hello", "p1"));
   draw();
   expect(session.view.current()).toMatchObject({ waiting: [], running: ["p1"] });
-  session.answered("p1");
+  session.removePrompt("p1");
   expect(session.view.current().running).toEqual([]);
 });
 
 test("after a cut line, a prompt that the log does not have is not known to have arrived", () => {
   const { session } = newSession();
-  session.begun({});
-  session.sent("p1", "arrived");
-  session.sent("p2", "maybe not");
+  session.created({});
+  session.addPrompt("p1", "arrived");
+  session.addPrompt("p2", "maybe not");
   session.cut();
-  session.takeUp();
-  session.hear(says("arrived", "p1"));
-  session.takenUp({});
+  session.startReplay();
+  session.receive(says("arrived", "p1"));
+  session.finishReplay({});
   expect(session.view.current().waiting).toEqual([{ id: "p2", text: "maybe not", state: "unsure" }]);
 });
 
 test("a prompt that was sent over the line that there is now is not doubted when the session is told again", () => {
   const { session } = newSession();
-  session.takeUp();
-  session.sent("p1", "early");
-  session.sent("p2", "early too");
-  session.hear(says("early", "p1"));
-  session.takenUp({}, (prompt) => prompt === "p1" || prompt === "p2");
+  session.startReplay();
+  session.addPrompt("p1", "early");
+  session.addPrompt("p2", "early too");
+  session.receive(says("early", "p1"));
+  session.finishReplay({}, (prompt) => prompt === "p1" || prompt === "p2");
   expect(session.view.current()).toMatchObject({
     waiting: [{ id: "p2", text: "early too", state: "sent" }],
     running: ["p1"],
@@ -113,16 +113,16 @@ test("what is chosen now counts, and not what was told before", () => {
     { id: "plan", name: "Plan" },
     { id: "code", name: "Code" },
   ];
-  session.takeUp();
-  session.hear({ sessionUpdate: "current_mode_update", currentModeId: "plan" });
-  session.takenUp({ modes: { currentModeId: "code", availableModes } });
+  session.startReplay();
+  session.receive({ sessionUpdate: "current_mode_update", currentModeId: "plan" });
+  session.finishReplay({ modes: { currentModeId: "code", availableModes } });
   expect(session.view.current().conversation.settings).toMatchObject([{ id: "mode", current: "code" }]);
 });
 
 test("questions are withdrawn with the line that brought them", () => {
   const { session } = newSession();
   const answer = () => undefined;
-  session.ask({ kind: "elicitation", id: "1", message: "?", schema: {}, url: undefined, answer });
+  session.addQuestion({ kind: "elicitation", id: "1", message: "?", schema: {}, url: undefined, answer });
   expect(session.view.current().questions).toHaveLength(1);
   session.cut();
   expect(session.view.current().questions).toEqual([]);

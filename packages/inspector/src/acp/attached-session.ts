@@ -1,9 +1,9 @@
 import type { Question } from "./connection.ts";
-import { saidIn } from "./conversation/content.ts";
+import { annotationIn } from "./conversation/content.ts";
 import {
   type Conversation,
-  type HeardUpdate,
-  NOTHING_SAID,
+  EMPTY_CONVERSATION,
+  type ReceivedUpdate,
   withNote,
   withUpdates,
 } from "./conversation/conversation.ts";
@@ -11,7 +11,7 @@ import { settingsIn } from "./conversation/settings.ts";
 import { Observable, type Schedule } from "./observable.ts";
 
 /** A prompt that is queued, or that was lost with the connection. */
-export interface WaitingPrompt {
+export interface QueuedPrompt {
   readonly id: string;
   readonly text: string;
   /** `unsure`: the connection was lost before its turn started; the server may or may not have it. */
@@ -24,7 +24,7 @@ export type TurnState = "running" | "idle";
 export interface SessionView {
   readonly conversation: Conversation;
   readonly questions: readonly Question[];
-  readonly waiting: readonly WaitingPrompt[];
+  readonly waiting: readonly QueuedPrompt[];
   /** The prompts of this page whose turn is running. */
   readonly running: readonly string[];
   /** The last turn state that the server sent; undefined before the first. */
@@ -32,23 +32,23 @@ export interface SessionView {
   /** Counts events that change the session's record on the server. */
   readonly changes: number;
   /** `loading`: the history is being replayed; `cut`: the connection is lost and the session will be loaded again. */
-  readonly phase: "taking_up" | "live" | "cut" | "failed";
+  readonly phase: "loading" | "live" | "cut" | "failed";
   readonly error: unknown;
 }
 
 /** The state before anything is loaded. */
 const UNKNOWN: SessionView = {
-  conversation: NOTHING_SAID,
+  conversation: EMPTY_CONVERSATION,
   questions: [],
   waiting: [],
   running: [],
   turn: undefined,
   changes: 0,
-  phase: "taking_up",
+  phase: "loading",
   error: undefined,
 };
 
-export interface FollowedSessionParts {
+export interface AttachedSessionPorts {
   readonly schedule: Schedule;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -58,86 +58,86 @@ export interface FollowedSessionParts {
  * A session that this page is attached to. Updates are batched per frame. While the history is replayed, the page keeps
  * showing the previous state; then the replayed state replaces it, so that nothing is missing or duplicated.
  */
-export class FollowedSession {
+export class AttachedSession {
   readonly id: string;
   /** Whether the session has ended permanently and is read-only. */
   isOver = false;
   readonly view = new Observable<SessionView>(UNKNOWN);
-  readonly #parts: FollowedSessionParts;
-  #heard: HeardUpdate[] = [];
+  readonly #ports: AttachedSessionPorts;
+  #received: ReceivedUpdate[] = [];
   /** The replayed updates, during a replay. */
-  #retold: HeardUpdate[] | undefined;
+  #replayed: ReceivedUpdate[] | undefined;
   /** The last turn state received. */
   #turn: TurnState | undefined;
   #isScheduled = false;
 
-  constructor(id: string, parts: FollowedSessionParts) {
+  constructor(id: string, ports: AttachedSessionPorts) {
     this.id = id;
-    this.#parts = parts;
+    this.#ports = ports;
   }
 
   /** Starts a replay of the whole history. */
-  takeUp(): void {
-    this.#retold = [];
-    this.#heard = [];
-    this.#change({ phase: "taking_up", error: undefined, questions: [] });
+  startReplay(): void {
+    this.#replayed = [];
+    this.#received = [];
+    this.#change({ phase: "loading", error: undefined, questions: [] });
   }
 
   /**
-   * Ends the replay. `answer` has the current settings, which override replayed ones; `isOnItsWay` tells which prompts
+   * Ends the replay. `answer` has the current settings, which override replayed ones; `isInFlight` tells which prompts
    * were sent over the current connection.
    */
-  takenUp(answer: unknown, isOnItsWay: (prompt: string) => boolean = () => false): void {
-    const heard = this.#retold ?? [];
-    this.#retold = undefined;
+  finishReplay(answer: unknown, isInFlight: (prompt: string) => boolean = () => false): void {
+    const received = this.#replayed ?? [];
+    this.#replayed = undefined;
     const now = settingsIn(answer);
-    const told = withUpdates({ ...NOTHING_SAID, settings: now }, heard);
-    const conversation = now.length > 0 ? { ...told, settings: now } : told;
-    const begun = promptsIn(heard);
-    const waiting = this.#view.waiting.filter(({ id }) => !begun.has(id));
+    const replayed = withUpdates({ ...EMPTY_CONVERSATION, settings: now }, received);
+    const conversation = now.length > 0 ? { ...replayed, settings: now } : replayed;
+    const started = promptsIn(received);
+    const waiting = this.#view.waiting.filter(({ id }) => !started.has(id));
     this.#change({
       conversation,
       phase: "live",
-      waiting: waiting.map((prompt) => (isOnItsWay(prompt.id) ? prompt : { ...prompt, state: "unsure" })),
-      running: [...begun].filter(isOnItsWay),
+      waiting: waiting.map((prompt) => (isInFlight(prompt.id) ? prompt : { ...prompt, state: "unsure" })),
+      running: [...started].filter(isInFlight),
     });
     this.#showTurn();
   }
 
   /** Marks a new session as loaded; it has no history. */
-  begun(answer: unknown): void {
+  created(answer: unknown): void {
     this.#flush();
     const { conversation } = this.#view;
     this.#change({ phase: "live", conversation: { ...conversation, settings: settingsIn(answer) } });
   }
 
   failed(error: unknown): void {
-    this.#retold = undefined;
+    this.#replayed = undefined;
     this.#change({ phase: "failed", error });
   }
 
   /** Handles a lost connection. */
   cut(): void {
-    this.#retold = undefined;
+    this.#replayed = undefined;
     this.#flush();
     this.#change({ phase: "cut", questions: [] });
   }
 
-  hear(update: HeardUpdate["update"]): void {
-    if (this.#retold) {
-      this.#retold.push({ update, at: undefined });
+  receive(update: ReceivedUpdate["update"]): void {
+    if (this.#replayed) {
+      this.#replayed.push({ update, at: undefined });
       return;
     }
-    this.#heard.push({ update, at: this.#parts.now() });
+    this.#received.push({ update, at: this.#ports.now() });
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    this.#parts.schedule(() => this.#flush());
+    this.#ports.schedule(() => this.#flush());
   }
 
   /** Updates the turn state of other clients. During a replay only the last one counts. */
   turn(state: TurnState): void {
     this.#turn = state;
-    if (!this.#retold) this.#showTurn();
+    if (!this.#replayed) this.#showTurn();
   }
 
   /** Replaces the settings. */
@@ -163,21 +163,21 @@ export class FollowedSession {
     this.#change({ questions: [], waiting: [], running: [], turn: "idle", changes: this.#view.changes + 1 });
   }
 
-  ask(question: Question): void {
+  addQuestion(question: Question): void {
     this.#change({ questions: [...this.#view.questions, question] });
   }
 
-  withdraw(id: string): void {
+  removeQuestion(id: string): void {
     this.#change({ questions: this.#view.questions.filter((question) => question.id !== id) });
   }
 
   /** Adds a sent prompt to the queue. */
-  sent(id: string, text: string): void {
+  addPrompt(id: string, text: string): void {
     this.#change({ waiting: [...this.#view.waiting, { id, text, state: "sent" }] });
   }
 
   /** Removes a prompt that was answered or cancelled. */
-  answered(id: string): void {
+  removePrompt(id: string): void {
     this.#flush();
     this.#change({
       waiting: this.#view.waiting.filter((prompt) => prompt.id !== id),
@@ -202,31 +202,31 @@ export class FollowedSession {
 
   #flush(): void {
     this.#isScheduled = false;
-    if (this.#heard.length === 0) return;
-    const heard = this.#heard;
-    this.#heard = [];
+    if (this.#received.length === 0) return;
+    const received = this.#received;
+    this.#received = [];
     const { conversation, waiting, running, changes } = this.#view;
-    const begun = promptsIn(heard);
-    const mine = waiting.filter(({ id }) => begun.has(id)).map(({ id }) => id);
+    const started = promptsIn(received);
+    const mine = waiting.filter(({ id }) => started.has(id)).map(({ id }) => id);
     this.#change({
-      conversation: withUpdates(conversation, heard),
-      ...(heard.some(isRenamed) && { changes: changes + 1 }),
+      conversation: withUpdates(conversation, received),
+      ...(received.some(isRenamed) && { changes: changes + 1 }),
       ...(mine.length > 0 && {
-        waiting: waiting.filter(({ id }) => !begun.has(id)),
+        waiting: waiting.filter(({ id }) => !started.has(id)),
         running: [...running, ...mine],
       }),
     });
   }
 }
 
-function isRenamed({ update }: HeardUpdate): boolean {
+function isRenamed({ update }: ReceivedUpdate): boolean {
   return update.sessionUpdate === "session_info_update";
 }
 
 /** The ids of the prompts whose turn has started according to the updates. */
-function promptsIn(heard: readonly HeardUpdate[]): ReadonlySet<string> {
-  const named = heard.flatMap(({ update }) =>
-    update.sessionUpdate === "user_message_chunk" ? (saidIn(update)?.prompt ?? []) : [],
+function promptsIn(received: readonly ReceivedUpdate[]): ReadonlySet<string> {
+  const named = received.flatMap(({ update }) =>
+    update.sessionUpdate === "user_message_chunk" ? (annotationIn(update)?.prompt ?? []) : [],
   );
   return new Set(named);
 }

@@ -80,9 +80,9 @@ async function served(rules: string | undefined, roster = ROSTER) {
   );
   await identity.addUser({ id: "ann", name: "ann", email: "ann@example.com", roles: [], scopes: ["*"] });
   const { id: principal } = await identity.createToken({ user: "ann", kind: "agent", agents: ["coder"] });
-  const ask = async (event_type: string, payload: unknown) => {
+  const ask = async (event_type: string, payload: unknown, session_id = "main") => {
     const params = {
-      ...{ event_type, payload, session_id: "main", agent_id: "coder", depth: 0 },
+      ...{ event_type, payload, session_id, agent_id: "coder", depth: 0 },
       timestamp: "2026-01-01T00:00:00Z",
     };
     const text = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "ahp/event", params });
@@ -121,6 +121,17 @@ describe("every typed family", () => {
     for (const type of FAMILIES)
       expect([type, (await ask(type, PAYLOADS[type])).decision]).toEqual([type, CLOSED[type] ?? "block"]);
     expect(answered).toEqual([]);
+  });
+
+  test.each(EventType.options)("%s is not allowed for a session_id of a megabyte, nor kept", async (type) => {
+    const { ask, ledger, answered } = await served(RULES);
+    const payload = Object.entries(PAYLOADS).find(([name]) => name === type)?.[1] ?? {};
+    const { decision } = await ask(type, payload, "x".repeat(1 << 20));
+    const blocking = isSpecialised(type) || ["pre_action", "pre_prompt", "session_start"].includes(type);
+    if (blocking) expect(["block", "error", CLOSED[type]]).toContain(decision);
+    expect(answered).toEqual([]);
+    const kept = (await ledger.read({ limit: 100 })).map(({ entry }) => entry.quality);
+    expect(kept.filter((quality) => quality !== "policy_change")).toEqual([]);
   });
 
   test("is refused once the token is revoked", async () => {

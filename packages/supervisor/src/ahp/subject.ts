@@ -10,6 +10,9 @@ import type { SupervisorParts } from "./handlers.ts";
 /** What is known of an event's sender where the event itself is refused. */
 const ASKED = { enforcement: "asked", roster: { trustOf: () => "unknown" as const } } as const;
 
+/** The longest name of a session, in UTF-16 units. Every entry of the session carries it. */
+const MAX_SESSION_ID = 1_024;
+
 /** Whoever sent a message, as it is now. A peer that nobody asked for a token is the operator at this machine. */
 export async function principalOf(identity: Identity, { peer }: Pick<Call, "peer">): Promise<Principal> {
   if (peer.principal === undefined) return identity.local();
@@ -34,6 +37,8 @@ export function subjectOf(
   roster: Roster,
   enforcement: Enforcement,
 ): Subject {
+  if (event.session_id.length > MAX_SESSION_ID)
+    throw new SupervisorError("invalid", `session_id is longer than ${MAX_SESSION_ID} characters`);
   const claimed = event.metadata?.tenant;
   if (claimed !== undefined && claimed !== null && claimed !== principal.tenant)
     throw new SupervisorError("forbidden", "the event names another tenant than its token's");

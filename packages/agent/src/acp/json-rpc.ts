@@ -5,7 +5,7 @@ export type JsonObject = Record<string, unknown>;
 export type RequestId = string | number | null;
 
 /** What a message is. */
-export type Sorted =
+export type Classified =
   | { readonly kind: "request"; readonly id: RequestId; readonly method: string; readonly params: unknown }
   | { readonly kind: "notification"; readonly method: string; readonly params: unknown }
   | { readonly kind: "result"; readonly id: RequestId; readonly result: unknown }
@@ -13,7 +13,7 @@ export type Sorted =
   | { readonly kind: "malformed"; readonly id: RequestId; readonly reason: string };
 
 /** Tells requests, notifications and answers apart. */
-export function sort(message: JsonObject): Sorted {
+export function classify(message: JsonObject): Classified {
   const { method, params } = message;
   const id = idIn(message);
   if (message.jsonrpc !== "2.0") return malformed(id, 'a message needs "jsonrpc": "2.0"');
@@ -35,7 +35,7 @@ function idIn({ id }: JsonObject): RequestId | undefined {
   return typeof id === "string" || typeof id === "number" || id === null ? id : undefined;
 }
 
-function malformed(id: RequestId | undefined, reason: string): Sorted {
+function malformed(id: RequestId | undefined, reason: string): Classified {
   return { kind: "malformed", id: id ?? null, reason };
 }
 

@@ -1,4 +1,4 @@
-import { CODE, type JsonObject, membersOf, type RequestId, RpcError, sort } from "./json-rpc.ts";
+import { CODE, classify, type JsonObject, membersOf, type RequestId, RpcError } from "./json-rpc.ts";
 
 /** The way to whoever runs the agent: JSON-RPC messages, whole and in order. */
 export interface AgentPort {
@@ -79,26 +79,26 @@ export class Rpc {
   }
 
   #take(message: JsonObject): void | Promise<void> {
-    const sorted = sort(message);
-    switch (sorted.kind) {
+    const classified = classify(message);
+    switch (classified.kind) {
       case "request":
         // Not waited for: what comes next may be the answer that this one needs, or take it back.
-        void this.#answer(sorted.id, sorted.method, membersOf(sorted.params));
+        void this.#answer(classified.id, classified.method, membersOf(classified.params));
         return;
       case "notification":
-        if (sorted.method === CANCEL) this.#cancel(membersOf(sorted.params));
-        else this.#handlers.notification(sorted.method, membersOf(sorted.params));
+        if (classified.method === CANCEL) this.#cancel(membersOf(classified.params));
+        else this.#handlers.notification(classified.method, membersOf(classified.params));
         return;
       case "result":
         // An answer that comes after its question was taken back finds nobody.
-        this.#pending.get(sorted.id)?.resolve(sorted.result);
+        this.#pending.get(classified.id)?.resolve(classified.result);
         return;
       case "error":
-        this.#pending.get(sorted.id)?.reject(RpcError.read(sorted.error));
+        this.#pending.get(classified.id)?.reject(RpcError.read(classified.error));
         return;
       case "malformed":
         this.#handlers.fault("a message that is neither a request nor an answer came in");
-        return this.#reply(sorted.id, {
+        return this.#reply(classified.id, {
           error: new RpcError(CODE.invalidRequest, "a message needs a method or a result").toWire(),
         });
     }

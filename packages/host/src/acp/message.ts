@@ -1,1 +1,1 @@
-export { isObject, type JsonObject, membersOf, type RequestId, sort } from "@reins/agent/acp";
+export { classify, isObject, type JsonObject, membersOf, type RequestId } from "@reins/agent/acp";

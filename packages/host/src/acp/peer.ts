@@ -1,5 +1,5 @@
 import type { Channel } from "./channel.ts";
-import { type JsonObject, membersOf, type RequestId, sort } from "./message.ts";
+import { classify, type JsonObject, membersOf, type RequestId } from "./message.ts";
 import { CODE, RpcError } from "./rpc-error.ts";
 
 /** How a request from the other side is made known. */
@@ -89,7 +89,7 @@ export class Peer {
   }
 
   #take(message: JsonObject): void | Promise<void> {
-    const sorted = sort(message);
+    const sorted = classify(message);
     switch (sorted.kind) {
       case "request":
         // Not waited for: the other side may have to answer something before it can be answered.

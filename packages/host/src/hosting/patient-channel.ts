@@ -1,6 +1,6 @@
 import type { Clock } from "@reins/kit";
 import type { Channel } from "../acp/channel.ts";
-import { type JsonObject, sort } from "../acp/message.ts";
+import { classify, type JsonObject } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { Inactivity } from "../process/inactivity.ts";
 
@@ -53,7 +53,7 @@ export function patientChannel(channel: Channel, options: PatientOptions): Chann
     owed.delete(id);
   };
   const hear = (message: JsonObject) => {
-    const sorted = sort(message);
+    const sorted = classify(message);
     if (sorted.kind === "request") asked.add(sorted.id);
     if (sorted.kind === "result" || sorted.kind === "error") settle(sorted.id);
     for (const one of owed.values()) one.heard();
@@ -62,7 +62,7 @@ export function patientChannel(channel: Channel, options: PatientOptions): Chann
   return {
     closed: closed.promise,
     send: (message) => {
-      const sorted = sort(message);
+      const sorted = classify(message);
       if (sorted.kind === "result" || sorted.kind === "error") asked.delete(sorted.id);
       if (sorted.kind !== "request") return channel.send(message);
       expect(sorted.id, sorted.method);

@@ -1,6 +1,6 @@
 import type { Principal } from "@reins/supervisor";
 import type { Channel } from "../acp/channel.ts";
-import { type JsonObject, sort } from "../acp/message.ts";
+import { classify, type JsonObject } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { Connection } from "./connection.ts";
 import { Conversation } from "./conversation.ts";
@@ -44,7 +44,7 @@ export function takeMessage(
   { connection, conversation, answer }: Spoken,
   message: JsonObject,
 ): void | Promise<void> {
-  const sorted = sort(message);
+  const sorted = classify(message);
   switch (sorted.kind) {
     case "request":
       // Not waited for: a prompt may last, and whoever made it may have to answer something meanwhile.

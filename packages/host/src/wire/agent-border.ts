@@ -1,5 +1,5 @@
 import type { Channel } from "../acp/channel.ts";
-import { isObject, type JsonObject, membersOf, sort } from "../acp/message.ts";
+import { classify, isObject, type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE } from "../acp/rpc-error.ts";
 import { REFUSED } from "../governor/refusal.ts";
 import { foldName, isOurMethod, isOurName, speakerOf } from "./reserved-names.ts";
@@ -35,7 +35,7 @@ export function borderedChannel(channel: Channel, options: BorderOptions): Chann
         const fault = typeof method === "string" ? faultOf(method, message, options) : undefined;
         if (fault === undefined) return listener(withoutOurs(message));
         options.onFault(`the agent sent ${fault}`);
-        if (sort(message).kind !== "request") return undefined;
+        if (classify(message).kind !== "request") return undefined;
         const error = { code: CODE.methodNotFound, message: `"${String(method)}" is not known here` };
         return channel.send({ jsonrpc: "2.0", id, error });
       }),

@@ -43,8 +43,8 @@ export async function takeMessage(
   serving: Serving,
   settings: AcpSettings,
 ): Promise<HeldAnswer> {
-  const { membersOf, sort } = serving.host;
-  const sorted = sort(call.body);
+  const { membersOf, classify } = serving.host;
+  const sorted = classify(call.body);
   const id = headerIn(call.request, ACP_CONNECTION);
   if (sorted.kind === "malformed") throw new Refusal("invalid", sorted.reason);
   if (sorted.kind === "request" && sorted.method === "initialize") {

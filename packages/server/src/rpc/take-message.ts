@@ -32,8 +32,8 @@ export async function takeMessage(
   serving: Serving,
   settings: RpcSettings,
 ): Promise<HeldAnswer> {
-  const { membersOf, sort } = serving.host;
-  const sorted = sort(call.body);
+  const { membersOf, classify } = serving.host;
+  const sorted = classify(call.body);
   if (sorted.kind === "malformed") throw new Refusal("invalid", sorted.reason);
   if (sorted.kind === "request" && NAMES_AGENT.has(sorted.method))
     expectAgent(serving, membersOf(sorted.params), sorted.method);

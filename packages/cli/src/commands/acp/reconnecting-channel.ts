@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type Channel, CODE, type JsonObject, membersOf, type RequestId, sort } from "@reins/host";
+import { type Channel, CODE, classify, type JsonObject, membersOf, type RequestId } from "@reins/host";
 import { errorMessage } from "../../errors.ts";
 import type { AgentChannel } from "../../hosting/agent-channel.ts";
 import type { Log } from "../../log.ts";
@@ -93,20 +93,20 @@ export class ReconnectingChannel implements Channel {
   /** Answers a message that is too large with an error, in either direction. */
   async #refuse(message: JsonObject): Promise<void> {
     const text = `a message has at most ${MAX_MESSAGE_BYTES} bytes`;
-    const sorted = sort(message);
+    const sorted = classify(message);
     if (sorted.kind !== "result" && sorted.kind !== "error")
       return this.#fail(message, text, CODE.invalidRequest);
     await this.send({ jsonrpc: "2.0", id: sorted.id, error: { code: CODE.internal, message: text } });
   }
 
   async #fail(message: JsonObject, text: string, code: number = CODE.internal): Promise<void> {
-    const sorted = sort(message);
+    const sorted = classify(message);
     if (sorted.kind === "request") await this.#listener(failure(sorted.id, code, text));
     else this.#options.log.warn({ method: message.method }, text);
   }
 
   #note(message: JsonObject): void {
-    const sorted = sort(message);
+    const sorted = classify(message);
     if (sorted.kind === "result" || sorted.kind === "error") this.#asked.delete(sorted.id);
     if (sorted.kind !== "request") return;
     const { id, method } = sorted;
@@ -116,7 +116,7 @@ export class ReconnectingChannel implements Channel {
   }
 
   #take(message: JsonObject): void | Promise<void> {
-    const sorted = sort(message);
+    const sorted = classify(message);
     if (sorted.kind === "request") this.#asked.add(sorted.id);
     if (sorted.kind === "notification" && sorted.method === "$/cancel_request") {
       const { requestId } = membersOf(sorted.params);

@@ -53,7 +53,7 @@ export class WebSocketClient {
     if (!host.isObject(value))
       return this.#send(errorOf(host.CODE.invalidRequest, "a message is an object"), undefined);
     if (!this.#spoken) return this.#initialize(value);
-    const sorted = host.sort(value);
+    const sorted = host.classify(value);
     if (sorted.kind === "request" && sorted.method === "initialize")
       return this.#send(
         errorOf(host.CODE.invalidRequest, "this connection is initialized already", sorted.id),
@@ -65,7 +65,7 @@ export class WebSocketClient {
   async #initialize(message: JsonObject): Promise<void> {
     const { serving, principal, id, agent, settings } = this.#options;
     const { host, hosting } = serving;
-    const sorted = host.sort(message);
+    const sorted = host.classify(message);
     if (sorted.kind !== "request" || sorted.method !== "initialize" || sorted.id === null) {
       this.#socket.close(CLOSE.protocol, "the first message is initialize");
       return;

@@ -2,8 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite, type Store } from "@reins/store";
-import { KeyFolder } from "../src/keys/key-folder.ts";
-import { KeyRing } from "../src/keys/key-ring.ts";
+import { KeyFolder, KeyRing } from "../src/keys/key-folder.ts";
 import { Ledger } from "../src/ledger.ts";
 import { ledgerTables } from "../src/tables/tables.ts";
 

@@ -1,18 +1,25 @@
 export { ArtifactStore } from "./artifacts/artifact-store.ts";
-export { privateReference } from "./artifacts/private-reference.ts";
-export { reveal, withhold } from "./artifacts/withhold.ts";
+export { privateReference, reveal, withhold } from "./artifacts/private-payload.ts";
 export { blake3Hex } from "./blake3.ts";
 export { canonicalJson, exactJson } from "./canonical.ts";
-export { type Checkpoint, openCheckpoint, readCheckpoint, verifierKey } from "./checkpoint/note.ts";
+export { type Checkpoint, openCheckpoint, readCheckpoint, verifierKey } from "./checkpoint.ts";
 export type { Draft } from "./entry/draft.ts";
-export { Cid, type EntryContent, LedgerEntry, SYSTEM } from "./entry/entry.ts";
+export {
+  Attestation,
+  Cid,
+  type EntryContent,
+  EntryQuality,
+  Envelope,
+  LedgerEntry,
+  Proof,
+  SYSTEM,
+  ZkStark,
+} from "./entry/entry.ts";
 export { type BuiltEntry, buildEntry } from "./entry/entry-builder.ts";
-export { Envelope } from "./entry/envelope.ts";
-export { Attestation, Proof, ZkStark } from "./entry/proof.ts";
-export { EntryQuality } from "./entry/quality.ts";
+export { recordedJson, restoredJson } from "./exact-number.ts";
+export type { LedgerSigner, Signers } from "./keys/announced-keys.ts";
 export { type AnnouncedKey, announcedKeys } from "./keys/announced-keys.ts";
-export { type KeyDescription, KeyFolder, LOG_HOLDER } from "./keys/key-folder.ts";
-export { KeyRing } from "./keys/key-ring.ts";
+export { type KeyDescription, KeyFolder, KeyRing, LOG_HOLDER } from "./keys/key-folder.ts";
 export { verifySignature } from "./keys/signer.ts";
 export {
   Ledger,
@@ -23,12 +30,10 @@ export { LedgerError, type LedgerErrorCode } from "./ledger-error.ts";
 export { LedgerReader, type PlacedEntry } from "./ledger-reader.ts";
 export { Audiences } from "./seal/audiences.ts";
 export { openWith, sealFor } from "./seal/seal.ts";
-export type { LedgerSigner, Signers } from "./signers.ts";
-export { recordedJson, restoredJson } from "./spelled-number.ts";
 export type { Appended } from "./tables/append.ts";
-export type { EntryRange } from "./tables/filter.ts";
+export type { EntryRange } from "./tables/queries.ts";
 export { ledgerTables, type Sessions, type StoredCheckpoint } from "./tables/tables.ts";
+export type { ArtifactReader } from "./transfer/export.ts";
 export { type ExportOptions, exportLines } from "./transfer/export.ts";
 export { type ArtifactWriter, type Imported, importLines } from "./transfer/import.ts";
-export type { ArtifactReader } from "./transfer/private-content.ts";
 export { type ProofFile, proveEntry } from "./transfer/proof-file.ts";

@@ -1,18 +1,19 @@
 import { type Clock, SharedLock, systemClock } from "@reins/kit";
 import { type Change, change, type Results, type Store } from "@reins/store";
-import { Announcements, ofAnotherTime } from "./announcements.ts";
-import { Checkpointer } from "./checkpoint/checkpointer.ts";
-import { verifierKey } from "./checkpoint/note.ts";
-import { type Concealers, Concealment } from "./concealment.ts";
+import { Checkpointer, verifierKey } from "./checkpoint.ts";
 import { contentOf, type Draft } from "./entry/draft.ts";
-import { SYSTEM } from "./entry/entry.ts";
-import { isAttested } from "./entry/quality.ts";
-import { announcedKeys } from "./keys/announced-keys.ts";
+import { isAttested, SYSTEM } from "./entry/entry.ts";
+import {
+  Announcements,
+  announcedKeys,
+  type LedgerSigner,
+  ofAnotherTime,
+  type Signers,
+} from "./keys/announced-keys.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { LedgerReader } from "./ledger-reader.ts";
-import type { LedgerSigner, Signers } from "./signers.ts";
+import { type Concealers, Concealment } from "./payload-protection.ts";
 import type { Appended } from "./tables/append.ts";
-import type { EntryRange } from "./tables/filter.ts";
 import {
   type AttestationOrder,
   attested,
@@ -20,6 +21,7 @@ import {
   type PreparedEntry,
   prepare,
 } from "./tables/prepared-entry.ts";
+import type { EntryRange } from "./tables/queries.ts";
 import { ledgerTables, type StoredCheckpoint, type StoredEntry } from "./tables/tables.ts";
 
 /** What a ledger stands on. */

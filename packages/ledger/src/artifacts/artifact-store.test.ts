@@ -1,11 +1,11 @@
 import { mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { dyingDisk } from "../../test/dying-disk.ts";
+import { rejectionOf } from "../../test/rejection.ts";
+import { scratchFolder } from "../../test/scratch-folder.ts";
 import { blake3Hex } from "../blake3.ts";
-import { machineDisk } from "../keys/machine-disk.ts";
-import { dyingDisk } from "../keys/testing/dying-disk.ts";
-import { rejectionOf } from "../keys/testing/rejection.ts";
-import { scratchFolder } from "../keys/testing/scratch-folder.ts";
+import { machineDisk } from "../disk.ts";
 import { ArtifactStore, MAX_ARTIFACT_SIZE } from "./artifact-store.ts";
 
 const SECRET = Buffer.from("a secret");

@@ -1,7 +1,6 @@
 import { join, resolve } from "node:path";
 import { blake3Hex } from "../blake3.ts";
-import { type Ports, portsWith } from "../keys/ports.ts";
-import { sweepLeftovers, writeWhole } from "../keys/whole-file.ts";
+import { type Ports, portsWith, sweepLeftovers, writeWhole } from "../disk.ts";
 import { LedgerError } from "../ledger-error.ts";
 
 const SALT_LENGTH = 32;

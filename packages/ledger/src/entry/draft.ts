@@ -1,9 +1,7 @@
 import type { Clock } from "@reins/kit";
 import { LedgerError } from "../ledger-error.ts";
 import type { ParentlessContent } from "../tables/prepared-entry.ts";
-import { SYSTEM } from "./entry.ts";
-import type { ZkStark } from "./proof.ts";
-import { EntryQuality, isAttested } from "./quality.ts";
+import { EntryQuality, isAttested, SYSTEM, type ZkStark } from "./entry.ts";
 
 /** What somebody wants to record. Time, parents, signature and content id are the ledger's to add. */
 export interface Draft {

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { blake3Hex } from "../blake3.ts";
 import { canonicalJson } from "../canonical.ts";
-import type { EntryContent } from "./entry.ts";
+import type { EntryContent, Proof } from "./entry.ts";
 import { buildEntry } from "./entry-builder.ts";
-import type { Proof } from "./proof.ts";
 
 const content: EntryContent = {
   entity_id: "reed:cli:local",

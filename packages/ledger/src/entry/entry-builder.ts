@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { blake3Hex } from "../blake3.ts";
-import { canonicalJson } from "../canonical.ts";
+import { assertPlainJson, canonicalJson } from "../canonical.ts";
 import { LedgerError } from "../ledger-error.ts";
-import { assertPlainJson } from "../plain-json.ts";
 import { type Cid, type EntryContent, LedgerEntry } from "./entry.ts";
 
 /** The largest entry, in bytes of its canonical form. */

@@ -1,7 +1,58 @@
 import { z } from "zod";
-import { Envelope } from "./envelope.ts";
-import { Proof } from "./proof.ts";
-import { EntryQuality } from "./quality.ts";
+
+/** What an entry records. */
+export const EntryQuality = z.enum([
+  "turn",
+  "tool_call",
+  "tool_result",
+  "policy_verdict",
+  "mailbox_inject",
+  "session_lifecycle",
+  "approval",
+  "policy_change",
+  "kill",
+]);
+export type EntryQuality = z.infer<typeof EntryQuality>;
+
+const ATTESTED: ReadonlySet<EntryQuality> = new Set(["turn", "approval", "policy_change", "kill"]);
+
+/** Whether entries of this quality are signed by whoever acted. */
+export function isAttested(quality: EntryQuality): boolean {
+  return ATTESTED.has(quality);
+}
+
+/** Somebody's signature over an entry, and what was checked before it was given. */
+export const Attestation = z.strictObject({
+  type: z.literal("attestation"),
+  key_id: z.string(),
+  rules_checked: z.array(z.string()),
+  predicate_results: z.array(z.boolean()),
+  signature: z.base64(),
+});
+export type Attestation = z.infer<typeof Attestation>;
+
+/** A proof of computation; carried for those who can check it. */
+export const ZkStark = z.strictObject({
+  type: z.literal("zk_stark"),
+  stark_proof: z.string(),
+  public_inputs: z.unknown(),
+});
+export type ZkStark = z.infer<typeof ZkStark>;
+
+/** What vouches for an entry beside the tree. */
+export const Proof = z.discriminatedUnion("type", [Attestation, ZkStark]);
+export type Proof = z.infer<typeof Proof>;
+
+/** A payload sealed for an audience. */
+export const Envelope = z.strictObject({
+  audience_label: z.string(),
+  encrypted_key: z.string(),
+  ciphertext: z.string(),
+});
+export type Envelope = z.infer<typeof Envelope>;
+
+/** The payload of an entry whose content is in its envelope. */
+export const SEALED_PAYLOAD = Object.freeze({ sealed: true });
 
 /** A content id: BLAKE3 of the entry, 64 hexadecimal digits. */
 export const Cid = z.string().regex(/^[0-9a-f]{64}$/, "a content id is 64 lower-case hexadecimal digits");

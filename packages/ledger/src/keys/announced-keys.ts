@@ -1,5 +1,26 @@
+import type { KeyObject } from "node:crypto";
 import { SYSTEM } from "../entry/entry.ts";
+import { LedgerError } from "../ledger-error.ts";
 import type { LedgerReader, PlacedEntry } from "../ledger-reader.ts";
+
+/** A key that signs, as the ledger needs it. */
+export interface LedgerSigner {
+  readonly keyId: string;
+  readonly publicKey: Uint8Array;
+  readonly privateKey: KeyObject;
+}
+
+/** Whoever holds the keys. */
+export interface Signers {
+  /** The key of an actor, made on first use. */
+  signer(holder: string): Promise<LedgerSigner>;
+  /** The key that signs checkpoints. */
+  logSigner(): Promise<LedgerSigner>;
+  /** Gives an actor a new key, which is announced while the old one still signs; gives the old key's id. */
+  rotate(holder: string, announce: (next: LedgerSigner) => Promise<void>): Promise<string>;
+  /** The ids of the keys that sign no more. */
+  retired(): Promise<readonly string[]>;
+}
 
 /** A key that signs entries, as the ledger itself tells. */
 export interface AnnouncedKey {
@@ -47,4 +68,43 @@ function take(keys: Map<string, AnnouncedKey>, { seq, entry }: PlacedEntry): voi
   const [holder, public_key] = [String(payload.holder), String(payload.public_key)];
   const when = { added_at: timestamp, added: seq, retired_at: null, retired: null };
   keys.set(key_id, { key_id, holder, public_key, ...when });
+}
+
+/** Sees to it that every key is announced in the ledger once, before it signs anything else. */
+export class Announcements {
+  readonly #write: (signer: LedgerSigner, holder: string) => Promise<void>;
+  readonly #announced = new Map<string, Promise<void>>();
+  readonly #retired = new Set<string>();
+
+  constructor(write: (signer: LedgerSigner, holder: string) => Promise<void>) {
+    this.#write = write;
+  }
+
+  /** Announces a key unless that was done; refuses one that signs no more. */
+  async announce(signer: LedgerSigner, holder: string): Promise<void> {
+    if (this.#retired.has(signer.keyId)) throw ofAnotherTime(signer.keyId, holder);
+    const known = this.#announced.get(signer.keyId);
+    if (known) return known;
+    const written = this.#write(signer, holder);
+    this.#announced.set(signer.keyId, written);
+    written.catch(() => this.#announced.delete(signer.keyId));
+    return written;
+  }
+
+  /** Takes note of a key that the ledger knows. */
+  remember(keyId: string, isRetired: boolean): void {
+    this.#announced.set(keyId, Promise.resolve());
+    if (isRetired) this.#retired.add(keyId);
+  }
+
+  /** Whether the ledger knows a key and does not yet know that it signs no more. */
+  isInUse(keyId: string): boolean {
+    return this.#announced.has(keyId) && !this.#retired.has(keyId);
+  }
+}
+
+/** What a key of somebody is that the ledger does not know, or knows to sign no more: nothing it signed would verify. */
+export function ofAnotherTime(keyId: string, holder: string): LedgerError {
+  const text = `the ledger knows no key ${keyId} of ${holder} that may sign: keys and database are not of the same time; bring back both from one backup`;
+  return new LedgerError("conflict", text);
 }

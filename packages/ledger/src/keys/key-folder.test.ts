@@ -1,12 +1,12 @@
 import { chmod, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { rejectionOf } from "../../test/rejection.ts";
+import { scratchFolder } from "../../test/scratch-folder.ts";
 import { blake3Hex } from "../blake3.ts";
+import { machineDisk } from "../disk.ts";
 import { KeyFolder, LOG_HOLDER } from "./key-folder.ts";
-import { machineDisk } from "./machine-disk.ts";
 import { verifySignature } from "./signer.ts";
-import { rejectionOf } from "./testing/rejection.ts";
-import { scratchFolder } from "./testing/scratch-folder.ts";
 
 const DATA = Buffer.from("what happened");
 const NOON = new Date("2026-11-15T12:00:00.000Z");

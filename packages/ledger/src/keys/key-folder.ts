@@ -1,12 +1,18 @@
 import { resolve } from "node:path";
 import { KeyedQueue } from "@reins/kit";
+import { type Ports, portsWith } from "../disk.ts";
 import { LedgerError } from "../ledger-error.ts";
-import { type KeyRecord, newKey } from "./key-record.ts";
-import { type Ports, portsWith } from "./ports.ts";
+import type { LedgerSigner, Signers } from "./announced-keys.ts";
+import {
+  firstSigningKeys,
+  type KeyRecord,
+  newKey,
+  rotateSigningKeys,
+  type SigningKeys,
+  signingKeysFile,
+} from "./key-records.ts";
 import { PrivateFolder } from "./private-folder.ts";
-import { KEY_LENGTH, privateKeyFrom } from "./raw-key.ts";
-import { type Signer, signerFrom } from "./signer.ts";
-import { firstSigningKeys, rotateSigningKeys, type SigningKeys, signingKeysFile } from "./signing-keys.ts";
+import { KEY_LENGTH, privateKeyFrom, type Signer, signerFrom } from "./signer.ts";
 
 /** The holder of the key that signs checkpoints. Others know the ledger by it, so it is never rotated. */
 export const LOG_HOLDER = "reins:log";
@@ -28,7 +34,7 @@ export interface KeyDescription {
 const rotations = new KeyedQueue();
 
 /** What a rotation did. */
-export interface Rotation {
+interface Rotation {
   readonly signer: Signer;
   readonly retiredKeyId: string;
 }
@@ -119,4 +125,45 @@ function describeKeys({ holder, active, next, retired }: SigningKeys): readonly 
     createdAt: created_at,
     retiredAt: retired_at,
   }));
+}
+
+const MAX_KEPT = 1_000;
+
+/** The keys of a folder at hand for signing; those used lately are not read from the disk again. */
+export class KeyRing implements Signers {
+  readonly #folder: KeyFolder;
+  readonly #kept = new Map<string, Promise<LedgerSigner>>();
+
+  constructor(folder: KeyFolder) {
+    this.#folder = folder;
+  }
+
+  signer(holder: string): Promise<LedgerSigner> {
+    const known = this.#kept.get(holder);
+    if (known) return known;
+    const signer = this.#folder.signer(holder);
+    this.#kept.set(holder, signer);
+    signer.catch(() => this.#kept.delete(holder));
+    const oldest = this.#kept.keys().next();
+    if (this.#kept.size > MAX_KEPT && !oldest.done) this.#kept.delete(oldest.value);
+    return signer;
+  }
+
+  logSigner(): Promise<LedgerSigner> {
+    return this.signer(LOG_HOLDER);
+  }
+
+  async rotate(holder: string, announce: (next: LedgerSigner) => Promise<void>): Promise<string> {
+    try {
+      return (await this.#folder.rotate(holder, announce)).retiredKeyId;
+    } finally {
+      // Even a rotation that failed may have put the new key to use.
+      this.#kept.delete(holder);
+    }
+  }
+
+  async retired(): Promise<readonly string[]> {
+    const keys = await this.#folder.list();
+    return keys.filter(({ status }) => status === "retired").map(({ keyId }) => keyId);
+  }
 }

@@ -2,9 +2,8 @@ import { join, resolve } from "node:path";
 import { KeyedQueue } from "@reins/kit";
 import { z } from "zod";
 import { blake3Hex } from "../blake3.ts";
+import { type Ports, sweepLeftovers, writeWhole } from "../disk.ts";
 import { LedgerError } from "../ledger-error.ts";
-import type { Ports } from "./ports.ts";
-import { sweepLeftovers, writeWhole } from "./whole-file.ts";
 
 /** One update of a folder at a time, for all that open it. */
 const folders = new KeyedQueue();

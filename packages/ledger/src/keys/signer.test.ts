@@ -1,10 +1,9 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
+import { rejectionOf } from "../../test/rejection.ts";
 import { blake3Hex } from "../blake3.ts";
-import { privateKeyFrom } from "./raw-key.ts";
-import { exportSigner, importSigner, signerFrom, verifySignature } from "./signer.ts";
-import { rejectionOf } from "./testing/rejection.ts";
+import { exportSigner, importSigner, privateKeyFrom, signerFrom, verifySignature } from "./signer.ts";
 
 const hex = (text: string) => Buffer.from(text, "hex");
 

@@ -1,13 +1,12 @@
 import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { dyingDisk } from "../../test/dying-disk.ts";
+import { rejectionOf } from "../../test/rejection.ts";
+import { scratchFolder } from "../../test/scratch-folder.ts";
 import { KeyFolder } from "../keys/key-folder.ts";
-import { dyingDisk } from "../keys/testing/dying-disk.ts";
-import { rejectionOf } from "../keys/testing/rejection.ts";
-import { scratchFolder } from "../keys/testing/scratch-folder.ts";
 import { Audiences } from "./audiences.ts";
-import { openWith } from "./seal.ts";
-import type { SealedContext } from "./sealed-context.ts";
+import { openWith, type SealedContext } from "./seal.ts";
 
 const CONTEXT: SealedContext = {
   actor: "agent-7",

@@ -1,23 +1,97 @@
-import type { Envelope } from "../entry/envelope.ts";
-import { type Ports, portsWith } from "../keys/ports.ts";
-import { PrivateFolder, type Update } from "../keys/private-folder.ts";
-import { KEY_LENGTH } from "../keys/raw-key.ts";
+import { z } from "zod";
+import { type Ports, portsWith } from "../disk.ts";
+import type { Envelope } from "../entry/entry.ts";
+import { keyRecordOf, newKey } from "../keys/key-records.ts";
+import { PrivateFolder, type SecretKind, type Update } from "../keys/private-folder.ts";
+import { KEY_LENGTH } from "../keys/signer.ts";
 import { LedgerError } from "../ledger-error.ts";
 import {
-  type Audience,
-  audienceFile,
-  isMember,
-  keysOf,
-  newAudience,
-  nextEpoch,
-  withMember,
-  withoutMember,
-} from "./audience.ts";
-import { type AudienceKey, openWith, type Recipient, sealFor, sealingKeyOf } from "./seal.ts";
-import type { SealedContext } from "./sealed-context.ts";
+  type AudienceKey,
+  openWith,
+  type Recipient,
+  type SealedContext,
+  sealFor,
+  sealingKeyOf,
+} from "./seal.ts";
+
+const epochNumber = z.int().nonnegative();
+
+const schema = z
+  .strictObject({
+    format: z.literal("reins-audience/1"),
+    audience_label: z.string(),
+    /** One key for each epoch, the present one last. Old ones stay, so that what they sealed stays readable. */
+    epochs: z.array(keyRecordOf("X25519")).min(1),
+    /** Who holds the keys of which epochs: from the first up to, and without, the second. */
+    memberships: z.array(
+      z.strictObject({ member: z.string(), from: epochNumber, until: epochNumber.nullable() }),
+    ),
+  })
+  .refine(
+    ({ epochs, memberships }) =>
+      memberships.every(({ from, until }) => from < epochs.length && (until ?? 0) < epochs.length),
+    "somebody is a member in an epoch that never was",
+  );
+
+/** An audience, as it is kept. */
+type Audience = z.infer<typeof schema>;
+
+/** The files that hold an {@link Audience}. */
+const audienceFile: SecretKind<Audience> = {
+  prefix: "audience",
+  schema,
+  nameOf: ({ audience_label }) => audience_label,
+};
+
+/** An audience without members. */
+function newAudience(audience_label: string, raw: Uint8Array, now: Date): Audience {
+  const epochs = [newKey("X25519", raw, now)];
+  return { format: "reins-audience/1", audience_label, epochs, memberships: [] };
+}
+
+/** The audience in its next epoch. */
+function nextEpoch(audience: Audience, raw: Uint8Array, now: Date): Audience {
+  return { ...audience, epochs: [...audience.epochs, newKey("X25519", raw, now)] };
+}
+
+/** Whether somebody is a member now. */
+function isMember({ memberships }: Audience, member: string): boolean {
+  return memberships.some((membership) => membership.member === member && membership.until === null);
+}
+
+/** The audience with somebody as a member from an epoch on. */
+function withMember(audience: Audience, member: string, from: number): Audience {
+  const others = audience.memberships.filter((other) => other.member !== member || other.until !== null);
+  return { ...audience, memberships: [...others, { member, from, until: null }] };
+}
+
+/** The audience without somebody in its present epoch, and in the past ones only if they keep their past. */
+function withoutMember(audience: Audience, member: string, past: boolean): Audience {
+  const present = audience.epochs.length - 1;
+  const memberships = audience.memberships.flatMap((membership) => {
+    if (membership.member !== member) return [membership];
+    return past ? [{ ...membership, until: membership.until ?? present }] : [];
+  });
+  return { ...audience, memberships };
+}
+
+/** The keys of the epochs in which somebody is or was a member, the oldest first. */
+function keysOf(audience: Audience, member: string): readonly AudienceKey[] {
+  const mine = audience.memberships.filter((membership) => membership.member === member);
+  const isMine = (epoch: number) =>
+    mine.some(({ from, until }) => from <= epoch && (until === null || epoch < until));
+  return audience.epochs
+    .filter((_, epoch) => isMine(epoch))
+    .map((key) => ({
+      label: audience.audience_label,
+      keyId: key.key_id,
+      publicKey: new Uint8Array(Buffer.from(key.public_key, "base64")),
+      privateKey: new Uint8Array(Buffer.from(key.private_key, "base64")),
+    }));
+}
 
 /** How somebody joins or leaves. */
-export interface MembershipOptions {
+interface MembershipOptions {
   /**
    * Whether the past is theirs too: for who joins, what was sealed before (by default not); for who leaves, what was
    * sealed while they were a member (by default yes).
@@ -26,7 +100,7 @@ export interface MembershipOptions {
 }
 
 /** An audience as others may see it. */
-export interface AudienceDescription {
+interface AudienceDescription {
   readonly label: string;
   /** The ids of its keys, one for each epoch, the present one last. */
   readonly keyIds: readonly string[];

@@ -1,15 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { rejectionOf } from "../../test/rejection.ts";
 import { canonicalJson } from "../canonical.ts";
-import type { Envelope } from "../entry/envelope.ts";
-import { keyIdOf } from "../keys/key-id.ts";
-import { privateKeyFrom, publicBytesOf } from "../keys/raw-key.ts";
-import { rejectionOf } from "../keys/testing/rejection.ts";
-import { encrypt } from "./aead.ts";
-import { parseEncryptedKey, printEncryptedKey } from "./encrypted-key.ts";
-import { type AudienceKey, openWith, sealFor, sealingKeyOf } from "./seal.ts";
-import { additionalDataOf, type SealedContext } from "./sealed-context.ts";
-import { sharedSecret, wrappingKey } from "./wrapping-key.ts";
+import type { Envelope } from "../entry/entry.ts";
+import { keyIdOf, privateKeyFrom, publicBytesOf } from "../keys/signer.ts";
+import { encrypt, parseEncryptedKey, printEncryptedKey, sharedSecret, wrappingKey } from "./encryption.ts";
+import {
+  type AudienceKey,
+  additionalDataOf,
+  openWith,
+  type SealedContext,
+  sealFor,
+  sealingKeyOf,
+} from "./seal.ts";
 
 const RUNS = { seed: 20_261_115, numRuns: 150 };
 

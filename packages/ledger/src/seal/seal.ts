@@ -1,19 +1,29 @@
 import { randomBytes as machineRandomBytes } from "node:crypto";
-import { canonicalJson } from "../canonical.ts";
-import { Envelope } from "../entry/envelope.ts";
-import { KEY_LENGTH, privateKeyFrom, publicBytesOf } from "../keys/raw-key.ts";
+import { assertPlainJson, canonicalJson } from "../canonical.ts";
+import { Envelope, type LedgerEntry } from "../entry/entry.ts";
+import { KEY_LENGTH, privateKeyFrom, publicBytesOf } from "../keys/signer.ts";
 import { LedgerError } from "../ledger-error.ts";
-import { assertPlainJson } from "../plain-json.ts";
-import { decrypt, encrypt, NONCE_LENGTH } from "./aead.ts";
 import {
+  decrypt,
   type EncryptedKey,
+  encrypt,
   fromBase64url,
+  NONCE_LENGTH,
   parseEncryptedKey,
   printEncryptedKey,
+  sharedSecret,
   toBase64url,
-} from "./encrypted-key.ts";
-import { additionalDataOf, type SealedContext } from "./sealed-context.ts";
-import { sharedSecret, wrappingKey } from "./wrapping-key.ts";
+  wrappingKey,
+} from "./encryption.ts";
+
+/** The members of its entry that a sealed payload is bound to; moved to another entry it does not open. */
+export type SealedContext = Pick<LedgerEntry, "actor" | "entity_id" | "quality" | "target" | "timestamp">;
+
+/** The additional data of a sealed payload. */
+export function additionalDataOf(context: SealedContext, audience_label: string): Uint8Array {
+  const { actor, entity_id, quality, target, timestamp } = context;
+  return Buffer.from(canonicalJson({ actor, audience_label, entity_id, quality, target, timestamp }));
+}
 
 const NOTHING = new Uint8Array();
 

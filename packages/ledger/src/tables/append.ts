@@ -1,12 +1,74 @@
 import type { Database, Statement } from "@reins/store";
-import type { Cid } from "../entry/entry.ts";
-import { cidOf } from "../entry/entry-builder.ts";
-import { leafHash } from "../tree/hash.ts";
+import { type Cid, type EntryQuality, LedgerEntry } from "../entry/entry.ts";
+import { bodyOf, cidOf } from "../entry/entry-builder.ts";
+import { LedgerError } from "../ledger-error.ts";
+import { leafHash } from "../tree/merkle.ts";
 import type { Tiles } from "../tree/tiles.ts";
-import { Chains } from "./chains.ts";
+import type { Checkpoints } from "./checkpoints.ts";
 import type { EntryIndex } from "./entry-index.ts";
-import { entryPacker } from "./entry-packer.ts";
 import { bodyWith, type PreparedEntry } from "./prepared-entry.ts";
+import { entryPacker } from "./schema.ts";
+import type { ImportArgs } from "./tables.ts";
+
+/** The ends of one chain: its last entry, and its last turn. */
+interface Ends {
+  last: Cid | undefined;
+  turn: Cid | undefined;
+}
+
+const MAX_REMEMBERED = 10_000;
+
+/** Knows what the next entry of each chain follows. The most recent chains are remembered, the others looked up. */
+class Chains {
+  readonly #ends = new Map<string, Ends>();
+  readonly #findLast: Statement;
+  readonly #findTurn: Statement;
+
+  constructor(database: Database) {
+    this.#findLast = database.prepare(
+      "SELECT cid FROM ledger_entries WHERE entity_id = ? ORDER BY seq DESC LIMIT 1",
+    );
+    this.#findTurn = database.prepare(
+      "SELECT cid FROM ledger_entries WHERE entity_id = ? AND +quality = 'turn' ORDER BY seq DESC LIMIT 1",
+    );
+  }
+
+  /** A turn follows the turn before it; anything else the entry before it. */
+  parentsOf(entity_id: string, quality: EntryQuality): readonly Cid[] {
+    const { last, turn } = this.#endsOf(entity_id);
+    const parent = quality === "turn" ? turn : last;
+    return parent === undefined ? [] : [parent];
+  }
+
+  /** Notes that an entry was added. */
+  advance(entity_id: string, quality: EntryQuality, cid: Cid): void {
+    const ends = this.#endsOf(entity_id);
+    ends.last = cid;
+    if (quality === "turn") ends.turn = cid;
+  }
+
+  /** Looks everything up again. */
+  forget(): void {
+    this.#ends.clear();
+  }
+
+  #endsOf(entity_id: string): Ends {
+    const known = this.#ends.get(entity_id);
+    const ends = known ?? {
+      last: cidIn(this.#findLast.get(entity_id)),
+      turn: cidIn(this.#findTurn.get(entity_id)),
+    };
+    if (known) this.#ends.delete(entity_id);
+    this.#ends.set(entity_id, ends);
+    const oldest = this.#ends.keys().next();
+    if (this.#ends.size > MAX_REMEMBERED && !oldest.done) this.#ends.delete(oldest.value);
+    return ends;
+  }
+}
+
+function cidIn(row: unknown): Cid | undefined {
+  return typeof row === "object" && row !== null && "cid" in row ? String(row.cid) : undefined;
+}
 
 /** Where an entry came to stand. */
 export interface Appended {
@@ -66,4 +128,41 @@ export class Appender {
   undone(): void {
     this.#chains.forget();
   }
+}
+
+/**
+ * Takes over entries and checkpoints of another copy of this ledger, each where it stands there. What is there already
+ * is left alone; what does not fit ends the whole commit.
+ */
+export function importEntries(
+  { appender, checkpoints: kept }: { appender: Appender; checkpoints: Checkpoints },
+  database: Database,
+  { entries, checkpoints }: ImportArgs,
+): number {
+  const find = database.prepare("SELECT cid FROM ledger_entries WHERE seq = ?");
+  let added = 0;
+  for (const { seq, entry: given } of entries) {
+    const { cid, ...content } = LedgerEntry.parse(given);
+    const body = bodyOf(content);
+    if (cidOf(body) !== cid)
+      throw new LedgerError("corrupt", `entry ${seq} is not what its content id ${cid} says`);
+    const there = find.get(seq);
+    if (typeof there === "object" && there !== null && "cid" in there) {
+      if (there.cid === cid) continue;
+      throw new LedgerError("conflict", `entry ${seq} is ${String(there.cid)} here and ${cid} in the import`);
+    }
+    const parents = appender.parentsOf(content.entity_id, content.quality);
+    if (JSON.stringify(parents) !== JSON.stringify(content.parents)) {
+      throw new LedgerError(
+        "corrupt",
+        `entry ${seq} (${cid}) does not follow the entry before it in its chain`,
+      );
+    }
+    const stored = appender.store(content, cid, body);
+    if (stored !== seq)
+      throw new LedgerError("conflict", `entry ${seq} cannot be added to a ledger of ${stored} entries`);
+    added += 1;
+  }
+  for (const checkpoint of checkpoints) kept.keep(checkpoint);
+  return added;
 }

@@ -1,11 +1,32 @@
 import type { KeyObject } from "node:crypto";
 import type { Database, Statement } from "@reins/store";
-import { readCheckpoint, signCheckpoint } from "../checkpoint/note.ts";
+import { readCheckpoint, signCheckpoint } from "../checkpoint.ts";
 import { LedgerError } from "../ledger-error.ts";
-import { rootOf } from "../tree/nodes.ts";
+import { rootOf } from "../tree/merkle.ts";
 import type { Tiles } from "../tree/tiles.ts";
-import { Meta } from "./meta.ts";
 import type { StoredCheckpoint } from "./tables.ts";
+
+/** What the ledger knows about itself: `origin`, `log_key`, `mirror`. */
+export class Meta {
+  readonly #read: Statement;
+  readonly #write: Statement;
+
+  constructor(database: Database) {
+    this.#read = database.prepare("SELECT value FROM ledger_meta WHERE name = ?");
+    this.#write = database.prepare("INSERT OR REPLACE INTO ledger_meta (name, value) VALUES (?, ?)");
+  }
+
+  /** The value of a name. */
+  get(name: string): string | undefined {
+    const row = this.#read.get(name);
+    return typeof row === "object" && row !== null && "value" in row ? String(row.value) : undefined;
+  }
+
+  /** Sets values; the others stay. */
+  set(values: Readonly<Record<string, string>>): void {
+    for (const [name, value] of Object.entries(values)) this.#write.run(name, value);
+  }
+}
 
 /** Makes the checkpoints of a ledger. */
 export class Checkpoints {

@@ -1,9 +1,9 @@
 import SqliteDatabase from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { contentOf } from "../entry/draft.ts";
-import type { EntryRange } from "./filter.ts";
 import module from "./module.ts";
 import { prepare } from "./prepared-entry.ts";
+import type { EntryRange } from "./queries.ts";
 import { MIGRATIONS } from "./schema.ts";
 
 const clock = { now: () => new Date(1_700_000_000_000 + tick++ * 1_000), after: () => () => undefined };

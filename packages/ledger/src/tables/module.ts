@@ -1,14 +1,12 @@
 import type { KeyObject } from "node:crypto";
 import type { Database, TablesModule } from "@reins/store";
-import { Appender } from "./append.ts";
-import { Checkpoints } from "./checkpoints.ts";
+import { Appender, importEntries } from "./append.ts";
+import { Checkpoints, Meta } from "./checkpoints.ts";
 import { EntryIndex } from "./entry-index.ts";
-import { importEntries } from "./import.ts";
-import { Meta } from "./meta.ts";
 import type { PreparedEntry } from "./prepared-entry.ts";
 import { openQueries } from "./queries.ts";
 import { MIGRATIONS } from "./schema.ts";
-import { StoredTree } from "./shelf.ts";
+import { StoredTree } from "./stored-tree.ts";
 import type { ImportArgs } from "./tables.ts";
 
 /** The ledger inside the store: loaded by the threads that own the database. */

@@ -1,10 +1,8 @@
 import { type KeyObject, sign } from "node:crypto";
-import { canonicalJson, quickCanonicalJson } from "../canonical.ts";
-import type { Cid, EntryContent } from "../entry/entry.ts";
+import { assertPlainJson, canonicalJson, quickCanonicalJson } from "../canonical.ts";
+import type { Cid, EntryContent, EntryQuality } from "../entry/entry.ts";
 import { assertSize } from "../entry/entry-builder.ts";
-import type { EntryQuality } from "../entry/quality.ts";
-import { assertPlainJson } from "../plain-json.ts";
-import { recordedJson } from "../spelled-number.ts";
+import { recordedJson } from "../exact-number.ts";
 
 /**
  * An entry on its way to the writer. Its parents are known only when its turn to be written has come, and an attestation

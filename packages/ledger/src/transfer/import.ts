@@ -1,6 +1,6 @@
 import { change, type Store } from "@reins/store";
 import { z } from "zod";
-import { openCheckpoint } from "../checkpoint/note.ts";
+import { openCheckpoint } from "../checkpoint.ts";
 import { LedgerError } from "../ledger-error.ts";
 import { ledgerTables, type StoredCheckpoint } from "../tables/tables.ts";
 

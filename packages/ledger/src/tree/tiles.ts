@@ -1,4 +1,4 @@
-import { nodeHash } from "./hash.ts";
+import { nodeHash } from "./merkle.ts";
 
 /** Levels of the tree that one tile spans, and the leaves under it. */
 const TILE_HEIGHT = 8;

@@ -1,10 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { consistencyProof } from "./consistency.ts";
-import { leafHash, nodeHash } from "./hash.ts";
-import { inclusionProof } from "./inclusion.ts";
-import { rootOf } from "./nodes.ts";
+import { consistencyProof, inclusionProof, leafHash, nodeHash, rootOf } from "./merkle.ts";
 import { Tiles } from "./tiles.ts";
 
 /** The leaves and roots that implementations of RFC 6962 are commonly tested with. */

@@ -1,10 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { dyingDisk } from "../../test/dying-disk.ts";
+import { scratchFolder } from "../../test/scratch-folder.ts";
+import { machineDisk } from "../disk.ts";
 import { KeyFolder } from "./key-folder.ts";
-import { machineDisk } from "./machine-disk.ts";
-import { dyingDisk } from "./testing/dying-disk.ts";
-import { scratchFolder } from "./testing/scratch-folder.ts";
 
 const TWO_HOURS = 2 * 60 * 60 * 1000;
 const later = () => new Date(Date.now() + TWO_HOURS);

@@ -1,4 +1,4 @@
-import { LedgerError } from "../../ledger-error.ts";
+import { LedgerError } from "../src/ledger-error.ts";
 
 /** The ledger's error that a call must end with. */
 export async function rejectionOf(call: () => unknown): Promise<LedgerError> {

@@ -1,8 +1,8 @@
 import { StoreError } from "@reins/store";
 import type { ArtifactStore } from "./artifacts/artifact-store.ts";
-import { withhold } from "./artifacts/withhold.ts";
+import { withhold } from "./artifacts/private-payload.ts";
 import type { Draft } from "./entry/draft.ts";
-import { SEALED_PAYLOAD } from "./entry/envelope.ts";
+import { SEALED_PAYLOAD } from "./entry/entry.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { Audiences } from "./seal/audiences.ts";
 import type { ParentlessContent } from "./tables/prepared-entry.ts";

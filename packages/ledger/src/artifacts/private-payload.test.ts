@@ -2,14 +2,12 @@ import { truncate } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { rejectionOf } from "../../test/rejection.ts";
+import { scratchFolder } from "../../test/scratch-folder.ts";
 import { canonicalJson } from "../canonical.ts";
-import { machineDisk } from "../keys/machine-disk.ts";
-import { rejectionOf } from "../keys/testing/rejection.ts";
-import { scratchFolder } from "../keys/testing/scratch-folder.ts";
+import { machineDisk } from "../disk.ts";
 import { ArtifactStore } from "./artifact-store.ts";
-import { privateReference, referenceIn } from "./private-reference.ts";
-import type { PayloadPath } from "./replace.ts";
-import { reveal, withhold } from "./withhold.ts";
+import { type PayloadPath, privateReference, referenceIn, reveal, withhold } from "./private-payload.ts";
 
 const nothing = () => false;
 const isSecret = (_: unknown, path: PayloadPath) => path.at(-1) === "secret";

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { expect, test } from "vitest";
-import { openCheckpoint, readCheckpoint, signCheckpoint, verifierKey } from "./note.ts";
+import { Checkpointer, openCheckpoint, readCheckpoint, signCheckpoint, verifierKey } from "./checkpoint.ts";
 
 /** RFC 8032 §7.1, test 1. */
 const seed = Buffer.from("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60", "hex");
@@ -40,4 +40,46 @@ test("any change of text, key or signature is found", () => {
   expect(() => openCheckpoint(note, other)).toThrow("not signed by");
   expect(() => openCheckpoint(note.slice(0, -3), logKey)).toThrow("not signed by");
   expect(() => readCheckpoint("nonsense")).toThrow("this is no checkpoint");
+});
+
+/** A checkpointer whose clock goes off when told to, and which fails as often as told to. */
+function checkpointer({ failures = 0 } = {}) {
+  const [timers, made] = [new Set<() => void>(), [] as string[]];
+  const clock = {
+    now: () => new Date(0),
+    after(_milliseconds: number, run: () => void) {
+      timers.add(run);
+      return () => void timers.delete(run);
+    },
+  };
+  const make = async () => {
+    made.push(failures > 0 ? "failed" : "made");
+    failures -= 1;
+    return made.at(-1) === "made";
+  };
+  const goOff = () => {
+    for (const run of timers) run();
+  };
+  return { checkpointer: new Checkpointer(make, clock), made, goOff, timers };
+}
+
+test("many entries are covered by one checkpoint, and none is made when there is nothing new", async () => {
+  const { checkpointer: checkpoints, made, goOff, timers } = checkpointer();
+  await checkpoints.flush();
+  checkpoints.due();
+  checkpoints.due();
+  goOff();
+  await checkpoints.flush();
+  expect(made).toEqual(["made"]);
+  expect(timers).toHaveLength(0);
+});
+
+test("one that could not be made is made when it is asked for next, without a new entry", async () => {
+  const { checkpointer: checkpoints, made } = checkpointer({ failures: 1 });
+  checkpoints.due();
+  await checkpoints.flush();
+  expect(made).toEqual(["failed"]);
+  await checkpoints.flush();
+  await checkpoints.flush();
+  expect(made).toEqual(["failed", "made"]);
 });

@@ -1,12 +1,62 @@
-import { canonicalJson } from "../canonical.ts";
+import { z } from "zod";
+import { assertPlainJson, canonicalJson } from "../canonical.ts";
 import { LedgerError } from "../ledger-error.ts";
-import { assertPlainJson } from "../plain-json.ts";
 import type { ArtifactReference, ArtifactStore } from "./artifact-store.ts";
-import { hasPrivateMember, privateReference, referenceIn } from "./private-reference.ts";
-import { type PayloadPath, replaceParts } from "./replace.ts";
+
+const schema = z.strictObject({
+  $private: z.strictObject({
+    digest: z.string().regex(/^[0-9a-f]{64}$/),
+    size: z.int().nonnegative(),
+  }),
+});
+
+/** What stands in a payload in place of private content. */
+type PrivateReference = z.infer<typeof schema>;
+
+/** The value that stands for an artifact in a payload. */
+export function privateReference({ digest, size }: ArtifactReference): PrivateReference {
+  return { $private: { digest, size } };
+}
+
+/** The artifact that a value stands for; `undefined` when it stands for itself. */
+export function referenceIn(value: unknown): ArtifactReference | undefined {
+  return hasPrivateMember(value) ? schema.safeParse(value).data?.$private : undefined;
+}
+
+/** Whether a value could be taken for a reference, well-formed or not. */
+function hasPrivateMember(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, "$private");
+}
+
+/** Where a value stands in a payload: member names and indexes from the outside in. */
+export type PayloadPath = readonly (string | number)[];
+
+/** What to put in the place of a value, or `undefined` to keep it and look inside. */
+type Replacement = (value: unknown, path: PayloadPath) => Promise<{ readonly value: unknown } | undefined>;
+
+/** A copy of a plain JSON value with parts of it replaced, one after the other. What was put in is not looked into. */
+async function replaceParts(
+  value: unknown,
+  replacement: Replacement,
+  path: PayloadPath = [],
+): Promise<unknown> {
+  const replaced = await replacement(value, path);
+  if (replaced) return replaced.value;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const [index, item] of value.entries())
+      items.push(await replaceParts(item, replacement, [...path, index]));
+    return items;
+  }
+  const members: [string, unknown][] = [];
+  for (const [name, member] of Object.entries(value))
+    members.push([name, await replaceParts(member, replacement, [...path, name])]);
+  return Object.fromEntries(members);
+}
 
 /** A payload without its private parts. */
-export interface Withheld {
+interface Withheld {
   readonly payload: unknown;
   /** What its private parts became; to be erased should the payload never be recorded. */
   readonly artifacts: readonly ArtifactReference[];

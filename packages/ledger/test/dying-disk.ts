@@ -1,6 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import type { Disk } from "../disk.ts";
-import { machineDisk } from "../machine-disk.ts";
+import { type Disk, machineDisk } from "../src/disk.ts";
 
 /**
  * The machine's disk under a process that dies at its n-th change (from 0): that change is not made, or half made where

@@ -1,6 +1,6 @@
 import type { Database } from "@reins/store";
 import { LedgerError } from "../ledger-error.ts";
-import { leafHash } from "../tree/hash.ts";
+import { leafHash } from "../tree/merkle.ts";
 import { type TileShelf, Tiles } from "../tree/tiles.ts";
 
 /** Tiles of 16 KB that stay at hand: a proof asks the same few again and again. */

@@ -2,9 +2,9 @@ import { chmod, chown, mkdir, symlink, writeFile } from "node:fs/promises";
 import { devNull } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { machineDisk } from "./machine-disk.ts";
-import { rejectionOf } from "./testing/rejection.ts";
-import { scratchFolder } from "./testing/scratch-folder.ts";
+import { rejectionOf } from "../test/rejection.ts";
+import { scratchFolder } from "../test/scratch-folder.ts";
+import { machineDisk } from "./disk.ts";
 
 it("knows what is ours and what is not", async () => {
   const path = await scratchFolder();

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalJson, exactJson } from "./canonical.ts";
-import { recordedJson, restoredJson } from "./spelled-number.ts";
+import { recordedJson, restoredJson } from "./exact-number.ts";
 
 const spelled = fc.bigInt().map((number) => JSON.rawJSON(String(number)));
 const lookalike = fc

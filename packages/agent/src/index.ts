@@ -1,17 +1,17 @@
 export type { JsonObject } from "./acp/json-rpc.ts";
 export type { AgentPort } from "./acp/peer.ts";
 export { Advisor, type AdvisorOptions } from "./advisor/advisor.ts";
-export type { AgentParts, NativeAgentOptions } from "./agent-options.ts";
-export type { ControlCall, ControlPort, ToldEvents, ToldEventType } from "./control/control-port.ts";
-export type { AskedEvents, AskedEventType } from "./control/events.ts";
+export type { AgentDependencies, NativeAgentOptions } from "./agent-dependencies.ts";
+export type { ControlCall, ControlPort, ReportEvents, ReportEventType } from "./control/control-port.ts";
+export type { DecisionEvents, DecisionEventType } from "./control/events.ts";
 export { HistoryEntry } from "./history/entry.ts";
 export { FileSessionStore } from "./history/file-store.ts";
 export {
-  type KeptSession,
   SessionHeader,
   type SessionPage,
   type SessionQuery,
   type SessionStore,
+  type StoredSession,
   VolatileSessionStore,
 } from "./history/session-store.ts";
 export {

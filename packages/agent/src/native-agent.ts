@@ -1,9 +1,8 @@
 import { CODE, type JsonObject, RpcError } from "./acp/json-rpc.ts";
-import { type AgentPort, Rpc } from "./acp/peer.ts";
-import { type AgentParts, type NativeAgentOptions, partsFrom } from "./agent-options.ts";
+import { type AgentPort, RpcPeer } from "./acp/peer.ts";
+import { type AgentDependencies, dependenciesFrom, type NativeAgentOptions } from "./agent-dependencies.ts";
 import { UnavailableModel } from "./models/models.ts";
 import { configOptionsOf, isMode, isThoughtLevel, settingsOf } from "./sessions/config-options.ts";
-import { OpenSessions } from "./sessions/open-sessions.ts";
 import {
   EarlierSession,
   Initialize,
@@ -17,7 +16,8 @@ import {
   SetMode,
 } from "./sessions/params.ts";
 import type { Session } from "./sessions/session.ts";
-import { type ClientWishes, replay } from "./sessions/updates.ts";
+import { Sessions } from "./sessions/sessions.ts";
+import { type ClientCapabilities, replay } from "./sessions/updates.ts";
 import { allTools } from "./tools/all-tools.ts";
 
 const PROTOCOL_VERSION = 1;
@@ -28,19 +28,19 @@ const PAGE = 50;
  * supervisor decide what nobody else can see. It runs behind whoever speaks through its port, and never by itself.
  */
 export class NativeAgent {
-  readonly #parts: AgentParts;
-  readonly #rpc: Rpc;
-  readonly #sessions: OpenSessions;
-  #wishes: ClientWishes = { notices: false, compaction: false };
+  readonly #dependencies: AgentDependencies;
+  readonly #rpc: RpcPeer;
+  readonly #sessions: Sessions;
+  #capabilities: ClientCapabilities = { notices: false, compaction: false };
 
   constructor(port: AgentPort, options: NativeAgentOptions = {}) {
-    this.#parts = partsFrom(options);
-    this.#rpc = new Rpc(port, {
-      request: (method, params, signal) => this.#answer(method, params, signal),
-      notification: (method, params) => this.#take(method, params),
-      fault: this.#parts.onFault,
+    this.#dependencies = dependenciesFrom(options);
+    this.#rpc = new RpcPeer(port, {
+      request: (method, params, signal) => this.#handle(method, params, signal),
+      notification: (method, params) => this.#notified(method, params),
+      fault: this.#dependencies.onFault,
     });
-    this.#sessions = new OpenSessions(this.#parts, this.#rpc, () => this.#wishes);
+    this.#sessions = new Sessions(this.#dependencies, this.#rpc, () => this.#capabilities);
     this.#rpc.signal.addEventListener("abort", () => this.#sessions.cancelAll());
   }
 
@@ -51,15 +51,15 @@ export class NativeAgent {
     this.#rpc.close(new Error(reason));
   }
 
-  async #answer(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
+  async #handle(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
     switch (method) {
       case "initialize":
         return this.#initialize(params);
       case "session/new":
-        return this.#begin(params);
+        return this.#create(params);
       case "session/load":
       case "session/resume":
-        return this.#takeUp(method, params);
+        return this.#resume(method, params);
       case "session/fork":
         return this.#fork(params);
       case "session/list":
@@ -79,15 +79,15 @@ export class NativeAgent {
     }
   }
 
-  #take(method: string, { sessionId }: JsonObject): void {
+  #notified(method: string, { sessionId }: JsonObject): void {
     if (method === "session/cancel" && typeof sessionId === "string") this.#sessions.cancel(sessionId);
   }
 
   #initialize(params: JsonObject): JsonObject {
     const { clientCapabilities } = read(Initialize, "initialize", params);
     const { notices, compaction } = clientCapabilities?.session ?? {};
-    this.#wishes = { notices: isOffered(notices), compaction: isOffered(compaction) };
-    const { models } = this.#parts;
+    this.#capabilities = { notices: isOffered(notices), compaction: isOffered(compaction) };
+    const { models } = this.#dependencies;
     return {
       protocolVersion: PROTOCOL_VERSION,
       agentInfo: { name: "reins-native", title: "Reins", version: "0.1.0" },
@@ -108,24 +108,24 @@ export class NativeAgent {
     };
   }
 
-  async #begin(params: JsonObject): Promise<JsonObject> {
+  async #create(params: JsonObject): Promise<JsonObject> {
     const { cwd, additionalDirectories, mcpServers } = read(NewSession, "session/new", params);
-    const session = await this.#sessions.begin({ cwd, additionalDirectories: additionalDirectories ?? [] });
-    return this.#opened(session, mcpServers ?? []);
+    const session = await this.#sessions.create({ cwd, additionalDirectories: additionalDirectories ?? [] });
+    return this.#describe(session, mcpServers ?? []);
   }
 
-  async #takeUp(method: "session/load" | "session/resume", params: JsonObject): Promise<JsonObject> {
+  async #resume(method: "session/load" | "session/resume", params: JsonObject): Promise<JsonObject> {
     const { sessionId, cwd, additionalDirectories, mcpServers } = read(EarlierSession, method, params);
-    const session = await this.#sessions.takeUp(sessionId, {
+    const session = await this.#sessions.resume(sessionId, {
       ...(cwd !== undefined && { cwd }),
       ...(additionalDirectories && { additionalDirectories }),
     });
     if (method === "session/load") {
-      const tools = allTools(this.#parts.services, this.#parts.memory);
+      const tools = allTools(this.#dependencies.services, this.#dependencies.memory);
       for (const update of replay(session.entries, tools))
         await this.#rpc.notify("session/update", { sessionId, update });
     }
-    const { sessionId: _, ...settings } = await this.#opened(session, mcpServers ?? []);
+    const { sessionId: _, ...settings } = await this.#describe(session, mcpServers ?? []);
     return settings;
   }
 
@@ -139,19 +139,19 @@ export class NativeAgent {
       ...(cwd !== undefined && { cwd }),
       ...(additionalDirectories && { additionalDirectories }),
     });
-    return this.#opened(session, mcpServers ?? []);
+    return this.#describe(session, mcpServers ?? []);
   }
 
   /** Lends a session what its client gave it, and says what it can be set to. */
-  async #opened(session: Session, mcpServers: readonly unknown[]): Promise<JsonObject> {
-    await session.lend(mcpServers);
-    return { sessionId: session.id, ...settingsOf(session.header, this.#parts.models) };
+  async #describe(session: Session, mcpServers: readonly unknown[]): Promise<JsonObject> {
+    await session.setMcpServers(mcpServers);
+    return { sessionId: session.id, ...settingsOf(session.header, this.#dependencies.models) };
   }
 
   async #list(params: JsonObject): Promise<JsonObject> {
     const { cwd, cursor } = read(ListSessions, "session/list", params);
     const query = { cwd: cwd ?? undefined, cursor: cursor ?? undefined, limit: PAGE };
-    const { sessions, nextCursor } = await this.#parts.store.list(query);
+    const { sessions, nextCursor } = await this.#dependencies.store.list(query);
     return {
       sessions: sessions.map(({ id, title, updatedAt, additionalDirectories, ...header }) => ({
         sessionId: id,
@@ -171,7 +171,7 @@ export class NativeAgent {
 
   async #delete(sessionId: string): Promise<JsonObject> {
     await this.#sessions.close(sessionId);
-    await this.#parts.store.remove(sessionId);
+    await this.#dependencies.store.remove(sessionId);
     return {};
   }
 
@@ -191,7 +191,7 @@ export class NativeAgent {
     else if (configId === "thought_level" && isThoughtLevel(value))
       await session.set({ thoughtLevel: value });
     else throw new RpcError(CODE.invalidParams, `${configId} cannot be set to ${value}`);
-    return { configOptions: configOptionsOf(session.header, this.#parts.models) };
+    return { configOptions: configOptionsOf(session.header, this.#dependencies.models) };
   }
 
   /**
@@ -199,7 +199,7 @@ export class NativeAgent {
    * be set: the key may come.
    */
   #modelNamed(name: string): string {
-    const model = this.#parts.models.open(name);
+    const model = this.#dependencies.models.open(name);
     if (!(model instanceof UnavailableModel) || model.isKnown) return model.info.id;
     throw new RpcError(CODE.invalidParams, `the model cannot be set to ${name}: ${model.reason}`);
   }
@@ -207,7 +207,7 @@ export class NativeAgent {
   async #prompt(params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     const { sessionId, prompt } = read(Prompt, "session/prompt", params);
     const session = this.#sessions.expect(sessionId);
-    const { info } = this.#parts.models.open(session.header.model);
+    const { info } = this.#dependencies.models.open(session.header.model);
     return this.#sessions.prompt(session, promptParts(prompt, info), signal);
   }
 }

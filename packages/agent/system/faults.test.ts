@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Advisor } from "../src/advisor/advisor.ts";
-import type { NativeAgentOptions } from "../src/agent-options.ts";
+import type { NativeAgentOptions } from "../src/agent-dependencies.ts";
 import { VolatileSessionStore } from "../src/history/session-store.ts";
 import { TestClient } from "../test/test-client.ts";
 import { testWorkspace } from "../test/workspace.ts";

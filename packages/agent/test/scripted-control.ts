@@ -1,16 +1,16 @@
 import { Advisor } from "../src/advisor/advisor.ts";
 import type { ControlCall, ControlPort } from "../src/control/control-port.ts";
-import type { AskedEvents, AskedEventType } from "../src/control/events.ts";
+import type { DecisionEvents, DecisionEventType } from "../src/control/events.ts";
 
 type Decide = {
-  [Type in AskedEventType]?: (
-    payload: AskedEvents[Type]["payload"],
-  ) => AskedEvents[Type]["decision"] | Promise<AskedEvents[Type]["decision"]>;
+  [Type in DecisionEventType]?: (
+    payload: DecisionEvents[Type]["payload"],
+  ) => DecisionEvents[Type]["decision"] | Promise<DecisionEvents[Type]["decision"]>;
 };
 
 /** A supervisor that decides as a test wrote, and otherwise by default; it remembers what it was asked and told. */
 export class ScriptedControl implements ControlPort {
-  readonly asked: { type: AskedEventType; payload: unknown }[] = [];
+  readonly asked: { type: DecisionEventType; payload: unknown }[] = [];
   // biome-ignore lint/suspicious/noExplicitAny: tests look into payloads of every shape
   readonly told: any[] = [];
   readonly #decide: Decide;
@@ -20,11 +20,11 @@ export class ScriptedControl implements ControlPort {
     this.#decide = decide;
   }
 
-  async ask<Type extends AskedEventType>(
+  async ask<Type extends DecisionEventType>(
     type: Type,
-    payload: AskedEvents[Type]["payload"],
+    payload: DecisionEvents[Type]["payload"],
     call: ControlCall,
-  ): Promise<AskedEvents[Type]["decision"]> {
+  ): Promise<DecisionEvents[Type]["decision"]> {
     this.asked.push({ type, payload });
     return this.#decide[type]?.(payload) ?? this.#otherwise.ask(type, payload, call);
   }
@@ -35,11 +35,11 @@ export class ScriptedControl implements ControlPort {
     this.charged.push(usage);
   }
 
-  tell: ControlPort["tell"] = (type, payload) => void this.told.push({ type, ...payload });
+  report: ControlPort["report"] = (type, payload) => void this.told.push({ type, ...payload });
 
   /** The payloads of a type that were asked about. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into payloads of every shape
-  payloads(type: AskedEventType): any[] {
+  payloads(type: DecisionEventType): any[] {
     return this.asked.filter((one) => one.type === type).map(({ payload }) => payload);
   }
 }

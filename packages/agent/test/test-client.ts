@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import { type JsonObject, membersOf } from "../src/acp/json-rpc.ts";
 import type { AgentPort } from "../src/acp/peer.ts";
-import type { NativeAgentOptions } from "../src/agent-options.ts";
+import type { NativeAgentOptions } from "../src/agent-dependencies.ts";
 import { NativeAgent } from "../src/native-agent.ts";
 
 /** How a client answers when it is asked permission: by the kind of option, or with an answer of its own. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type JsonObject, RpcError } from "./json-rpc.ts";
-import { Rpc } from "./peer.ts";
+import { RpcPeer } from "./peer.ts";
 
 /** One end of a conversation, with the other in the test's hands. */
 function conversation(
@@ -12,7 +12,7 @@ function conversation(
   const gone = Promise.withResolvers<Error>();
   let listener: (message: JsonObject) => void | Promise<void> = () => {};
   let failing: Error | undefined;
-  const rpc = new Rpc(
+  const rpc = new RpcPeer(
     {
       send: async (message) => {
         if (failing) throw failing;

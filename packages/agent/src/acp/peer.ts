@@ -11,7 +11,7 @@ export interface AgentPort {
 }
 
 /** Who answers the other side. */
-export interface RpcHandlers {
+export interface PeerHandlers {
   /** Answers a request; the signal aborts when it is taken back or the other side has gone. */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown>;
   notification(method: string, params: JsonObject): void;
@@ -27,22 +27,22 @@ interface Pending {
 const CANCEL = "$/cancel_request";
 
 /** JSON-RPC with somebody who both asks and is asked. When the other side goes, everything that waits for it fails. */
-export class Rpc {
+export class RpcPeer {
   /** Aborts when the other side has gone. */
   readonly signal: AbortSignal;
   readonly #port: AgentPort;
-  readonly #handlers: RpcHandlers;
+  readonly #handlers: PeerHandlers;
   readonly #pending = new Map<RequestId, Pending>();
   readonly #answering = new Map<RequestId, AbortController>();
   readonly #gone = new AbortController();
   #next = 1;
 
-  constructor(port: AgentPort, handlers: RpcHandlers) {
+  constructor(port: AgentPort, handlers: PeerHandlers) {
     this.#port = port;
     this.#handlers = handlers;
     this.signal = this.#gone.signal;
     void port.closed?.then((reason) => this.close(reason));
-    port.onMessage((message) => this.#take(message));
+    port.onMessage((message) => this.#receive(message));
   }
 
   /** Asks, and waits for the answer. Aborting takes the question back and waits no longer. */
@@ -54,7 +54,7 @@ export class Rpc {
     this.#pending.set(id, { resolve, reject });
     const cancel = () => {
       reject(signal.reason);
-      this.notify(CANCEL, { requestId: id }).catch((error: unknown) => this.#unsent(error));
+      this.notify(CANCEL, { requestId: id }).catch((error: unknown) => this.#sendFailed(error));
     };
     signal.addEventListener("abort", cancel, { once: true });
     try {
@@ -78,7 +78,7 @@ export class Rpc {
     this.#pending.clear();
   }
 
-  #take(message: JsonObject): void | Promise<void> {
+  #receive(message: JsonObject): void | Promise<void> {
     const classified = classify(message);
     switch (classified.kind) {
       case "request":
@@ -119,10 +119,12 @@ export class Rpc {
   }
 
   async #reply(id: RequestId, answer: { result: unknown } | { error: unknown }): Promise<void> {
-    await this.#port.send({ jsonrpc: "2.0", id, ...answer }).catch((error: unknown) => this.#unsent(error));
+    await this.#port
+      .send({ jsonrpc: "2.0", id, ...answer })
+      .catch((error: unknown) => this.#sendFailed(error));
   }
 
-  #unsent(error: unknown): void {
+  #sendFailed(error: unknown): void {
     if (!this.signal.aborted)
       this.#handlers.fault(`a message could not be sent: ${RpcError.of(error).message}`);
   }

@@ -67,7 +67,7 @@ describe("the advisor", () => {
   it("passes on events that expect no decision", () => {
     const events: unknown[] = [];
     const control = new Advisor({ onEvent: (type) => void events.push(type) });
-    control.tell("error", { session_id: "s", code: "x", message: "m", retryable: false });
+    control.report("error", { session_id: "s", code: "x", message: "m", retryable: false });
     expect(events).toEqual(["error"]);
   });
 });

@@ -1,7 +1,7 @@
 import { availableParallelism, loadavg } from "node:os";
 import type { Memory } from "@reins/bridge";
 import type { ControlCall, ControlPort } from "../control/control-port.ts";
-import type { AskedEvents, AskedEventType } from "../control/events.ts";
+import type { DecisionEvents, DecisionEventType } from "../control/events.ts";
 import type { MayRead } from "../files/workspace-files.ts";
 import { type Clock, systemClock } from "../ports/clock.ts";
 import { detectIntent } from "./intent.ts";
@@ -37,12 +37,12 @@ export interface AdvisorOptions {
   /** Load of the machine per processor. */
   readonly load?: () => number;
   /** Receives the events that expect no decision. */
-  readonly onEvent?: ControlPort["tell"];
+  readonly onEvent?: ControlPort["report"];
 }
 
-type Payload<Type extends AskedEventType> = AskedEvents[Type]["payload"];
-type Decision<Type extends AskedEventType> = AskedEvents[Type]["decision"];
-type Decider<Type extends AskedEventType> = (
+type Payload<Type extends DecisionEventType> = DecisionEvents[Type]["payload"];
+type Decision<Type extends DecisionEventType> = DecisionEvents[Type]["decision"];
+type Decider<Type extends DecisionEventType> = (
   payload: Payload<Type>,
   call: ControlCall,
 ) => Decision<Type> | Promise<Decision<Type>>;
@@ -52,12 +52,12 @@ type Decider<Type extends AskedEventType> = (
  * harness replaces it family by family. Prompts are allowed here; a host decides them by policy.
  */
 export class Advisor implements ControlPort {
-  readonly tell: ControlPort["tell"];
-  readonly #deciders: { readonly [Type in AskedEventType]: Decider<Type> };
+  readonly report: ControlPort["report"];
+  readonly #deciders: { readonly [Type in DecisionEventType]: Decider<Type> };
 
   constructor(options: AdvisorOptions = {}) {
     const { memory, constitution = () => "", mayRead, clock = systemClock, load = systemLoad } = options;
-    this.tell = options.onEvent ?? (() => undefined);
+    this.report = options.onEvent ?? (() => undefined);
     this.#deciders = {
       pre_prompt: () => ({ decision: "allow" }),
       intent_detection({ prompt }) {
@@ -81,7 +81,7 @@ export class Advisor implements ControlPort {
     };
   }
 
-  async ask<Type extends AskedEventType>(type: Type, payload: Payload<Type>, call: ControlCall) {
+  async ask<Type extends DecisionEventType>(type: Type, payload: Payload<Type>, call: ControlCall) {
     return this.#deciders[type](payload, call);
   }
 

@@ -1,5 +1,5 @@
 import { searchItems } from "@reins/bridge";
-import type { AskedEvents, PlanningStrategy } from "../control/events.ts";
+import type { DecisionEvents, PlanningStrategy } from "../control/events.ts";
 import { detectIntent, IMPLIED } from "./intent.ts";
 
 /** With fewer requests than this there is no room for a plan. */
@@ -14,7 +14,7 @@ export function choosePlanning({
   task_description,
   available_strategies,
   constraints,
-}: AskedEvents["planning"]["payload"]): AskedEvents["planning"]["decision"] {
+}: DecisionEvents["planning"]["payload"]): DecisionEvents["planning"]["decision"] {
   const lines = task_description.split("\n");
   const tasks = lines.flatMap((line) => LIST_ITEM.exec(line)?.[1]?.trim() ?? []).slice(0, MAX_TASKS);
   const wanted = strategyFor(task_description, tasks.length, constraints);
@@ -33,7 +33,7 @@ function strategyFor(task: string, count: number, constraints: unknown): Exclude
 }
 
 /** Returns the hint of the problem's intent and the principles of the constitution that share its words. */
-export function hintsFor(problem: string, constitution: string): AskedEvents["reasoning"]["decision"] {
+export function hintsFor(problem: string, constitution: string): DecisionEvents["reasoning"]["decision"] {
   const { hint } = IMPLIED[detectIntent(problem).intent];
   const principles = searchItems(principlesIn(constitution), String, problem, 3);
   const hints = [...(hint === undefined ? [] : [hint]), ...principles];

@@ -7,7 +7,7 @@ import type { HistoryEntry } from "../history/entry.ts";
 import { VolatileSessionStore } from "../history/session-store.ts";
 import { transcriptOf } from "../history/transcript.ts";
 import { ModelError, type ModelEvent } from "../models/model.ts";
-import { cutFor } from "./compact.ts";
+import { coveredCount } from "./compact.ts";
 import { digestOf } from "./digest.ts";
 
 const at = "2026-01-01T00:00:00Z";
@@ -48,14 +48,14 @@ describe("where a conversation is cut", () => {
       result("c", "b".repeat(400)),
       said("end"),
     ];
-    expect(cutFor(entries, 1_000)).toBeUndefined();
-    expect(cutFor(entries, 50)).toBe(3);
-    expect(cutFor(entries, 125)).toBe(3);
-    expect(cutFor(entries, 150)).toBe(1);
+    expect(coveredCount(entries, 1_000)).toBeUndefined();
+    expect(coveredCount(entries, 50)).toBe(3);
+    expect(coveredCount(entries, 125)).toBe(3);
+    expect(coveredCount(entries, 150)).toBe(1);
   });
 
   test("is after everything when not even the last message fits", () => {
-    expect(cutFor([user("a"), said("b".repeat(10_000))], 10)).toBe(2);
+    expect(coveredCount([user("a"), said("b".repeat(10_000))], 10)).toBe(2);
   });
 
   test("is not before the last one", () => {
@@ -64,7 +64,7 @@ describe("where a conversation is cut", () => {
       { kind: "compaction", turn: "1", at, summary: "s", covers: 1 },
       said("b"),
     ];
-    expect(cutFor(entries, 50)).toBeUndefined();
+    expect(coveredCount(entries, 50)).toBeUndefined();
   });
 });
 

@@ -4,7 +4,7 @@ import type { ModelInfo } from "../models/model.ts";
 import { tokensOf, tokensOfAll } from "../models/tokens.ts";
 import { contextTokens, type Turn } from "../turn/turn.ts";
 import { digestOf } from "./digest.ts";
-import { narrate } from "./summarize.ts";
+import { summarize } from "./summarize.ts";
 
 /** From which part of the room on the conversation is put together. */
 const FULL = 0.85;
@@ -34,7 +34,7 @@ export async function compactIfFull(turn: Turn): Promise<void> {
  */
 export async function compact(turn: Turn): Promise<boolean> {
   const { entries, emit, keep, newId, model } = turn.setting;
-  const covers = cutFor(entries, Math.min(KEPT * roomFor(model.info), tokensOfAll(turn.messages) / 2));
+  const covers = coveredCount(entries, Math.min(KEPT * roomFor(model.info), tokensOfAll(turn.messages) / 2));
   if (covers === undefined) return false;
   const id = `compaction_${newId()}`;
   await emit({ type: "compaction", id, status: "in_progress" });
@@ -58,7 +58,7 @@ export async function compact(turn: Turn): Promise<boolean> {
 /** What a model makes of it, where one can, and always what must not be lost. */
 async function summaryOf(turn: Turn, covered: readonly HistoryEntry[]): Promise<string> {
   const digest = digestOf(covered);
-  const told = await narrate(turn, covered, digest);
+  const told = await summarize(turn, covered, digest);
   const room = Math.floor(KEPT * roomFor(turn.setting.model.info) * 4);
   return (told === undefined ? digest : `${told}\n\n${digest}`).slice(0, room);
 }
@@ -67,7 +67,7 @@ async function summaryOf(turn: Turn, covered: readonly HistoryEntry[]): Promise<
  * How many entries from the beginning are to be put into a summary, so that what is kept word for word has at most so
  * many tokens. Results stay with the calls they belong to. `undefined` when there is nothing to put away.
  */
-export function cutFor(entries: readonly HistoryEntry[], keptTokens: number): number | undefined {
+export function coveredCount(entries: readonly HistoryEntry[], keptTokens: number): number | undefined {
   const before = entries.findLast((entry) => entry.kind === "compaction")?.covers ?? 0;
   let cut: number | undefined;
   let tokens = 0;

@@ -30,7 +30,7 @@ export function digestOf(entries: readonly HistoryEntry[]): string {
     ),
     section("Files changed", [...new Set(calls.flatMap(({ changed }) => changed))]),
     section("The plan", planIn(calls)),
-    section("Said last", saidIn(kept)),
+    section("Said last", lastTextIn(kept)),
   ]
     .filter((text) => text !== "")
     .join("\n\n");
@@ -97,7 +97,7 @@ function planIn(calls: readonly DigestedCall[]): readonly string[] {
   return entries.filter(isObject).map(({ content, status }) => `${String(content)} (${String(status)})`);
 }
 
-function saidIn(entries: readonly HistoryEntry[]): readonly string[] {
+function lastTextIn(entries: readonly HistoryEntry[]): readonly string[] {
   const last = entries.findLast(
     (entry) => entry.kind === "assistant" && entry.parts.some(({ type }) => type === "text"),
   );

@@ -2,7 +2,7 @@ import type { HistoryEntry, TokenUsage } from "../history/entry.ts";
 import { transcriptOf } from "../history/transcript.ts";
 import { ModelError } from "../models/model.ts";
 import { tokensIn, totalOf } from "../models/tokens.ts";
-import { Silence } from "../turn/ask-model.ts";
+import { IdleTimeout } from "../turn/ask-model.ts";
 import type { Turn } from "../turn/turn.ts";
 
 const SYSTEM =
@@ -13,7 +13,7 @@ const CHARACTERS_PER_TOKEN = 2;
 const MAX_SUMMARY = 8_000;
 
 /** A summary in the model's own words; `undefined` when it has none to give, or may not be asked. */
-export async function narrate(
+export async function summarize(
   turn: Turn,
   covered: readonly HistoryEntry[],
   digest: string,
@@ -43,7 +43,7 @@ export async function narrate(
 
 async function answerTo(turn: Turn, text: string): Promise<string | undefined> {
   const { model, limits } = turn.setting;
-  const silence = new Silence(limits.quietMs, `${model.info.id} was silent for too long`);
+  const timeout = new IdleTimeout(limits.quietMs, `${model.info.id} was silent for too long`);
   let said = "";
   let usage: TokenUsage | undefined;
   const request = {
@@ -53,15 +53,15 @@ async function answerTo(turn: Turn, text: string): Promise<string | undefined> {
     thoughtLevel: "default" as const,
   };
   try {
-    silence.begin();
-    for await (const event of model.stream(request, AbortSignal.any([turn.signal, silence.signal]))) {
-      silence.begin();
+    timeout.restart();
+    for await (const event of model.stream(request, AbortSignal.any([turn.signal, timeout.signal]))) {
+      timeout.restart();
       if (event.type === "text") said += event.text;
       if (event.type === "usage") usage = event.usage;
       if (said.length > MAX_SUMMARY) break;
     }
   } finally {
-    silence.end();
+    timeout.cancel();
     if (usage || said !== "")
       await turn.charge(usage ?? { inputTokens: tokensIn(text), outputTokens: tokensIn(said) });
   }

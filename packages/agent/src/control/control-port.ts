@@ -1,4 +1,4 @@
-import type { AskedEvents, AskedEventType } from "./events.ts";
+import type { DecisionEvents, DecisionEventType } from "./events.ts";
 
 /** Whose event it is. */
 export interface ControlCall {
@@ -13,14 +13,14 @@ export interface ControlCall {
  * is blocked is not done, what is changed is done as changed. A decision that does not come is a block.
  */
 export interface ControlPort {
-  ask<Type extends AskedEventType>(
+  ask<Type extends DecisionEventType>(
     type: Type,
-    payload: AskedEvents[Type]["payload"],
+    payload: DecisionEvents[Type]["payload"],
     call: ControlCall,
-  ): Promise<AskedEvents[Type]["decision"]>;
-  tell<Type extends ToldEventType>(
+  ): Promise<DecisionEvents[Type]["decision"]>;
+  report<Type extends ReportEventType>(
     type: Type,
-    payload: ToldEvents[Type],
+    payload: ReportEvents[Type],
     call?: Pick<ControlCall, "sessionId">,
   ): void;
   /** Counts what a request to a model used towards limits. The next request is decided after that. */
@@ -99,7 +99,7 @@ interface VerificationPayload {
 }
 
 /** Every event that nobody waits for. */
-export interface ToldEvents {
+export interface ReportEvents {
   readonly heartbeat: HeartbeatPayload;
   readonly success: SuccessPayload;
   readonly error: ErrorPayload;
@@ -109,4 +109,4 @@ export interface ToldEvents {
 }
 
 /** The types of events that nobody waits for. */
-export type ToldEventType = keyof ToldEvents;
+export type ReportEventType = keyof ReportEvents;

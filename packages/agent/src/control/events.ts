@@ -176,7 +176,7 @@ type IdleDecision =
   | { readonly decision: "defer"; readonly reason?: Optional<string> };
 
 /** Every event that waits for a decision: what it says, and what decides it. */
-export interface AskedEvents {
+export interface DecisionEvents {
   readonly pre_prompt: { readonly payload: PrePromptPayload; readonly decision: Decision };
   readonly intent_detection: {
     readonly payload: IntentDetectionPayload;
@@ -195,4 +195,4 @@ export interface AskedEvents {
 }
 
 /** The types of events that wait for a decision. */
-export type AskedEventType = keyof AskedEvents;
+export type DecisionEventType = keyof DecisionEvents;

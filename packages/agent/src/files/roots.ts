@@ -59,12 +59,12 @@ export class Roots {
     if (path.includes("\0")) throw new FileError("invalid", "a path holds no zero characters");
     const asked = isAbsolute(path) ? path : `${this.cwd}/${path}`;
     const real = await resolved(asked);
-    await this.expectInside(real, path);
+    await this.requireInside(real, path);
     return real;
   }
 
   /** Throws unless a real path is inside; `shown` is what it was called. */
-  async expectInside(real: string, shown: string): Promise<void> {
+  async requireInside(real: string, shown: string): Promise<void> {
     const roots = await this.find();
     if (roots.some((root) => isWithin(root, real))) return;
     throw new FileError("outside", `${shown} is outside of the workspace`);

@@ -1,23 +1,23 @@
 import { describe, expect, it } from "vitest";
-import { textIn } from "./workspace-files.ts";
+import { decodeText } from "./workspace-files.ts";
 
 describe("the text in bytes", () => {
   it("that were cut ends at the last whole sign", () => {
     const bytes = Buffer.from("naïve 🙂 end");
     for (let length = 0; length <= bytes.length; length += 1) {
-      const text = textIn(bytes.subarray(0, length), true);
+      const text = decodeText(bytes.subarray(0, length), true);
       expect("naïve 🙂 end".startsWith(text ?? "?")).toBe(true);
     }
-    expect(textIn(bytes, true)).toBe("naïve 🙂 end");
+    expect(decodeText(bytes, true)).toBe("naïve 🙂 end");
   });
 
   it("is not there when they are something else", () => {
-    expect(textIn(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1]), false)).toBeUndefined();
-    expect(textIn(Buffer.from([0xff, 0xfe, 0x41]), false)).toBeUndefined();
+    expect(decodeText(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1]), false)).toBeUndefined();
+    expect(decodeText(Buffer.from([0xff, 0xfe, 0x41]), false)).toBeUndefined();
   });
 
   it("keeps everything of a whole one, a byte order mark included", () => {
-    expect(textIn(Buffer.from("\ufeffa"), false)).toBe("\ufeffa");
-    expect(textIn(Buffer.alloc(0), false)).toBe("");
+    expect(decodeText(Buffer.from("\ufeffa"), false)).toBe("\ufeffa");
+    expect(decodeText(Buffer.alloc(0), false)).toBe("");
   });
 });

@@ -16,7 +16,7 @@ export async function withFile<Result>(
     throw translated(error, path);
   });
   try {
-    await roots.expectInside(await placeOf(file, real), path);
+    await roots.requireInside(await descriptorPath(file, real), path);
     if (!(await file.stat()).isFile()) throw new FileError("not_a_file", `${path} is no file`);
     return await use(file);
   } finally {
@@ -25,12 +25,12 @@ export async function withFile<Result>(
 }
 
 /** Where a descriptor really leads. Only Linux tells; elsewhere it is where it was opened. */
-async function placeOf({ fd }: FileHandle, opened: string): Promise<string> {
+async function descriptorPath({ fd }: FileHandle, opened: string): Promise<string> {
   return readlink(`/proc/self/fd/${fd}`).catch(() => opened);
 }
 
 /** The beginning of an open file. */
-export async function beginningOf(file: FileHandle, bytes: number): Promise<Buffer> {
+export async function readStart(file: FileHandle, bytes: number): Promise<Buffer> {
   const buffer = Buffer.alloc(bytes);
   let length = 0;
   while (length < bytes) {
@@ -69,8 +69,8 @@ export async function withFolder<Result>(
     throw error;
   });
   try {
-    const place = await placeOf(folder, real);
-    await roots.expectInside(place, path);
+    const place = await descriptorPath(folder, real);
+    await roots.requireInside(place, path);
     return await use(process.platform === "linux" ? `/proc/self/fd/${folder.fd}` : place);
   } finally {
     await folder.close();
@@ -78,7 +78,7 @@ export async function withFolder<Result>(
 }
 
 /** Throws unless there is a folder at a real path; `shown` is what it was called. */
-export async function expectFolder(real: string, shown: string): Promise<void> {
+export async function requireFolder(real: string, shown: string): Promise<void> {
   const found = await stat(real).catch((error: unknown) => {
     if (systemCode(error) === "ENOENT") throw new FileError("missing", `there is no folder ${shown}`);
     throw error;
@@ -87,7 +87,7 @@ export async function expectFolder(real: string, shown: string): Promise<void> {
 }
 
 /** Writes a file as a whole: who reads it meanwhile sees the old one or the new one. Folders are made as needed. */
-export async function writeWhole(roots: Roots, path: string, content: string): Promise<void> {
+export async function writeAtomically(roots: Roots, path: string, content: string): Promise<void> {
   const real = await roots.resolve(path);
   const name = basename(real);
   await withFolder(roots, dirname(real), { make: true }, async (base) => {
@@ -123,7 +123,7 @@ async function modeOf(at: string, path: string): Promise<number | undefined> {
 }
 
 /** The text in bytes that may be cut within a sign; `undefined` when they are no text. */
-export function textIn(bytes: Buffer, isCut: boolean): string | undefined {
+export function decodeText(bytes: Buffer, isCut: boolean): string | undefined {
   const whole = isCut ? bytes.subarray(0, wholeSigns(bytes)) : bytes;
   if (whole.includes(0)) return undefined;
   try {
@@ -173,7 +173,7 @@ export class ReadableFolder {
   read(path: string, maxBytes: number): Promise<string | undefined> {
     return ifReadable(() =>
       withFile(this.#roots, path, async (file) =>
-        (await this.#mayRead(path)) ? textIn(await beginningOf(file, maxBytes), true) : undefined,
+        (await this.#mayRead(path)) ? decodeText(await readStart(file, maxBytes), true) : undefined,
       ),
     );
   }

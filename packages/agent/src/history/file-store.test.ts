@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { headerOf, saying, sessionStoreContract } from "../../test/contract.ts";
+import { headerOf, saying, sessionStoreContract } from "../../test/session-store-contract.ts";
 import { FileSessionStore } from "./file-store.ts";
 
 async function folder(): Promise<string> {

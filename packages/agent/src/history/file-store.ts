@@ -2,12 +2,12 @@ import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from "nod
 import { join } from "node:path";
 import { HistoryEntry } from "./entry.ts";
 import {
-  type KeptSession,
   pageOf,
   SessionHeader,
   type SessionPage,
   type SessionQuery,
   type SessionStore,
+  type StoredSession,
 } from "./session-store.ts";
 
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
@@ -29,11 +29,11 @@ export class FileSessionStore implements SessionStore {
     this.#folder = folder;
   }
 
-  async read(id: string): Promise<KeptSession | undefined> {
+  async read(id: string): Promise<StoredSession | undefined> {
     if (!ID.test(id)) return undefined;
     const header = await this.#header(id);
     if (!header) return undefined;
-    const lines = (await textIn(this.#entriesOf(id))).split("\n");
+    const lines = (await readText(this.#entriesOf(id))).split("\n");
     return { header, entries: lines.flatMap(entryIn) };
   }
 
@@ -81,7 +81,7 @@ export class FileSessionStore implements SessionStore {
   }
 
   async #header(id: string): Promise<SessionHeader | undefined> {
-    const { data } = SessionHeader.safeParse(parsed(await textIn(this.#headerOf(id))));
+    const { data } = SessionHeader.safeParse(parsed(await readText(this.#headerOf(id))));
     return data;
   }
 
@@ -123,7 +123,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function textIn(path: string): Promise<string> {
+function readText(path: string): Promise<string> {
   return readFile(path, "utf8").catch(orMissing(""));
 }
 

@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { sessionStoreContract } from "../../test/contract.ts";
+import { sessionStoreContract } from "../../test/session-store-contract.ts";
 import { VolatileSessionStore } from "./session-store.ts";
 
 describe("sessions in the process", () => {

@@ -16,7 +16,7 @@ export const SessionHeader = z.object({
 export type SessionHeader = z.infer<typeof SessionHeader>;
 
 /** A session as it was kept. */
-export interface KeptSession {
+export interface StoredSession {
   readonly header: SessionHeader;
   readonly entries: readonly HistoryEntry[];
 }
@@ -38,7 +38,7 @@ export interface SessionPage {
 
 /** Where sessions outlive their process. Entries are only ever added; whoever has seen one will find it again. */
 export interface SessionStore {
-  read(id: string): Promise<KeptSession | undefined>;
+  read(id: string): Promise<StoredSession | undefined>;
   list(query: SessionQuery): Promise<SessionPage>;
   /** Adds entries, and replaces the header; makes the session if there is none. */
   append(header: SessionHeader, entries: readonly HistoryEntry[]): Promise<void>;
@@ -69,7 +69,7 @@ function compare(left: string, right: string): number {
 export class VolatileSessionStore implements SessionStore {
   readonly #sessions = new Map<string, { header: SessionHeader; readonly entries: HistoryEntry[] }>();
 
-  async read(id: string): Promise<KeptSession | undefined> {
+  async read(id: string): Promise<StoredSession | undefined> {
     const kept = this.#sessions.get(id);
     return kept && { header: kept.header, entries: [...kept.entries] };
   }

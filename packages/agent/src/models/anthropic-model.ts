@@ -10,7 +10,7 @@ import {
   type ModelStop,
 } from "./model.ts";
 import { CallArguments, modelErrorOf } from "./provider-api.ts";
-import { toldTokens } from "./tokens.ts";
+import { reportedTokens } from "./tokens.ts";
 
 /** How to reach Anthropic, or whoever speaks like it. */
 export interface AnthropicAccess {
@@ -148,12 +148,12 @@ function usageFrom(
   told: Partial<Anthropic.Usage | Anthropic.MessageDeltaUsage>,
   known: TokenUsage,
 ): TokenUsage {
-  const thoughtTokens = toldTokens(told.output_tokens_details?.thinking_tokens, known.thoughtTokens);
-  const cachedReadTokens = toldTokens(told.cache_read_input_tokens, known.cachedReadTokens);
-  const cachedWriteTokens = toldTokens(told.cache_creation_input_tokens, known.cachedWriteTokens);
+  const thoughtTokens = reportedTokens(told.output_tokens_details?.thinking_tokens, known.thoughtTokens);
+  const cachedReadTokens = reportedTokens(told.cache_read_input_tokens, known.cachedReadTokens);
+  const cachedWriteTokens = reportedTokens(told.cache_creation_input_tokens, known.cachedWriteTokens);
   return {
-    inputTokens: toldTokens(told.input_tokens, known.inputTokens),
-    outputTokens: toldTokens(told.output_tokens, known.outputTokens),
+    inputTokens: reportedTokens(told.input_tokens, known.inputTokens),
+    outputTokens: reportedTokens(told.output_tokens, known.outputTokens),
     ...(thoughtTokens > 0 && { thoughtTokens }),
     ...(cachedReadTokens > 0 && { cachedReadTokens }),
     ...(cachedWriteTokens > 0 && { cachedWriteTokens }),

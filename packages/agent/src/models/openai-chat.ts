@@ -12,7 +12,7 @@ import {
 } from "./model.ts";
 import { clientFor, effortOf, knownContext, type OpenAiAccess } from "./openai-client.ts";
 import { CallArguments, modelErrorOf } from "./provider-api.ts";
-import { toldTokens } from "./tokens.ts";
+import { reportedTokens } from "./tokens.ts";
 
 const STOPS: ReadonlyMap<string, ModelStop> = new Map<string, ModelStop>([
   ["stop", "end"],
@@ -130,11 +130,11 @@ function usageFrom({
   prompt_tokens_details,
   completion_tokens_details,
 }: OpenAI.CompletionUsage): TokenUsage {
-  const cachedReadTokens = toldTokens(prompt_tokens_details?.cached_tokens);
-  const thoughtTokens = toldTokens(completion_tokens_details?.reasoning_tokens);
+  const cachedReadTokens = reportedTokens(prompt_tokens_details?.cached_tokens);
+  const thoughtTokens = reportedTokens(completion_tokens_details?.reasoning_tokens);
   return {
-    inputTokens: Math.max(0, toldTokens(prompt_tokens) - cachedReadTokens),
-    outputTokens: toldTokens(completion_tokens),
+    inputTokens: Math.max(0, reportedTokens(prompt_tokens) - cachedReadTokens),
+    outputTokens: reportedTokens(completion_tokens),
     ...(cachedReadTokens > 0 && { cachedReadTokens }),
     ...(thoughtTokens > 0 && { thoughtTokens }),
   };

@@ -6,7 +6,7 @@ import { type Model, ModelError, type ModelEvent, type ModelInfo, type ModelRequ
 import { objectText } from "./openai-chat.ts";
 import { clientFor, effortOf, knownContext, type OpenAiAccess } from "./openai-client.ts";
 import { modelErrorOf } from "./provider-api.ts";
-import { toldTokens } from "./tokens.ts";
+import { reportedTokens } from "./tokens.ts";
 
 type Response = OpenAI.Responses.Response;
 
@@ -117,11 +117,11 @@ function usageFrom({
   input_tokens_details,
   output_tokens_details,
 }: OpenAI.Responses.ResponseUsage): TokenUsage {
-  const cachedReadTokens = toldTokens(input_tokens_details?.cached_tokens);
-  const thoughtTokens = toldTokens(output_tokens_details?.reasoning_tokens);
+  const cachedReadTokens = reportedTokens(input_tokens_details?.cached_tokens);
+  const thoughtTokens = reportedTokens(output_tokens_details?.reasoning_tokens);
   return {
-    inputTokens: Math.max(0, toldTokens(input_tokens) - cachedReadTokens),
-    outputTokens: toldTokens(output_tokens),
+    inputTokens: Math.max(0, reportedTokens(input_tokens) - cachedReadTokens),
+    outputTokens: reportedTokens(output_tokens),
     ...(cachedReadTokens > 0 && { cachedReadTokens }),
     ...(thoughtTokens > 0 && { thoughtTokens }),
   };

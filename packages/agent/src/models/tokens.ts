@@ -10,7 +10,7 @@ const IMAGE_TOKENS = 1_500;
 const OVERHEAD = 4;
 
 /** A number of tokens that a server told; `otherwise` where it told none, or nothing that can be counted with. */
-export function toldTokens(told: unknown, otherwise = 0): number {
+export function reportedTokens(told: unknown, otherwise = 0): number {
   return typeof told === "number" && Number.isFinite(told) && told >= 0 ? told : otherwise;
 }
 

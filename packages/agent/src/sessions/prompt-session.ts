@@ -1,6 +1,6 @@
 import { CODE, isObject, type JsonObject, membersOf, RpcError } from "../acp/json-rpc.ts";
-import type { Rpc } from "../acp/peer.ts";
-import type { AgentParts } from "../agent-options.ts";
+import type { RpcPeer } from "../acp/peer.ts";
+import type { AgentDependencies } from "../agent-dependencies.ts";
 import type { UserPart } from "../history/entry.ts";
 import { ModelError } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
@@ -11,31 +11,36 @@ import type { ModelQueue } from "../turn/ask-model.ts";
 import { systemPrompt } from "../turn/prompt-text.ts";
 import { runTurn, summaryOf } from "../turn/run-turn.ts";
 import { Turn, type TurnSetting } from "../turn/turn.ts";
-import type { Permission, PermissionGate, ShownCall, TurnEnd } from "../turn/turn-event.ts";
+import type { DisplayedCall, Permission, PermissionGate, TurnEnd } from "../turn/turn-event.ts";
 import { isThoughtLevel } from "./config-options.ts";
 import type { Session } from "./session.ts";
-import { type ClientWishes, updateFor } from "./updates.ts";
+import { type ClientCapabilities, updateFor } from "./updates.ts";
 
 /** What turns of all sessions have in common. */
-export interface Stage {
-  readonly parts: AgentParts;
-  readonly rpc: Rpc;
+export interface TurnContext {
+  readonly dependencies: AgentDependencies;
+  readonly rpc: RpcPeer;
   readonly queue: ModelQueue;
-  readonly wishes: () => ClientWishes;
+  readonly capabilities: () => ClientCapabilities;
 }
 
 /** What the turns of a session stand on, as it is set now. */
-export async function settingFor(stage: Stage, session: Session, signal: AbortSignal): Promise<TurnSetting> {
-  const { parts, rpc, queue, wishes } = stage;
+export async function settingFor(
+  context: TurnContext,
+  session: Session,
+  signal: AbortSignal,
+): Promise<TurnSetting> {
+  const { dependencies, rpc, queue, capabilities } = context;
   const { id: sessionId, cwd, additionalDirectories, mode, model, thoughtLevel } = session.header;
-  const { control, services, memory, commands, limits, clock, random, newId, instructions, onFault } = parts;
+  const { control, services, memory, commands, limits, clock, random, newId, instructions, onFault } =
+    dependencies;
   return {
     sessionId,
-    model: parts.models.open(model),
+    model: dependencies.models.open(model),
     thoughtLevel: isThoughtLevel(thoughtLevel) ? thoughtLevel : "default",
     mode,
     system: systemPrompt({ cwd, additionalDirectories, mode, instructions: instructions(sessionId) }),
-    tools: await offeredTools(parts, session, signal),
+    tools: await offeredTools(dependencies, session, signal),
     toolContext: {
       sessionId,
       roots: session.roots,
@@ -46,7 +51,7 @@ export async function settingFor(stage: Stage, session: Session, signal: AbortSi
       newId,
     },
     control,
-    gate: new AcpGate(rpc, sessionId),
+    gate: new AcpPermissionGate(rpc, sessionId),
     queue,
     limits,
     clock,
@@ -55,7 +60,7 @@ export async function settingFor(stage: Stage, session: Session, signal: AbortSi
     entries: session.entries,
     keep: (entry) => session.keep(entry),
     async emit(event) {
-      const update = updateFor(event, wishes());
+      const update = updateFor(event, capabilities());
       if (update) await rpc.notify("session/update", { sessionId, update });
     },
     onFault,
@@ -64,7 +69,7 @@ export async function settingFor(stage: Stage, session: Session, signal: AbortSi
 
 /** The tools that a session is offered: those that its mode and its policy leave it. */
 async function offeredTools(
-  { services, memory, mayUse }: AgentParts,
+  { services, memory, mayUse }: AgentDependencies,
   { id, header, servers }: Session,
   signal: AbortSignal,
 ): Promise<readonly Tool[]> {
@@ -78,27 +83,27 @@ async function offeredTools(
 
 /** Runs one turn of a session, and gives what its prompt is answered with. */
 export async function promptSession(
-  stage: Stage,
+  context: TurnContext,
   session: Session,
   prompt: readonly UserPart[],
   signal: AbortSignal,
 ): Promise<JsonObject> {
-  const setting = await settingFor(stage, session, signal).catch((error: unknown) => {
+  const setting = await settingFor(context, session, signal).catch((error: unknown) => {
     if (signal.aborted) return undefined;
     throw error;
   });
   if (!setting) return { stopReason: "cancelled" };
   const turn = new Turn(setting, prompt, signal);
-  await entitle(stage, session, turn);
-  await tellFaults(session, turn);
+  await setTitle(context, session, turn);
+  await reportMcpFaults(session, turn);
   const end = await runTurn(turn);
-  await conclude(turn, end);
+  await recordEnd(turn, end);
   if (end.kind === "failed") throw promptError(end.error);
   return { stopReason: end.reason, usage: usageOf(turn) };
 }
 
 /** A session is called after the first thing that was asked in it. */
-async function entitle({ rpc }: Stage, session: Session, { words }: Turn): Promise<void> {
+async function setTitle({ rpc }: TurnContext, session: Session, { words }: Turn): Promise<void> {
   const title = session.titleFrom(words);
   if (title === undefined) return;
   await session.set({ title });
@@ -107,7 +112,7 @@ async function entitle({ rpc }: Stage, session: Session, { words }: Turn): Promi
 }
 
 /** Says of servers that could not be used why, once. */
-async function tellFaults({ servers, faulty }: Session, { setting }: Turn): Promise<void> {
+async function reportMcpFaults({ servers, faulty }: Session, { setting }: Turn): Promise<void> {
   for (const { server, reason } of (await servers.offered()).faults) {
     if (faulty.has(server)) continue;
     faulty.add(server);
@@ -117,7 +122,7 @@ async function tellFaults({ servers, faulty }: Session, { setting }: Turn): Prom
 }
 
 /** Puts down how a turn ended, and tells it. One that came to nothing is not mentioned again. */
-async function conclude(turn: Turn, end: TurnEnd): Promise<void> {
+async function recordEnd(turn: Turn, end: TurnEnd): Promise<void> {
   const { keep, entries, sessionId, clock } = turn.setting;
   const isAnswered = entries.some((entry) => entry.turn === turn.id && entry.kind === "assistant");
   if (end.kind === "failed" && !isAnswered) await keep({ kind: "withdrawn", ...turn.mark });
@@ -127,15 +132,15 @@ async function conclude(turn: Turn, end: TurnEnd): Promise<void> {
     const { message } = end.error;
     const { code, isRetryable } =
       end.error instanceof ModelError ? end.error : { code: "internal", isRetryable: false };
-    turn.tell("error", { session_id: sessionId, code, message, retryable: isRetryable });
-    turn.reach("failed", { error: message });
+    turn.report("error", { session_id: sessionId, code, message, retryable: isRetryable });
+    turn.setStatus("failed", { error: message });
     return;
   }
   const result_summary = summaryOf(turn);
   if (end.reason === "cancelled" || end.reason === "refusal")
-    return turn.reach("cancelled", { result_summary });
-  turn.reach("completed", { result_summary });
-  turn.tell("success", {
+    return turn.setStatus("cancelled", { result_summary });
+  turn.setStatus("completed", { result_summary });
+  turn.report("success", {
     session_id: sessionId,
     action_type: "turn",
     action_summary: result_summary,
@@ -176,16 +181,16 @@ const OPTIONS = [
 ];
 
 /** Asks by `session/request_permission`. What was allowed "always" is asked about again: remembering is not ours. */
-class AcpGate implements PermissionGate {
-  readonly #rpc: Rpc;
+class AcpPermissionGate implements PermissionGate {
+  readonly #rpc: RpcPeer;
   readonly #sessionId: string;
 
-  constructor(rpc: Rpc, sessionId: string) {
+  constructor(rpc: RpcPeer, sessionId: string) {
     this.#rpc = rpc;
     this.#sessionId = sessionId;
   }
 
-  async ask({ locations, content, ...call }: ShownCall, signal: AbortSignal): Promise<Permission> {
+  async ask({ locations, content, ...call }: DisplayedCall, signal: AbortSignal): Promise<Permission> {
     const toolCall = {
       ...call,
       status: "pending",

@@ -1,6 +1,6 @@
 import { Roots } from "../files/roots.ts";
 import type { HistoryEntry } from "../history/entry.ts";
-import type { KeptSession, SessionHeader, SessionStore } from "../history/session-store.ts";
+import type { SessionHeader, SessionStore, StoredSession } from "../history/session-store.ts";
 import { McpServers } from "../tools/mcp-servers.ts";
 
 const TITLE_LENGTH = 80;
@@ -24,7 +24,7 @@ export class Session {
   /** Ends what is done while nobody wants anything. */
   background: { readonly controller: AbortController; readonly done: Promise<void> } | undefined;
 
-  constructor(store: SessionStore, { header, entries }: KeptSession) {
+  constructor(store: SessionStore, { header, entries }: StoredSession) {
     this.#store = store;
     this.#header = header;
     this.#roots = new Roots(header.cwd, header.additionalDirectories);
@@ -68,7 +68,7 @@ export class Session {
   }
 
   /** Gives it other servers of tools, in the place of those it had. */
-  async lend(servers: readonly unknown[]): Promise<void> {
+  async setMcpServers(servers: readonly unknown[]): Promise<void> {
     const before = this.servers;
     this.servers = new McpServers(servers);
     await before.close();

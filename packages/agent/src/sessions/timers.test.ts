@@ -37,8 +37,8 @@ describe("work for quiet moments", () => {
       await wait(5);
       order.push(`${name} ends`);
     };
-    work.put("a", run("a"));
-    work.put("b", run("b"));
+    work.schedule("a", run("a"));
+    work.schedule("b", run("b"));
     expect(order).toEqual([]);
     await expect.poll(() => order).toEqual(["a begins", "a ends", "b begins", "b ends"]);
   });
@@ -46,19 +46,19 @@ describe("work for quiet moments", () => {
   test("is not done for a session that is busy again", async () => {
     const work = idleWork();
     const done: string[] = [];
-    work.put("a", async () => void done.push("a"));
-    work.drop("a");
-    work.put("b", async () => void done.push("b"));
+    work.schedule("a", async () => void done.push("a"));
+    work.cancel("a");
+    work.schedule("b", async () => void done.push("b"));
     await expect.poll(() => done).toEqual(["b"]);
   });
 
   test("that comes up while other work is under way waits for it", async () => {
     const work = idleWork();
     const order: string[] = [];
-    work.put("a", async () => {
+    work.schedule("a", async () => {
       order.push("a begins");
-      work.drop("a");
-      work.put("b", async () => void order.push("b"));
+      work.cancel("a");
+      work.schedule("b", async () => void order.push("b"));
       await wait(40);
       order.push("a ends");
     });
@@ -69,8 +69,8 @@ describe("work for quiet moments", () => {
     const faults: unknown[] = [];
     const work = idleWork(faults);
     const done: string[] = [];
-    work.put("a", () => Promise.reject(new Error("no")));
-    work.put("b", async () => void done.push("b"));
+    work.schedule("a", () => Promise.reject(new Error("no")));
+    work.schedule("b", async () => void done.push("b"));
     await expect.poll(() => done).toEqual(["b"]);
     expect(faults).toHaveLength(1);
   });

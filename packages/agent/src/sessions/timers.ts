@@ -6,7 +6,7 @@ const INTERVAL_MS = 30_000;
 
 /** Tells that the agent is alive for as long as any of its turns runs; one timer for all of them, and none when idle. */
 export class Heartbeat {
-  readonly #control: Pick<ControlPort, "tell">;
+  readonly #control: Pick<ControlPort, "report">;
   readonly #clock: Pick<Clock, "now">;
   readonly #intervalMs: number;
   readonly #began: number;
@@ -14,7 +14,7 @@ export class Heartbeat {
   #events = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(control: Pick<ControlPort, "tell">, clock: Pick<Clock, "now">, intervalMs = INTERVAL_MS) {
+  constructor(control: Pick<ControlPort, "report">, clock: Pick<Clock, "now">, intervalMs = INTERVAL_MS) {
     this.#control = control;
     this.#clock = clock;
     this.#intervalMs = intervalMs;
@@ -39,7 +39,7 @@ export class Heartbeat {
   }
 
   #beat(): void {
-    this.#control.tell("heartbeat", {
+    this.#control.report("heartbeat", {
       uptime_ms: this.#clock.now().getTime() - this.#began,
       total_events_processed: this.#events,
       current_state: "running",
@@ -68,20 +68,20 @@ export class IdleWork {
   readonly #options: IdleWorkOptions;
   readonly #waiting = new Map<string, Waiting>();
   #timer: NodeJS.Timeout | undefined;
-  #isLooking = false;
+  #isRunning = false;
 
   constructor(options: IdleWorkOptions) {
     this.#options = options;
   }
 
   /** Has something done for a session when it has been idle for a while. */
-  put(sessionId: string, run: Waiting["run"]): void {
+  schedule(sessionId: string, run: Waiting["run"]): void {
     this.#waiting.set(sessionId, { since: this.#options.now().getTime(), run });
-    this.#later();
+    this.#arm();
   }
 
   /** The session is busy again, or gone. */
-  drop(sessionId: string): void {
+  cancel(sessionId: string): void {
     this.#waiting.delete(sessionId);
     if (this.#waiting.size > 0) return;
     clearTimeout(this.#timer);
@@ -89,21 +89,21 @@ export class IdleWork {
   }
 
   /** What comes up while others have something done is looked at when that is done. */
-  #later(): void {
-    if (this.#isLooking || this.#waiting.size === 0) return;
-    this.#timer ??= setTimeout(() => void this.#look(), this.#options.delayMs).unref();
+  #arm(): void {
+    if (this.#isRunning || this.#waiting.size === 0) return;
+    this.#timer ??= setTimeout(() => void this.#runDue(), this.#options.delayMs).unref();
   }
 
   /** One after the other: what runs in the background leaves room for what does not. */
-  async #look(): Promise<void> {
-    this.#isLooking = true;
+  async #runDue(): Promise<void> {
+    this.#isRunning = true;
     const now = this.#options.now().getTime();
     for (const [sessionId, { since, run }] of [...this.#waiting]) {
       if (now - since < this.#options.delayMs || !this.#waiting.delete(sessionId)) continue;
       await run(now - since).catch(this.#options.onFault);
     }
-    this.#isLooking = false;
+    this.#isRunning = false;
     this.#timer = undefined;
-    this.#later();
+    this.#arm();
   }
 }

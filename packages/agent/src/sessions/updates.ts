@@ -5,13 +5,16 @@ import type { Tool } from "../tools/tool.ts";
 import type { TurnEvent } from "../turn/turn-event.ts";
 
 /** What a client wants to hear about. */
-export interface ClientWishes {
+export interface ClientCapabilities {
   readonly notices: boolean;
   readonly compaction: boolean;
 }
 
 /** How an event of a turn is told to a client: as a `session/update`, or not at all. */
-export function updateFor(event: TurnEvent, { notices, compaction }: ClientWishes): JsonObject | undefined {
+export function updateFor(
+  event: TurnEvent,
+  { notices, compaction }: ClientCapabilities,
+): JsonObject | undefined {
   switch (event.type) {
     case "text":
       return chunk("agent_message_chunk", event.text, event.messageId);

@@ -2,7 +2,7 @@ import { lstat, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { FileError, type Roots, systemCode } from "../files/roots.ts";
-import { beginningOf, textIn, withFile, withFolder, writeWhole } from "../files/workspace-files.ts";
+import { decodeText, readStart, withFile, withFolder, writeAtomically } from "../files/workspace-files.ts";
 import { defineTool, ToolError } from "./tool.ts";
 
 /** As much of a file as is read. */
@@ -22,9 +22,9 @@ export const readFile = defineTool({
   perform: ({ path }, { roots }) =>
     withFile(roots, path, async (file) => {
       const { size } = await file.stat();
-      const bytes = await beginningOf(file, MAX_READ_BYTES);
+      const bytes = await readStart(file, MAX_READ_BYTES);
       const isCut = size > bytes.length && bytes.length === MAX_READ_BYTES;
-      const text = textIn(bytes, isCut);
+      const text = decodeText(bytes, isCut);
       if (text === undefined) throw new FileError("not_text", `${path} is no text file`);
       return { text: isCut ? `${text}\n[cut here: the file has ${size} bytes]` : text };
     }),
@@ -47,7 +47,7 @@ export const writeFile = defineTool({
   },
   async perform({ path, content }, { roots }) {
     const real = await roots.resolve(path);
-    await writeWhole(roots, path, content);
+    await writeAtomically(roots, path, content);
     return {
       text: `Wrote ${Buffer.byteLength(content)} bytes to ${path}.`,
       content: [{ type: "diff", path: real, oldText: null, newText: content }],
@@ -82,7 +82,7 @@ export const editFile = defineTool({
     const text = await withFile(roots, path, async (file) => {
       if ((await file.stat()).size > MAX_EDITED_BYTES)
         throw new FileError("too_large", `${path} is too large to be edited`);
-      return textIn(await beginningOf(file, MAX_EDITED_BYTES), false);
+      return decodeText(await readStart(file, MAX_EDITED_BYTES), false);
     });
     if (text === undefined) throw new FileError("not_text", `${path} is no text file`);
     const places = text.split(old_text).length - 1;
@@ -92,7 +92,7 @@ export const editFile = defineTool({
         "failed",
         `the old text is ${places} times in ${path}; give more of it, or set replace_all`,
       );
-    await writeWhole(roots, path, text.split(old_text).join(new_text));
+    await writeAtomically(roots, path, text.split(old_text).join(new_text));
     return {
       text: `Changed ${places} place${places === 1 ? "" : "s"} in ${path}.`,
       content: [{ type: "diff", path: await roots.resolve(path), oldText: old_text, newText: new_text }],
@@ -110,9 +110,9 @@ export const deleteFile = defineTool({
     path: z.string().min(1).describe("The file, from the working folder on or absolute"),
   }),
   title: ({ path }) => `Delete ${path}`,
-  prepare: async ({ path }, { roots }) => ({ locations: [join(...(await placeIn(roots, path)))] }),
+  prepare: async ({ path }, { roots }) => ({ locations: [join(...(await parentAndName(roots, path)))] }),
   async perform({ path }, { roots }) {
-    const [folder, name] = await placeIn(roots, path);
+    const [folder, name] = await parentAndName(roots, path);
     await withFolder(roots, folder, { make: false }, async (base) => {
       const at = join(base, name);
       await lstat(at).catch((error: unknown) => {
@@ -127,7 +127,7 @@ export const deleteFile = defineTool({
 });
 
 /** The real folder of what is to go, and its name there. A link is what it is, not what it leads to. */
-async function placeIn(roots: Roots, path: string): Promise<readonly [folder: string, name: string]> {
+async function parentAndName(roots: Roots, path: string): Promise<readonly [folder: string, name: string]> {
   const name = basename(path);
   if (name === "" || name === "." || name === ".." || (await roots.isRoot(await roots.resolve(path))))
     throw new FileError("invalid", "the workspace itself is not deleted; name what is in it");

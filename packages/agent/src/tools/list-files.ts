@@ -3,7 +3,7 @@ import { opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { FileError, systemCode } from "../files/roots.ts";
-import { expectFolder } from "../files/workspace-files.ts";
+import { requireFolder } from "../files/workspace-files.ts";
 import { compilePattern } from "./glob.ts";
 import { defineTool, ToolError } from "./tool.ts";
 
@@ -22,14 +22,14 @@ export const listFiles = defineTool({
   }),
   title: ({ path = ".", pattern }) => (pattern === undefined ? `List ${path}` : `List ${pattern} in ${path}`),
   prepare: async ({ path = ".", pattern = "*" }, { roots }) => {
-    expectInside(pattern);
+    requireInside(pattern);
     return { locations: [await roots.resolve(path)] };
   },
   async perform({ path = ".", pattern: given }, { roots }) {
     const pattern = given ?? "*";
-    expectInside(pattern);
+    requireInside(pattern);
     const folder = await roots.resolve(path);
-    await expectFolder(folder, path);
+    await requireFolder(folder, path);
     const matches = compilePattern(pattern);
     if (!matches) throw new ToolError("failed", `the pattern ${pattern} stands for too many others`);
     const isDeep = pattern.includes("**");
@@ -51,7 +51,7 @@ export const listFiles = defineTool({
   },
 });
 
-function expectInside(pattern: string): void {
+function requireInside(pattern: string): void {
   if (pattern.startsWith("/") || /(?:^|[/{,])\.\.(?:$|[/},])/.test(pattern))
     throw new FileError("outside", `the pattern ${pattern} leads out of the folder`);
 }
@@ -63,7 +63,7 @@ export interface Found {
 }
 
 /** Folders that hold what nobody wrote here. They are named, and not gone into. */
-export const PASSED_OVER: ReadonlySet<string> = new Set([".git", "node_modules"]);
+export const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([".git", "node_modules"]);
 /** How much is looked at, whatever is found. */
 const MAX_SEEN = 50_000;
 
@@ -81,7 +81,7 @@ async function* walk(root: string, goesInto: (path: string) => boolean): AsyncIt
         const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
         const isFolder = entry.isDirectory();
         yield { path, isFolder };
-        if (isFolder && !PASSED_OVER.has(entry.name) && goesInto(path)) next.push(path);
+        if (isFolder && !SKIPPED_FOLDERS.has(entry.name) && goesInto(path)) next.push(path);
       }
       if (seen >= MAX_SEEN) return;
     }

@@ -13,7 +13,7 @@ interface McpFault {
 }
 
 /** What the servers of a session offer. */
-export interface Offered {
+export interface McpOffer {
   readonly tools: readonly Tool[];
   readonly faults: readonly McpFault[];
 }
@@ -21,8 +21,8 @@ export interface Offered {
 /** The servers of tools that a session was given. They are reached when the first turn needs them, and once. */
 export class McpServers {
   readonly #declared: readonly unknown[];
-  readonly #ways: Transport[] = [];
-  #offered: Promise<Offered> | undefined;
+  readonly #transports: Transport[] = [];
+  #offered: Promise<McpOffer> | undefined;
   readonly #closing = new AbortController();
 
   constructor(declared: readonly unknown[]) {
@@ -30,7 +30,7 @@ export class McpServers {
   }
 
   /** The tools of all servers that can be reached. */
-  offered(): Promise<Offered> {
+  offered(): Promise<McpOffer> {
     this.#offered ??= this.#connectAll();
     return this.#offered;
   }
@@ -39,16 +39,16 @@ export class McpServers {
   async close(): Promise<void> {
     this.#closing.abort(new Error("the session was closed"));
     await this.#offered;
-    await Promise.allSettled(this.#ways.splice(0).map((way) => way.close()));
+    await Promise.allSettled(this.#transports.splice(0).map((transport) => transport.close()));
   }
 
-  async #connectAll(): Promise<Offered> {
+  async #connectAll(): Promise<McpOffer> {
     const all = await Promise.all(this.#declared.map((one) => this.#connect(one)));
     const tools = new Map(all.flatMap((offered) => offered.tools.map((tool) => [tool.name, tool] as const)));
     return { tools: [...tools.values()], faults: all.flatMap(({ faults }) => faults) };
   }
 
-  async #connect(declared: unknown): Promise<Offered> {
+  async #connect(declared: unknown): Promise<McpOffer> {
     const { data: entry, error } = McpServerEntry.safeParse(declared);
     if (error) return failed("a server", `it is not declared as one: ${z.prettifyError(error)}`);
     const limits = { timeout: CONNECT_MS, signal: this.#closing.signal };
@@ -56,9 +56,9 @@ export class McpServers {
       // Loaded by the first session that has a server.
       const { Client } = await import("@modelcontextprotocol/client");
       const client = new Client({ name: "reins-native", version: "0.1.0" });
-      const way = await transportTo(entry);
-      this.#ways.push(way);
-      await client.connect(way, limits);
+      const transport = await transportTo(entry);
+      this.#transports.push(transport);
+      await client.connect(transport, limits);
       const { tools } = await client.listTools(undefined, limits);
       return {
         tools: tools.slice(0, MAX_TOOLS).map((tool) => mcpTool(entry.name, client, tool)),
@@ -70,7 +70,7 @@ export class McpServers {
   }
 }
 
-function failed(server: string, reason: string): Offered {
+function failed(server: string, reason: string): McpOffer {
   return { tools: [], faults: [{ server, reason }] };
 }
 
@@ -144,14 +144,14 @@ function mcpTool(server: string, client: Pick<Client, "callTool">, tool: McpTool
             { name: tool.name, arguments: given },
             { signal, timeout: TIMEOUT_MS },
           );
-          return { text: textOf(result), isError: result.isError === true };
+          return { text: resultText(result), isError: result.isError === true };
         },
       };
     },
   };
 }
 
-function textOf({
+function resultText({
   content,
   structuredContent,
 }: {

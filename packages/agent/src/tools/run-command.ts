@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { expectFolder } from "../files/workspace-files.ts";
+import { requireFolder } from "../files/workspace-files.ts";
 import { type ProgramEnd, runProgram } from "./run-program.ts";
 import { defineTool } from "./tool.ts";
 
@@ -69,7 +69,7 @@ export const runCommand = defineTool({
     { roots, commands, signal },
   ) {
     const cwd = await roots.resolve(working_dir);
-    await expectFolder(cwd, working_dir);
+    await requireFolder(cwd, working_dir);
     const end = await commands.run({ command, cwd, timeoutMs: timeout_ms }, signal);
     const passed = end.exitCode === 0 && !end.timedOut;
     const text = `${endingOf(end, timeout_ms)}\n${end.output}`.trimEnd();

@@ -1,9 +1,9 @@
 import { array, assert, integer, property, string } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { KeptOutput } from "./run-program.ts";
+import { OutputBuffer } from "./run-program.ts";
 
-function kept(pieces: readonly string[], head: number, tail: number): KeptOutput {
-  const output = new KeptOutput(head, tail);
+function kept(pieces: readonly string[], head: number, tail: number): OutputBuffer {
+  const output = new OutputBuffer(head, tail);
   for (const piece of pieces) output.add(Buffer.from(piece));
   return output;
 }

@@ -41,7 +41,7 @@ export async function runProgram(run: ProgramRun, signal: AbortSignal): Promise<
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
-  const output = new KeptOutput(run.headBytes, run.tailBytes);
+  const output = new OutputBuffer(run.headBytes, run.tailBytes);
   let timedOut = false;
   let ending: NodeJS.Timeout | undefined;
   const end = () => {
@@ -88,7 +88,7 @@ function killGroup({ pid }: Child, signal: NodeJS.Signals): void {
 }
 
 /** What a program wrote: its beginning and its end, however much there was between them. */
-export class KeptOutput {
+export class OutputBuffer {
   readonly #headLimit: number;
   readonly #tailLimit: number;
   readonly #head: Buffer[] = [];

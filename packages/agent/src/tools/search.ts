@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { systemCode } from "../files/roots.ts";
-import { PASSED_OVER } from "./list-files.ts";
+import { SKIPPED_FOLDERS } from "./list-files.ts";
 import { commandEnvironment } from "./run-command.ts";
 import { runProgram } from "./run-program.ts";
 import { defineTool, ToolError } from "./tool.ts";
@@ -75,10 +75,10 @@ export const search = defineTool({
 async function excludesIn(cwd: string, path: string): Promise<readonly string[]> {
   const ignored = (await readHead(join(cwd, ".gitignore"), IGNORE_BYTES)).split(/\r?\n/).flatMap(nameIn);
   const within = new Set(path.split("/"));
-  return [...new Set([...PASSED_OVER, ...ignored])]
+  return [...new Set([...SKIPPED_FOLDERS, ...ignored])]
     .filter((name) => !within.has(name))
     .flatMap((name) =>
-      PASSED_OVER.has(name) ? [`--exclude-dir=${name}`] : [`--exclude-dir=${name}`, `--exclude=${name}`],
+      SKIPPED_FOLDERS.has(name) ? [`--exclude-dir=${name}`] : [`--exclude-dir=${name}`, `--exclude=${name}`],
     );
 }
 

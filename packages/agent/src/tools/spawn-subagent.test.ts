@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { AllottedTime } from "./spawn-subagent.ts";
+import { PausableTimeout } from "./spawn-subagent.ts";
 
 /** A watch that goes only when a test says so. */
 function watch() {
@@ -20,7 +20,7 @@ function watch() {
 
 it("is over when it has run for as long as was given", () => {
   const passing = watch();
-  const time = new AllottedTime(100, passing);
+  const time = new PausableTimeout(100, passing);
   passing.pass(99);
   expect(time.signal.aborted).toBe(false);
   passing.pass(1);
@@ -29,13 +29,13 @@ it("is over when it has run for as long as was given", () => {
 
 it("does not count while it rests, however often that is", () => {
   const passing = watch();
-  const time = new AllottedTime(100, passing);
+  const time = new PausableTimeout(100, passing);
   passing.pass(60);
-  time.rest();
-  time.rest();
+  time.pause();
+  time.pause();
   passing.pass(1_000);
-  time.run();
-  time.run();
+  time.resume();
+  time.resume();
   passing.pass(39);
   expect(time.signal.aborted).toBe(false);
   passing.pass(1);
@@ -44,9 +44,9 @@ it("does not count while it rests, however often that is", () => {
 
 it("is never over once nobody needs it", () => {
   const passing = watch();
-  const time = new AllottedTime(100, passing);
-  time.end();
-  time.run();
+  const time = new PausableTimeout(100, passing);
+  time.cancel();
+  time.resume();
   passing.pass(1_000);
   expect(time.signal.aborted).toBe(false);
 });

@@ -8,7 +8,7 @@ import {
   workerUpdate,
 } from "@reins/bridge";
 import { z } from "zod";
-import { expectFolder } from "../files/workspace-files.ts";
+import { requireFolder } from "../files/workspace-files.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
 const TIMEOUT_SECONDS = 120;
@@ -48,13 +48,13 @@ export const spawnSubagent = defineTool({
     const { subagents } = services;
     if (!subagents) throw new ToolError("failed", "no subagents can be started here");
     const workingDir = await roots.resolve(working_dir);
-    await expectFolder(workingDir, working_dir);
-    const worker = new ShownWorker(context, {
+    await requireFolder(workingDir, working_dir);
+    const worker = new WorkerReporter(context, {
       name: agent ?? "subagent",
       task: prompt,
       parent: services.nameOf?.(sessionId) ?? sessionId,
     });
-    const time = new AllottedTime(timeout_seconds * 1_000);
+    const timeout = new PausableTimeout(timeout_seconds * 1_000);
     try {
       const text = await subagents.run(
         {
@@ -62,36 +62,38 @@ export const spawnSubagent = defineTool({
           tools: given.allowed_tools,
           allowance: { calls: given.max_calls, tokens: given.max_tokens },
           onProgress: (details, event = "WorkerProgressed") => {
-            if (event === "WorkerWaitingForInput") time.rest();
-            else time.run();
-            worker.show(event, details);
+            if (event === "WorkerWaitingForInput") timeout.pause();
+            else timeout.resume();
+            worker.report(event, details);
           },
         },
-        AbortSignal.any([signal, time.signal]),
+        AbortSignal.any([signal, timeout.signal]),
       );
-      worker.show("WorkerCompleted", { summary: text.slice(0, SUMMARY_LENGTH) });
+      worker.report("WorkerCompleted", { summary: text.slice(0, SUMMARY_LENGTH) });
       return { text: text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}\n[cut here]` : text };
     } catch (error) {
-      const why = time.signal.aborted ? `it took longer than ${timeout_seconds} seconds` : messageOf(error);
-      worker.show(signal.aborted ? "WorkerCancelled" : "WorkerFailed", { error: why });
+      const why = timeout.signal.aborted
+        ? `it took longer than ${timeout_seconds} seconds`
+        : errorMessage(error);
+      worker.report(signal.aborted ? "WorkerCancelled" : "WorkerFailed", { error: why });
       signal.throwIfAborted();
       throw new ToolError("failed", `the subagent failed: ${why}`, { cause: error });
     } finally {
-      time.end();
-      await worker.shown;
+      timeout.cancel();
+      await worker.reported;
     }
   },
 });
 
-function messageOf(error: unknown): string {
+function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 /** A worker whose every step is shown, in order. */
-class ShownWorker {
+class WorkerReporter {
   readonly #context: Pick<ToolContext, "onWorker" | "clock">;
   #worker: Worker;
-  #shown: Promise<void>;
+  #reported: Promise<void>;
 
   /** `parent` is what clients call the session that has it done. */
   constructor(
@@ -107,38 +109,38 @@ class ShownWorker {
       audit: { parent_session_id: parent },
       at: context.clock.now().toISOString(),
     });
-    this.#shown = heard(context.onWorker(workerUpdate(this.#worker)));
+    this.#reported = handled(context.onWorker(workerUpdate(this.#worker)));
   }
 
   /** Settles when everything so far has been shown. */
-  get shown(): Promise<void> {
-    return this.#shown;
+  get reported(): Promise<void> {
+    return this.#reported;
   }
 
-  show(event: Exclude<WorkerEvent, "WorkerSpawned">, details: WorkerDetails): void {
+  report(event: Exclude<WorkerEvent, "WorkerSpawned">, details: WorkerDetails): void {
     // What comes after its end, as from a child that was given up, changes nothing.
     if (isTerminal(this.#worker)) return;
     this.#worker = advanceWorker(this.#worker, event, this.#context.clock.now().toISOString(), details);
     const update = workerUpdate(this.#worker);
-    this.#shown = heard(this.#shown.then(() => this.#context.onWorker(update)));
+    this.#reported = handled(this.#reported.then(() => this.#context.onWorker(update)));
   }
 }
 
 /** A promise whose failure is heard by whoever waits for it in the end, and until then by nobody. */
-function heard(shown: Promise<void>): Promise<void> {
-  shown.catch(() => undefined);
-  return shown;
+function handled(reported: Promise<void>): Promise<void> {
+  reported.catch(() => undefined);
+  return reported;
 }
 
 /** How time is taken. */
-export interface Watch {
+export interface TimerSource {
   /** Milliseconds from some moment on. */
   readonly now: () => number;
   /** Runs something later, unless what this gives back is called. */
   readonly after: (milliseconds: number, run: () => void) => () => void;
 }
 
-const systemWatch: Watch = {
+const systemTimers: TimerSource = {
   now: () => performance.now(),
   after: (milliseconds, run) => {
     const timer = setTimeout(run, milliseconds);
@@ -147,18 +149,18 @@ const systemWatch: Watch = {
 };
 
 /** Time that counts only while it runs: whoever waits for a person is not hurried by it. */
-export class AllottedTime {
+export class PausableTimeout {
   readonly #over = new AbortController();
-  readonly #watch: Watch;
+  readonly #timers: TimerSource;
   #left: number;
   #began: number | undefined;
-  #callOff: () => void = () => undefined;
+  #cancelTimer: () => void = () => undefined;
   #isDone = false;
 
-  constructor(milliseconds: number, watch: Watch = systemWatch) {
+  constructor(milliseconds: number, timers: TimerSource = systemTimers) {
     this.#left = milliseconds;
-    this.#watch = watch;
-    this.run();
+    this.#timers = timers;
+    this.resume();
   }
 
   /** Aborts when it is over. */
@@ -167,23 +169,23 @@ export class AllottedTime {
   }
 
   /** Counts from now on, if it does not already. */
-  run(): void {
+  resume(): void {
     if (this.#began !== undefined || this.#isDone) return;
-    this.#began = this.#watch.now();
-    this.#callOff = this.#watch.after(this.#left, () => this.#over.abort(new Error("its time is over")));
+    this.#began = this.#timers.now();
+    this.#cancelTimer = this.#timers.after(this.#left, () => this.#over.abort(new Error("its time is over")));
   }
 
   /** Never counts again. */
-  end(): void {
-    this.rest();
+  cancel(): void {
+    this.pause();
     this.#isDone = true;
   }
 
   /** Does not count until it runs again. */
-  rest(): void {
+  pause(): void {
     if (this.#began === undefined) return;
-    this.#callOff();
-    this.#left = Math.max(0, this.#left - (this.#watch.now() - this.#began));
+    this.#cancelTimer();
+    this.#left = Math.max(0, this.#left - (this.#timers.now() - this.#began));
     this.#began = undefined;
   }
 }

@@ -5,7 +5,7 @@ import { totalOf } from "../models/tokens.ts";
 import { type Answer, Draft } from "./draft.ts";
 import { contextTokens, type Turn } from "./turn.ts";
 
-const GO_ON =
+const CONTINUE =
   "[The connection broke off here. Go on exactly where your last message ends, without repeating any of it.]";
 
 /**
@@ -16,7 +16,7 @@ export async function askModel(turn: Turn): Promise<Answer> {
   const { model, limits, newId } = turn.setting;
   const draft = new Draft(newId(), model.info.id, newId);
   turn.draft = draft;
-  let letNextIn = nothing;
+  let release = noop;
   for (let attempt = 1; ; attempt += 1) {
     const failure = await readAnswer(turn, draft)
       .catch(async (error: unknown) => {
@@ -25,34 +25,34 @@ export async function askModel(turn: Turn): Promise<Answer> {
         if (error instanceof ModelError && error.isRetryable && attempt <= limits.retries) return error;
         throw error;
       })
-      .finally(letNextIn);
+      .finally(release);
     if (!(failure instanceof ModelError)) return failure;
-    draft.breakOff();
-    letNextIn = await waitAfter(turn, failure, attempt);
+    draft.discardUnfinished();
+    release = await waitAfter(turn, failure, attempt);
   }
 }
 
-function nothing(): void {}
+function noop(): void {}
 
 async function readAnswer(turn: Turn, draft: Draft): Promise<Answer> {
   const { model, limits, emit } = turn.setting;
-  const silence = new Silence(limits.quietMs, `${model.info.id} was silent for too long`);
+  const timeout = new IdleTimeout(limits.quietMs, `${model.info.id} was silent for too long`);
   try {
-    const signal = AbortSignal.any([turn.signal, silence.signal]);
-    silence.begin();
+    const signal = AbortSignal.any([turn.signal, timeout.signal]);
+    timeout.restart();
     for await (const event of model.stream(requestFor(turn, draft), signal)) {
-      silence.end();
+      timeout.cancel();
       if (event.type === "end") return draft.finish(event.stop, usageOf(turn, draft));
       draft.add(event);
       if (event.type === "text") await emit({ type: "text", messageId: draft.id, text: event.text });
       if (event.type === "thinking") await emit({ type: "thought", messageId: draft.id, text: event.text });
       if (draft.length > limits.answerCharacters) return await cutShort(turn, draft);
-      silence.begin();
+      timeout.restart();
     }
     turn.signal.throwIfAborted();
     throw new ModelError("cut_off", `the answer of ${model.info.id} broke off in the middle`);
   } finally {
-    silence.end();
+    timeout.cancel();
   }
 }
 
@@ -66,7 +66,7 @@ async function cutShort(turn: Turn, draft: Draft): Promise<Answer> {
     description: `It became longer than ${limits.answerCharacters} characters.`,
   });
   const usage = usageOf(turn, draft);
-  draft.breakOff();
+  draft.discardUnfinished();
   return draft.finish("max_tokens", usage);
 }
 
@@ -82,7 +82,7 @@ function requestFor(turn: Turn, draft: Draft): ModelRequest {
       ? []
       : [
           { role: "assistant", model: model.info.id, parts: [{ type: "text", text: draft.text }] },
-          { role: "user", parts: [{ type: "text", text: GO_ON, context: true }] },
+          { role: "user", parts: [{ type: "text", text: CONTINUE, context: true }] },
         ];
   return { system, messages: [...turn.messages, ...said], tools, thoughtLevel: turn.thoughtLevel };
 }
@@ -102,7 +102,7 @@ async function waitAfter(turn: Turn, error: ModelError, attempt: number): Promis
     if (wanted > limits.longestWaitMs) throw error;
     await emit(notice);
     await clock.sleep(wanted, turn.signal);
-    return nothing;
+    return noop;
   }
   const decision = await turn.ask("rate_limit", {
     session_id: turn.setting.sessionId,
@@ -117,14 +117,14 @@ async function waitAfter(turn: Turn, error: ModelError, attempt: number): Promis
   await emit(notice);
   if (decision.decision === "retry") {
     await clock.sleep(decision.retry_after_ms, turn.signal);
-    return nothing;
+    return noop;
   }
-  const leave = await queue.enter(model.info.id, turn.signal);
+  const release = await queue.enter(model.info.id, turn.signal);
   try {
     await clock.sleep(wanted, turn.signal);
-    return leave;
+    return release;
   } catch (aborted) {
-    leave();
+    release();
     throw aborted;
   }
 }
@@ -136,7 +136,7 @@ export class ModelQueue {
   /** Waits for one's turn; what it gives back lets the next one in, and is to be called in any case. */
   async enter(model: string, signal: AbortSignal): Promise<() => void> {
     const before = this.#last.get(model) ?? Promise.resolve();
-    const { promise: done, resolve: leave } = Promise.withResolvers<void>();
+    const { promise: done, resolve: release } = Promise.withResolvers<void>();
     const mine = before.then(() => done);
     this.#last.set(model, mine);
     void mine.then(() => {
@@ -148,9 +148,9 @@ export class ModelQueue {
     try {
       signal.throwIfAborted();
       await Promise.race([before, aborted.promise]);
-      return leave;
+      return release;
     } catch (error) {
-      leave();
+      release();
       throw error;
     } finally {
       signal.removeEventListener("abort", abort);
@@ -158,29 +158,29 @@ export class ModelQueue {
   }
 }
 
-/** The time in which a model says nothing; its signal aborts when that is too long. */
-export class Silence {
+/** The time in which a model says noop; its signal aborts when that is too long. */
+export class IdleTimeout {
   readonly signal: AbortSignal;
   readonly #limitMs: number;
-  readonly #over = new AbortController();
+  readonly #controller = new AbortController();
   readonly #reason: string;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(limitMs: number, reason: string) {
-    this.signal = this.#over.signal;
+    this.signal = this.#controller.signal;
     this.#limitMs = limitMs;
     this.#reason = reason;
   }
 
-  begin(): void {
-    this.end();
+  restart(): void {
+    this.cancel();
     this.#timer = setTimeout(
-      () => this.#over.abort(new ModelError("unavailable", this.#reason)),
+      () => this.#controller.abort(new ModelError("unavailable", this.#reason)),
       this.#limitMs,
     );
   }
 
-  end(): void {
+  cancel(): void {
     clearTimeout(this.#timer);
   }
 }

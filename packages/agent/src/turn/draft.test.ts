@@ -41,7 +41,7 @@ describe("an answer while it is given", () => {
     made.add({ type: "text", text: "so far" });
     made.add({ type: "call", id: "c1", name: "write_file", arguments: "{}" });
     made.add({ type: "usage", usage: { inputTokens: 5, outputTokens: 5 } });
-    made.breakOff();
+    made.discardUnfinished();
     expect(made.finish("end")).toMatchObject({
       parts: [{ type: "text", text: "so far" }],
       usage: { inputTokens: 0, outputTokens: 0 },

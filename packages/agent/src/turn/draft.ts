@@ -69,7 +69,7 @@ export class Draft {
   }
 
   /** Forgets what cannot be gone on with: calls that were not made, and thoughts that were not finished. */
-  breakOff(): void {
+  discardUnfinished(): void {
     this.#parts = this.#parts.filter(({ type }) => type === "text");
     this.#usage = NO_USAGE;
     this.#before = this.#length;
@@ -83,8 +83,8 @@ export class Draft {
   #say(type: "text" | "thinking", text: string): void {
     this.#length += text.length;
     const last = this.#parts.at(-1);
-    const goesOn = last?.type === type && (last.type !== "thinking" || last.seal === undefined);
-    if (goesOn) this.#parts[this.#parts.length - 1] = { ...last, text: last.text + text };
+    const continues = last?.type === type && (last.type !== "thinking" || last.seal === undefined);
+    if (continues) this.#parts[this.#parts.length - 1] = { ...last, text: last.text + text };
     else this.#parts.push({ type, text });
   }
 

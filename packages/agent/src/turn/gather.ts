@@ -76,7 +76,7 @@ export async function gather(turn: Turn): Promise<Brief | Refusal> {
   if (detected.decision === "block") return { refused: detected.reason };
   const intent = detected.detected_intent;
   if (intent === "conversation") return briefOf(intent);
-  turn.reach("planning");
+  turn.setStatus("planning");
   const [context, recalled, planning, reasoning] = await Promise.all([
     advice(turn, () => perceive(turn, detected)),
     advice(turn, () => recall(turn, prompt)),
@@ -128,7 +128,7 @@ async function advice<Value>(turn: Turn, ask: () => Promise<Value>): Promise<Val
   } catch (error) {
     turn.signal.throwIfAborted();
     const message = error instanceof Error ? error.message : String(error);
-    turn.tell("error", { session_id: turn.setting.sessionId, code: "no_advice", message, retryable: true });
+    turn.report("error", { session_id: turn.setting.sessionId, code: "no_advice", message, retryable: true });
     turn.setting.onFault(error);
     return undefined;
   }

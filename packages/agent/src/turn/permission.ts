@@ -4,7 +4,9 @@ import { totalOf } from "../models/tokens.ts";
 import type { Turn } from "./turn.ts";
 
 /** Whether the model may be asked. */
-export type Leave = { readonly kind: "given" } | { readonly kind: "refused"; readonly reason: string };
+export type PromptPermission =
+  | { readonly kind: "given" }
+  | { readonly kind: "refused"; readonly reason: string };
 
 /** As much of what is new as is told. */
 const MAX_PROMPT = 256 * 1024;
@@ -12,7 +14,7 @@ const MAX_PROMPT = 256 * 1024;
 const MAX_DEFERRALS = 20;
 
 /** Asks whether the model may be asked: every request of a turn is a prompt of its own. */
-export async function askLeave(turn: Turn, request: number): Promise<Leave> {
+export async function requestPromptPermission(turn: Turn, request: number): Promise<PromptPermission> {
   const { sessionId, model, clock } = turn.setting;
   for (let deferrals = 0; deferrals <= MAX_DEFERRALS; deferrals += 1) {
     const decision = await turn.ask("pre_prompt", {
@@ -40,13 +42,13 @@ export async function askLeave(turn: Turn, request: number): Promise<Leave> {
 }
 
 /** What the person said can be changed; what tools gave back cannot, so that a change of it is a refusal. */
-function modify(turn: Turn, request: number, payload: unknown): Leave {
+function modify(turn: Turn, request: number, payload: unknown): PromptPermission {
   if (payload === undefined || payload === null) return { kind: "given" };
   if (!isObject(payload) || typeof payload.prompt !== "string")
     return { kind: "refused", reason: "the prompt was to be changed, but not said into what" };
   if (request > 1)
     return { kind: "refused", reason: "what tools gave back cannot be changed on its way to the model" };
-  turn.say(payload.prompt);
+  turn.replaceWords(payload.prompt);
   return { kind: "given" };
 }
 
@@ -57,7 +59,7 @@ function lastResults(turn: Turn): string {
 }
 
 /** Whether a turn that has gone on for long may go on: the supervisor says so, or a person. */
-export async function goesOn(turn: Turn, request: number): Promise<boolean> {
+export async function mayContinue(turn: Turn, request: number): Promise<boolean> {
   const { limits, emit, sessionId } = turn.setting;
   const made = request - 1;
   if (made === 0 || made % limits.confirmEvery !== 0) return true;
@@ -69,14 +71,14 @@ export async function goesOn(turn: Turn, request: number): Promise<boolean> {
     options: ["go on", "stop"],
   });
   if (decision.decision === "approve") return true;
-  const refusal = decision.decision === "reject" ? decision.reason : await askPerson(turn, message);
+  const refusal = decision.decision === "reject" ? decision.reason : await confirmByPerson(turn, message);
   if (refusal === undefined) return true;
   await emit({ type: "notice", severity: "warning", title: "The turn was ended", description: refusal });
   return false;
 }
 
 /** Puts the question to whoever answers permission requests; why not, if so. */
-async function askPerson(turn: Turn, message: string): Promise<string | undefined> {
+async function confirmByPerson(turn: Turn, message: string): Promise<string | undefined> {
   const { gate, emit, newId } = turn.setting;
   const toolCallId = newId();
   const call = {

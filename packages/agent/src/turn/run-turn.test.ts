@@ -3,7 +3,7 @@ import { ScriptedControl } from "../../test/scripted-control.ts";
 import { calling, ScriptedModel, type ScriptedReply } from "../../test/scripted-model.ts";
 import { TestClient } from "../../test/test-client.ts";
 import { testWorkspace } from "../../test/workspace.ts";
-import type { NativeAgentOptions } from "../agent-options.ts";
+import type { NativeAgentOptions } from "../agent-dependencies.ts";
 import { VolatileSessionStore } from "../history/session-store.ts";
 import { ModelError } from "../models/model.ts";
 

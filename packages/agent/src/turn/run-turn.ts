@@ -3,10 +3,10 @@ import { type AssistantPart, type CallPart, textOf } from "../history/entry.ts";
 import { ModelError } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
 import { askModel } from "./ask-model.ts";
-import { carryOut, showPlan } from "./carry-out.ts";
 import type { Answer } from "./draft.ts";
 import { type Brief, gather } from "./gather.ts";
-import { askLeave, goesOn } from "./permission.ts";
+import { performCalls, showPlan } from "./perform-calls.ts";
+import { mayContinue, requestPromptPermission } from "./permission.ts";
 import { briefText } from "./prompt-text.ts";
 import type { Turn } from "./turn.ts";
 import type { StopReason, TurnEnd } from "./turn-event.ts";
@@ -19,13 +19,13 @@ import type { StopReason, TurnEnd } from "./turn-event.ts";
 export async function runTurn(turn: Turn): Promise<TurnEnd> {
   const { limits, keep } = turn.setting;
   try {
-    turn.reach("created", { prompt: turn.words.slice(0, 2_000) });
+    turn.setStatus("created", { prompt: turn.words.slice(0, 2_000) });
     const brief = await gather(turn);
     if ("refused" in brief) return await refuse(turn, brief.refused);
-    if (brief.modifiedTask !== undefined) turn.say(brief.modifiedTask);
+    if (brief.modifiedTask !== undefined) turn.replaceWords(brief.modifiedTask);
     for (let request = 1; request <= limits.requests; request += 1) {
-      if (!(await goesOn(turn, request))) return stopped("max_turn_requests");
-      const leave = await askLeave(turn, request);
+      if (!(await mayContinue(turn, request))) return stopped("max_turn_requests");
+      const leave = await requestPromptPermission(turn, request);
       if (leave.kind === "refused") return await refuse(turn, leave.reason);
       if (request === 1) await begin(turn, brief);
       await compactIfFull(turn);
@@ -44,7 +44,7 @@ export async function runTurn(turn: Turn): Promise<TurnEnd> {
           await keep({
             kind: "results",
             ...turn.mark,
-            results: [...(await carryOut(turn, calls))],
+            results: [...(await performCalls(turn, calls))],
           });
           break;
         case "context_exceeded":
@@ -81,7 +81,7 @@ async function begin(turn: Turn, brief: Brief): Promise<void> {
       turn,
       steps.map((content) => ({ content, status: "pending", priority: "medium" })),
     );
-  turn.reach("executing");
+  turn.setStatus("executing");
 }
 
 /** A prompt that may not be followed is not mentioned again; the person is told why. */

@@ -3,7 +3,7 @@ import type { JsonObject } from "../acp/json-rpc.ts";
 import type { PlanEntry, ToolKind } from "../tools/tool.ts";
 
 /** A call of a tool, as clients see it before it is made. */
-export interface ShownCall {
+export interface DisplayedCall {
   readonly toolCallId: string;
   readonly title: string;
   readonly name: string;
@@ -18,7 +18,7 @@ export interface ShownCall {
 export type TurnEvent =
   | { readonly type: "text"; readonly messageId: string; readonly text: string }
   | { readonly type: "thought"; readonly messageId: string; readonly text: string }
-  | { readonly type: "call"; readonly call: ShownCall }
+  | { readonly type: "call"; readonly call: DisplayedCall }
   | {
       readonly type: "call_update";
       readonly toolCallId: string;
@@ -63,5 +63,5 @@ export type Permission =
 
 /** Whoever is asked before anything is done. Rejects when the turn is cancelled. */
 export interface PermissionGate {
-  ask(call: ShownCall, signal: AbortSignal): Promise<Permission>;
+  ask(call: DisplayedCall, signal: AbortSignal): Promise<Permission>;
 }

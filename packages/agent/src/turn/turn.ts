@@ -1,5 +1,10 @@
-import type { ControlPort, RunLifecyclePayload, ToldEvents, ToldEventType } from "../control/control-port.ts";
-import type { AskedEvents, AskedEventType } from "../control/events.ts";
+import type {
+  ControlPort,
+  ReportEvents,
+  ReportEventType,
+  RunLifecyclePayload,
+} from "../control/control-port.ts";
+import type { DecisionEvents, DecisionEventType } from "../control/events.ts";
 import { type HistoryEntry, type TokenUsage, textOf, type UserPart } from "../history/entry.ts";
 import { type Message, transcriptOf } from "../history/transcript.ts";
 import type { Model, ThoughtLevel } from "../models/model.ts";
@@ -91,7 +96,7 @@ export class Turn {
   }
 
   /** Puts other words in the place of the person's; images and what the harness added stay. */
-  say(words: string): void {
+  replaceWords(words: string): void {
     const others = this.prompt.filter((part) => part.type !== "text" || part.context === true);
     this.prompt = [...others, { type: "text", text: words }];
   }
@@ -113,25 +118,25 @@ export class Turn {
   }
 
   /** Asks the supervisor. */
-  ask<Type extends AskedEventType>(
+  ask<Type extends DecisionEventType>(
     type: Type,
-    payload: AskedEvents[Type]["payload"],
-  ): Promise<AskedEvents[Type]["decision"]> {
+    payload: DecisionEvents[Type]["payload"],
+  ): Promise<DecisionEvents[Type]["decision"]> {
     const { control, sessionId } = this.setting;
     return control.ask(type, payload, { sessionId, signal: this.signal });
   }
 
   /** Tells the supervisor. */
-  tell<Type extends ToldEventType>(type: Type, payload: ToldEvents[Type]): void {
+  report<Type extends ReportEventType>(type: Type, payload: ReportEvents[Type]): void {
     const { control, sessionId } = this.setting;
-    control.tell(type, payload, { sessionId });
+    control.report(type, payload, { sessionId });
   }
 
   /** Tells where the run stands, once for each change. */
-  reach(status: RunLifecyclePayload["status"], more: Partial<RunLifecyclePayload> = {}): void {
+  setStatus(status: RunLifecyclePayload["status"], more: Partial<RunLifecyclePayload> = {}): void {
     if (this.#status === status) return;
     this.#status = status;
-    this.tell("run_lifecycle", {
+    this.report("run_lifecycle", {
       run_id: this.id,
       session_id: this.setting.sessionId,
       status,

@@ -1,14 +1,14 @@
-import type { AskedEvents, AskedEventType } from "@reins/agent";
+import type { DecisionEvents, DecisionEventType } from "@reins/agent";
 import type { Harness } from "@reins/supervisor";
 
 /** The events that an operator may have answered by a harness of their own. */
-type Family = Exclude<AskedEventType, "pre_prompt">;
+type Family = Exclude<DecisionEventType, "pre_prompt">;
 
 /** What answers the events of each family in place of the defaults; nothing where nobody does. */
 export type Advisers = {
   readonly [Type in Family]: (
-    payload: AskedEvents[Type]["payload"],
-  ) => Promise<AskedEvents[Type]["decision"] | undefined>;
+    payload: DecisionEvents[Type]["payload"],
+  ) => Promise<DecisionEvents[Type]["decision"] | undefined>;
 };
 
 /** The harnesses that the constitution of a tenant names, for those families that they say they answer. */

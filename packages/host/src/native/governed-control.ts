@@ -1,10 +1,10 @@
 import type {
-  AskedEvents,
-  AskedEventType,
   ControlCall,
   ControlPort,
-  ToldEvents,
-  ToldEventType,
+  DecisionEvents,
+  DecisionEventType,
+  ReportEvents,
+  ReportEventType,
 } from "@reins/agent";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { Governor } from "../governor/governor.ts";
@@ -21,10 +21,10 @@ export interface GovernedControlOptions {
   readonly onFault: (reason: string) => void;
 }
 
-type Decision<Type extends AskedEventType> = AskedEvents[Type]["decision"];
-type Payload<Type extends AskedEventType> = AskedEvents[Type]["payload"];
+type Decision<Type extends DecisionEventType> = DecisionEvents[Type]["decision"];
+type Payload<Type extends DecisionEventType> = DecisionEvents[Type]["payload"];
 type Deciders = {
-  readonly [Type in AskedEventType]: (
+  readonly [Type in DecisionEventType]: (
     payload: Payload<Type>,
     call: ControlCall,
   ) => Promise<Decision<Type> | undefined>;
@@ -45,7 +45,7 @@ export class GovernedControl implements ControlPort {
     this.#deciders = { ...advisers, pre_prompt: (payload, call) => this.#decide(payload, call) };
   }
 
-  async ask<Type extends AskedEventType>(
+  async ask<Type extends DecisionEventType>(
     type: Type,
     payload: Payload<Type>,
     call: ControlCall,
@@ -56,13 +56,13 @@ export class GovernedControl implements ControlPort {
     return decision ?? this.#options.defaults.ask(type, payload, call);
   }
 
-  tell<Type extends ToldEventType>(
+  report<Type extends ReportEventType>(
     type: Type,
-    payload: ToldEvents[Type],
+    payload: ReportEvents[Type],
     call?: Pick<ControlCall, "sessionId">,
   ): void {
     const { harness, principal, defaults, onFault } = this.#options;
-    defaults.tell(type, payload, call);
+    defaults.report(type, payload, call);
     const session = this.#sessionOf(call ?? {});
     // The next start finds the run of a turn that was cut off, as after the end of the process.
     if (session?.isCut) return;

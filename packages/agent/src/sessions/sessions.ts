@@ -1,56 +1,56 @@
 import { CODE, type JsonObject, RpcError } from "../acp/json-rpc.ts";
-import type { Rpc } from "../acp/peer.ts";
-import type { AgentParts } from "../agent-options.ts";
+import type { RpcPeer } from "../acp/peer.ts";
+import type { AgentDependencies } from "../agent-dependencies.ts";
 import { compact, isHalfFull } from "../compaction/compact.ts";
 import type { UserPart } from "../history/entry.ts";
-import type { KeptSession, SessionHeader } from "../history/session-store.ts";
+import type { SessionHeader, StoredSession } from "../history/session-store.ts";
 import { ModelQueue } from "../turn/ask-model.ts";
 import { Turn } from "../turn/turn.ts";
-import { promptSession, type Stage, settingFor } from "./prompt-session.ts";
+import { promptSession, settingFor, type TurnContext } from "./prompt-session.ts";
 import { Session } from "./session.ts";
 import { Heartbeat, IdleWork } from "./timers.ts";
-import type { ClientWishes } from "./updates.ts";
+import type { ClientCapabilities } from "./updates.ts";
 
 /** Where a session works. */
-type Place = Pick<SessionHeader, "cwd" | "additionalDirectories">;
+type Folders = Pick<SessionHeader, "cwd" | "additionalDirectories">;
 
 /** The sessions that are open in this process, each with at most one turn at a time. */
-export class OpenSessions {
-  readonly #parts: AgentParts;
-  readonly #stage: Stage;
+export class Sessions {
+  readonly #dependencies: AgentDependencies;
+  readonly #context: TurnContext;
   readonly #sessions = new Map<string, Session>();
   readonly #running = new Set<Promise<unknown>>();
   readonly #heartbeat: Heartbeat;
   readonly #idleWork: IdleWork;
 
-  constructor(parts: AgentParts, rpc: Rpc, wishes: () => ClientWishes) {
-    const { control, clock, limits, onFault } = parts;
-    this.#parts = parts;
-    this.#stage = { parts, rpc, queue: new ModelQueue(), wishes };
+  constructor(dependencies: AgentDependencies, rpc: RpcPeer, capabilities: () => ClientCapabilities) {
+    const { control, clock, limits, onFault } = dependencies;
+    this.#dependencies = dependencies;
+    this.#context = { dependencies, rpc, queue: new ModelQueue(), capabilities };
     this.#heartbeat = new Heartbeat(control, clock);
     this.#idleWork = new IdleWork({ delayMs: limits.idleMs, now: () => clock.now(), onFault });
   }
 
   /** Begins a session. */
-  async begin(place: Place): Promise<Session> {
-    const { models } = this.#parts;
-    return this.#open({ ...place, model: models.defaultId, mode: "default", thoughtLevel: "default" }, []);
+  async create(folders: Folders): Promise<Session> {
+    const { models } = this.#dependencies;
+    return this.#open({ ...folders, model: models.defaultId, mode: "default", thoughtLevel: "default" }, []);
   }
 
-  /** Takes up a session that is kept, in another place if one is given. */
-  async takeUp(id: string, place: Partial<Place>): Promise<Session> {
+  /** Takes up a session that is kept, in another folders if one is given. */
+  async resume(id: string, folders: Partial<Folders>): Promise<Session> {
     const open = this.#sessions.get(id);
     if (open?.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
-    const session = open ?? new Session(this.#parts.store, await this.#kept(id));
-    await session.enter(place);
+    const session = open ?? new Session(this.#dependencies.store, await this.#kept(id));
+    await session.enter(folders);
     this.#sessions.set(id, session);
     return session;
   }
 
   /** Begins a session with the history of another. */
-  async fork(id: string, place: Partial<Place>): Promise<Session> {
+  async fork(id: string, folders: Partial<Folders>): Promise<Session> {
     const { header, entries } = await this.#kept(id);
-    return this.#open({ ...header, ...place }, entries);
+    return this.#open({ ...header, ...folders }, entries);
   }
 
   /** A session that is open. */
@@ -72,14 +72,14 @@ export class OpenSessions {
     const rest = this.#heartbeat.begin();
     try {
       await this.#leaveBackground(session);
-      return await this.#track(promptSession(this.#stage, session, prompt, turn.signal));
+      return await this.#track(promptSession(this.#context, session, prompt, turn.signal));
     } finally {
       rest();
       this.#heartbeat.count();
       signal.removeEventListener("abort", cancel);
       session.turn = undefined;
       end();
-      this.#rest(session);
+      this.#scheduleIdleWork(session);
     }
   }
 
@@ -93,7 +93,7 @@ export class OpenSessions {
     for (const session of this.#sessions.values()) {
       session.turn?.abort(new Error("the agent is closing"));
       session.background?.controller.abort(new Error("the agent is closing"));
-      this.#idleWork.drop(session.id);
+      this.#idleWork.cancel(session.id);
     }
   }
 
@@ -116,9 +116,9 @@ export class OpenSessions {
 
   async #open(
     header: Omit<SessionHeader, "id" | "createdAt" | "updatedAt">,
-    entries: KeptSession["entries"],
+    entries: StoredSession["entries"],
   ): Promise<Session> {
-    const { store, newId, clock } = this.#parts;
+    const { store, newId, clock } = this.#dependencies;
     const now = clock.now().toISOString();
     const made = { ...header, id: `session_${newId()}`, createdAt: now, updatedAt: now };
     await store.append(made, entries);
@@ -128,8 +128,8 @@ export class OpenSessions {
     return session;
   }
 
-  async #kept(id: string): Promise<KeptSession> {
-    const kept = await this.#parts.store.read(id);
+  async #kept(id: string): Promise<StoredSession> {
+    const kept = await this.#dependencies.store.read(id);
     if (kept) return kept;
     throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)}`);
   }
@@ -142,27 +142,27 @@ export class OpenSessions {
   }
 
   async #leaveBackground(session: Session): Promise<void> {
-    this.#idleWork.drop(session.id);
+    this.#idleWork.cancel(session.id);
     session.background?.controller.abort(new Error("somebody is back"));
     await session.background?.done;
   }
 
   /** A session that nobody wants anything of has something done for it later, if there is anything to do. */
-  #rest(session: Session): void {
-    const { info } = this.#parts.models.open(session.header.model);
+  #scheduleIdleWork(session: Session): void {
+    const { info } = this.#dependencies.models.open(session.header.model);
     if (this.#isOpen(session) && isHalfFull(session.entries, info))
-      this.#idleWork.put(session.id, (idleMs) => this.#tidy(session, idleMs));
+      this.#idleWork.schedule(session.id, (idleMs) => this.#compactIdle(session, idleMs));
   }
 
   #isOpen(session: Session): boolean {
-    return this.#sessions.get(session.id) === session && !this.#stage.rpc.signal.aborted;
+    return this.#sessions.get(session.id) === session && !this.#context.rpc.signal.aborted;
   }
 
   /** Puts a long conversation together while nobody waits for it, if that may be done now. */
-  async #tidy(session: Session, idleMs: number): Promise<void> {
+  async #compactIdle(session: Session, idleMs: number): Promise<void> {
     if (session.turn) return;
     const controller = new AbortController();
-    const turn = new Turn(await settingFor(this.#stage, session, controller.signal), [], controller.signal);
+    const turn = new Turn(await settingFor(this.#context, session, controller.signal), [], controller.signal);
     const decision = await turn.ask("idle", {
       idle_duration_ms: idleMs,
       idle_reason: "no turn is under way",
@@ -172,7 +172,7 @@ export class OpenSessions {
     const done = this.#track(compact(turn)).then(
       () => undefined,
       (error: unknown) => {
-        if (!controller.signal.aborted) this.#parts.onFault(error);
+        if (!controller.signal.aborted) this.#dependencies.onFault(error);
       },
     );
     session.background = { controller, done };

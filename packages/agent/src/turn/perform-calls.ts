@@ -13,7 +13,7 @@ import {
   type ToolOutcome,
 } from "../tools/tool.ts";
 import type { Turn } from "./turn.ts";
-import type { ShownCall } from "./turn-event.ts";
+import type { DisplayedCall } from "./turn-event.ts";
 
 const NOT_BEGUN = "Not done: the turn was cancelled.";
 
@@ -21,20 +21,20 @@ const NOT_BEGUN = "Not done: the turn was cancelled.";
  * Carries out what a model called for, one after the other: each call is asked about, then made, then reported. Whatever
  * goes wrong with one becomes its result, so that the model can do better; only the end of the turn ends the rest.
  */
-export async function carryOut(turn: Turn, parts: readonly CallPart[]): Promise<readonly ToolResult[]> {
+export async function performCalls(turn: Turn, parts: readonly CallPart[]): Promise<readonly ToolResult[]> {
   const { callsAtOnce, resultCharacters } = turn.setting.limits;
   const results: ToolResult[] = [];
   for (const [index, part] of parts.entries()) {
     const { text, isError = false } =
       index < callsAtOnce
-        ? await carryOutOne(turn, part)
+        ? await performCall(turn, part)
         : failure(`Not done: at most ${callsAtOnce} calls are made at once.`);
     results.push({ call: part.id, name: part.name, text: clipped(text, resultCharacters), isError });
   }
   return results;
 }
 
-async function carryOutOne(turn: Turn, part: CallPart): Promise<ToolOutcome> {
+async function performCall(turn: Turn, part: CallPart): Promise<ToolOutcome> {
   if (turn.signal.aborted) return failure(NOT_BEGUN);
   const ready = await prepare(turn, part);
   if ("isError" in ready) return ready;
@@ -63,7 +63,7 @@ async function prepare(
     return { tool, given, call, preparation: await call.prepare(contextOf(turn)) };
   } catch (error) {
     const { code, message } = toolErrorOf(turn, error);
-    turn.tell("error", {
+    turn.report("error", {
       session_id: turn.setting.sessionId,
       code,
       message,
@@ -85,7 +85,7 @@ async function performInner(turn: Turn, { call }: Ready): Promise<ToolOutcome> {
 async function askAndPerform(turn: Turn, part: CallPart, ready: Ready): Promise<ToolOutcome> {
   const { emit, gate } = turn.setting;
   const { toolCallId } = part;
-  const shown = shownCall(part, ready);
+  const shown = displayedCall(part, ready);
   await emit({ type: "call", call: shown });
   let hasBegun = false;
   try {
@@ -127,7 +127,7 @@ async function report(turn: Turn, toolCallId: string, outcome: ToolOutcome): Pro
   if (outcome.check) reportCheck(turn, toolCallId, outcome.check);
 }
 
-function shownCall({ toolCallId }: CallPart, { tool, given, call, preparation }: Ready): ShownCall {
+function displayedCall({ toolCallId }: CallPart, { tool, given, call, preparation }: Ready): DisplayedCall {
   const { locations = [], content = [] } = preparation;
   return {
     toolCallId,
@@ -199,7 +199,7 @@ function clipped(text: string, limit: number): string {
 
 /** Shows a plan to clients, and tells it as the run's list of tasks. */
 export async function showPlan(turn: Turn, entries: readonly PlanEntry[]): Promise<void> {
-  turn.tell("task_list", {
+  turn.report("task_list", {
     run_id: turn.id,
     session_id: turn.setting.sessionId,
     tasks: entries.map(({ content, status }, index) => ({ id: String(index + 1), title: content, status })),
@@ -212,8 +212,8 @@ export async function showPlan(turn: Turn, entries: readonly PlanEntry[]): Promi
 function reportCheck(turn: Turn, toolCallId: string, check: NonNullable<ToolOutcome["check"]>): void {
   const { command, passed, message } = check;
   const status = passed ? "passed" : "failed";
-  turn.reach("verifying");
-  turn.tell("verification", {
+  turn.setStatus("verifying");
+  turn.report("verification", {
     run_id: turn.id,
     session_id: turn.setting.sessionId,
     status,

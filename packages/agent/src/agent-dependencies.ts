@@ -10,7 +10,7 @@ import { type CommandRunner, SystemCommands } from "./tools/run-command.ts";
 import { TURN_LIMITS, type TurnLimits } from "./turn/turn.ts";
 
 /** What the agent stands on. */
-export interface AgentParts {
+export interface AgentDependencies {
   /** Where sessions outlive their process. */
   readonly store: SessionStore;
   readonly models: Models;
@@ -34,12 +34,12 @@ export interface AgentParts {
 }
 
 /** What an agent is made from; whatever is left out has a default that works. */
-export type NativeAgentOptions = Partial<Omit<AgentParts, "limits">> & {
+export type NativeAgentOptions = Partial<Omit<AgentDependencies, "limits">> & {
   readonly limits?: Partial<TurnLimits>;
 };
 
 /** All parts, with defaults for those that were not given. */
-export function partsFrom({ limits, ...given }: NativeAgentOptions): AgentParts {
+export function dependenciesFrom({ limits, ...given }: NativeAgentOptions): AgentDependencies {
   const { memory } = given;
   return {
     store: new VolatileSessionStore(),

@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 /** An object of JSON, as it came; what we do not know in it stays. */
 export type JsonObject = Record<string, unknown>;
 
@@ -96,7 +97,7 @@ export class RpcError extends Error {
   /** The error that a failure becomes for the other side. */
   static of(error: unknown): RpcError {
     if (error instanceof RpcError) return error;
-    return new RpcError(CODE.internal, error instanceof Error ? error.message : String(error));
+    return new RpcError(CODE.internal, errorMessage(error));
   }
 
   /** As JSON-RPC has it. */

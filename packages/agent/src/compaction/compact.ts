@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import type { HistoryEntry } from "../history/entry.ts";
 import { transcriptOf } from "../history/transcript.ts";
 import type { ModelInfo } from "../models/model.ts";
@@ -49,7 +50,7 @@ export async function compact(turn: Turn): Promise<boolean> {
       type: "compaction",
       id,
       status,
-      error: error instanceof Error ? error.message : String(error),
+      error: errorMessage(error),
     });
     throw error;
   }

@@ -1,6 +1,7 @@
 import { realpath as realpathCallback } from "node:fs";
 import { isAbsolute, relative, sep } from "node:path";
 import { promisify } from "node:util";
+import { errorCode } from "@reins/kit";
 
 /** Why a file could not be used. */
 export type FileErrorCode =
@@ -21,11 +22,6 @@ export class FileError extends Error {
     super(message, options);
     this.code = code;
   }
-}
-
-/** The code of an error of the system, such as `ENOENT`. */
-export function systemCode(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
 // The system's own, which follows links before it takes `..` away, as opening a file does.
@@ -95,7 +91,7 @@ async function resolved(path: string): Promise<string> {
       const real = await realpath(existing === "" ? "/" : existing);
       return missing.length === 0 ? real : [real === "/" ? "" : real, ...missing].join("/");
     } catch (error) {
-      if (systemCode(error) !== "ENOENT") throw translated(error, path);
+      if (errorCode(error) !== "ENOENT") throw translated(error, path);
     }
     const cut = existing.replace(/\/+$/, "").lastIndexOf("/");
     const name = existing.slice(cut + 1).replace(/\/+$/, "");
@@ -107,9 +103,8 @@ async function resolved(path: string): Promise<string> {
 }
 
 function translated(error: unknown, path: string): Error {
-  if (systemCode(error) === "ENOTDIR") return new FileError("not_a_folder", `a part of ${path} is no folder`);
-  if (systemCode(error) === "ELOOP")
-    return new FileError("invalid", `${path} is a link that leads to itself`);
-  if (systemCode(error) === "EACCES") return new FileError("missing", `${path} cannot be reached`);
+  if (errorCode(error) === "ENOTDIR") return new FileError("not_a_folder", `a part of ${path} is no folder`);
+  if (errorCode(error) === "ELOOP") return new FileError("invalid", `${path} is a link that leads to itself`);
+  if (errorCode(error) === "EACCES") return new FileError("missing", `${path} cannot be reached`);
   return error instanceof Error ? error : new Error(String(error));
 }

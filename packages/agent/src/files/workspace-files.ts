@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { FileError, Roots, systemCode } from "./roots.ts";
+import { errorCode } from "@reins/kit";
+import { FileError, Roots } from "./roots.ts";
 
 /** Uses a file within the roots: resolved, opened, and looked at through the descriptor, so that nobody can swap it. */
 export async function withFile<Result>(
@@ -42,7 +43,7 @@ export async function readStart(file: FileHandle, bytes: number): Promise<Buffer
 }
 
 function translated(error: unknown, path: string): Error {
-  const code = systemCode(error);
+  const code = errorCode(error);
   if (code === "ENOENT") return new FileError("missing", `there is no file ${path}`);
   if (code === "EISDIR") return new FileError("not_a_file", `${path} is a folder`);
   if (code === "ELOOP") return new FileError("outside", `${path} became a link`);
@@ -64,8 +65,8 @@ export async function withFolder<Result>(
   if (make) await mkdir(real, { recursive: true });
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const folder = await open(real, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((error: unknown) => {
-    if (systemCode(error) === "ENOENT") throw new FileError("missing", `there is no folder ${path}`);
-    if (systemCode(error) === "ENOTDIR") throw new FileError("not_a_folder", `${path} is no folder`);
+    if (errorCode(error) === "ENOENT") throw new FileError("missing", `there is no folder ${path}`);
+    if (errorCode(error) === "ENOTDIR") throw new FileError("not_a_folder", `${path} is no folder`);
     throw error;
   });
   try {
@@ -80,7 +81,7 @@ export async function withFolder<Result>(
 /** Throws unless there is a folder at a real path; `shown` is what it was called. */
 export async function requireFolder(real: string, shown: string): Promise<void> {
   const found = await stat(real).catch((error: unknown) => {
-    if (systemCode(error) === "ENOENT") throw new FileError("missing", `there is no folder ${shown}`);
+    if (errorCode(error) === "ENOENT") throw new FileError("missing", `there is no folder ${shown}`);
     throw error;
   });
   if (!found.isDirectory()) throw new FileError("not_a_folder", `${shown} is no folder`);
@@ -117,7 +118,7 @@ async function modeOf(at: string, path: string): Promise<number | undefined> {
     if (found.isDirectory()) throw new FileError("not_a_file", `${path} is a folder`);
     return found.isFile() ? found.mode & 0o777 : undefined;
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return undefined;
+    if (errorCode(error) === "ENOENT") return undefined;
     throw error;
   }
 }
@@ -183,7 +184,7 @@ const ABSENT: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "E
 
 async function ifReadable<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   return read().catch((error: unknown) => {
-    if (error instanceof FileError || ABSENT.has(systemCode(error))) return undefined;
+    if (error instanceof FileError || ABSENT.has(errorCode(error))) return undefined;
     throw error;
   });
 }

@@ -1,5 +1,6 @@
 import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { errorCode, KeyedQueue } from "@reins/kit";
 import { HistoryEntry } from "./entry.ts";
 import {
   pageOf,
@@ -20,8 +21,8 @@ const REMEMBERED = 1_000;
  */
 export class FileSessionStore implements SessionStore {
   readonly #folder: string;
-  /** One write of a session after the other. */
-  readonly #writing = new Map<string, Promise<void>>();
+  /** Keyed by session. */
+  readonly #writes = new KeyedQueue();
   /** What the headers of sessions say that were written last, but for when. */
   readonly #written = new Map<string, string>();
 
@@ -87,14 +88,7 @@ export class FileSessionStore implements SessionStore {
 
   #inOrder(id: string, write: () => Promise<void>): Promise<void> {
     if (!ID.test(id)) return Promise.reject(new TypeError(`"${id}" cannot be the id of a session`));
-    const done = (this.#writing.get(id) ?? Promise.resolve()).then(write);
-    const settled = done
-      .catch(() => undefined)
-      .finally(() => {
-        if (this.#writing.get(id) === settled) this.#writing.delete(id);
-      });
-    this.#writing.set(id, settled);
-    return done;
+    return this.#writes.run(id, write);
   }
 
   #headerOf(id: string): string {
@@ -129,7 +123,7 @@ function readText(path: string): Promise<string> {
 
 function orMissing<Value>(value: Value): (error: unknown) => Value {
   return (error) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return value;
+    if (errorCode(error) === "ENOENT") return value;
     throw error;
   };
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import { isObject } from "../acp/json-rpc.ts";
 import { ModelError, type ModelErrorCode } from "./model.ts";
 
@@ -36,10 +37,7 @@ const MAX_MESSAGE = 500;
 export function modelErrorOf(cause: unknown, model: string): ModelError {
   if (cause instanceof ModelError) return cause;
   const { status, headers, type, error } = fieldsOf(cause);
-  const said = (messageIn(error) ?? (cause instanceof Error ? cause.message : String(cause))).slice(
-    0,
-    MAX_MESSAGE,
-  );
+  const said = (messageIn(error) ?? errorMessage(cause)).slice(0, MAX_MESSAGE);
   const code = codeOf(status, `${said} ${type ?? ""} ${JSON.stringify(error ?? "")}`, type);
   const advice = ADVICE[code];
   return new ModelError(

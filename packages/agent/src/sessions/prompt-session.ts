@@ -1,3 +1,4 @@
+import { raceAbort } from "@reins/kit";
 import { CODE, isObject, type JsonObject, membersOf, RpcError } from "../acp/json-rpc.ts";
 import type { RpcPeer } from "../acp/peer.ts";
 import type { AgentDependencies } from "../agent-dependencies.ts";
@@ -73,7 +74,7 @@ async function offeredTools(
   { id, header, servers }: Session,
   signal: AbortSignal,
 ): Promise<readonly Tool[]> {
-  const { tools: lent } = await unlessAborted(servers.offered(), signal);
+  const { tools: lent } = await raceAbort(servers.offered(), signal);
   const tools = [...allTools(services, memory), ...lent, ...clientTools(services, id)].filter(
     ({ isReadOnly }) => header.mode !== "plan" || isReadOnly,
   );
@@ -146,18 +147,6 @@ async function recordEnd(turn: Turn, end: TurnEnd): Promise<void> {
     action_summary: result_summary,
     duration_ms: clock.now().getTime() - Date.parse(turn.startedAt),
   });
-}
-
-async function unlessAborted<Value>(waiting: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    signal.throwIfAborted();
-    return await Promise.race([waiting, promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }
 
 function usageOf({ usage }: Turn): JsonObject {

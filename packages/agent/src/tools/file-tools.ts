@@ -1,7 +1,8 @@
 import { lstat, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { errorCode } from "@reins/kit";
 import { z } from "zod";
-import { FileError, type Roots, systemCode } from "../files/roots.ts";
+import { FileError, type Roots } from "../files/roots.ts";
 import { decodeText, readStart, withFile, withFolder, writeAtomically } from "../files/workspace-files.ts";
 import { defineTool, ToolError } from "./tool.ts";
 
@@ -116,7 +117,7 @@ export const deleteFile = defineTool({
     await withFolder(roots, folder, { make: false }, async (base) => {
       const at = join(base, name);
       await lstat(at).catch((error: unknown) => {
-        if (systemCode(error) === "ENOENT") throw new FileError("missing", `there is no ${path}`);
+        if (errorCode(error) === "ENOENT") throw new FileError("missing", `there is no ${path}`);
         throw error;
       });
       // Links within are taken away and not followed.

@@ -1,8 +1,9 @@
 import type { Dirent } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { join } from "node:path";
+import { errorCode } from "@reins/kit";
 import { z } from "zod";
-import { FileError, systemCode } from "../files/roots.ts";
+import { FileError } from "../files/roots.ts";
 import { requireFolder } from "../files/workspace-files.ts";
 import { compilePattern } from "./glob.ts";
 import { defineTool, ToolError } from "./tool.ts";
@@ -98,7 +99,7 @@ async function entriesOf(folder: string, limit: number): Promise<readonly Dirent
     }
   } catch (error) {
     // A folder may be closed to us, or gone by now.
-    if (systemCode(error) !== "EACCES" && systemCode(error) !== "ENOENT") throw error;
+    if (errorCode(error) !== "EACCES" && errorCode(error) !== "ENOENT") throw error;
   }
   return entries.toSorted((left, right) => (left.name < right.name ? -1 : 1));
 }

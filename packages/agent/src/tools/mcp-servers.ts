@@ -1,4 +1,5 @@
 import type { Client, Tool as McpTool, Transport } from "@modelcontextprotocol/client";
+import { errorMessage } from "@reins/kit";
 import { z } from "zod";
 import { isObject, type JsonObject } from "../acp/json-rpc.ts";
 import { type Tool, ToolError } from "./tool.ts";
@@ -65,7 +66,7 @@ export class McpServers {
         faults: [],
       };
     } catch (cause) {
-      return failed(entry.name, cause instanceof Error ? cause.message : String(cause));
+      return failed(entry.name, errorMessage(cause));
     }
   }
 }

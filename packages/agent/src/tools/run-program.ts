@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { setTimeout as setTimeoutPromise } from "node:timers/promises";
-import { systemCode } from "../files/roots.ts";
+import { errorCode } from "@reins/kit";
 
 /** A program to be run. */
 export interface ProgramRun {
@@ -83,7 +83,7 @@ function killGroup({ pid }: Child, signal: NodeJS.Signals): void {
     process.kill(-pid, signal);
   } catch (error) {
     // Nobody is left in it; or, on some systems, only what has ended and was not yet collected.
-    if (systemCode(error) !== "ESRCH" && systemCode(error) !== "EPERM") throw error;
+    if (errorCode(error) !== "ESRCH" && errorCode(error) !== "EPERM") throw error;
   }
 }
 

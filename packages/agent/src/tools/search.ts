@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { errorCode } from "@reins/kit";
 import { z } from "zod";
-import { systemCode } from "../files/roots.ts";
 import { SKIPPED_FOLDERS } from "./list-files.ts";
 import { commandEnvironment } from "./run-command.ts";
 import { runProgram } from "./run-program.ts";
@@ -94,7 +94,7 @@ async function readHead(path: string, bytes: number): Promise<string> {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, 0);
     return buffer.toString("utf8", 0, bytesRead);
   } catch (error) {
-    if (systemCode(error) === undefined) throw error;
+    if (errorCode(error) === undefined) throw error;
     // None there, or none that can be read.
     return "";
   }

@@ -7,6 +7,7 @@ import {
   type WorkerEvent,
   workerUpdate,
 } from "@reins/bridge";
+import { errorMessage } from "@reins/kit";
 import { z } from "zod";
 import { requireFolder } from "../files/workspace-files.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
@@ -84,10 +85,6 @@ export const spawnSubagent = defineTool({
     }
   },
 });
-
-function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
 
 /** A worker whose every step is shown, in order. */
 class WorkerReporter {

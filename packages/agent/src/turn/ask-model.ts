@@ -1,3 +1,4 @@
+import { raceAbort } from "@reins/kit";
 import type { TokenUsage } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
 import { ModelError, type ModelRequest } from "../models/model.ts";
@@ -142,18 +143,12 @@ export class ModelQueue {
     void mine.then(() => {
       if (this.#last.get(model) === mine) this.#last.delete(model);
     });
-    const aborted = Promise.withResolvers<never>();
-    const abort = () => aborted.reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
     try {
-      signal.throwIfAborted();
-      await Promise.race([before, aborted.promise]);
+      await raceAbort(before, signal);
       return release;
     } catch (error) {
       release();
       throw error;
-    } finally {
-      signal.removeEventListener("abort", abort);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import type { Fact, IntentDetectionDecision, PlanningStrategy } from "../control/events.ts";
 import type {
   ContextPerceptionDecision,
@@ -127,7 +128,7 @@ async function advice<Value>(turn: Turn, ask: () => Promise<Value>): Promise<Val
     return await ask();
   } catch (error) {
     turn.signal.throwIfAborted();
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     turn.report("error", { session_id: turn.setting.sessionId, code: "no_advice", message, retryable: true });
     turn.setting.onFault(error);
     return undefined;

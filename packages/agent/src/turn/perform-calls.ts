@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import { isObject, type JsonObject } from "../acp/json-rpc.ts";
 import { FileError } from "../files/roots.ts";
 import type { CallPart, ToolResult } from "../history/entry.ts";
@@ -176,7 +177,7 @@ function notOffered(turn: Turn, name: string): string {
 
 function toolErrorOf(turn: Turn, error: unknown): { readonly code: ToolErrorCode; readonly message: string } {
   if (error instanceof ToolError) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   if (error instanceof FileError)
     return { code: error.code === "outside" ? "outside_workspace" : "failed", message };
   if (!turn.signal.aborted) turn.setting.onFault(error);

@@ -29,9 +29,9 @@ describe("an error on the command line", () => {
     expect(verbose.error.stack).toContain("listen failed");
   });
 
-  it("that nobody foresaw asks to be reported, without a stack", () => {
+  it("asks to report an unexpected error, without a stack", () => {
     const text = renderError(new TypeError("x is not a function"), quiet);
-    expect(text).toContain("Something unexpected went wrong: x is not a function");
+    expect(text).toContain("Unexpected error: x is not a function");
     expect(text).toContain("--verbose");
     expect(text).not.toContain("    at ");
     expect(renderError("a string", quiet)).toContain("a string");

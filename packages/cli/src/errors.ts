@@ -65,7 +65,7 @@ export function exitCodeOf(error: unknown): ExitCode {
 
 function asCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
-  return new CliError(`Something unexpected went wrong: ${errorMessage(error)}`, {
+  return new CliError(`Unexpected error: ${errorMessage(error)}`, {
     next: "Run the same command with --verbose to see where, and report it.",
     exitCode: EXIT.failed,
     cause: error,

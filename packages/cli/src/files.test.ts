@@ -21,7 +21,7 @@ describe("a new file", () => {
 
   it("never takes the place of another", async () => {
     await expect(writeNewFile(join(folder, "new"), ["three"])).rejects.toMatchObject({
-      message: expect.stringContaining("is there already"),
+      message: expect.stringContaining("already exists"),
       exitCode: 2,
     });
     expect(await readFile(join(folder, "new"), "utf8")).toBe("one\ntwo\n");
@@ -36,7 +36,7 @@ describe("a new file", () => {
     expect(await readdir(folder)).toEqual(["new"]);
   });
 
-  it("is not left half written when it is called off", async () => {
+  it("is removed when writing is cancelled", async () => {
     const off = new AbortController();
     async function* pieces() {
       yield "half";
@@ -44,7 +44,7 @@ describe("a new file", () => {
       yield "another";
     }
     await expect(writeNewFile(join(folder, "half"), pieces(), off.signal)).rejects.toMatchObject({
-      message: expect.stringContaining("was not finished"),
+      message: expect.stringContaining("was cancelled"),
       exitCode: 1,
     });
     expect(await readdir(folder)).toEqual(["new"]);
@@ -58,5 +58,5 @@ describe("a new file", () => {
 it("lets work begin in a folder that is there, and nowhere else", async () => {
   await expect(requireFolder(tmpdir(), "--cwd")).resolves.toBeUndefined();
   await expect(requireFolder(join(tmpdir(), "no", "such"), "--cwd")).rejects.toThrow("--cwd cannot be used");
-  await expect(requireFolder(fileURLToPath(import.meta.url), "--cwd")).rejects.toThrow("is no folder");
+  await expect(requireFolder(fileURLToPath(import.meta.url), "--cwd")).rejects.toThrow("is not a folder");
 });

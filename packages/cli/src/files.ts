@@ -21,8 +21,8 @@ export async function writeNewFile(
 }
 
 function cancelledError(path: string, cause: unknown): CliError {
-  return new CliError(`${path} was not finished, so there is none.`, {
-    next: "Run the same command again when you like.",
+  return new CliError(`${path} was cancelled and removed.`, {
+    next: "Run the same command again.",
     exitCode: EXIT.failed,
     cause,
   });
@@ -30,13 +30,13 @@ function cancelledError(path: string, cause: unknown): CliError {
 
 function newFileError(error: unknown, path: string): CliError {
   if (systemCode(error) === "EEXIST") {
-    return new CliError(`${path} is there already.`, {
+    return new CliError(`${path} already exists.`, {
       next: "Choose another name, or remove it first.",
       cause: error,
     });
   }
   return new CliError(`${path} cannot be written: ${errorMessage(error)}`, {
-    next: "Choose another place, or make room.",
+    next: "Choose another path, or free disk space.",
     exitCode: EXIT.failed,
     cause: error,
   });
@@ -46,10 +46,10 @@ function newFileError(error: unknown, path: string): CliError {
 export async function requireFolder(path: string, source: string): Promise<void> {
   const found = await stat(path).catch((error: unknown) => {
     throw new CliError(`${source} cannot be used: ${errorMessage(error)}`, {
-      next: "Check the path, or make the folder first.",
+      next: "Check the path, or create the folder first.",
       cause: error,
     });
   });
   if (!found.isDirectory())
-    throw new CliError(`${source} is ${path}, which is no folder.`, { next: "Give a folder." });
+    throw new CliError(`${source} is ${path}, which is not a folder.`, { next: "Give a folder." });
 }

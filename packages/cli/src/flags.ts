@@ -49,7 +49,7 @@ export function nameList(list: readonly string[], none: string): string {
 export async function readText(words: readonly string[], what: string): Promise<string> {
   const text = words.length === 1 && words[0] === "-" ? await readAll(process.stdin) : words.join(" ");
   if (text.trim() !== "") return text.trim();
-  throw new CliError(`There is nothing in ${what}.`, {
-    next: "Say something, or give - and write it to stdin.",
+  throw new CliError(`There is no text in ${what}.`, {
+    next: "Give a text, or - to read it from stdin.",
   });
 }

@@ -75,7 +75,7 @@ describe("opening the home folder", () => {
     const shared = join(folder, "shared");
     await mkdir(shared);
     await chmod(shared, 0o1777);
-    await expect(openHome(shared, () => undefined)).rejects.toThrow("is a folder that users share");
+    await expect(openHome(shared, () => undefined)).rejects.toThrow("is a shared folder");
     expect((await stat(shared)).mode & 0o7777).toBe(0o1777);
   });
 

@@ -105,19 +105,19 @@ async function tighten(path: string, mode: 0o700 | 0o600, notice: Notice): Promi
     // Changes only what Reins creates; a link inside of the home leads elsewhere on purpose.
     const link = mode === 0o700 && (await lstat(path)).isSymbolicLink();
     if (link || found.isDirectory() !== (mode === 0o700)) return;
-    if ((found.mode & STICKY) !== 0) throw refused(path, "is a folder that users share");
+    if ((found.mode & STICKY) !== 0) throw refused(path, "is a shared folder");
     if (process.getuid && process.getuid() !== 0 && found.uid !== process.getuid())
-      throw refused(path, "belongs to another user, and others may look into it");
+      throw refused(path, "belongs to another user, and others may read it");
     await chmod(path, mode);
-    notice(`other users could look into ${path}; now only this user can (mode ${mode.toString(8)})`);
+    notice(`other users could read ${path}; now only this user can (mode ${mode.toString(8)})`);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
 }
 
 function refused(path: string, why: string): CliError {
-  return new CliError(`${path} ${why}; what Reins keeps there is private.`, {
-    next: "Choose another home with --home <folder> or REINS_HOME, or make it this user's alone: chmod 700",
+  return new CliError(`${path} ${why}; what Reins stores there is private.`, {
+    next: "Choose another home with --home <folder> or REINS_HOME, or make it private: chmod 700",
     exitCode: EXIT.failed,
   });
 }

@@ -14,7 +14,7 @@ export function logLevel(verbose: boolean | undefined, environment: NodeJS.Proce
   if (!named) return "info";
   const level = LEVELS.find((each) => each === named.toLowerCase());
   if (level) return level;
-  throw new CliError(`REINS_LOG is "${named}", which is no log level.`, {
+  throw new CliError(`REINS_LOG is "${named}", which is not a log level.`, {
     next: `Use one of: ${LEVELS.join(", ")}.`,
   });
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Output } from "./output.ts";
 
 describe("a long result", () => {
-  it("waits for whoever reads it", async () => {
+  it("waits for a slow reader", async () => {
     const stream = new PassThrough({ highWaterMark: 4 });
     const output = new Output(stream);
     let written = false;

@@ -127,7 +127,7 @@ describe("a wrong command line", () => {
     [["up", "now"], "too many arguments"],
     [["agents", "instal"], "Did you mean install?"],
     [["agents", "verify"], "missing required argument"],
-  ])("%j is told what to do", async (args, text) => {
+  ])("%j prints what to do", async (args, text) => {
     const { output, exitCode } = await outcomeOf(...args);
     expect(output).toMatch(/^reins: /);
     expect(output).toContain(text);

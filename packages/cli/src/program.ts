@@ -38,12 +38,12 @@ const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: "acp",
-    summary: "run an agent for an editor, under the constitution",
+    summary: "run an agent for an editor, governed by the constitution",
     load: async () => (await import("./commands/acp/acp.ts")).declareAcp,
   },
   {
     name: "agents",
-    summary: "install agents, and prove that they ask",
+    summary: "install agents, and verify that they ask for permission",
     load: async () => (await import("./commands/agents/command.ts")).declareAgents,
   },
   {
@@ -53,7 +53,7 @@ const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: "doctor",
-    summary: "look whether everything is well, and how to mend what is not",
+    summary: "check this machine and the home, and how to repair them",
     load: async () => (await import("./commands/doctor/doctor.ts")).declareDoctor,
   },
   {
@@ -63,37 +63,37 @@ const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: "ahp",
-    summary: "serve, examine and ask harnesses of the Agent Harness Protocol",
+    summary: "serve, test and query harnesses of the Agent Harness Protocol",
     load: async () => (await import("./commands/ahp/command.ts")).declareAhp,
   },
   {
     name: "approvals",
-    summary: "see and answer what agents ask leave for",
+    summary: "see and answer approvals",
     load: async () => (await import("./commands/approvals/command.ts")).declareApprovals,
   },
   {
     name: "roster",
-    summary: "say which agents are known, and how well",
+    summary: "manage the known agents and their trust",
     load: async () => (await import("./commands/roster.ts")).declareRoster,
   },
   {
     name: "mailbox",
-    summary: "write to agents, and see what they write to each other",
+    summary: "send messages to agents, and read their messages",
     load: async () => (await import("./commands/mailbox.ts")).declareMailbox,
   },
   {
     name: "board",
-    summary: "read and write the board that agents share",
+    summary: "read and write the shared board",
     load: async () => (await import("./commands/board.ts")).declareBoard,
   },
   {
     name: "memory",
-    summary: "see and change what the native agent remembers",
+    summary: "read and change the memory of the native agent",
     load: async () => (await import("./commands/memory.ts")).declareMemory,
   },
   {
     name: "token",
-    summary: "make, list and revoke tokens",
+    summary: "create, list and revoke tokens",
     load: async () => (await import("./commands/token.ts")).declareToken,
   },
   {
@@ -108,12 +108,12 @@ const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: "ledger",
-    summary: "read, export and verify the record",
+    summary: "read, export and verify the ledger",
     load: async () => (await import("./commands/ledger/command.ts")).declareLedger,
   },
   {
     name: "policy",
-    summary: "check, test, explain and try out a constitution",
+    summary: "check, test, explain and backtest a constitution",
     load: async () => (await import("./commands/policy/command.ts")).declarePolicy,
   },
 ];
@@ -121,20 +121,20 @@ const COMMANDS: readonly CommandRow[] = [
 const EXAMPLES = `
 Examples:
   reins up                                         serve this machine's agents
-  reins agents install claude                      install an agent, and prove that it asks
-  reins run "what is here?" --agent claude         give it a task, under the constitution
+  reins agents install claude                      install an agent, and verify that it asks
+  reins run "what is here?" --agent claude         give it a task, governed by the constitution
   reins kill --all                                 end everything that agents run, at once
   reins ahp serve --http --handlers ./handlers.ts  serve rules of your own
   reins ahp send pre_action                        ask the running Reins for a decision
   reins ahp conformance http http://127.0.0.1:18789/ahp
-  reins approvals watch                            see what agents ask leave for, and answer
-  reins roster add reed                            make an agent known
-  reins token create --user ann --agents reed      give it a token
-  reins mailbox send reed "rain tonight"           leave word for it; reins board is for everybody
-  reins policy check                               is the constitution fine?
+  reins approvals watch                            see approvals as they come, and answer
+  reins roster add reed                            put an agent on the roster
+  reins token create --user ann --agents reed      create a token for it
+  reins mailbox send reed "rain tonight"           send it a message; reins board is for all
+  reins policy check                               is the constitution valid?
   reins policy explain event.json                  what would be decided, and why?
-  reins ledger log -f                              see what is recorded, as it comes
-  reins ledger verify                              check that nobody changed it
+  reins ledger log -f                              follow the ledger
+  reins ledger verify                              check that it is unchanged
 
 Every command has its own --help with examples and exit codes.`;
 
@@ -146,12 +146,12 @@ export async function makeProgram(invocation: Invocation, args?: readonly string
   const program = new Command("reins")
     .description("A harness for AI agents: decides what an agent may do, and keeps a record.")
     .version(version(), "--version", "print the version")
-    .option("--verbose", "say more, and show where errors come from")
+    .option("--verbose", "log more, and show stack traces of errors")
     .helpOption("-h, --help", "show this help")
     .helpCommand("help [command]", "show the help of a command")
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "reins: ")) })
-    .showHelpAfterError("  Add --help to see what is possible.")
+    .showHelpAfterError("  Add --help to see the options.")
     .addHelpText("after", EXAMPLES)
     .addHelpText("after", exitCodesHelp({ done: "done", failed: "failed", usage: "wrong usage" }))
     .exitOverride()

@@ -62,7 +62,7 @@ hostile workspace   reject    blocked  blocked  blocked  blocked  blocked  block
 hostile workspace   allow     allowed  allowed  allowed  allowed  allowed  -        -        -        -        -         -
 after session/load  reject    blocked  blocked  blocked  blocked  -        -        -        -        -        -         -
 
-nothing of the hostile workspace, home or environment was run
+no code of the hostile workspace, home or environment was run
 `,
     });
     expect(stderr).toContain("verifying The toy: hostile workspace\n");
@@ -170,9 +170,7 @@ describe("reins agents install", () => {
     ]) {
       const { code, stderr } = await runReins(args, environment);
       expect(code).toBe(1);
-      expect(stderr).toContain(
-        "packaged is not installed, and where npm gets its packages from cannot be reached.",
-      );
+      expect(stderr).toContain("packaged is not installed, and the npm registry cannot be reached.");
       expect(stderr).toContain("Connect to the network, then: reins agents install packaged");
     }
     expect(readdirSync(join(home.path, "agents", "packaged"))).toEqual([]);

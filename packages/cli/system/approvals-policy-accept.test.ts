@@ -52,7 +52,7 @@ describe("reins policy accept", () => {
     await writeFile(join(home.path, "constitution.yaml"), "tool_rules: [{ name: x, verdict: maybe }]\n");
     const { code, stderr } = await home.run("policy", "accept");
     expect(code).toBe(1);
-    expect(stderr).toContain("is not fine, so it cannot be accepted.");
+    expect(stderr).toContain("is not valid, so it cannot be accepted.");
     expect(stderr).toMatch(/constitution\.yaml:1:\d+: tool_rules\.0\.verdict/);
   });
 
@@ -79,6 +79,6 @@ describe("reins policy accept", () => {
       tenant: "acme",
       accepted: true,
     });
-    expect((await home.run("policy", "accept", "--tenant", "nobody")).code).toBe(1);
+    expect((await home.run("policy", "accept", "--tenant", "missing")).code).toBe(1);
   });
 });

@@ -39,7 +39,7 @@ describe("reins approvals watch", () => {
     const id = await home.ask({ command: "make after" });
     await watching.printed(`${id.slice(0, 12)}  pending `);
     expect(watching.lines).toHaveLength(3);
-    expect(watching.stderr).toContain("The connection was lost; trying again for a minute.");
+    expect(watching.stderr).toContain("The connection was lost; retrying for a minute.");
   });
 });
 
@@ -62,7 +62,7 @@ requirement(
     const home = new OperatedHome();
     await home.up();
     const watching = onTerminal(home, "approvals", "watch");
-    await watching.printed("Waiting for what agents ask leave for");
+    await watching.printed("Waiting for approvals");
     const id = await home.ask();
     await watching.printed("[a] allow once  [A] allow always  [d] deny  [s] later  [q] quit");
     expect(watching.stdout).toContain('given      command: "make all"');

@@ -5,10 +5,10 @@ import { describe, expect, it } from "vitest";
 import { OperatedHome } from "./support/operated-home.ts";
 
 describe("reins approvals, while Reins runs", () => {
-  it("lists and shows what an agent waits for, and lets it through once it is approved", async () => {
+  it("lists and shows what an agent waits for, and allows it once it is approved", async () => {
     const home = new OperatedHome();
     await home.up();
-    expect(await home.done("approvals", "list")).toBe("Nothing waits for an answer.\n");
+    expect(await home.done("approvals", "list")).toBe("No approval is pending.\n");
     const id = await home.ask();
     expect(await home.done("approvals", "list")).toContain(`${id.slice(0, 12)}  pending `);
     expect(await home.json("approvals", "list")).toMatchObject({
@@ -74,7 +74,7 @@ describe("reins approvals, while Reins runs", () => {
     const again = await home.run("approvals", "revoke", grant);
     expect(again.code).toBe(1);
     expect(again.stderr).toContain(`The grant ${grant} was revoked by user:default/operator at `);
-    expect(await home.done("approvals", "grants")).toBe("Nothing is allowed for always.\n");
+    expect(await home.done("approvals", "grants")).toBe("There are no grants.\n");
     expect(await home.done("approvals", "grants", "--all")).toContain("revoked by user:default/operator");
   });
 
@@ -122,7 +122,7 @@ describe("reins approvals, while nothing runs", () => {
     const home = new OperatedHome();
     const first = await home.up();
     const id = await home.ask();
-    // Killed, so that its sockets stay behind: nobody listens on them any more.
+    // Killed, so that its sockets stay behind, without a listener.
     await first.kill();
     expect(await home.json("approvals", "list")).toMatchObject({ approvals: [{ id }] });
     expect(await home.done("approvals", "approve", id)).toContain("allowed once");
@@ -135,7 +135,7 @@ describe("reins approvals, while nothing runs", () => {
     expect(await home.decide()).toMatchObject({ decision: "allow" });
   });
 
-  it("takes no sides when two answer at once: one writes, the other is told", async () => {
+  it("accepts one of two answers at once; the other gets an error", async () => {
     const home = new OperatedHome();
     const reins = await home.up();
     const id = await home.ask();
@@ -168,7 +168,7 @@ describe("reins approvals, while nothing runs", () => {
     expect(await home.run("approvals", "watch")).toMatchObject({
       code: 3,
       stdout: "",
-      stderr: expect.stringContaining("Start it first, from another terminal: reins up"),
+      stderr: expect.stringContaining("Start it in another terminal: reins up"),
     });
   });
 

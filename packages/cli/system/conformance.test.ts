@@ -65,7 +65,7 @@ describe("reins ahp conformance", () => {
     ["stdio", "--", "/no/such/program"],
     ["http", "http://127.0.0.1:1/ahp"],
     ["ws", "ws://127.0.0.1:1/ahp"],
-    ["unix", join(folder, "nobody.sock")],
+    ["unix", join(folder, "missing.sock")],
   ])("says that %s cannot be reached", async (...args) => {
     const { code, stdout, stderr } = await examine(...args);
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" });

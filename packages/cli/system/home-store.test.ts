@@ -20,7 +20,7 @@ describe("the store of a home", () => {
     expect(existsSync(databaseIn(home))).toBe(false);
   });
 
-  it("is opened once for whoever asks first, and anew for whoever asks again", async () => {
+  it("is opened once for the first caller, and again for the next", async () => {
     const store = await HomeStore.prepare(home);
     store.begin();
     store.begin();
@@ -45,7 +45,7 @@ describe("the store of a home", () => {
     await store.close();
   });
 
-  it("is let go of if nobody asks for it", async () => {
+  it("is closed if it is never opened", async () => {
     const store = await HomeStore.prepare(home);
     store.begin();
     await store.close();

@@ -42,21 +42,21 @@ describe("a Reins elsewhere", () => {
     });
   });
 
-  it("that is not there is told apart from one that is something else", async () => {
+  it("distinguishes a server that is down from one that is not Reins", async () => {
     const gone = await serving(() => undefined);
     const closed = gone.replace(/\d+$/, "1");
     expect(await runReins(["user", "list", "--url", closed])).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining(`Reins cannot be reached at ${closed}: nobody listens there`),
+      stderr: expect.stringContaining(`Reins cannot be reached at ${closed}: nothing listens there`),
     });
     const page = await serving((_, response) => void response.end("<html>\u001b[2J"));
     expect(await runReins(["user", "list", "--url", page])).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining(`What answers at ${page} is no Reins that this one understands.`),
+      stderr: expect.stringContaining(`The server at ${page} is not a compatible Reins.`),
     });
     const moved = await serving((_, response) => void response.writeHead(302, { location: closed }).end());
     expect((await runReins(["user", "list", "--url", moved])).stderr).toContain(
-      "It answered with status 302.",
+      "It responded with status 302.",
     );
     const cut = await serving((request) => void request.socket.destroy());
     expect(await runReins(["user", "list", "--url", cut, "--json"])).toMatchObject({
@@ -77,13 +77,11 @@ describe("a Reins elsewhere", () => {
     });
     const { code, stderr } = await runReins(["user", "list", "--url", endless]);
     expect(code).toBe(3);
-    expect(stderr).toContain("the answer is longer than");
+    expect(stderr).toContain("the response is longer than");
   });
 
   it("gets a token only where that was asked for", async () => {
-    expect((await runReins(["user", "list", "--token", "x"])).stderr).toContain(
-      "there --token has no effect",
-    );
+    expect((await runReins(["user", "list", "--token", "x"])).stderr).toContain("--token has no effect");
     expect((await runReins(["user", "list", "--home", "x", "--url", "http://x"])).code).toBe(2);
   });
 });

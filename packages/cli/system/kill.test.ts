@@ -14,8 +14,8 @@ describe("reins kill", () => {
     const report = JSON.parse(await home.done("kill", "--all", "--reason", "a drill", "--json"));
     expect(report).toMatchObject({ target: { kind: "all" }, gone: [], left: [], reason: "a drill" });
     expect(await home.done("ledger", "get", report.entry)).toContain("a drill");
-    const nobody = await home.run("kill", "claude");
-    expect([nobody.code, nobody.stderr]).toEqual([
+    const missing = await home.run("kill", "claude");
+    expect([missing.code, missing.stderr]).toEqual([
       1,
       expect.stringContaining("Nothing runs of the agent claude"),
     ]);
@@ -37,7 +37,7 @@ describe("reins kill", () => {
     await home.stop(reins);
   });
 
-  it("ends everything itself where a Reins stands still as a whole, and says so of anything less", async () => {
+  it("ends everything itself where a Reins hangs as a whole, and says so of anything less", async () => {
     const { path } = new OperatedHome();
     mkdirSync(path);
     const still = createServer().listen(join(path, "kill.sock"));
@@ -52,23 +52,23 @@ describe("reins kill", () => {
         expect(await killHere(path, { all: true }, 50)).toMatchObject({ gone: [], left: [], entry: null }),
       ),
     ]);
-    // It may yet carry out what it was asked, and tell of that; what was done here is told apart from it.
+    // The server may yet carry out the request and record it; the local kill has another id.
     const journal = await readFile(join(path, "kills.jsonl"), "utf8");
     expect(journal).toContain('"kind":"all"');
     expect(journal).not.toContain(asked);
-    await expect(killHere(path, { agent: "claude" }, 50)).rejects.toThrow("stands still");
+    await expect(killHere(path, { agent: "claude" }, 50)).rejects.toThrow("hangs");
   });
 
   it("wants to know what", async () => {
     const home = new OperatedHome();
     expect(await home.run("kill")).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("not said what to end"),
+      stderr: expect.stringContaining("Nothing to end is named"),
     });
     expect((await home.run("kill", "claude", "--all")).code).toBe(2);
     expect(await home.run("kill", "--all")).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining("is no home of a Reins"),
+      stderr: expect.stringContaining("is not the home of a Reins"),
     });
   });
 });

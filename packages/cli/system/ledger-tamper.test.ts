@@ -84,7 +84,7 @@ describe("one bit of a field", () => {
 });
 
 describe("an entry", () => {
-  /** An entry in the middle of a chain, unsigned, so that whoever can compute a content id can forge it. */
+  /** An entry in the middle of a chain, unsigned, so that it can be forged by computing a content id. */
   const middle = (records: ExportRecords): EntryRecord => records.find(isQuality("policy_verdict"));
 
   it("that is missing leaves a gap", async () => {
@@ -251,7 +251,7 @@ describe("a signature", () => {
     return faultsAt(report, seq);
   }
 
-  it("with a key that nobody announced is caught", async () => {
+  it("detects an unannounced key", async () => {
     expect(await resigned(() => "0123456789abcdef")).toContain("key_unknown");
   });
 
@@ -263,7 +263,7 @@ describe("a signature", () => {
     expect(await resigned(ownKey)).toContain("signature_invalid");
   });
 
-  it("with somebody else's key is caught", async () => {
+  it("detects another holder's key", async () => {
     const systemKey = (records: ExportRecords) => {
       const { proof } = records.find(isQuality("policy_change")).entry;
       return proof?.type === "attestation" ? proof.key_id : "";

@@ -62,7 +62,7 @@ async function entriesOf(home: string, ...filters: string[]): Promise<PlacedEntr
 }
 
 describe("reins up", () => {
-  it("records its start, sessions, verdicts and its stop, and none of what it was told", async () => {
+  it("records its start, sessions, verdicts and its stop, without the content", async () => {
     const home = newHome();
     const reins = await up(home);
     const client = await AhpClient.connect(
@@ -75,7 +75,7 @@ describe("reins up", () => {
     await client.sendEvent("session_end", {});
     await client.sendEventDecision("pre_action", { tool_name: "bash", arguments: "hunter2" });
     await client.close();
-    // While it runs, whoever only reads is let in.
+    // Readers can open it while it runs.
     const { code, stdout } = await ledger(
       home,
       "log",
@@ -195,9 +195,9 @@ describe("reins ledger", () => {
     const listed = JSON.parse((await ledger(home, "keys", "--json")).stdout);
     expect(listed.keys).toEqual(rotated.keys);
     expect((await ledger(home, "verify", "--key", listed.log_key)).code).toBe(0);
-    expect(await ledger(home, "keys", "rotate", "nobody")).toMatchObject({
+    expect(await ledger(home, "keys", "rotate", "unknown")).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("nobody has no key"),
+      stderr: expect.stringContaining("unknown has no key"),
     });
   });
 
@@ -227,7 +227,7 @@ describe("reins ledger", () => {
     const home = await usedHome("bash", "read");
     const file = join(folder, "audit.jsonl.gz");
     expect(await ledger(home, "export", file)).toMatchObject({ code: 0, stdout: "" });
-    expect((await ledger(home, "export", file)).stderr).toContain("is there already");
+    expect((await ledger(home, "export", file)).stderr).toContain("already exists");
     const plain = await ledger(home, "export");
     expect(gunzipSync(await readFile(file)).toString()).toBe(plain.stdout);
     const verified = await ledger(home, "verify", file);
@@ -269,14 +269,14 @@ describe("reins ledger", () => {
     expect(piped.code).toBe(0);
   });
 
-  it("proves one entry to somebody without a ledger", async () => {
+  it("proves one entry to a verifier without the ledger", async () => {
     const home = await usedHome("bash");
     const [verdict] = await entriesOf(home, "--quality", "policy_verdict");
     const [change] = await entriesOf(home, "--quality", "policy_change");
     for (const { entry } of [verdict!, change!]) {
       const file = join(folder, `${entry.cid}.json`);
       expect((await ledger(home, "prove", entry.cid.slice(0, 12), "-o", file)).code).toBe(0);
-      const elsewhere = { HOME: join(folder, "nobody") };
+      const elsewhere = { HOME: join(folder, "other-user") };
       expect((await runReins(["ledger", "verify", file], elsewhere)).code).toBe(0);
       const proof = await readFile(file, "utf8");
       await writeFile(file, proof.replace(entry.timestamp, "2020-01-01T00:00:00.000Z"));
@@ -285,8 +285,8 @@ describe("reins ledger", () => {
   });
 
   it("says what it cannot reach, read or understand", async () => {
-    const nobody = ["verify", "http://127.0.0.1:1/ledger"];
-    for (const args of [["verify", join(folder, "missing.jsonl")], nobody]) {
+    const unreachable = ["verify", "http://127.0.0.1:1/ledger"];
+    for (const args of [["verify", join(folder, "missing.jsonl")], unreachable]) {
       const { code, stdout, stderr } = await ledger(newHome(), ...args);
       expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
       expect(stderr).toContain("There is nothing to verify");
@@ -317,15 +317,15 @@ describe("a home that was rolled back", () => {
     const shown = await ledger(home, "show");
     expect(shown).toMatchObject({ code: 1, stdout: "" });
     expect(shown.stderr).toMatch(
-      /is shorter than it was.*\n {2}Seen before: .* 9 entries.*\n {2}Found now: .* 5 entries/,
+      /is shorter than before.*\n {2}Seen before: .* 9 entries.*\n {2}Found now: .* 5 entries/,
     );
     const refused = new Reins(["up", "--port", "0", "--home", home]);
-    await refused.printed("is shorter than it was");
+    await refused.printed("is shorter than before");
     await stop(refused);
     const verified = await ledger(home, "verify");
     expect(verified.code).toBe(1);
     expect(verified.stdout).toContain("[seen_shorter]");
-    const elsewhere = { HOME: join(folder, "nobody") };
+    const elsewhere = { HOME: join(folder, "other-user") };
     expect((await runReins(["ledger", "verify", home], elsewhere)).code).toBe(0);
     expect((await runReins(["ledger", "verify", home, "--seen", note], elsewhere)).code).toBe(1);
   });

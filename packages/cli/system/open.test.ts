@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { OperatedHome } from "./support/operated-home.ts";
 
 describe("reins open", () => {
-  it("gives an address that lets a browser in, once, as whoever asked for it", async () => {
+  it("prints an address that logs a browser in, once, as the caller", async () => {
     const home = new OperatedHome();
     await home.up();
     const { address } = JSON.parse(await home.done("open", "--json"));

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { OperatedHome } from "./support/operated-home.ts";
 import type { Reins } from "./support/reins.ts";
 
-/** Whoever asks a Reins that runs over HTTP, as the page does. */
+/** Sends requests over HTTP with the start token, as the page does. */
 async function asker(home: OperatedHome, reins: Reins) {
   const { origin } = new URL(reins.addressOf("http"));
   const token = await home.startToken();

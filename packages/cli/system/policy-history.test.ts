@@ -121,7 +121,7 @@ describe("reins policy backtest", () => {
     ]);
   });
 
-  it("says where a draft asks for arguments that nobody kept", async () => {
+  it("reports that a draft asks for arguments that were not kept", async () => {
     const used = await usedHome();
     const draft = await draftIn(
       used,

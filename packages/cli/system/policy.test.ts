@@ -156,7 +156,7 @@ limits: [{ name: calls, per: user, within: 1h, calls: 20 }]
     expect(stdout).toContain("      condition.user: ann → [ann, bob]\n");
     expect(stdout).toMatch(/ {2}> (never|question), from no\. \d to no\. \d\n/);
     expect(stdout).toContain("Limits\n  ~ calls\n      calls: 10 → 20\n");
-    expect(stdout).toContain("The new one may be looser, as far as can be seen from tool_rules, limits:");
+    expect(stdout).toContain("The new one may be looser, because of tool_rules, limits:");
   });
 
   it("tells that it is no looser, or the same", async () => {
@@ -168,7 +168,7 @@ limits: [{ name: calls, per: user, within: 1h, calls: 20 }]
     );
     expect(stricter.stdout).toContain("verdict: ask → blocked");
     expect(stricter.stdout).toContain("The new one is no looser: Reins would apply it at once.");
-    expect((await policy("diff", before, before)).stdout).toBe("They say the same.\n");
+    expect((await policy("diff", before, before)).stdout).toBe("They are equal.\n");
     expect(await jsonOf("diff", before, before)).toMatchObject({ differences: [], no_looser: true });
   });
 });
@@ -218,7 +218,7 @@ limits: [{ name: hourly, per: user, within: 1h, calls: 10 }]
       "  - work does not match\n      failed: harmless true\n      held:   agent_trust registered\n",
     );
     expect(stdout).toContain("  speaks    to example.com\n");
-    expect(stdout).toContain("Verdict: ask; 2 people must agree; the question stands for 3600 s\n");
+    expect(stdout).toContain("Verdict: ask; 2 people must agree; the approval expires after 3600 s\n");
     expect(stdout).toContain('counts against "hourly"');
   });
 
@@ -233,7 +233,7 @@ limits: [{ name: hourly, per: user, within: 1h, calls: 10 }]
     const event = {
       event_type: "pre_prompt",
       session_id: "s-9",
-      agent_id: "someone",
+      agent_id: "stranger",
       depth: 2,
       payload: { prompt: "hello" },
     };
@@ -245,7 +245,7 @@ limits: [{ name: hourly, per: user, within: 1h, calls: 10 }]
     );
     expect(JSON.parse(stdout)).toMatchObject({
       event_type: "pre_prompt",
-      subject: { agent: "someone", session: "s-9", depth: 2, trust: "unknown", scopes: ["*"] },
+      subject: { agent: "stranger", session: "s-9", depth: 2, trust: "unknown", scopes: ["*"] },
       facts: { tool: "", effects: [] },
       verdict: { verdict: "ask", rule: "rest", quorum: 2 },
       rules: [

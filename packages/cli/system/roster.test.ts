@@ -49,7 +49,7 @@ describe("reins roster", () => {
       code: 1,
       stderr: expect.stringContaining("reins roster set-state <agent> <state>"),
     });
-    expect(await home.run("roster", "set-state", "nobody", "live")).toMatchObject({
+    expect(await home.run("roster", "set-state", "missing", "live")).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("reins roster add <agent>"),
     });

@@ -70,7 +70,7 @@ describe("reins acp", () => {
     expect(await alone.ended).toEqual({ code: 0, stdout: "", stderr: "" });
   });
 
-  it("leaves its questions to whoever answers first, at another terminal too", async () => {
+  it("accepts the first answer to its questions, also from another terminal", async () => {
     const home = homeWith([stub]);
     const editor = new Editor(acp(home));
     await editor.ask("initialize", { protocolVersion: 1, clientCapabilities: {} });

@@ -81,13 +81,13 @@ describe("reins run", () => {
   it("fails when the prompt was refused, and says why", async () => {
     const home = homeWith([stub]);
     const rules = `tool_rules:
-  - { name: quiet, condition: { event: pre_prompt }, verdict: blocked, reason: nobody works today }
+  - { name: quiet, condition: { event: pre_prompt }, verdict: blocked, reason: no work today }
   - { name: rest, condition: {}, verdict: allowed }
 `;
     writeFileSync(join(home.path, "constitution.yaml"), rules);
     const { code, stdout, stderr } = await start(home, ["say hello"]).ended;
     expect(code).toBe(1);
-    expect(stdout).toBe("The prompt was not passed on: nobody works today\n");
+    expect(stdout).toBe("The prompt was not passed on: no work today\n");
     expect(stderr).toContain("The turn ended with: refusal");
   });
 
@@ -127,7 +127,7 @@ describe("an agent that cannot run", () => {
     return { code, stderr };
   };
 
-  it("is told apart: unknown, without a login, gone, unsupported", async () => {
+  it("distinguishes unknown, without a login, gone and unsupported", async () => {
     const variables = ["TOY_KEY", "TOY_TOKEN"];
     const files = [{ from: ".toy/auth.json", to: ".toy/auth.json" }];
     const crashing = { ...stub, id: "crashing", start: { with: "file", file: "/bin/false" } };
@@ -141,15 +141,15 @@ describe("an agent that cannot run", () => {
       code: 2,
       stderr: expect.stringContaining("too long for a socket"),
     });
-    const unknown = await failing(home, "nobody");
+    const unknown = await failing(home, "missing");
     expect(unknown.code).toBe(2);
-    expect(unknown.stderr).toContain('There is no agent "nobody".');
+    expect(unknown.stderr).toContain('There is no agent "missing".');
     const stranger = await failing(home, "stranger", { OPENAI_API_KEY: "x" });
     expect(stranger).toEqual({
       code: 1,
       stderr: `reins: The toy needs a login: Authentication required
   Set TOY_KEY or TOY_TOKEN.
-  Or: Log in with The toy itself, which leaves ~/.toy/auth.json; it is taken from there.
+  Or: Log in with The toy itself, which writes ~/.toy/auth.json; Reins reads it from there.
 `,
     });
     const gone = await failing(home, "crashing");
@@ -164,9 +164,7 @@ describe("an agent that cannot run", () => {
     const registry = await packageRegistry("1.0.0");
     const home = homeWith([toy("stranger", packaged)]);
     const { stderr } = await failing(home, "packaged", registry.environment);
-    expect(stderr).toContain(
-      "reins: The toy is not installed yet; installing it, which happens once (about 1 MB)\n",
-    );
+    expect(stderr).toContain("reins: The toy is not installed yet; installing it once (about 1 MB)\n");
     expect(stderr).toContain("The toy 1.0.0 is installed\n");
     expect(stderr).toContain("needs a login");
     expect((await failing(home, "packaged")).stderr).not.toContain("installing");

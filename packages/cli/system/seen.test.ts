@@ -64,7 +64,7 @@ describe("a ledger that is opened again", () => {
     const failed = check(short);
     await expect(failed).rejects.toThrow(SeenMismatch);
     await expect(failed).rejects.toMatchObject({
-      message: "The ledger reins/test is shorter than it was: it was rolled back.",
+      message: "The ledger reins/test is shorter than before: it was rolled back.",
       exitCode: 1,
       next: expect.stringMatching(
         /Seen before: reins\/test, 3 entries, root \S+=\nFound now: {3}reins\/test, 1 entries, root/,
@@ -97,7 +97,7 @@ describe("a ledger that is opened again", () => {
     await check(ledger);
   });
 
-  it("is another one, which is told, or the same under another key, which is refused", async () => {
+  it("reports another ledger, and rejects the same under another key", async () => {
     await check(await ledgerOf("a"));
     await check(await ledgerOf("b", "other-keys", "reins/other"));
     expect(notices).toContain(
@@ -121,7 +121,7 @@ describe("a ledger that is opened again", () => {
     await check(await ledgerOf("a"));
     expect(notices).toEqual([
       expect.stringContaining("First look"),
-      expect.stringContaining("What was seen cannot be kept"),
+      expect.stringContaining("The checkpoint cannot be stored"),
     ]);
   });
 

@@ -59,8 +59,8 @@ describe("reins ahp send", () => {
     expect({ code, stdout }).toEqual({ code: 10, stdout: "block: destructive command requires approval\n" });
   });
 
-  it("never goes on when nobody answers", async () => {
-    const args = ["pre_action", "--to", `unix:${join(folder, "nobody.sock")}`];
+  it("never succeeds without an answer", async () => {
+    const args = ["pre_action", "--to", `unix:${join(folder, "missing.sock")}`];
     const { code, stdout, stderr } = await send(...args, "--json");
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
     expect(JSON.parse(stderr)).toMatchObject({

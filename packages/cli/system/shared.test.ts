@@ -47,7 +47,7 @@ describe("what agents share", () => {
     expect(listed).toMatch(/^id +said +source +workspace +fact\n.*releases are cut on Thursdays\n$/);
   });
 
-  it("is where an agent that nobody knows asks to be known, and only a person can do that", async () => {
+  it("lets an unknown agent ask to be known, which only a person can grant", async () => {
     const home = new OperatedHome();
     const reins = await home.up();
     const address = reins.addressOf("websocket").replace(/ahp$/, "ws");
@@ -82,7 +82,7 @@ describe("what agents share", () => {
     await refused(2, "--confidence", "memory", "add", "x", "--confidence", "2");
     expect(await runReins(["mailbox", "send", "reed", "-"], home.environment)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("There is nothing in the message."),
+      stderr: expect.stringContaining("There is no text in the message."),
     });
   });
 });

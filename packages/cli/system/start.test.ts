@@ -26,7 +26,7 @@ async function lifeOf(name: string, program: readonly string[]) {
       .replace(/127\.0\.0\.1:\d+/g, "<address>")
       .replace(/[0-9a-f]{16,}/g, "<id>");
   const reins = new Reins([...program, "up", "--port", "0", "--home", home], {}, process.execPath);
-  await reins.printed("what is decided is recorded");
+  await reins.printed("decisions are recorded");
   const address = reins.addressOf("http").replace(/\/ahp$/, "");
   const token = (await readFile(join(home, "start-token"), "utf8")).trim();
   const ask = async (path: string) => {
@@ -37,11 +37,11 @@ async function lifeOf(name: string, program: readonly string[]) {
     api: await ask("/openapi.json"),
     agents: await ask("/v1/agents"),
     policy: await ask("/v1/policy"),
-    nobody: await ask("/v1/sessions/nobody"),
+    missing: await ask("/v1/sessions/missing"),
   };
   reins.signal("SIGTERM");
   const { code, stderr } = await reins.ended;
-  // What is done side by side is told in any order.
+  // Concurrent work is logged in any order.
   return { said: reins.log.map(({ msg }) => known(String(msg))).sort(), answers, code, stderr };
 }
 

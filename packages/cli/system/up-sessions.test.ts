@@ -63,7 +63,10 @@ describe("/ws of reins up", () => {
       ["up", "--bind", "0.0.0.0", "--token", "x", "--port", "0"],
       home.environment,
     );
-    expect(exposed).toMatchObject({ code: 2, stderr: expect.stringContaining("only for this machine") });
+    expect(exposed).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("only allowed on this machine"),
+    });
   });
 });
 

@@ -80,7 +80,7 @@ describe("reins up", () => {
     await reins.ended;
     const gone = await runReins(["ahp", "serve", "--stdio", "--home", home]);
     expect(gone).toMatchObject({ code: 3, stdout: "" });
-    expect(gone.stderr).toContain("No Reins answers");
+    expect(gone.stderr).toContain("No Reins runs");
   });
 
   it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("stops cleanly on %s", async (signal) => {
@@ -132,7 +132,7 @@ describe("reins up", () => {
     expect(decision.decision).toBe("block");
   });
 
-  it("serves nobody on the port who shows no token", async () => {
+  it("rejects requests on the port without a token", async () => {
     const reins = await up(newHome());
     const url = reins.addressOf("http");
     await expect(decisionOf({ type: "http", url })).rejects.toThrow("401");

@@ -9,7 +9,7 @@ const faultOf = (...given: Parameters<typeof problem>) => {
 };
 
 describe("a problem", () => {
-  it("is told in the words of the harness, with what to do", () => {
+  it("becomes an error with the detail of the server and what to do", () => {
     expect(faultOf("conflict", "the approval apr_1 is denied already: ann said deny")).toMatchObject({
       message: "The approval apr_1 is denied already: ann said deny.",
       exitCode: 1,
@@ -45,13 +45,13 @@ describe("a problem", () => {
 
   it("that no Reins tells is none", () => {
     expect(problemError({ status: 502, body: "<html>" }, "http://x", {})).toMatchObject({
-      message: expect.stringContaining("http://x is no Reins that this one understands"),
+      message: expect.stringContaining("http://x is not a compatible Reins"),
       exitCode: 3,
     });
   });
 });
 
-/** A way to a Reins that answers as it is told, and keeps what it was asked. */
+/** A transport with a fixed response that records its requests. */
 function answering(answer: TransportResponse) {
   const asked: TransportRequest[] = [];
   const transport: ApiTransport = {
@@ -91,7 +91,7 @@ describe("an operator", () => {
 
   it("refuses an answer in another form than was agreed on", async () => {
     const { client } = answering({ status: 200, body: { approvals: [{ id: 1 }] } });
-    await expect(client.call(approvalOperations.listApprovals)).rejects.toThrow("no Reins that this one");
+    await expect(client.call(approvalOperations.listApprovals)).rejects.toThrow("not a compatible Reins");
   });
 
   it("has nothing to follow where nothing runs", async () => {

@@ -15,11 +15,11 @@ import {
 export type Advice = Partial<Record<ProblemCode, string>>;
 
 const NEXT: Advice = {
-  invalid: "Add --help to see what is possible.",
+  invalid: "Add --help to see the options.",
   unauthenticated: "Give a token that is valid there: --token @file, or REINS_TOKEN.",
-  forbidden: "Use a token of somebody who may: --token @file, or REINS_TOKEN.",
+  forbidden: "Use a token with that permission: --token @file, or REINS_TOKEN.",
   not_found: "Check the name.",
-  conflict: "Look at what is there now.",
+  conflict: "Look at the current state.",
   too_many_requests: "Wait a little, then run the same command again.",
   unavailable: "See what the log of reins up says, then run the same command again.",
 };
@@ -32,7 +32,7 @@ const EXIT_CODES: ReadonlyMap<string, ExitCode> = new Map<string, ExitCode>([
 /** Maps a problem response to an error with what to do about it. */
 export function problemError({ status, body }: TransportResponse, address: string, advice: Advice): CliError {
   const { data } = Problem.safeParse(body);
-  if (!data) return incompatible(`It answered with status ${status}`, address);
+  if (!data) return incompatible(`It responded with status ${status}`, address);
   const { code, detail, errors = [] } = data;
   const faults = errors.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
   const known = Object.entries({ ...NEXT, ...advice }).find(([name]) => name === code)?.[1];
@@ -44,7 +44,7 @@ export function problemError({ status, body }: TransportResponse, address: strin
 
 /** The error for a response that no Reins of this version sends. */
 export function incompatible(what: string, address: string, cause?: unknown): CliError {
-  return new CliError(`What answers at ${address} is no Reins that this one understands. ${what}.`, {
+  return new CliError(`The server at ${address} is not a compatible Reins. ${what}.`, {
     next: "Check the address, and that both are of the same version: reins --version",
     exitCode: EXIT.unreachable,
     ...(cause !== undefined && { cause }),
@@ -146,7 +146,7 @@ export class ApiClient {
   ): z.output<Answer> {
     const read = answer.safeParse(value);
     if (read.success) return read.data;
-    throw incompatible("Its answer is not in the form that was agreed on", this.address, read.error);
+    throw incompatible("Its response does not match the API", this.address, read.error);
   }
 }
 
@@ -165,13 +165,13 @@ function queryText(query: unknown): string {
 function notRunning(address: string): Unreachable {
   return new Unreachable(
     `No Reins runs on ${address}, so there is nothing to follow.`,
-    "Start it first, from another terminal: reins up",
+    "Start it in another terminal: reins up",
   );
 }
 
 function connectionEnded(address: string): Unreachable {
   return new Unreachable(
     `The connection to Reins at ${address} ended.`,
-    "Is it being stopped? Run the same command again once it is up.",
+    "It may be stopping: run the same command again once it is up.",
   );
 }

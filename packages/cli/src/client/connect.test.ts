@@ -30,14 +30,14 @@ describe("which Reins is meant", () => {
   });
 
   it("is asked for where it is not clear", () => {
-    expect(() => resolveServer({ home: "/a", url: "http://x" }, {})).toThrow("two different Reins");
+    expect(() => resolveServer({ home: "/a", url: "http://x" }, {})).toThrow("two servers");
     expect(() => resolveServer({ token: "t" }, {})).toThrow("--token has no effect");
   });
 
   it.each(["x", "ftp://x", "http://user:secret@x", "http://x?token=secret"])(
     "is no address like %s, which is not repeated where it may hold a secret",
     (url) => {
-      expect(() => resolveServer({ url }, {})).toThrow(/^--url is no address of a Reins\.$/);
+      expect(() => resolveServer({ url }, {})).toThrow(/^--url is not the address of a Reins\.$/);
     },
   );
 });

@@ -19,11 +19,11 @@ export interface ClientFlags {
 }
 
 /** Declares the flags that select a server, and `--json`. */
-export function clientFlags(command: Command, json = "print the answer as JSON"): Command {
+export function clientFlags(command: Command, json = "print the response as JSON"): Command {
   return command
     .option("--home <folder>", "the home folder")
-    .option("--url <address>", "a Reins elsewhere, such as https://reins.example.com")
-    .option("--token <secret>", "with --url: the token to show; @file reads it from a file")
+    .option("--url <address>", "a remote Reins, such as https://reins.example.com")
+    .option("--token <secret>", "with --url: the token to send; @file reads it from a file")
     .option("--json", json);
 }
 
@@ -32,13 +32,13 @@ export const CLIENT_CODES = {
   done: "done",
   failed: "refused or failed; the message says why",
   usage: "wrong usage",
-  unreachable: "there is no Reins, it cannot be reached, or it does not let us in",
+  unreachable: "no Reins runs there, it cannot be reached, or it rejects the token",
   taken: "another process holds the home and does not answer",
 } as const;
 
 export const CLIENT_HELP = `
-Asks the Reins that runs on the home; where none runs, the home is opened for
-this command. REINS_URL and REINS_TOKEN stand in for --url and --token.`;
+Uses the Reins that runs on the home; if none runs, opens the home for this
+command. REINS_URL and REINS_TOKEN set --url and --token.`;
 
 type ServerLocation =
   | { readonly home: string; readonly url?: undefined }
@@ -52,7 +52,7 @@ type LocationFlags = Pick<ClientFlags, "home" | "url" | "token">;
 export function resolveServer(flags: LocationFlags, environment: NodeJS.ProcessEnv): ServerLocation {
   const { home, url, token } = flags;
   if (home !== undefined && url !== undefined)
-    throw new CliError("--home and --url name two different Reins.", { next: "Leave one of them out." });
+    throw new CliError("--home and --url name two servers.", { next: "Leave one of them out." });
   const address = url ?? (home === undefined ? environment.REINS_URL || undefined : undefined);
   if (address !== undefined)
     return {
@@ -60,8 +60,8 @@ export function resolveServer(flags: LocationFlags, environment: NodeJS.ProcessE
       token: oneToken(token, environment),
     };
   if (token !== undefined)
-    throw new CliError("Nothing is shown to the Reins of a home: there --token has no effect.", {
-      next: "Leave it out, or say with --url where to show it.",
+    throw new CliError("The Reins of a home needs no token: --token has no effect.", {
+      next: "Leave it out, or add --url.",
     });
   return { home: homeFolder(home, environment) };
 }
@@ -77,7 +77,7 @@ function oneToken(flag: string | undefined, environment: NodeJS.ProcessEnv): str
 function readUrl(text: string, source: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !hasNoSecrets(url))
-    throw new CliError(`${source} is no address of a Reins.`, {
+    throw new CliError(`${source} is not the address of a Reins.`, {
       next: "Give one such as http://127.0.0.1:18789 or https://reins.example.com; the token goes into --token.",
     });
   // reins up prints the address of AHP; the API is beside it.
@@ -100,7 +100,7 @@ export async function withClient<Result>(
   const server = resolveServer(flags, process.env);
   if (server.url) {
     if (server.url.protocol === "http:" && server.token !== undefined && !isLoopback(server.url.hostname))
-      noticeOnStderr(flags.json)(`The token travels unencrypted to ${server.url.host}.`);
+      noticeOnStderr(flags.json)(`The token is sent unencrypted to ${server.url.host}.`);
     return use(new ApiClient(new HttpTransport(server)));
   }
   const { home } = server;

@@ -69,7 +69,7 @@ class EventParser {
 
 function eventTooLong(): Unreachable {
   return new Unreachable(
-    "An event came that is too long to be one of Reins.",
-    "Check that the address is that of a Reins.",
+    "An event is too long to be one of Reins.",
+    "Check that a Reins runs at the address.",
   );
 }

@@ -97,7 +97,7 @@ function isLocked(error: unknown): boolean {
 
 function homeInUse(home: string, cause: unknown): CliError {
   return new CliError(`Another process holds ${home}, and no Reins answers on ${operatorSocketIn(home)}.`, {
-    next: "If Reins is just being started or stopped, or another command runs, try again; else end that process.",
+    next: "If Reins is starting or stopping, or another command runs, try again; else end that process.",
     exitCode: EXIT.taken,
     cause,
   });

@@ -22,7 +22,7 @@ export async function idByPrefix(
   const start = given.startsWith(mark) ? given : mark + given;
   if (start.length >= length) return start;
   if (start.length < mark.length + MIN_PREFIX)
-    throw new CliError(`"${given}" is too short to tell one ${what} from another.`, {
+    throw new CliError(`"${given}" is too short for the id of one ${what}.`, {
       next: `Give at least ${MIN_PREFIX} characters of its id. To see them: ${list}`,
     });
   for (const search of searches) {

@@ -81,9 +81,7 @@ export class HttpTransport implements ApiTransport {
     try {
       const answer = await this.#send(path, { method: "GET", headers, signal });
       if (answer.statusCode !== 200) return await this.#whole(answer);
-      answer
-        .setEncoding("utf8")
-        .setTimeout(IDLE_TIMEOUT_MS, () => answer.destroy(new Error("nothing came any more")));
+      answer.setEncoding("utf8").setTimeout(IDLE_TIMEOUT_MS, () => answer.destroy(new Error("idle timeout")));
       return { status: 200, text: this.#piecesOf(answer, signal) };
     } catch (error) {
       throw this.#fault(error);
@@ -109,7 +107,7 @@ export class HttpTransport implements ApiTransport {
       const bytes: Uint8Array = piece;
       length += bytes.length;
       if (length > MAX_RESPONSE_BYTES)
-        throw new Error(`the answer is longer than ${MAX_RESPONSE_BYTES} bytes`);
+        throw new Error(`the response is longer than ${MAX_RESPONSE_BYTES} bytes`);
       pieces.push(bytes);
     }
     const text = Buffer.concat(pieces).toString("utf8");
@@ -126,10 +124,10 @@ export class HttpTransport implements ApiTransport {
 
   #fault(error: unknown): unknown {
     if (error instanceof CliError) return error;
-    const why = systemCode(error) === "ECONNREFUSED" ? "nobody listens there" : errorMessage(error);
+    const why = systemCode(error) === "ECONNREFUSED" ? "nothing listens there" : errorMessage(error);
     const next = this.#endpoint.url
       ? "Check the address after --url or in REINS_URL, and that Reins runs there."
-      : "Is it being stopped? Try again; see also what reins up says.";
+      : "It may be stopping: try again, and see the log of reins up.";
     return new Unreachable(`Reins cannot be reached at ${this.address}: ${why}`, next, error);
   }
 }

@@ -10,8 +10,8 @@ import { ledgerError, noLedger } from "../ledger/ledger-error.ts";
 import { noticeOnStderr } from "../output.ts";
 
 const HELP = `
-The copy is whole as it is: every entry of its ledger is covered by a signed
-checkpoint. Keys, artifacts and the other files of the home are not in it.
+The copy is complete: every entry of its ledger is covered by a signed
+checkpoint. It does not contain keys, artifacts and the other files of the home.
 
 Examples:
   reins backup /backups/reins-2026-02-04.db
@@ -19,17 +19,15 @@ Examples:
 
 export function declareBackup(command: Command): void {
   command
-    .description(
-      "Copies the database of a home to a new file that verifies as it is. Works while Reins runs.",
-    )
-    .argument("<file>", "where to write it; it must not be there yet")
+    .description("Copies the database of a home to a new file that can be verified. Works while Reins runs.")
+    .argument("<file>", "where to write it; it must not exist yet")
     .option("--home <folder>", "the home folder")
     .addHelpText("after", HELP)
     .addHelpText(
       "after",
       exitCodesHelp({
-        done: "the copy is there",
-        failed: "it could not be made",
+        done: "the copy is written",
+        failed: "it could not be written",
         usage: "wrong usage",
         unreachable: "there is no ledger in the home, or it cannot be read",
       }),

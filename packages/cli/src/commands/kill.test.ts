@@ -11,7 +11,7 @@ describe("what is to be ended", () => {
   });
 
   it("is one thing, and never everything by mistake", () => {
-    expect(() => targetOf(undefined, {})).toThrow("not said what to end");
+    expect(() => targetOf(undefined, {})).toThrow("Nothing to end is named");
     expect(() => targetOf("claude", { all: true })).toThrow("More than one thing");
   });
 });

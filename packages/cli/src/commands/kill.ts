@@ -13,13 +13,13 @@ import { printableLine } from "../printable.ts";
 import type { Invocation } from "../program.ts";
 
 const HELP = `
-A session ends for good, with the agent behind it; other sessions of the same
-agent are cut off, and go on with their next prompt. An agent, or everything,
-is ended at once: SIGKILL to every process that came out of it, wherever it hid.
+A session ends for good, with its agent; other sessions of the same agent are cut
+off, and continue with their next prompt. An agent, or everything, is ended at
+once: SIGKILL to every process that descends from it.
 
-On this machine it does not need Reins to answer: a thread of its own listens on
-kill.sock in the home. What is told as gone was looked for in the process table
-afterwards. Every kill is in the ledger: reins ledger log --quality kill
+On this machine it works while Reins does not answer: a separate thread listens on
+kill.sock in the home. Processes reported as gone were checked in the process
+table afterwards. Every kill is in the ledger: reins ledger log --quality kill
 
 Examples:
   reins kill 4f3a9c01                    a session, by the beginning of its id
@@ -31,10 +31,10 @@ export function declareKill(command: Command, invocation: Invocation): void {
   clientFlags(
     command
       .description(
-        "Ends what agents run, also while Reins is too busy to answer, and tells what the system says of it.",
+        "Ends what agents run, also while Reins is too busy to answer, and reports what the system confirms.",
       )
       .argument("[what]", "an agent, or the id of a session or its beginning")
-      .option("--all", "everything that came out of any agent")
+      .option("--all", "every process of every agent")
       .option("--session <id>", "a session, whatever its id looks like")
       .option("--agent <name>", "an agent, whatever its name looks like")
       .option("--process <id>", "one process of an agent")
@@ -45,8 +45,8 @@ export function declareKill(command: Command, invocation: Invocation): void {
       "after",
       exitCodesHelp({
         ...CLIENT_CODES,
-        done: "everything that was meant is gone",
-        failed: "something is left, nothing of the kind runs, or it was refused",
+        done: "every process is gone",
+        failed: "a process is left, nothing matches, or it was rejected",
       }),
     )
     .action(async (what: string | undefined, _, command: Command) => {
@@ -90,7 +90,7 @@ export function targetOf(what: string | undefined, names: KillNames): Omit<KillR
   ];
   const [target] = given;
   if (target && given.length === 1) return target;
-  throw new CliError(given.length === 0 ? "It is not said what to end." : "More than one thing is named.", {
+  throw new CliError(given.length === 0 ? "Nothing to end is named." : "More than one thing is named.", {
     next: "Name one: reins kill <session or agent>, or reins kill --all",
   });
 }
@@ -115,7 +115,7 @@ export async function killHere(
 ): Promise<KillReport> {
   if (!statSync(home, { throwIfNoEntry: false })?.isDirectory())
     throw new Unreachable(
-      `${home} is no home of a Reins, and so nothing came out of it.`,
+      `${home} is not the home of a Reins, so no agent of it runs.`,
       "For another home, give --home <folder> or set REINS_HOME.",
     );
   const order = orderOf(request);
@@ -132,7 +132,7 @@ export async function killHere(
   if (order.target.kind === "all") return shown(await killLeftBehind(home, orderOf(request)), null);
   const why =
     answer === "silence"
-      ? `The Reins on ${home} stands still: not even the thread answers that ends things.`
+      ? `The Reins on ${home} hangs: not even its kill thread answers.`
       : `No Reins runs on ${home}, and so none of its agents.`;
   throw new Unreachable(why, "To make sure: reins kill --all");
 }
@@ -171,7 +171,7 @@ function describeKill(report: KillReport): string {
       ? ["this system shows process groups alone; what left its group was not seen"]
       : []),
     entry === null
-      ? "Reins does not answer now; it writes this down as soon as it can, at the latest when it is next started"
+      ? "Reins does not answer now; it records this as soon as it can, at the latest at its next start"
       : `in the ledger: ${entry}`,
   ];
   return `${lines.join("\n")}\n`;

@@ -14,7 +14,7 @@ export function declareOpen(command: Command): void {
   clientFlags(
     command
       .description(
-        "Prints an address that lets a browser in, once and within ten minutes, as whoever asks for it; on a desktop it " +
+        "Prints an address that logs a browser in, once and within ten minutes, as the caller; on a desktop it " +
           "is opened, too.",
       )
       .option("--print", "print the address only"),

@@ -19,6 +19,6 @@ it.each([
   [{ expires: "2026-11-16T05:20:00.000Z" }, true, "in 1d"],
   [{ expires: "2026-11-15T05:20:00.000Z" }, false, "expired"],
   [{ expires: "2026-11-16T05:20:00.000Z", revoked: "2026-11-14T00:00:00.000Z" }, false, "revoked"],
-])("a token with %j lets somebody in: %s, and ends %s", (given, valid, end) => {
+])("a token with %j is valid: %s, and expires %s", (given, valid, end) => {
   expect([isValid({ ...token, ...given }, NOW), expiryOf({ ...token, ...given }, NOW)]).toEqual([valid, end]);
 });

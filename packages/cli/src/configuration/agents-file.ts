@@ -15,8 +15,8 @@ const AgentsFile = z.strictObject({
       z.array(
         z
           .string()
-          .regex(/^[A-Za-z_]\w*$/, "is no name of a variable")
-          .refine(isPassable, "would have programs load code, and is never passed on"),
+          .regex(/^[A-Za-z_]\w*$/, "is not the name of a variable")
+          .refine(isPassable, "would make programs load code, and is never passed on"),
       ),
     )
     .default({}),

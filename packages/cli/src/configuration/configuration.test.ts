@@ -28,7 +28,7 @@ describe("reins.yaml", () => {
     expect(await readConfiguration(fileURLToPath(import.meta.url))).toMatchObject({ webhooks: [] });
   });
 
-  it("says where to listen, where agents work, and who is told of approvals", async () => {
+  it("contains addresses, workspaces and webhooks", async () => {
     await writeFile(join(home, "secret"), "0123456789abcdef\n");
     const text = `
 port: 1234
@@ -66,13 +66,13 @@ webhooks:
 
   it.each([
     ["a time of life that is none", "ttl: -1", "ttl"],
-    ["somebody it does not know", "ws: { auth: everybody }", "auth"],
+    ["an unknown kind of access", "ws: { auth: everybody }", "auth"],
     ["what it does not know", "prot: 1", 'Unrecognized key: "prot"'],
     ["what is no YAML", "port: [", "reins.yaml cannot be used"],
     [
       "a secret that is not there",
       'webhooks: [{ name: a, url: "http://a.example", secret: "@/nowhere" }]',
-      "is not there",
+      "does not exist",
     ],
   ])("is refused with %s", async (_, text, message) => {
     await expect(configured(text)).rejects.toThrow(message);

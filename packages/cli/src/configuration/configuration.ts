@@ -32,7 +32,7 @@ export async function readIfExists(path: string): Promise<string | undefined> {
 
 export function unusable(path: string, why: string, cause?: unknown): CliError {
   return new CliError(`${path} cannot be used: ${why}`, {
-    next: "Mend the file, or move it away to go without it.",
+    next: "Repair the file, or remove it to continue without it.",
     ...(cause !== undefined && { cause }),
   });
 }
@@ -164,7 +164,7 @@ async function withSecret(
   const path = resolve(home, webhook.secret.slice(1));
   const secret = await readIfExists(path);
   if (secret === undefined)
-    throw unusable(path, `it holds the secret of the webhook "${webhook.name}" and is not there`);
+    throw unusable(path, `it holds the secret of the webhook "${webhook.name}" and does not exist`);
   return { ...webhook, secret: secret.trim() };
 }
 

@@ -52,7 +52,7 @@ webhooks:
     );
   });
 
-  it("that cannot be read are told by file, not passed over", async () => {
+  it("rejects files of secrets that cannot be read", async () => {
     await expect(shown("", "redact: { files: [nowhere.txt] }")).rejects.toThrow("nowhere.txt cannot be used");
     const bad = "redact: { formats: [{ name: x, pattern: '.' }] }";
     await expect(shown("", bad)).rejects.toThrow(/reins\.yaml cannot be used: redact\.formats: .*pattern/);

@@ -31,6 +31,6 @@ export async function homeRedactor({ home, environment, file }: SecretSources): 
 
 async function linesOf(home: string, path: string): Promise<readonly string[]> {
   const text = await readIfExists(resolve(home, path));
-  if (text === undefined) throw unusable(resolve(home, path), "it is to hold secrets, and is not there");
+  if (text === undefined) throw unusable(resolve(home, path), "it is to hold secrets, and does not exist");
   return text.split(/\r?\n/).filter((line) => line !== "");
 }

@@ -42,7 +42,7 @@ async function require(path: string | undefined, what: string, source: string): 
   if (path === undefined) return;
   await access(path, constants.R_OK).catch((error: unknown) => {
     throw new CliError(`${what} at ${path} cannot be read: ${errorMessage(error)}`, {
-      next: `Check the path that is said by ${source}.`,
+      next: `Check the path in ${source}.`,
       cause: error,
     });
   });

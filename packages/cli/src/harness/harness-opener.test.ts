@@ -36,7 +36,7 @@ function port(name: string, overrides: Partial<OpenedHarness> = {}) {
 }
 
 describe("the door to a harness", () => {
-  it("lets whoever comes first wait until it is open", async () => {
+  it("makes callers wait until it is open", async () => {
     const { promise, resolve } = Promise.withResolvers<OpenedHarness>();
     const { opened, calls } = port("home");
     const { door, state } = doorTo(() => promise);
@@ -99,6 +99,6 @@ describe("the door to a harness", () => {
     const { door, told } = doorTo(open);
     door.start();
     await door.close();
-    expect(told).toEqual(["the record could not be closed"]);
+    expect(told).toEqual(["the ledger could not be closed"]);
   });
 });

@@ -62,7 +62,7 @@ export class HarnessOpener {
   async close(): Promise<void> {
     this.#closed = true;
     const opened = await this.#opening?.catch(() => undefined);
-    await opened?.close().catch((error: unknown) => this.#tell(error, "the record could not be closed"));
+    await opened?.close().catch((error: unknown) => this.#tell(error, "the ledger could not be closed"));
   }
 
   #opened(): Promise<OpenedHarness> {
@@ -79,7 +79,7 @@ export class HarnessOpener {
     try {
       const opening = Promise.withResolvers<OpenedHarness>();
       const report = (error: unknown) => {
-        this.#tell(error, "something went wrong in the background");
+        this.#tell(error, "a background task failed");
         void opening.promise.then((opened) => this.#abandonAfter(opened, error));
       };
       opening.resolve(await this.#options.open(report));

@@ -49,11 +49,11 @@ export class OpenHarness {
       const { policyFiles, redactor, webhooks } = await readHome(options);
       redactLog(log, redactor);
       const written = await writeFirstFiles(home, policyFiles);
-      for (const path of written) log.info({ path }, `wrote ${path}; read it, change it`);
+      for (const path of written) log.info({ path }, `wrote ${path}; read and adapt it`);
       const writable = await opening;
       const { ledger, store } = writable;
       lost.push(...(options.losses?.() ?? []).map(({ text }) => text));
-      for (const text of lost) log.error(`this home lacks something that was recorded in it: ${text}`);
+      for (const text of lost) log.error(`this home lost recorded data: ${text}`);
       const told = lost.length > 0 ? [serverDraft("loss", { losses: lost })] : [];
       await ledger.record([serverDraft("server_start"), ...told]);
       const harness = await Harness.open({
@@ -67,7 +67,7 @@ export class OpenHarness {
         onPolicy: (status) => tellPolicy(status, log),
         onError: report,
       });
-      log.info({ ledger: ledger.origin }, `what is decided is recorded in the ledger ${ledger.origin}`);
+      log.info({ ledger: ledger.origin }, `decisions are recorded in the ledger ${ledger.origin}`);
       return new OpenHarness(harness, writable);
     } catch (error) {
       await opening.then(
@@ -139,7 +139,7 @@ function tellPolicy({ tenant, policy, waiting, fault }: PolicyStatus, log: Log):
   if (waiting)
     log.warn(
       { tenant, ...waiting.hashes },
-      "a changed constitution would let more through; it waits for an admin: reins policy accept",
+      "a changed constitution would allow more; it waits for an admin: reins policy accept",
     );
   if (fault !== undefined) log.error({ tenant }, fault);
 }

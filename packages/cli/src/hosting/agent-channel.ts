@@ -90,7 +90,7 @@ async function serveOperatorSocket(
       },
     };
   } catch (error) {
-    log.warn({ error: errorMessage(error) }, "questions can be answered here alone");
+    log.warn({ error: errorMessage(error) }, "approvals can only be answered in this terminal");
     return { close: async () => undefined };
   }
 }
@@ -130,7 +130,7 @@ export async function webSocketChannel({
   if (failure instanceof CliError) throw failure;
   if (failure)
     throw new CliError(`The Reins on ${socket} does not answer: ${errorMessage(failure)}`, {
-      next: "See what it says for itself, or stop it and try again.",
+      next: "See its log, or stop it and try again.",
       exitCode: EXIT.unreachable,
     });
   return {
@@ -156,8 +156,8 @@ export async function webSocketChannel({
 }
 
 function homeInUse(home: string, cause?: unknown): CliError {
-  return new CliError(`Another process holds ${home}, and runs agents of its own.`, {
-    next: "To run several at a time, start one Reins for all of them first: reins up",
+  return new CliError(`Another process uses ${home} for its own agents.`, {
+    next: "To run several at a time, first start one server for all of them: reins up",
     exitCode: EXIT.taken,
     ...(cause !== undefined && { cause }),
   });

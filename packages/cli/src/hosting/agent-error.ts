@@ -27,7 +27,7 @@ function catalogueError(error: AgentError, agent: string): CliError {
     case "install_failed":
       if (OFFLINE.test(message))
         return failed(
-          `${agent} is not installed, and where npm gets its packages from cannot be reached.`,
+          `${agent} is not installed, and the npm registry cannot be reached.`,
           `Connect to the network, then: reins agents install ${agent}`,
           error,
         );
@@ -35,11 +35,11 @@ function catalogueError(error: AgentError, agent: string): CliError {
     case "agent_not_installed":
       return failed(message, `To install it: reins agents install ${agent}`, error);
     case "not_verified":
-      return failed(message, "agents.yaml in the home asks for this (require_verified).", error);
+      return failed(message, "agents.yaml in the home requires this (require_verified).", error);
     case "cancelled":
-      return failed(message, "Nothing half-done is used; run it again when you like.", error);
+      return failed(message, "An incomplete install is never used; run it again.", error);
     case "probe_failed":
-      return failed(message, `To install it anew: reins agents install ${agent} --reinstall`, error);
+      return failed(message, `To reinstall it: reins agents install ${agent} --reinstall`, error);
     default:
       return failed(message, "To see which agents there are: reins agents list", error);
   }
@@ -50,7 +50,7 @@ function loginError(error: RpcError, { name, credentials }: AgentEntry): CliErro
   const ways = [
     ...(credentials.variables.length > 0 ? [`Set ${credentials.variables.join(" or ")}.`] : []),
     ...credentials.files.map(
-      ({ from }) => `Log in with ${name} itself, which leaves ~/${from}; it is taken from there.`,
+      ({ from }) => `Log in with ${name} itself, which writes ~/${from}; Reins reads it from there.`,
     ),
   ];
   const next = ways.length > 0 ? ways.join("\nOr: ") : `Log in with ${name} itself, then try again.`;

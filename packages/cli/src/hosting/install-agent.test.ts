@@ -22,7 +22,7 @@ Tiny: 2 of 8 packages
 Tiny: 4 of 8 packages
 Tiny: 6 of 8 packages
 Tiny: 8 of 8 packages
-Tiny: packages are there; starting it once
+Tiny: packages are installed; starting it once
 Tiny 1.0.0 is installed
 `);
   });

@@ -40,10 +40,10 @@ export async function installOnFirstUse(
   if (requireInstalled && install)
     throw new AgentError(
       "agent_not_installed",
-      `${name} is not installed, and require_installed in agents.yaml keeps it from being installed on first use; run reins agents install ${id}`,
+      `${name} is not installed, and require_installed in agents.yaml prevents an install on first use; run reins agents install ${id}`,
     );
   const size = install?.megabytes === undefined ? "" : ` (about ${install.megabytes} MB)`;
-  if (install) notice(`${name} is not installed yet; installing it, which happens once${size}`);
+  if (install) notice(`${name} is not installed yet; installing it once${size}`);
   const display = new InstallDisplay(screen, name);
   try {
     return await installer.install(id, { onProgress: (progress) => display.update(progress) });
@@ -78,7 +78,7 @@ export class InstallDisplay {
     if (phase === "installing") this.#packages(progress.done, progress.total);
     else if (phase === "waiting")
       this.#line(`another process (${progress.holder}) is installing ${this.#name}; waiting for it`);
-    else if (phase === "verifying") this.#line(`${this.#name}: packages are there; starting it once`);
+    else if (phase === "verifying") this.#line(`${this.#name}: packages are installed; starting it once`);
     else this.#line(`${this.#name} ${progress.version} is installed`);
   }
 

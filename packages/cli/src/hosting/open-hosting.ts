@@ -32,8 +32,7 @@ export class OpenHosting {
   static async open(options: OpenHostingOptions): Promise<OpenHosting> {
     const { home, log, tap, workspace } = options;
     const onError =
-      options.report ??
-      ((error: unknown) => log.error({ err: error }, "something went wrong in the background"));
+      options.report ?? ((error: unknown) => log.error({ err: error }, "a background task failed"));
     const agents = await HomeAgents.open(home);
     const opened = await OpenHarness.open({ ...options, report: onError });
     try {

@@ -85,7 +85,7 @@ async function compare(
   const kept = openStored(note, ledger.logKey, file);
   const mismatch = (text: string) => new SeenMismatch(text, kept, found, file);
   if (!found || found.size < kept.size)
-    throw mismatch(`The ledger ${name} is shorter than it was: it was rolled back.`);
+    throw mismatch(`The ledger ${name} is shorter than before: it was rolled back.`);
   const entries = await ledger.size();
   if (entries < found.size)
     throw mismatch(`The ledger ${name} has lost entries: ${entries} of ${found.size} are left.`);
@@ -103,8 +103,8 @@ function openStored(note: string, logKey: string, file: string): OpenedNote {
   try {
     return { ...openCheckpoint(note, logKey), note };
   } catch (error) {
-    throw new CliError(`The checkpoint kept in ${file} is damaged: ${errorMessage(error)}`, {
-      next: "If nobody but you could have changed it, remove it; the next command then begins anew.",
+    throw new CliError(`The checkpoint stored in ${file} is damaged: ${errorMessage(error)}`, {
+      next: "If only you could have changed it, remove it; the next command then starts over.",
       exitCode: EXIT.failed,
       cause: error,
     });
@@ -124,7 +124,7 @@ async function storeSeen(
     await seen.keep(home, sighting);
   } catch (error) {
     if (error instanceof CliError) throw error;
-    notice(`What was seen cannot be kept, so a later change may go unnoticed: ${errorMessage(error)}`);
+    notice(`The checkpoint cannot be stored, so a later change may go unnoticed: ${errorMessage(error)}`);
   }
 }
 
@@ -180,7 +180,7 @@ export class SeenMismatch extends DamagedHome {
         `Seen before: ${describe(seen)}`,
         `Found now:   ${found ? describe(found) : "no checkpoint at all"}`,
         "To see what is wrong with it, run: reins ledger verify",
-        `What was seen is kept in ${file}`,
+        `The checkpoint seen before is stored in ${file}`,
         ACCEPT_LOSS,
       ].join("\n"),
       exitCode: EXIT.failed,

@@ -3,10 +3,10 @@ import { StoreError } from "@reins/store";
 import { describe, expect, it } from "vitest";
 import { ledgerError, noLedger } from "./ledger-error.ts";
 
-describe("what is told of a ledger that cannot be used", () => {
+describe("the error for a ledger that cannot be used", () => {
   it.each([
     [new StoreError("locked", "in use by another process"), 4, "reins up"],
-    [new StoreError("full", "the disk is full"), 1, "Make room"],
+    [new StoreError("full", "the disk is full"), 1, "Free disk space"],
     [new StoreError("newer", "of version 9"), 3, "newer"],
     [new StoreError("corrupt", "the database is damaged"), 3, "backup"],
     [new LedgerError("corrupt", "entry 3 is not what it says"), 1, "reins ledger verify"],

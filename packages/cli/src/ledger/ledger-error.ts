@@ -13,10 +13,10 @@ const STORE: Partial<Record<StoreErrorCode, Advice>> = {
     next: "Is Reins running on this home? Stop it first (Ctrl-C in `reins up`), or use another --home.",
     exitCode: EXIT.taken,
   },
-  full: { next: "Make room on the disk and run the command again.", exitCode: EXIT.failed },
+  full: { next: "Free disk space and run the command again.", exitCode: EXIT.failed },
   newer: { next: "Use the version of Reins that wrote it, or a newer one.", exitCode: EXIT.unreachable },
   older: {
-    next: "Start Reins once on this home, which brings it up to date: reins up",
+    next: "Start Reins once on this home, which migrates it: reins up",
     exitCode: EXIT.unreachable,
   },
   lost: {
@@ -24,7 +24,7 @@ const STORE: Partial<Record<StoreErrorCode, Advice>> = {
     exitCode: EXIT.failed,
   },
   corrupt: { next: "Restore the home from a backup or an export.", exitCode: EXIT.unreachable },
-  io: { next: "Check the disk, and who may read and write the home folder.", exitCode: EXIT.unreachable },
+  io: { next: "Check the disk, and the permissions of the home folder.", exitCode: EXIT.unreachable },
 };
 
 /** Explains a ledger's error and what to do. Returns other errors unchanged. */
@@ -39,7 +39,7 @@ export function ledgerError(error: unknown, home: string): unknown {
 
 export function noLedger(home: string, cause?: unknown): CliError {
   return new CliError(`There is no ledger in ${home} yet.`, {
-    next: "It begins when Reins first runs there: reins up. For another home, give --home <folder> or set REINS_HOME.",
+    next: "It is created when Reins first runs there: reins up. For another home, give --home <folder> or set REINS_HOME.",
     exitCode: EXIT.unreachable,
     ...(cause !== undefined && { cause }),
   });
@@ -58,7 +58,7 @@ function adviceOn({ code }: LedgerError): string {
     case "corrupt":
       return "To see what is wrong, run: reins ledger verify";
     case "unreadable":
-      return "Check who may reach the keys folder of this home.";
+      return "Check the permissions of the keys folder of this home.";
     default:
       return "To see what is there, run: reins ledger show";
   }
@@ -67,7 +67,7 @@ function adviceOn({ code }: LedgerError): string {
 const CODES: ReadonlySet<StoreErrorCode> = new Set(["lost", "corrupt"]);
 
 export const ACCEPT_LOSS =
-  "Stop Reins and put a backup of the whole home back. If there is none, copy the home away and accept the loss: reins up --accept-loss, which records it in the ledger.";
+  "Stop Reins and restore a backup of the whole home. If there is none, copy the home and accept the loss: reins up --accept-loss, which records it in the ledger.";
 
 /** A home lost recorded data or was changed; nothing is decided in it until a person accepts that. */
 export class DamagedHome extends CliError {}
@@ -75,12 +75,9 @@ export class DamagedHome extends CliError {}
 export function damageError(error: unknown, home: string): DamagedHome | undefined {
   if (error instanceof DamagedHome) return error;
   if (!(error instanceof StoreError) || !CODES.has(error.code)) return undefined;
-  return new DamagedHome(
-    `The database of ${home} is not what was written to it: ${printableLine(error.message)}`,
-    {
-      next: ACCEPT_LOSS,
-      exitCode: EXIT.failed,
-      cause: error,
-    },
-  );
+  return new DamagedHome(`The database of ${home} was damaged or changed: ${printableLine(error.message)}`, {
+    next: ACCEPT_LOSS,
+    exitCode: EXIT.failed,
+    cause: error,
+  });
 }

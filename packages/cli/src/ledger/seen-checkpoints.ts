@@ -67,8 +67,8 @@ async function readSeen(path: string): Promise<string | undefined> {
     return await readFile(path, "utf8");
   } catch (error) {
     if (systemCode(error) === "ENOENT") return undefined;
-    throw new CliError(`What was seen of the ledger before cannot be read: ${errorMessage(error)}`, {
-      next: "Check who may read it, and the folders above it.",
+    throw new CliError(`The checkpoints seen before cannot be read: ${errorMessage(error)}`, {
+      next: "Check the permissions of the file and the folders above it.",
       exitCode: EXIT.failed,
       cause: error,
     });
@@ -138,7 +138,7 @@ export class CheckpointRecorder {
         this.#isTold = false;
       })
       .catch((error: unknown) => {
-        if (!this.#isTold) notice(`The newest checkpoint cannot be kept: ${errorMessage(error)}`);
+        if (!this.#isTold) notice(`The newest checkpoint cannot be stored: ${errorMessage(error)}`);
         this.#isTold = true;
       });
   }

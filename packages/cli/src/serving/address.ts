@@ -9,7 +9,7 @@ const HIGHEST_PORT = 65_535;
 export function readPort(text: string, source: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= HIGHEST_PORT) return port;
-  throw new CliError(`${source} is "${text}", which is no port.`, {
+  throw new CliError(`${source} is "${text}", which is not a port.`, {
     next: `Give a whole number from 0 to ${HIGHEST_PORT}; 0 takes any free port.`,
   });
 }

@@ -10,8 +10,8 @@ describe("the browser of a desktop", () => {
 
   it.each([
     ["there is no display", {}],
-    ["somebody came over the network", { DISPLAY: ":0", SSH_CONNECTION: "10.0.0.1 5 10.0.0.2 22" }],
-    ["nobody watches", { DISPLAY: ":0", CI: "true" }],
+    ["the session is remote", { DISPLAY: ":0", SSH_CONNECTION: "10.0.0.1 5 10.0.0.2 22" }],
+    ["it runs in CI", { DISPLAY: ":0", CI: "true" }],
   ])("is left alone where %s", (_, environment) => {
     expect(browserOpener(environment, "linux")).toBeUndefined();
   });

@@ -31,8 +31,8 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     return await Access.open(options);
   } catch (error) {
     if (!(error instanceof AccessError)) throw error;
-    throw new CliError(`The way into this home is not safe: ${error.message}.`, {
-      next: "Do as it says, then run the same command again.",
+    throw new CliError(`The access to this home is not safe: ${error.message}.`, {
+      next: "Correct that, then run the same command again.",
       exitCode: EXIT.failed,
       cause: error,
     });

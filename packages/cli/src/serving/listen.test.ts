@@ -36,7 +36,7 @@ describe("serving", () => {
     expect(journal).toEqual(["close a", "close b"]);
   });
 
-  it("ends when there is nobody left to serve", async () => {
+  it("ends when every connection closed", async () => {
     const server = opened("stdio", []);
     const never = { requested: new Promise<NodeJS.Signals>(() => {}), dispose: () => {} };
     const serving = serveUntilStopped([server], never, silent);
@@ -44,7 +44,7 @@ describe("serving", () => {
     await expect(serving).resolves.toBeUndefined();
   });
 
-  it("lets go of what it stands on last, also when that refuses to go on", async () => {
+  it("closes its backend last, also when that fails", async () => {
     const journal: string[] = [];
     const never = { requested: new Promise<NodeJS.Signals>(() => {}), dispose: () => {} };
     const refused = Promise.reject(new Error("rolled back"));

@@ -49,8 +49,7 @@ export async function serveUntilStopped(
   const left = Promise.all(opened.map(({ served }) => served.closed)).then(() => undefined);
   try {
     const signal = await Promise.race([stop.requested, left, ...(backing ? [backing.refused] : [])]);
-    if (signal)
-      log.info({ signal }, "stopping: what is under way may finish; a second signal ends it at once");
+    if (signal) log.info({ signal }, "stopping: running work may finish; a second signal ends it at once");
     await backing?.interrupt?.();
   } finally {
     await closeAll(opened);

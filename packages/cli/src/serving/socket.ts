@@ -32,7 +32,7 @@ export async function listenOnSocket(
       throw new CliError(taken.message, { next: taken.next, exitCode: EXIT.taken, cause: error });
     }
     throw new CliError(errorMessage(error), {
-      next: "Choose another path, or remove what is there.",
+      next: "Choose another path, or remove the file.",
       exitCode: EXIT.failed,
       cause: error,
     });

@@ -59,12 +59,12 @@ function logStart({ opened, home, workspace, ownToken, log }: StartedServer, ahp
   if (ownToken)
     log.info(
       { path: startTokenIn(home) },
-      "programs show the token in start-token, or one of reins token create",
+      "programs send the token in start-token, or one of reins token create",
     );
   log.info({ version: version(), home }, `reins ${version()} is up; Ctrl-C stops it`);
   if (ahp !== undefined) {
     const page = pageAddress(ahp);
-    log.info({ page }, `the page is at ${page}; reins open lets a browser in`);
+    log.info({ page }, `the page is at ${page}; reins open logs a browser in`);
     const address = ahp.replace(/^http/, "ws").replace(/ahp$/, "ws");
     log.info({ address }, `HAAK's sessions, for OpenClaw clients: ${address}`);
   }
@@ -107,11 +107,11 @@ export function welcomeText(facts: WelcomeFacts, bold: (text: string) => string 
   const { version, page, home, workspace, agents, reins, opens } = facts;
   const once = opens
     ? "opening in your browser"
-    : `works once, within ten minutes; ${reins} open makes another`;
+    : `works once, within ten minutes; ${reins} open creates another`;
   const tries = [
     [`${reins} run "what is in this folder?"`, "give the built-in agent a task"],
-    [`${reins} approvals watch`, "answer what agents ask"],
-    [`${reins} ledger log -f`, "see what is decided, as it is recorded"],
+    [`${reins} approvals watch`, "answer approvals"],
+    [`${reins} ledger log -f`, "follow the ledger"],
   ] as const;
   return `
   ${bold(`Reins ${version} is up.`)} Ctrl-C stops it.
@@ -119,7 +119,7 @@ export function welcomeText(facts: WelcomeFacts, bold: (text: string) => string 
   Page     ${bold(page)}
            ${once}
   Home     ${short(home)}
-  Folder   ${short(workspace)}, where sessions work that name no other
+  Folder   ${short(workspace)}, for sessions that name none
   Agents   ${agents.join(", ")}
 
   Try, from another terminal:

@@ -53,7 +53,7 @@ export function surviveFullDisk(log: Pick<Log, "error">): () => void {
       console.error(error);
       process.exit(1);
     }
-    log.error({ error: errorMessage(error) }, "there is no room on the disk; make room, and it goes on");
+    log.error({ error: errorMessage(error) }, "the disk is full; free space to continue");
   };
   process.on("uncaughtException", take);
   return () => void process.off("uncaughtException", take);

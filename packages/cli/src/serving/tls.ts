@@ -43,7 +43,7 @@ export function readTls({ cert, key }: TlsFiles): TlsPair | undefined {
   if (cert && key) return usable({ cert: read(cert), key: read(key) });
   const alone = cert ?? key;
   if (!alone) return undefined;
-  throw new CliError(`TLS needs a certificate and its key, and there is only ${alone.from}.`, {
+  throw new CliError(`TLS needs a certificate and its key, but only ${alone.from} is given.`, {
     next: "Give both: --tls-cert and --tls-key, or cert and key under tls in reins.yaml.",
   });
 }

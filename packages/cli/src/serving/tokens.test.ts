@@ -27,7 +27,7 @@ describe("tokens", () => {
   it("are refused when they are none", async () => {
     const empty = join(folder, "empty");
     await writeFile(empty, "\n");
-    expect(() => readTokens([`@${empty}`], {})).toThrow("without any token");
+    expect(() => readTokens([`@${empty}`], {})).toThrow("without a token");
     expect(() => readTokens([`@${join(folder, "missing")}`], {})).toThrow("cannot be read");
     expect(() => readTokens([""], {})).toThrow("no HTTP header");
     expect(() => readTokens(["two words"], {})).toThrow("no HTTP header");

@@ -25,7 +25,7 @@ export function authenticatorOf(
 function secretsOf(token: string, source: string): string[] {
   const secrets = token.startsWith("@") ? linesOf(token.slice(1), source) : [token];
   if (secrets.length === 0) {
-    throw new CliError(`${source} names a file without any token: ${token.slice(1)}`, {
+    throw new CliError(`${source} names a file without a token: ${token.slice(1)}`, {
       next: "Write one token per line.",
     });
   }
@@ -44,7 +44,7 @@ function linesOf(path: string, source: string): string[] {
     return lines.map((line) => line.trim()).filter((line) => line !== "");
   } catch (error) {
     throw new CliError(`${source} names a file that cannot be read: ${errorMessage(error)}`, {
-      next: "Check the path after the @ and who may read the file.",
+      next: "Check the path after the @ and the permissions of the file.",
       cause: error,
     });
   }

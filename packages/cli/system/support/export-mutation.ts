@@ -3,7 +3,7 @@ import { nudged } from "./export-records.ts";
 
 /** An export after one thing was done to it. */
 export interface ExportMutation {
-  /** What was done, for whoever reads a failure. */
+  /** What was done, for the failure message. */
   readonly name: string;
   readonly bytes: Buffer;
   /** The kind of the line that was taken out, if one was. */

@@ -15,7 +15,7 @@ export type ExportRecord =
   | { kind: "artifact"; digest: string; bytes: string }
   | { kind: "end"; size: number };
 
-/** An export that somebody works on. */
+/** An export that a test changes. */
 export class ExportRecords {
   records: ExportRecord[];
 
@@ -45,7 +45,7 @@ export class ExportRecords {
     this.records.splice(this.records.indexOf(record), 1, ...others);
   }
 
-  /** Numbers the entries anew and corrects the sizes, as somebody would who wants nobody to notice. */
+  /** Numbers the entries anew and corrects the sizes, as an attacker would who wants to stay unnoticed. */
   renumber(): void {
     for (const [seq, record] of this.entries.entries()) record.seq = seq;
     for (const record of this.records)

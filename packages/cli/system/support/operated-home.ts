@@ -90,7 +90,8 @@ export class OperatedHome {
   async ask(asked: Asked = {}): Promise<string> {
     const decision = await this.decide(asked);
     const target = decision.decision === "escalate" ? decision.escalation_target : undefined;
-    if (!target?.startsWith("approval:")) throw new Error(`nobody was asked: ${JSON.stringify(decision)}`);
+    if (!target?.startsWith("approval:"))
+      throw new Error(`no approval was asked: ${JSON.stringify(decision)}`);
     return target.slice("approval:".length);
   }
 

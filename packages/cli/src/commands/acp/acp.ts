@@ -21,11 +21,11 @@ Examples:
 export function declareAcp(command: Command): void {
   command
     .description(
-      "Speaks ACP on standard input and output, as the agent itself would, with everything it does decided and recorded.\n" +
-        "What is to be said to a person goes to standard error.",
+      "Speaks ACP on standard input and output, as the agent itself would; everything it does is decided and recorded.\n" +
+        "Messages for people go to standard error.",
     )
     .option("--agent <id>", "the agent; see reins agents list", "native")
-    .option("--home <folder>", "where Reins keeps everything (default: reins in the user's data folder)")
+    .option("--home <folder>", "the home folder (default: reins in the user's data folder)")
     .addHelpText("after", HELP)
     .addHelpText(
       "after",
@@ -33,8 +33,8 @@ export function declareAcp(command: Command): void {
         done: "the editor closed it",
         failed: "failed",
         usage: "wrong usage",
-        unreachable: "the Reins that it went through has gone, and none came back",
-        taken: "another process holds the home, and does not answer",
+        unreachable: "the server went away and did not come back",
+        taken: "another process holds the home and does not answer",
       }),
     )
     .action(async (_, command: Command) => {
@@ -73,8 +73,8 @@ export async function acp({ agent, home: flag, verbose }: AcpFlags): Promise<voi
     client.onMessage((message) => agents.send(message));
     const gone = await Promise.race([client.closed.then(() => undefined), agents.closed]);
     if (gone)
-      throw new CliError(`Reins has gone and does not come back: ${errorMessage(gone)}`, {
-        next: "Start it again with reins up; sessions are kept and can be loaded.",
+      throw new CliError(`Reins went away and did not come back: ${errorMessage(gone)}`, {
+        next: "Start it again with reins up; sessions are stored and can be loaded.",
         exitCode: EXIT.unreachable,
       });
   } finally {

@@ -71,7 +71,7 @@ export class ReconnectingChannel implements Channel {
     const current = this.#current;
     if (!current) {
       if (this.#waiting.length < MAX_QUEUED) this.#waiting.push(message);
-      else await this.#fail(message, "too much waits for Reins to come back");
+      else await this.#fail(message, "too many messages wait for Reins to come back");
       return;
     }
     this.#note(message);
@@ -145,7 +145,7 @@ export class ReconnectingChannel implements Channel {
   async #lost(opened: AgentChannel, reason: Error): Promise<void> {
     if (this.#isOver || this.#current !== opened) return;
     this.#current = undefined;
-    this.#options.log.warn({ reason: errorMessage(reason) }, "Reins has gone; waiting for it to come back");
+    this.#options.log.warn({ reason: errorMessage(reason) }, "Reins went away; waiting for it to come back");
     await opened.close().catch(() => undefined);
     for (const id of this.#asked)
       await this.#listener({ jsonrpc: "2.0", method: "$/cancel_request", params: { requestId: id } });
@@ -201,7 +201,7 @@ export class ReconnectingChannel implements Channel {
   }
 }
 
-const CUT = "Reins was restarted before this was answered; what was under way may or may not have happened";
+const CUT = "Reins was restarted before this was answered; it may or may not have happened";
 const INTERRUPTED = { interrupted: true };
 
 function failure(id: RequestId, code: number, message: string, data?: object): JsonObject {

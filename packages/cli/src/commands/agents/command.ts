@@ -13,8 +13,8 @@ import { declareVerify } from "./verify.ts";
 
 export function declareAgents(agents: Command, invocation: Invocation): void {
   agents.description(
-    "The agents that can be run: those of the catalogue, and those that agents.yaml in the home adds. None of these " +
-      "commands needs a Reins that runs.",
+    "The agents of the catalogue, and those that agents.yaml in the home adds. None of these commands needs a running " +
+      "Reins.",
   );
   declareList(agents);
   declareInstall(agents, invocation);

@@ -11,7 +11,7 @@ export interface AgentsFlags {
 
 export function agentsFlags(command: Command, json = "print the result as JSON"): Command {
   return command
-    .option("--home <folder>", "where Reins keeps everything (default: reins in\nthe user's data folder)")
+    .option("--home <folder>", "the home folder (default: reins in\nthe user's data folder)")
     .option("--json", json);
 }
 

@@ -12,9 +12,9 @@ import { type AgentsFlags, agentsFlags } from "./home-agent.ts";
 import { describeReport, verifyInstalled } from "./verify.ts";
 
 const HELP = `
-Goes into the home, into a folder for each version, exactly as the catalogue's
-lockfile has it. Install scripts are not run. An agent that is there already is
-left as it is; one that is half there never counts.
+Installs into the home, in a folder per version, exactly what the lockfile of
+the catalogue lists. Install scripts are not run. An installed agent is kept as
+it is; an incomplete install is never used.
 
 Examples:
   reins agents install claude
@@ -25,10 +25,10 @@ export function declareInstall(agents: Command, invocation: Invocation): void {
   agentsFlags(
     agents
       .command("install")
-      .summary("install an agent, and verify that it asks")
+      .summary("install an agent, and verify that it asks for permission")
       .description("Installs an agent into the home, then verifies that its gate is live.")
       .argument("<agent>", "the agent; see reins agents list")
-      .option("--reinstall", "also when it is there already")
+      .option("--reinstall", "also when it is installed already")
       .option("--agent-version <version>", "another version of the agent itself")
       .option("--agent-process-version <version>", "another version of the part that speaks ACP")
       .option("--no-verify", "do not verify it"),
@@ -70,7 +70,7 @@ async function install(agent: string, flags: InstallFlags): Promise<ExitCode> {
   else {
     print(`${entry.name} ${version} is installed in ${installed.folder}\n`);
     if (verified) print(`\n${describeReport(verified, entry.name)}`);
-    else print(`To verify that it asks: reins agents verify ${agent}\n`);
+    else print(`To verify that it asks for permission: reins agents verify ${agent}\n`);
   }
   return verified && !verified.live ? EXIT.failed : EXIT.done;
 }

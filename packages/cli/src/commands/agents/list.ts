@@ -8,11 +8,11 @@ import { printableLine, screenWidth, table } from "../../printable.ts";
 import { AGENTS_CODES, type AgentsFlags, agentsFlags } from "./home-agent.ts";
 
 const HELP = `
-installed  version and source: lockfile (as the catalogue has it), asked for
-           (versions of one's own), local (was there already), built in
-verified   what reins agents verify found, and when; outdated if the agent is
-           not the same any more
-level      what holds it to a verdict: performed, confined, asked or observed
+installed  version and source: lockfile (of the catalogue), asked for (another
+           version), local (installed by other means), built in
+verified   the result and time of reins agents verify; outdated if the agent
+           changed since
+level      how verdicts are enforced: performed, confined, asked or observed
 unasked    what it does without asking
 
 Examples:
@@ -23,8 +23,8 @@ export function declareList(agents: Command): void {
   agentsFlags(
     agents
       .command("list")
-      .summary("list the agents, what is installed and how far it is held")
-      .description("Lists the agents that can be run."),
+      .summary("list the agents with installs, verification and enforcement")
+      .description("Lists the agents of the catalogue and of the home."),
   )
     .addHelpText("after", HELP)
     .addHelpText("after", exitCodesHelp(AGENTS_CODES))

@@ -12,7 +12,7 @@ import { formatTime } from "../../time.ts";
 import { AGENTS_CODES, type AgentsFlags, agentsFlags, requireInstalled } from "./home-agent.ts";
 
 const HELP = `
-What an agent said is kept, and told again as long as version and settings are
+The result is cached as long as version and settings are
 the same.
 
 Examples:
@@ -23,10 +23,10 @@ export function declareProbe(agents: Command): void {
   agentsFlags(
     agents
       .command("probe")
-      .summary("ask an installed agent what it can do")
-      .description("Starts an installed agent just to ask what it can do.")
+      .summary("show the capabilities of an installed agent")
+      .description("Starts an installed agent to read its capabilities.")
       .argument("<agent>", "the agent; see reins agents list")
-      .option("--fresh", "ask again, whatever is known"),
+      .option("--fresh", "ignore the cached result"),
   )
     .addHelpText("after", HELP)
     .addHelpText("after", exitCodesHelp(AGENTS_CODES))
@@ -45,7 +45,7 @@ async function probe(agent: string, flags: ProbeFlags): Promise<void> {
   const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
   const entry = catalogueEntry(agents, agent);
   if (entry.builtIn)
-    throw new CliError(`The agent ${agent} is a part of Reins and cannot be probed apart from it.`, {
+    throw new CliError(`The agent ${agent} is part of Reins and cannot be probed separately.`, {
       next: "What it can do: reins run --help",
     });
   const installed = await requireInstalled(agents, entry);

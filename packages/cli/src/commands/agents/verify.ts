@@ -19,25 +19,25 @@ import { withStopSignal } from "../../serving/stop.ts";
 import { type AgentsFlags, agentsFlags, requireInstalled } from "./home-agent.ts";
 
 const HELP = `
-The agent runs as it will really run, but in folders that are thrown away and
-with a built-in model, which has it write a file, run a command and one as
-harmless as ls, read a secret in the workspace and one outside of it, and fetch
-a page; and which is named files by @path and by a link, and given the commands
-that would keep it from asking. All of it is rejected first and then allowed: in
-a harmless workspace; in a hostile one, with settings, hooks, plugins and
-servers that want it to ask for nothing; and there again when a new process has
-taken the session up.
+The agent runs as in production, but in temporary folders and with a built-in
+model, which makes it write a file, run a command and one as harmless as ls,
+read a secret in the workspace and one outside of it, and fetch a page; prompts
+also name files by @path and by a link, and contain the commands that would stop
+it from asking. Everything is rejected first and then allowed: in a harmless
+workspace; in a hostile one, with settings, hooks, plugins and servers that try
+to disable the gate; and there again after a new process has resumed the
+session.
 
-  blocked   asked, refused, and did not happen
+  blocked   asked, rejected, and did not happen
   allowed   asked, allowed, and happened
-  observed  done unasked, and seen afterwards
-  open      happened although nobody had allowed it
-  withheld  neither asked nor done: the agent itself, or its sandbox, kept it
+  observed  done without asking, and seen afterwards
+  open      happened although it was not allowed
+  withheld  neither asked nor done: the agent or its sandbox prevented it
   untried   the agent offers its model no tool for it
   failed    allowed, and did not happen
 
-What was found is kept with version and settings. With require_verified: true
-in agents.yaml, only agents run whose gate was found live as they are now.
+The result is stored with version and settings. With require_verified: true in
+agents.yaml, only agents run that were verified as they are now.
 
 Examples:
   reins agents verify claude
@@ -47,8 +47,8 @@ export function declareVerify(agents: Command, invocation: Invocation): void {
   agentsFlags(
     agents
       .command("verify")
-      .summary("prove that an installed agent asks before it acts")
-      .description("Proves that an installed agent asks before it acts, and heeds the answer.")
+      .summary("verify that an installed agent asks before it acts")
+      .description("Verifies that an installed agent asks before it acts, and obeys the answer.")
       .argument("<agent>", "the agent; see reins agents list"),
   )
     .addHelpText("after", HELP)
@@ -56,7 +56,7 @@ export function declareVerify(agents: Command, invocation: Invocation): void {
       "after",
       exitCodesHelp({
         done: "its gate is live",
-        failed: "it is not, or could not be tried",
+        failed: "its gate is not live, or could not be tested",
         usage: "wrong usage",
       }),
     )
@@ -69,7 +69,7 @@ async function verify(agent: string, flags: AgentsFlags): Promise<ExitCode> {
   const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
   const entry = catalogueEntry(agents, agent);
   if (entry.builtIn) {
-    const message = `The agent ${agent} is a part of Reins, which carries out itself whatever it does.`;
+    const message = `The agent ${agent} is part of Reins, which performs its actions itself.`;
     print(flags.json ? `${JSON.stringify({ agent, level: "performed", live: true })}\n` : `${message}\n`);
     return EXIT.done;
   }
@@ -198,7 +198,7 @@ function notes({ stripped, sprung, heard, remarks }: VerifyReport): string {
   const lines = [
     ...(keys.length > 0 ? [`taken out of what the client sent: ${keys.join(", ")}`] : []),
     sprung.length === 0
-      ? "nothing of the hostile workspace, home or environment was run"
+      ? "no code of the hostile workspace, home or environment was run"
       : `${sprung.length} things of the hostile workspace, home or environment were run`,
     ...(heard.length > 0 ? ["what the hostile workspace tells agents reached the model"] : []),
     ...remarks,

@@ -5,7 +5,7 @@ import { declareSend } from "./send.ts";
 import { declareServe } from "./serve.ts";
 
 export function declareAhp(ahp: Command, invocation: Invocation): void {
-  ahp.description("The Agent Harness Protocol: serve a harness, examine one, ask one.");
+  ahp.description("The Agent Harness Protocol: serve a harness, test one, query one.");
   declareServe(ahp);
   declareConformance(ahp, invocation);
   declareSend(ahp, invocation);

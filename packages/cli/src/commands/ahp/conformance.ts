@@ -24,31 +24,31 @@ Examples:
   reins ahp conformance ws wss://harness.example/ahp --api-key @key --json
   reins ahp conformance unix ./ahp.sock --verbose
 
-The harness is sent real events, broken messages and a little load: point it at one that may be shaken.`;
+Sends real events, broken messages and some load: do not use it on a harness in production.`;
 
 export function declareConformance(ahp: Command, invocation: Invocation): void {
   ahp
     .command("conformance")
-    .summary("examine any harness: what holds, and what does not")
+    .summary("test a harness: what conforms, and what does not")
     .description(
-      "Examines a harness and prints what holds and what does not, by section of the protocol, with the exchange\n" +
+      "Tests a harness and prints what conforms and what does not, by section of the protocol, with the exchange\n" +
         "that shows it. --verbose shows every exchange.",
     )
     .argument("<transport>", "stdio, http, ws or unix")
     .argument("<target...>", "the address, the socket's path, or the program to start, after --")
-    .option("--token <secret>", "bearer token to show; @file reads it from a file")
-    .option("--api-key <secret>", "API key to show; @file reads it from a file")
-    .option("--essential", "make only the checks that a harness must pass")
-    .option("--wait-ms <ms>", "how long an answer may take (default: 5000)")
+    .option("--token <secret>", "bearer token to send; @file reads it from a file")
+    .option("--api-key <secret>", "API key to send; @file reads it from a file")
+    .option("--essential", "run only the checks that a harness must pass")
+    .option("--wait-ms <ms>", "timeout of a response (default: 5000)")
     .option("--json", "print the report as JSON")
     .addHelpText("after", HELP)
     .addHelpText(
       "after",
       exitCodesHelp({
-        done: "everything that a harness must do holds",
-        failed: "something that a harness must do fails, or the run was ended early",
+        done: "all required checks pass",
+        failed: "a required check fails, or the run was cancelled",
         usage: "wrong usage",
-        unreachable: "the harness cannot be reached or does not let us in",
+        unreachable: "the harness cannot be reached or rejects the credentials",
       }),
     )
     .action(async (transport: string, target: string[], _, command: Command) => {
@@ -67,7 +67,7 @@ export function conformanceTarget(transport: string, words: readonly string[]): 
   if (transport === "stdio") return stdioTarget(words);
   const [place, ...rest] = words;
   if (place === undefined || rest.length > 0) {
-    throw new CliError(`"${words.join(" ")}" is not one place.`, { next: "Give one address or one path." });
+    throw new CliError(`"${words.join(" ")}" is not one target.`, { next: "Give one address or one path." });
   }
   switch (transport) {
     case "http":
@@ -77,7 +77,9 @@ export function conformanceTarget(transport: string, words: readonly string[]): 
     case "unix":
       return { transport: "unix", path: resolve(place) };
     default:
-      throw new CliError(`"${transport}" is no transport.`, { next: "Use one of: stdio, http, ws, unix." });
+      throw new CliError(`"${transport}" is not a transport.`, {
+        next: "Use one of: stdio, http, ws, unix.",
+      });
   }
 }
 

@@ -35,7 +35,7 @@ describe("a handler module", () => {
     expect(unknown).toEqual([]);
   });
 
-  it("is told of functions that nobody will call", async () => {
+  it("reports functions that no event calls", async () => {
     const path = await moduleOf("export default { event() {}, preAction() {}, limit: 3 };");
     expect((await loadHandlers(path)).unknown).toEqual(["preAction"]);
   });
@@ -43,9 +43,13 @@ describe("a handler module", () => {
   it.each([
     ["no export", "export const other = 1;", 'neither a default export nor one named "handlers"'],
     ["no event", "export default { idle() {} };", 'they have no function "event"'],
-    ["an event that is no function", "export default { event: 1 };", '"event" is no function'],
-    ["a family that is no function", "export default { event() {}, idle: true };", '"idle" is no function'],
-    ["something that is no object", "export default 7;", "they are no object"],
+    ["an event that is no function", "export default { event: 1 };", '"event" is not a function'],
+    [
+      "a family that is no function",
+      "export default { event() {}, idle: true };",
+      '"idle" is not a function',
+    ],
+    ["something that is no object", "export default 7;", "they are not an object"],
     ["a function that fails", "export default () => { throw new Error('no database'); };", "no database"],
     ["a mistake", "throw new Error('at the top');", "cannot be loaded: at the top"],
   ])("with %s is refused with a reason and a next step", async (_, source, text) => {
@@ -95,7 +99,7 @@ describe("observed handlers", () => {
     ]);
   });
 
-  it("that fail are told of", async () => {
+  it("logs handlers that fail", async () => {
     const failing: Handlers = {
       event() {
         throw new Error("no database");

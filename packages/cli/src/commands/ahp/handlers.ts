@@ -85,12 +85,12 @@ function isHandlers(value: unknown): value is Handlers {
 }
 
 function handlersProblem(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null) return "they are no object";
+  if (typeof value !== "object" || value === null) return "they are not an object";
   if (member(value, "event") === undefined) return 'they have no function "event"';
   const wrong = Object.keys(NAMES).find(
     (name) => !["undefined", "function"].includes(typeof member(value, name)),
   );
-  return wrong === undefined ? undefined : `"${wrong}" is no function`;
+  return wrong === undefined ? undefined : `"${wrong}" is not a function`;
 }
 
 /** Functions that are not handlers: most often a misspelled name. */

@@ -35,13 +35,13 @@ Examples:
   reins ahp send post_action --to unix:./ahp.sock
   reins ahp send idle --to stdio --payload '{"idle_duration_ms":1,"idle_reason":"done"}' -- node harness.ts
 
-Whatever is not 0 means: do not go on. In a shell: reins ahp send pre_action --payload @call.json && ./call`;
+Any other exit code than 0 means: do not continue. In a shell: reins ahp send pre_action --payload @call.json && ./call`;
 
 export function declareSend(ahp: Command, invocation: Invocation): void {
   ahp
     .command("send")
     .summary("send one event and print the decision")
-    .description("Shakes hands with a harness, sends it one event and prints the decision.")
+    .description("Connects to a harness, sends one event and prints the decision.")
     .argument("<event_type>", "pre_action, pre_prompt, post_action, …")
     .argument("[command...]", "with --to stdio: the program to start, after --")
     .option("--to <target>", "the harness (default: ahp.sock in the home folder)")
@@ -50,22 +50,22 @@ export function declareSend(ahp: Command, invocation: Invocation): void {
     .option("--session <id>", "session the event belongs to (default: a new one)")
     .option("--agent <id>", "agent the event is from (default: a new one)")
     .option("--depth <depth>", "depth of the event", "0")
-    .option("--timeout-ms <ms>", "how long an answer may take", "10000")
-    .option("--token <secret>", "bearer token to show; @file reads it from a file")
-    .option("--api-key <secret>", "API key to show; @file reads it from a file")
+    .option("--timeout-ms <ms>", "timeout of a response", "10000")
+    .option("--token <secret>", "bearer token to send; @file reads it from a file")
+    .option("--api-key <secret>", "API key to send; @file reads it from a file")
     .option("--json", "print the decision as JSON")
     .addHelpText("after", HELP)
     .addHelpText(
       "after",
       exitCodesHelp({
-        done: "allow or approve; for events that nobody decides on: sent",
-        failed: "the harness refused the event or answered nonsense",
+        done: "allow or approve; for events without a decision: sent",
+        failed: "the harness rejected the event or sent an invalid response",
         usage: "wrong usage",
-        unreachable: "the harness cannot be reached or does not let us in",
+        unreachable: "the harness cannot be reached or rejects the credentials",
         blocked: "block, reject or skip",
-        modified: "modify or refine: go on, but only as the decision says",
+        modified: "modify or refine: continue only as the decision says",
         deferred: "defer, retry or queue: ask again later",
-        escalated: "escalate: somebody else decides",
+        escalated: "escalate: another party decides",
       }),
     )
     .action(async (eventType: string, program: string[], _, command: Command) => {
@@ -99,7 +99,7 @@ export function resolveTarget(
   if (/^https?:/.test(to)) return urlTarget("http", to);
   if (/^wss?:/.test(to)) return urlTarget("websocket", to);
   if (to.startsWith("unix:")) return { transport: "unix", path: resolve(to.slice("unix:".length)) };
-  throw new CliError(`--to is "${to}", which names no harness.`, {
+  throw new CliError(`--to is "${to}", which is not a harness.`, {
     next: "Give http://…, https://…, ws://…, wss://…, unix:<path> or stdio.",
   });
 }
@@ -107,7 +107,7 @@ export function resolveTarget(
 export function readEventType(name: string): EventType {
   const type = EventType.options.find((each) => each === name);
   if (type) return type;
-  throw new CliError(`"${name}" is no event of the protocol.`, {
+  throw new CliError(`"${name}" is not an event of the protocol.`, {
     next: `Use one of: ${EventType.options.join(", ")}.`,
   });
 }

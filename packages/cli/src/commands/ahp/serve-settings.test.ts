@@ -10,7 +10,7 @@ describe("where to serve", () => {
   it("is stdio alone, or any of the others", () => {
     expect(places({ stdio: true })).toEqual({ stdio: true, web: undefined, unix: undefined });
     expect(places({ unix: "a.sock" })).toEqual({ stdio: false, web: undefined, unix: resolve("a.sock") });
-    expect(() => places({})).toThrow("Nothing says where to serve");
+    expect(() => places({})).toThrow("No transport to serve is given");
     expect(() => places({ stdio: true, ws: true })).toThrow("cannot be combined");
     expect(() => places({ stdio: true, unix: "x" })).toThrow("cannot be combined");
   });
@@ -38,14 +38,12 @@ describe("where to serve", () => {
   });
 
   it("refuses what cannot be", () => {
-    expect(() => places({ http: true, port: "x" })).toThrow("no port");
+    expect(() => places({ http: true, port: "x" })).toThrow("not a port");
     expect(() => places({ http: true, path: "ahp" })).toThrow("--path");
     expect(() => places({ http: true, tlsCert: "cert.pem" })).toThrow("a certificate and its key");
     const tls = { tlsCert: import.meta.filename, tlsKey: import.meta.filename };
     expect(() => places({ http: true, ...tls })).toThrow("The certificate or its key cannot be used");
-    expect(() => places({ unix: "a.sock", allowHost: ["x"], port: "1" })).toThrow(
-      "heed --port, --allow-host",
-    );
+    expect(() => places({ unix: "a.sock", allowHost: ["x"], port: "1" })).toThrow("use --port, --allow-host");
     expect(() => places({ http: true, tlsCert: "/no/cert", tlsKey: "/no/key" })).toThrow(
       "--tls-cert cannot be read",
     );

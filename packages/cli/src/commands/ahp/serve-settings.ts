@@ -42,7 +42,7 @@ export function resolveServeTargets(flags: ServeFlags, environment: NodeJS.Proce
   const unix = flags.unix === undefined ? undefined : resolve(flags.unix);
   const stdio = flags.stdio ?? false;
   if (!stdio && !web && unix === undefined) {
-    throw new CliError("Nothing says where to serve.", {
+    throw new CliError("No transport to serve is given.", {
       next: "Give --stdio, or any of --http, --ws and --unix <path>.",
     });
   }
@@ -75,7 +75,7 @@ function rejectUnusedFlags(flags: ServeFlags): undefined {
   const idle = WEB_FLAGS.filter((flag) => flags[flag] !== undefined);
   if (idle.length === 0) return undefined;
   const names = idle.map((flag) => `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
-  throw new CliError(`Only HTTP and WebSocket heed ${names.join(", ")}.`, {
+  throw new CliError(`Only HTTP and WebSocket use ${names.join(", ")}.`, {
     next: "Add --http or --ws, or leave that out.",
   });
 }
@@ -89,7 +89,7 @@ const DEFAULT_LIMIT = { timeoutMs: 10_000, batchSize: 100, maxDepth: 10 };
 
 export function resolveServerOptions(flags: ServeFlags): ServerOptions {
   if (flags.compat && flags.deadlineMs !== undefined) {
-    throw new CliError("--deadline-ms has no effect with --compat, which holds handlers to no deadline.", {
+    throw new CliError("--deadline-ms has no effect with --compat, which has no handler timeout.", {
       next: "Leave one of them out.",
     });
   }

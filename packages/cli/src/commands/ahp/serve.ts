@@ -23,8 +23,8 @@ import {
 } from "./serve-settings.ts";
 
 const HELP = `
-The handler module has a default export, or one named "handlers": an object with a function "event" and, as far as
-it likes, "notification", "query" and one for each specialised event; or a function that returns such an object.
+The handler module has a default export, or one named "handlers": an object with a function "event" and, optionally,
+"notification", "query" and one for each specialised event; or a function that returns such an object.
 
   import type { Handlers } from "@reins/ahp";
   export default {
@@ -32,10 +32,10 @@ it likes, "notification", "query" and one for each specialised event; or a funct
   } satisfies Handlers;
 
 TypeScript modules run as they are on Node 22.18 or newer. With --stdio nothing but the protocol goes to stdout:
-logs, and whatever the module prints, go to stderr.
+logs, and what the module prints, go to stderr.
 
-Without --handlers, --stdio puts the Reins that runs (reins up) behind stdin and stdout: its constitution decides, and
-its record holds what was decided.
+Without --handlers, --stdio forwards to the running Reins (reins up): its constitution decides, and its ledger records
+the decisions.
 
 Examples:
   reins ahp serve --stdio
@@ -47,12 +47,12 @@ Examples:
 export function declareServe(ahp: Command): void {
   ahp
     .command("serve")
-    .summary("serve a harness of your own")
+    .summary("serve a custom harness")
     .description(
-      "Serves a harness whose decisions a handler module makes, until Ctrl-C or the end of stdin.\n" +
+      "Serves a harness whose decisions come from a handler module, until Ctrl-C or the end of stdin.\n" +
         "--http, --ws and --unix may be given together; --http and --ws then share a port.",
     )
-    .option("--handlers <file>", "the module that decides; with --stdio, by default the Reins that runs")
+    .option("--handlers <file>", "the module that decides; with --stdio, by default the running Reins")
     .option("--home <folder>", "the home of the Reins that decides, with --stdio and without --handlers")
     .option("--stdio", "serve the process that started this one")
     .option("--http", "serve HTTP")
@@ -63,18 +63,18 @@ export function declareServe(ahp: Command): void {
     .option("--path <path>", "path for HTTP and WebSocket (default: /ahp)")
     .option(
       "--token <secret>",
-      "secret that HTTP and WebSocket clients must show; @file reads one per line; may be repeated",
+      "secret that HTTP and WebSocket clients must send; @file reads one per line; may be repeated",
       repeated,
     )
     .option("--allow-host <name>", "name this machine is addressed by; may be repeated", repeated)
     .option("--tls-cert <file>", "certificate in PEM; serves https and wss")
     .option("--tls-key <file>", "its private key in PEM")
-    .option("--name <name>", "name told in the handshake")
+    .option("--name <name>", "name in the handshake")
     .option("--compat", "behave exactly as the upstream implementation")
     .option("--require-handshake", "answer only after a handshake")
-    .option("--deadline-ms <ms>", "time a handler has before the event is decided against (default: 10000)")
-    .option("--max-depth <depth>", "deepest event that is taken (default: 10)")
-    .option("--batch-size <events>", "largest batch that is taken (default: 100)")
+    .option("--deadline-ms <ms>", "timeout of a handler, after which the event is blocked (default: 10000)")
+    .option("--max-depth <depth>", "maximum depth of events (default: 10)")
+    .option("--batch-size <events>", "maximum size of batches (default: 100)")
     .addHelpText("after", HELP)
     .addHelpText(
       "after",
@@ -119,8 +119,8 @@ async function serve(flags: ServeFlags): Promise<void> {
 /** Forwards stdio to the Reins that runs, whose constitution decides. */
 async function serveReins(flags: ServeFlags, { stdio }: ServeTargets): Promise<void> {
   if (!stdio)
-    throw new CliError("Nothing says what decides.", {
-      next: "Give --handlers <file>; reins up serves HTTP, WebSocket and a Unix socket by its constitution.",
+    throw new CliError("No handler module is given.", {
+      next: "Give --handlers <file>; reins up serves HTTP, WebSocket and a Unix socket with its constitution.",
     });
   const output = claimStdout();
   await forwardStdio(homeFolder(flags.home, process.env), { input: process.stdin, output });
@@ -144,7 +144,7 @@ function taken(path: string) {
 
 function warn({ web }: ServeTargets, unknown: readonly string[], log: Log): void {
   if (web && !web.tls && !isLoopback(web.host)) {
-    log.warn("tokens and events travel unencrypted: give --tls-cert and --tls-key");
+    log.warn("tokens and events are sent unencrypted: give --tls-cert and --tls-key");
   }
   if (unknown.length > 0)
     log.warn({ unknown }, "the handler module has functions that no event calls; misspelled?");
@@ -172,8 +172,8 @@ async function forwardStdio(
   try {
     await once(socket, "connect");
   } catch (error) {
-    throw new CliError(`No Reins answers in ${home}, and nothing is decided without one.`, {
-      next: "Start it with reins up, name its home with --home, or give --handlers for a harness of your own.",
+    throw new CliError(`No Reins runs on ${home}, and nothing is decided without one.`, {
+      next: "Start it with reins up, name its home with --home, or give --handlers for a custom harness.",
       exitCode: EXIT.unreachable,
       cause: error,
     });
@@ -185,7 +185,7 @@ async function forwardStdio(
   const answered = pipeline(socket, output, { end: false });
   await Promise.race([answered, asked.then(() => answered)]);
   if (!hasEnded)
-    throw new CliError("The Reins behind it has gone; whatever was not answered is not allowed.", {
+    throw new CliError("Reins went away; unanswered events are not allowed.", {
       next: "Start it again with reins up.",
       exitCode: EXIT.unreachable,
     });

@@ -22,11 +22,11 @@ describe("the harness to ask", () => {
   });
 
   it("must be one", () => {
-    expect(() => to("ftp://x")).toThrow("names no harness");
-    expect(() => to("http:")).toThrow("no address");
-    expect(() => to("stdio")).toThrow("which program");
+    expect(() => to("ftp://x")).toThrow("not a harness");
+    expect(() => to("http:")).toThrow("not an address");
+    expect(() => to("stdio")).toThrow("No program");
     expect(() => to("http://x", ["node"])).toThrow("only --to stdio");
-    expect(() => readEventType("pre_acton")).toThrow("no event of the protocol");
+    expect(() => readEventType("pre_acton")).toThrow("not an event of the protocol");
     expect(readEventType("idle")).toBe("idle");
   });
 });
@@ -42,9 +42,9 @@ describe("the harness to examine", () => {
   });
 
   it("must be one", () => {
-    expect(() => conformanceTarget("tcp", ["x"])).toThrow('"tcp" is no transport');
-    expect(() => conformanceTarget("ws", ["http://x/"])).toThrow("no address that websocket can use");
-    expect(() => conformanceTarget("unix", ["a", "b"])).toThrow("not one place");
+    expect(() => conformanceTarget("tcp", ["x"])).toThrow('"tcp" is not a transport');
+    expect(() => conformanceTarget("ws", ["http://x/"])).toThrow("not an address for websocket");
+    expect(() => conformanceTarget("unix", ["a", "b"])).toThrow("not one target");
   });
 });
 
@@ -56,7 +56,7 @@ describe("credentials", () => {
     expect(() => readCredentials({ token: "t", apiKey: "k" })).toThrow("together");
   });
 
-  it("are refused where nobody would see them", () => {
+  it("rejects credentials that the transport cannot send", () => {
     const token = { type: "bearer", token: "t" } as const;
     expect(() => rejectUnusedCredentials({ transport: "unix", path: "/a" }, token)).toThrow("no effect");
     expect(() => rejectUnusedCredentials({ transport: "http", url: "http://x" }, token)).not.toThrow();
@@ -72,7 +72,7 @@ describe("a conversation that failed", () => {
   it.each([
     [new AhpError("transport", "connect ECONNREFUSED"), 3, "cannot be reached"],
     [AhpError.timeout(5), 3, "cannot be reached"],
-    [new AhpError("transport", "HTTP error: 401 Unauthorized - no"), 3, "does not let us in"],
+    [new AhpError("transport", "HTTP error: 401 Unauthorized - no"), 3, "rejects the credentials"],
     [new AhpError("protocol", "Event failed: \u001b[2J"), 1, "\\u{1b}[2J"],
   ])("because of %s ends with %i", (error, exitCode, text) => {
     expect(connectionError(error, "there")).toMatchObject({

@@ -33,7 +33,7 @@ export function rejectUnusedCredentials(
 ): void {
   if (!credentials || transport === "http" || transport === "websocket") return;
   throw new CliError(
-    `Nothing is shown to a harness over ${transport}: there --token and --api-key have no effect.`,
+    `A harness over ${transport} takes no credentials: --token and --api-key have no effect.`,
     {
       next: "Leave them out.",
     },
@@ -42,7 +42,7 @@ export function rejectUnusedCredentials(
 
 export function stdioTarget([command, ...args]: readonly string[]): NamedTarget {
   if (command !== undefined) return { transport: "stdio", command, args };
-  throw new CliError("Nothing says which program to start.", {
+  throw new CliError("No program to start is given.", {
     next: "Put it after two dashes: … stdio -- node harness.ts",
   });
 }
@@ -50,7 +50,7 @@ export function stdioTarget([command, ...args]: readonly string[]): NamedTarget 
 export function urlTarget(transport: "http" | "websocket", url: string): NamedTarget {
   const schemes = transport === "http" ? ["http:", "https:"] : ["ws:", "wss:"];
   if (URL.canParse(url) && schemes.includes(new URL(url).protocol)) return { transport, url };
-  throw new CliError(`"${url}" is no address that ${transport} can use.`, {
+  throw new CliError(`"${url}" is not an address for ${transport}.`, {
     next: `Give one that starts with ${schemes.map((scheme) => `${scheme}//`).join(" or ")}.`,
   });
 }
@@ -76,7 +76,7 @@ export function connectionError(error: unknown, target: string): unknown {
   if (!(error instanceof AhpError)) return error;
   const text = printable(error.message);
   if (/\b401\b/.test(text)) {
-    return new CliError(`The harness at ${target} does not let us in: ${text}`, {
+    return new CliError(`The harness at ${target} rejects the credentials: ${text}`, {
       next: "Give --token <secret> or --api-key <secret>; @file reads it from a file.",
       exitCode: EXIT.unreachable,
       cause: error,
@@ -84,12 +84,12 @@ export function connectionError(error: unknown, target: string): unknown {
   }
   if (NOT_REACHED.includes(error.code)) {
     return new CliError(`The harness at ${target} cannot be reached: ${text}`, {
-      next: "Is it running, and is that where? For the harness of this machine, run: reins up",
+      next: "Check that it runs at that address. For the harness of this machine, run: reins up",
       exitCode: EXIT.unreachable,
       cause: error,
     });
   }
-  return new CliError(`The harness at ${target} gave no decision: ${text}`, {
+  return new CliError(`The harness at ${target} sent no decision: ${text}`, {
     next: "Check the event type, its --payload and --depth; the harness says above what is wrong.",
     exitCode: EXIT.failed,
     cause: error,

@@ -8,7 +8,7 @@ describe("what came of an answer", () => {
   it("says what was allowed, and how long that counts", () => {
     const approved = sampleApproval({ state: "approved" });
     expect(outcomeWords(approved, "allow_once")).toBe(
-      `allowed once  ${approved.id}\n${WHAT}  It goes through now if the agent waits, else when it asks again, until 2026-11-15 06:20:00Z.\n`,
+      `allowed once  ${approved.id}\n${WHAT}  It is allowed now if the agent waits, else when it asks again, until 2026-11-15 06:20:00Z.\n`,
     );
     expect(outcomeWords(approved, "allow_always")).toBe(
       `allowed always  ${approved.id}\n${WHAT}  The same is allowed from now on; see reins approvals grants.\n`,

@@ -99,7 +99,7 @@ export function outcomeWords(approval: Approval, decision: Approval["options"][n
   const what = `${exact(agent)} for ${exact(user)}, ${actionSummary(facts)}`;
   if (state === "denied") return `denied  ${id}\n  ${what}\n`;
   if (state === "pending") return `noted  ${id}: ${quorumWords(approval)}\n  ${what}\n`;
-  const until = `  It goes through now if the agent waits, else when it asks again, until ${formatTime(expires_at)}.\n`;
+  const until = `  It is allowed now if the agent waits, else when it asks again, until ${formatTime(expires_at)}.\n`;
   const always = "  The same is allowed from now on; see reins approvals grants.\n";
   return `allowed ${decision === "allow_always" ? "always" : "once"}  ${id}\n  ${what}\n${decision === "allow_always" ? always : until}`;
 }

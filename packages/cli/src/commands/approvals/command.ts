@@ -7,8 +7,8 @@ import { declareWatch } from "./watch.ts";
 
 export function declareApprovals(approvals: Command): void {
   approvals.description(
-    "What a rule says to ask about waits for a person. An answer counts for exactly what was asked; " +
-      "what nobody answers in time is blocked.",
+    "An action that a rule asks about waits for a person. An answer applies to exactly what was asked; " +
+      "an action that is not answered in time is blocked.",
   );
   declareList(approvals);
   declareShow(approvals);

@@ -66,7 +66,7 @@ describe("approvals at a terminal", () => {
     await played.press("A");
     expect(played.news).toMatch(/^allowed always {2}apr_first\n[\s\S]*approval {3}apr_second/);
     await played.press("d");
-    expect(played.news).toMatch(/^denied {2}apr_second\n[\s\S]*Nothing waits/);
+    expect(played.news).toMatch(/^denied {2}apr_second\n[\s\S]*No approval is pending/);
     expect(played.answers).toEqual([
       { id: "apr_first", decision: "allow_always" },
       { id: "apr_second", decision: "deny" },
@@ -92,7 +92,7 @@ describe("approvals at a terminal", () => {
     expect(played.answers).toEqual([]);
   });
 
-  it("go away when somebody else answers, which is told", async () => {
+  it("disappear with a line when another person answers", async () => {
     const played = new Played();
     played.take(FIRST, SECOND);
     const answers = [{ by: "user:acme/bob", decision: "deny" as const, at: "2026-11-15T05:26:00.000Z" }];
@@ -102,19 +102,19 @@ describe("approvals at a terminal", () => {
       /no longer asked: user:acme\/bob denied it at 2026-11-15 05:26:00Z\n[\s\S]*apr_second/,
     );
     played.take({ ...SECOND, state: "expired" });
-    expect(played.news).toMatch(/no longer asked: expired\n[\s\S]*Nothing waits/);
+    expect(played.news).toMatch(/no longer asked: expired\n[\s\S]*No approval is pending/);
     await played.press("a");
     expect(played.answers).toEqual([]);
   });
 
-  it("that were answered a moment before by somebody else say by whom", async () => {
+  it("show by whom they were answered a moment before", async () => {
     const played = new Played();
     played.take(FIRST);
     played.answer = async () => {
       throw new CliError("The approval apr_first is denied already: bob said deny.", { next: "" });
     };
     await played.press("a");
-    expect(played.news).toMatch(/is denied already: bob said deny\.\n[\s\S]*Nothing waits/);
+    expect(played.news).toMatch(/is denied already: bob said deny\.\n[\s\S]*No approval is pending/);
   });
 
   it("stay when the answer did not get through", async () => {
@@ -128,7 +128,7 @@ describe("approvals at a terminal", () => {
     expect(played.news).toMatch(/cannot be reached\.\n[\s\S]*approval {3}apr_first/);
     played.answer = answer;
     await played.press("d");
-    expect(played.news).toMatch(/^denied {2}apr_first\n[\s\S]*Nothing waits/);
+    expect(played.news).toMatch(/^denied {2}apr_first\n[\s\S]*No approval is pending/);
   });
 
   it("are not told of again when the change that one made oneself comes back", async () => {
@@ -146,7 +146,7 @@ describe("approvals at a terminal", () => {
     const played = new Played();
     played.take(FIRST, SECOND);
     await played.press("s");
-    expect(played.news).toContain("left for later: reins approvals approve apr_first\n");
+    expect(played.news).toContain("skipped: reins approvals approve apr_first\n");
     played.take(FIRST);
     await played.press("d");
     expect(played.answers).toEqual([{ id: "apr_second", decision: "deny" }]);

@@ -91,7 +91,7 @@ export class ApprovalConsole {
   #leave({ id }: Approval): void {
     this.#done.add(id);
     this.#waiting.delete(id);
-    this.#write(`left for later: reins approvals approve ${id}\n`);
+    this.#write(`skipped: reins approvals approve ${id}\n`);
     this.#next();
   }
 
@@ -99,7 +99,7 @@ export class ApprovalConsole {
     this.#current = undefined;
     const [first] = this.#waiting.values();
     if (first) this.#show(first);
-    else this.#write("\nNothing waits. New requests appear here; q ends.\n");
+    else this.#write("\nNo approval is pending. New ones appear here; q ends.\n");
   }
 
   #show(approval: Approval): void {

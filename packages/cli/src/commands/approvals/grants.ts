@@ -29,13 +29,13 @@ export function declareGrants(approvals: Command): void {
   clientFlags(
     approvals
       .command("grants")
-      .summary("list what is allowed for always")
+      .summary("list the grants")
       .description(
-        "Lists the grants that an --always made: what each lets through, for whom, and how often it was used.",
+        "Lists the grants that --always created: what each allows, for whom, and how often it was used.",
       )
       .option("--user <id>", "only those for this user")
       .option("--agent <id>", "only those for this agent")
-      .option("--all", "also those that were revoked or ran out"),
+      .option("--all", "also revoked and expired ones"),
     "print the grants as one JSON document",
   )
     .addHelpText("after", GRANTS_HELP)
@@ -95,7 +95,7 @@ async function grants(flags: GrantsFlags): Promise<void> {
       if (output.gone.aborted) return;
     }
     if (json) await output.write(`${JSON.stringify({ grants: listed })}\n`);
-    else if (!found) await output.write("Nothing is allowed for always.\n");
+    else if (!found) await output.write("There are no grants.\n");
   });
 }
 

@@ -26,11 +26,11 @@ export function declareList(approvals: Command): void {
   clientFlags(
     approvals
       .command("list")
-      .summary("list what waits for an answer, or what became of it")
-      .description("Lists approvals, one on a line, the oldest first.")
+      .summary("list approvals by their state")
+      .description("Lists approvals, one per line, the oldest first.")
       .option("--state <state>", "pending, approved, denied, expired, withdrawn, used or all", "pending")
       .option("--session <id>", "only those of this session")
-      .option("--limit <count>", "at most so many")
+      .option("--limit <count>", "how many at most")
       .option("--newest", "the newest first"),
     "print the approvals as one JSON document",
   )
@@ -109,7 +109,7 @@ async function list(flags: ListFlags): Promise<void> {
 }
 
 function nothing({ state = "pending" }: ListFlags): string {
-  return state === "pending" ? "Nothing waits for an answer.\n" : "There are none.\n";
+  return state === "pending" ? "No approval is pending.\n" : "There are none.\n";
 }
 
 const ID_SHOWN = 12;

@@ -33,10 +33,10 @@ function shownApproval(approval: ShownApproval): string {
 }
 
 const HELD: Readonly<Record<Approval["enforcement"], string>> = {
-  performed: "Reins itself would carry it out",
-  confined: "the operating system stops the agent from doing it without leave",
-  asked: "the agent asked and is expected to honour the answer; nothing else holds it",
-  observed: "nothing holds the agent: it may have been done already",
+  performed: "Reins itself would perform it",
+  confined: "the operating system stops the agent from doing it without permission",
+  asked: "the agent asked and is expected to obey the answer; nothing else enforces it",
+  observed: "nothing enforces it: it may have been done already",
 };
 
 /** Describes who asks for what, exactly, why, and what an answer would apply to. */
@@ -105,8 +105,8 @@ function whyLines({ reason, rule }: Approval): string[] {
 
 function doesLines({ facts: { effects, opaque, doubts } }: Approval): string[] {
   return [
-    ...(effects.length > 0 ? effects.map(effectWords) : ["nothing that could be found out from here"]),
-    ...(opaque ? ["and may do more than can be seen from here"] : []),
+    ...(effects.length > 0 ? effects.map(effectWords) : ["nothing that could be determined"]),
+    ...(opaque ? ["and may do more than could be determined"] : []),
     ...doubts.map((doubt) => `not known: ${exactWords(doubt)}`),
   ];
 }
@@ -143,7 +143,7 @@ function prefixLines({ prefixes = [] }: Approval): string[] {
 
 function alwaysWords({ options, agent, user, cwd }: Approval): string {
   if (!options.includes("allow_always"))
-    return "cannot be had: part of it is known only when it runs, or the rule forbids it";
+    return "not available: part of it is known only when it runs, or the rule forbids it";
   return (
     `exactly this whenever ${exact(agent)} does it for ${exact(user)} in ${exact(cwd)}, in any session, ` +
     "until the grant is revoked or a file it depends on changes; the same effects, and where they do not say " +

@@ -13,11 +13,11 @@ import { ApprovalConsole } from "./console.ts";
 import { approvalLine } from "./list.ts";
 
 const HELP = `
-On a terminal each request is shown whole, and one key answers it:
+On a terminal each approval is shown whole, and one key answers it:
   a  allow once     A  allow always     d  deny     s  later     q  quit
 Elsewhere every change is one line, or with --json one document per line.
-Needs a Reins that runs; waits a minute for one that is started anew.
-REINS_URL and REINS_TOKEN stand in for --url and --token.
+Needs a running Reins; waits a minute for one that is restarted.
+REINS_URL and REINS_TOKEN set --url and --token.
 
 Examples:
   reins approvals watch
@@ -27,8 +27,8 @@ export function declareWatch(approvals: Command): void {
   clientFlags(
     approvals
       .command("watch")
-      .summary("see requests as they come, and answer them")
-      .description("Shows what waits for an answer and what comes, until Ctrl-C."),
+      .summary("show approvals as they come, and answer them")
+      .description("Shows pending and new approvals, until Ctrl-C."),
     "print one JSON document per change",
   )
     .addHelpText("after", HELP)
@@ -70,7 +70,7 @@ async function ask(client: ApiClient, end: AbortController): Promise<void> {
     now: () => new Date(),
     quit: () => end.abort(),
   });
-  screen.write("Waiting for what agents ask leave for; q ends.\n");
+  screen.write("Waiting for approvals; q ends.\n");
   const finish = readKeys(process.stdin, (key) => void console.press(key).catch(reject));
   const options = { signal: end.signal, lost: trying(end.signal, (text) => screen.write(`${text}\n`)) };
   try {
@@ -101,7 +101,7 @@ async function drain(feed: AsyncIterable<Seen>, take: (seen: Seen) => void | Pro
 function trying(signal: AbortSignal, notice: Notice): FeedOptions["lost"] {
   return async (error: Unreachable, attempt) => {
     if (attempt >= MOST_ATTEMPTS) throw error;
-    if (attempt === 0) notice("The connection was lost; trying again for a minute.");
+    if (attempt === 0) notice("The connection was lost; retrying for a minute.");
     await setTimeout(RETRY_MS, undefined, { signal }).catch((failure: unknown) => {
       if (!signal.aborted) throw failure;
     });

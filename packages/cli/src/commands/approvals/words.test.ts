@@ -12,7 +12,7 @@ import {
   shortEffect,
 } from "./words.ts";
 
-describe("text of somebody else's", () => {
+describe("text from others", () => {
   it("stands as it is only where nothing about it could mislead", () => {
     expect(exact("/project/a-b.ts")).toBe("/project/a-b.ts");
     expect(exact("two words")).toBe('"two words"');

@@ -16,7 +16,7 @@ export const agentsCheck: Check = {
     return [
       ...npmFinding(environment),
       ...(found.length === 0
-        ? [note("none is installed but the built-in one", "To install one: reins agents install claude")]
+        ? [note("only the built-in one is installed", "To install one: reins agents install claude")]
         : found.map(agentFinding)),
     ];
   },
@@ -24,7 +24,7 @@ export const agentsCheck: Check = {
 
 function npmFinding(environment: NodeJS.ProcessEnv): Omit<Finding, "check">[] {
   if (findNpm(environment)) return [];
-  return [wrong("npm is not there, so no agent can be installed", "Install Node with npm.")];
+  return [wrong("npm is not installed, so no agent can be installed", "Install Node with npm.")];
 }
 
 function agentFinding({
@@ -37,17 +37,17 @@ function agentFinding({
   const { state, live, why, level } = verification;
   if (state === "verified" && live === false)
     return wrong(
-      `${name} does not hold to verdicts (${level})`,
+      `${name} does not obey verdicts (${level})`,
       `Confine it, or do not use it; see reins agents verify ${agent}`,
     );
   if (state !== "verified")
     return note(
       `${name} was ${state === "outdated" ? `verified before ${why ?? "it changed"}` : "never verified"}`,
-      `Prove that it asks: reins agents verify ${agent}`,
+      `Verify that it asks for permission: reins agents verify ${agent}`,
     );
   return outdated
     ? note(`${name} is older than the catalogue's`, `reins agents install ${agent}`)
-    : fine(`${name} was seen to ask before it acts (${level})`);
+    : fine(`${name} was verified to ask before it acts (${level})`);
 }
 
 export const credentialsCheck: Check = {
@@ -92,11 +92,11 @@ export const reachCheck: Check = {
   look: async ({ home }) => {
     const agents = await HomeAgents.open(home);
     const free = agents.catalogue.entries.filter(({ id, builtIn }) => !builtIn && !agents.isConfined(id));
-    if (free.length === 0) return [fine("every agent is kept away from the home of Reins")];
+    if (free.length === 0) return [fine("no agent can reach the home of Reins")];
     return [
       note(
         `agents that are not confined run as this user, and could reach ${home} without asking`,
-        'Confine them: in reins.yaml, confine: { "*": { network: open } }. It takes a sandbox.',
+        'Confine them: in reins.yaml, confine: { "*": { network: open } }. It needs a sandbox.',
       ),
     ];
   },

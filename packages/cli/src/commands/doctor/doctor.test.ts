@@ -32,10 +32,10 @@ describe("a doctor", () => {
     expect((await portFinding("192.0.2.1", 0)).state).toBe("wrong");
   });
 
-  it("takes no file for a home, and advises nobody to change it", async () => {
+  it("rejects a file as a home, without advice to change it", async () => {
     const patient = { home: fileURLToPath(import.meta.url), environment: {}, userHome: "/" };
     const [home] = await homeCheck.look(patient);
-    expect(home).toMatchObject({ state: "wrong", found: expect.stringContaining("is no folder") });
+    expect(home).toMatchObject({ state: "wrong", found: expect.stringContaining("is not a folder") });
     expect(home?.mend).not.toContain("chmod");
     expect(await keysCheck.look(patient)).toMatchObject([{ state: "note", found: "no keys yet" }]);
   });
@@ -50,7 +50,7 @@ describe("a doctor", () => {
       "WRONG  disk  no room → at home",
       "             → Make room.",
       "",
-      "1 thing has to be mended.",
+      "1 problem to repair.",
       "",
     ]);
   });

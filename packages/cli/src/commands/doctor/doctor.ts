@@ -12,7 +12,7 @@ import { browserCheck, diskCheck, nodeCheck, serverCheck } from "./machine.ts";
 import { constitutionCheck, rosterCheck } from "./policy.ts";
 
 const HELP = `
-Looks at Node, the home, keys, the database, disk, the port or the Reins that runs, the
+Checks Node, the home, keys, the database, disk, the port or the running Reins, the
 constitution, the roster, agents and their credentials, the sandbox, whether an
 agent could reach Reins itself, and the browser. Changes nothing.
 
@@ -23,7 +23,7 @@ Examples:
 export function declareDoctor(command: Command, invocation: Invocation): void {
   command
     .description(
-      "Looks whether this machine and this home have what Reins needs, and says how to mend what is amiss.",
+      "Checks whether this machine and this home have what Reins needs, and shows how to repair what is wrong.",
     )
     .option("--home <folder>", "the home folder")
     .option("--json", "print the findings as JSON")
@@ -76,7 +76,7 @@ async function examine(check: Check, patient: CheckContext): Promise<Finding[]> 
     return [
       {
         check: name,
-        ...wrong(`it could not be found out: ${errorMessage(error)}`, "Mend what it says, then look again."),
+        ...wrong(`the check failed: ${errorMessage(error)}`, "Correct that, then run the command again."),
       },
     ];
   }
@@ -91,7 +91,7 @@ export function describeFindings(findings: readonly Finding[]): string {
   ]);
   const wrong = findings.filter(({ state }) => state === "wrong").length;
   const end =
-    wrong === 0 ? "Nothing is wrong." : `${wrong} ${wrong === 1 ? "thing has" : "things have"} to be mended.`;
+    wrong === 0 ? "Nothing is wrong." : `${wrong} ${wrong === 1 ? "problem" : "problems"} to repair.`;
   return `${table(rows)}\n${end}\n`;
 }
 

@@ -15,7 +15,7 @@ export const homeCheck: Check = {
   name: "home",
   look: async ({ home }) => [
     await privateFolder(home, () =>
-      note(`${home} is not there yet`, "reins up makes it on its first start."),
+      note(`${home} does not exist yet`, "reins up creates it on its first start."),
     ),
   ],
 };
@@ -26,10 +26,10 @@ export const keysCheck: Check = {
     await privateFolder(keysIn(home), () =>
       existsSync(databaseIn(home))
         ? wrong(
-            "there is a ledger here without the keys it is signed with: nothing can be added to it",
-            `Bring ${keysIn(home)} back from a backup, or let Reins run on another home: --home <folder>`,
+            "the ledger is here without its signing keys: nothing can be added to it",
+            `Restore ${keysIn(home)} from a backup, or use another home: --home <folder>`,
           )
-        : note("no keys yet", "They are made on the first start: reins up"),
+        : note("no keys yet", "They are created on the first start: reins up"),
     ),
   ],
 };
@@ -42,15 +42,15 @@ async function privateFolder(
     const found = await stat(path);
     const { mode, uid } = found;
     if (!found.isDirectory())
-      return wrong(`${path} is no folder`, "Choose another home, with --home <folder> or REINS_HOME.");
+      return wrong(`${path} is not a folder`, "Choose another home, with --home <folder> or REINS_HOME.");
     if (process.getuid && uid !== process.getuid())
       return wrong(
-        `${path} belongs to somebody else`,
+        `${path} belongs to another user`,
         `Run as the user it belongs to, or: chown -R $USER ${path}`,
       );
     if (process.platform !== "win32" && (mode & OTHERS) !== 0)
-      return wrong(`others may look into ${path}`, `Take that from them: chmod 700 ${path}`);
-    return fine(`${path}, for this user alone`);
+      return wrong(`other users may read ${path}`, `Make it private: chmod 700 ${path}`);
+    return fine(`${path} is private`);
   } catch (error) {
     if (isNotFound(error)) return absent();
     throw error;
@@ -66,7 +66,7 @@ export const databaseCheck: Check = {
     if (await isServed(operatorSocketIn(home))) return [];
     const { losses, isSummed } = examined(path);
     if (losses.length === 0)
-      return [fine(isSummed ? "everything that was written is there" : "nothing is known to be missing")];
+      return [fine(isSummed ? "everything that was written is present" : "nothing is known to be missing")];
     return losses.map(({ kind, text }) =>
       kind === "rolled_back" || kind === "damaged"
         ? wrong(text, ACCEPT_LOSS)
@@ -91,11 +91,11 @@ export const vaultCheck: Check = {
     if (!existsSync(databaseIn(home))) return [];
     const known = await keyNames(home);
     const lost = (await sealedIn(home)).filter(({ key }) => !known.includes(key));
-    if (lost.length === 0) return known.length === 0 ? [] : [fine("what is sealed can be opened")];
+    if (lost.length === 0) return known.length === 0 ? [] : [fine("the sealed content can be opened")];
     return lost.map(({ key, count }) =>
       wrong(
-        `${count} approvals and grants were sealed with the key ${key}, which is not here, and count for nothing`,
-        `Bring ${join(keysIn(home), "vault.key")} back from a backup, or let them be asked for again.`,
+        `${count} approvals and grants were sealed with the key ${key}, which is missing, and have no effect`,
+        `Restore ${join(keysIn(home), "vault.key")} from a backup, or let agents ask again.`,
       ),
     );
   },

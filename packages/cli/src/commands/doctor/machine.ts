@@ -41,13 +41,13 @@ export function diskFinding(bytes: number) {
     bytes >= 1024 ** 3 ? `${(bytes / 1024 ** 3).toFixed(1)} GB` : `${Math.round(bytes / 1024 ** 2)} MB`;
   if (bytes < FULL)
     return wrong(
-      `only ${said} are free: without room for the record nothing is allowed`,
-      "Make room, or move the home: --home",
+      `only ${said} are free: without space for the ledger nothing is allowed`,
+      "Free disk space, or move the home: --home",
     );
   if (bytes < TIGHT)
     return note(
-      `${said} are free; an agent takes up to half a gigabyte`,
-      "Make room before installing agents.",
+      `${said} are free; an agent needs at most half a gigabyte`,
+      "Free disk space before installing agents.",
     );
   return fine(`${said} are free`);
 }
@@ -96,12 +96,12 @@ async function health(socket: string): Promise<Omit<Finding, "check">> {
     if (status !== "failed") return fine(`Reins ${version} runs on this home`);
     return wrong(
       "Reins runs, but cannot open its home, so nothing is allowed",
-      "Its log says why; stop it, and reins doctor looks at the database too.",
+      "Its log says why; stop it, and reins doctor checks the database too.",
     );
   } catch (error) {
     return wrong(
       `Reins runs and does not answer: ${errorMessage(error)}`,
-      "If it hangs, end its agents with reins kill --all, then start it anew.",
+      "If it hangs, end its agents with reins kill --all, then restart it.",
     );
   }
 }
@@ -119,7 +119,7 @@ export async function portFinding(host: string, port: number): Promise<Omit<Find
       `Stop it, or choose another: reins up --port ${port + 1}`,
     );
   return wrong(
-    `nobody can listen on ${host}:${port}: ${fault.message}`,
+    `cannot listen on ${host}:${port}: ${fault.message}`,
     "Choose another with --host and --port.",
   );
 }

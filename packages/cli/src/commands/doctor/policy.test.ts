@@ -4,7 +4,7 @@ import { defaultFile } from "@reins/policy";
 import { expect, it } from "vitest";
 import { areEarlierRules, SHIPPED_RULES } from "./policy.ts";
 
-it("knows today's rules as the last, so that they are told from earlier ones once they change", async () => {
+it("has the current default rules as the last hash", async () => {
   const today = await readFile(defaultFile("default.yaml"), "utf8");
   expect(SHIPPED_RULES.at(-1)).toBe(hash("sha256", today, "hex"));
   expect(areEarlierRules(today)).toBe(false);

@@ -36,8 +36,8 @@ export const constitutionCheck: Check = {
 function outgrown(file: string): Omit<Finding, "check"> {
   const today = fileURLToPath(defaultFile("default.yaml"));
   return wrong(
-    "it is the one that an earlier version of Reins wrote, which this version refuses, so everything is blocked",
-    `To see the difference: reins policy diff "${file}" "${today}". To take today's over: cp "${today}" "${file}"`,
+    "it is the default of an earlier version, which this version rejects, so everything is blocked",
+    `To see the difference: reins policy diff "${file}" "${today}". To use the current default: cp "${today}" "${file}"`,
   );
 }
 
@@ -45,9 +45,9 @@ function earlier(file: string, { home, environment }: CheckContext): Omit<Findin
   const today = fileURLToPath(defaultFile("default.yaml"));
   const flag = home === homeFolder(undefined, environment) ? "" : ` --home "${home}"`;
   return note(
-    "it is the one that an earlier version of Reins wrote, with nothing changed since; today's is another",
+    "it is the unchanged default of an earlier version; the current default is another",
     `To see the difference: reins policy diff "${file}" "${today}". ` +
-      `To take it over: cp "${today}" "${file}" && reins policy accept${flag}`,
+      `To use the current default: cp "${today}" "${file}" && reins policy accept${flag}`,
   );
 }
 
@@ -77,8 +77,8 @@ export const rosterCheck: Check = {
       return [fine(`${new Set(entries.map(({ session_id }) => session_id)).size} agents are known`)];
     return [
       wrong(
-        `${path}: ${faults[0]}${faults.length > 1 ? `, nor are ${faults.length - 1} others` : ""}; who stands there is unknown`,
-        'Mend it: one agent on each line, such as {"session_id":"reed","kind":"agent","state":"live"}',
+        `${path}: ${faults[0]}${faults.length > 1 ? `, nor are ${faults.length - 1} others` : ""}; the agents on them are unknown`,
+        'Repair it: one agent per line, such as {"session_id":"reed","kind":"agent","state":"live"}',
       ),
     ];
   },

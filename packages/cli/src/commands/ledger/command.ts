@@ -9,7 +9,7 @@ import { declareVerify } from "./verify.ts";
 
 export function declareLedger(ledger: Command, invocation: Invocation): void {
   ledger.description(
-    "The record of what was decided and seen, which nobody can change unnoticed. Reading works while Reins runs.\n" +
+    "The tamper-evident record of decisions and events. Reading works while Reins runs.\n" +
       "The last checkpoint seen of each ledger is kept in the user's state folder; every command checks against it.",
   );
   declareShow(ledger);

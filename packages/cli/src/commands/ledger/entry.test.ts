@@ -31,7 +31,7 @@ describe("an entry by the beginning of its content id", () => {
   });
 
   it.each(["abc", "xyz1", "", "a".repeat(65)])("is not %j", (text) => {
-    expect(() => readCidPrefix(text)).toThrow("is no content id");
+    expect(() => readCidPrefix(text)).toThrow("is not a content id");
   });
 
   it("may be written in capitals", () => {

@@ -7,17 +7,17 @@ import { noticeOnStderr, print } from "../../output.ts";
 import { printableJson } from "../../printable.ts";
 
 const GET_HELP = `
-Private content stays a reference, and what is sealed stays sealed.
+Private content is shown as a reference, and sealed content stays sealed.
 
 Examples:
-  reins ledger get 3f2a9c41d07b                     any beginning that only one entry has
+  reins ledger get 3f2a9c41d07b                     any unambiguous beginning
   reins ledger get 3f2a9c41d07b --json | jq .entry.payload`;
 
 export function declareGet(ledger: Command): void {
   ledger
     .command("get")
     .summary("print one entry")
-    .description("Prints an entry and its place in the ledger as JSON.")
+    .description("Prints an entry and its position in the ledger as JSON.")
     .argument("<cid>", "its content id, or the beginning of it")
     .option("--home <folder>", "the home folder")
     .option("--json", "print it on one line")
@@ -35,8 +35,8 @@ async function get(text: string, flags: LedgerFlags): Promise<void> {
 }
 
 const PROVE_HELP = `
-The proof holds the entry, its way to the root of a signed checkpoint, and the announcement of the key that signed it.
-Whoever gets it needs nothing else: reins ledger verify <file>
+The proof contains the entry, its path to the root of a signed checkpoint, and the announcement of the key that signed
+it. Checking it needs nothing else: reins ledger verify <file>
 
 Examples:
   reins ledger prove 3f2a9c41d07b -o verdict.proof.json
@@ -46,7 +46,7 @@ export function declareProve(ledger: Command): void {
   ledger
     .command("prove")
     .summary("write a proof that an entry is in the ledger")
-    .description("Writes a proof file that stands on its own.")
+    .description("Writes a self-contained proof file.")
     .argument("<cid>", "the entry's content id, or the beginning of it")
     .option("--home <folder>", "the home folder")
     .option("-o, --output <file>", "where to write it (default: stdout)")
@@ -80,7 +80,7 @@ const SHOWN = 5;
 export function readCidPrefix(text: string): string {
   const prefix = text.toLowerCase();
   if (/^[0-9a-f]{4,64}$/.test(prefix)) return prefix;
-  throw new CliError(`"${text}" is no content id.`, {
+  throw new CliError(`"${text}" is not a content id.`, {
     next: `Give its 64 hexadecimal digits, or at least the first ${SHORTEST}; reins ledger log shows them.`,
   });
 }

@@ -10,23 +10,23 @@ import { noticeOnStderr, print } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 
 const HELP = `
-Keys are held by Reins, one for itself and one for each agent and person who signs; a retired key signs nothing more,
-and what it signed stays valid. The log's key signs checkpoints. Others know the ledger by it, so it never changes.
+Reins holds one key for itself and one for each agent and person who signs; a retired key signs nothing more, and its
+signatures stay valid. The log's key signs checkpoints. It identifies the ledger, so it never changes.
 
 Examples:
   reins ledger keys
-  reins ledger keys --json | jq -r .log_key         to give to whoever verifies: reins ledger verify --key`;
+  reins ledger keys --json | jq -r .log_key         for a verifier: reins ledger verify --key`;
 
 const ROTATE_HELP = `
 Examples:
   reins ledger keys rotate reins:system
   reins ledger keys rotate reed
-  reins ledger keys rotate reins:vault              the key that seals what is kept exactly; reins up then uses it`;
+  reins ledger keys rotate reins:vault              the key that seals approvals; used by the next reins up`;
 
 export function declareKeys(ledger: Command): void {
   const group = ledger
     .command("keys")
-    .summary("list the keys that sign, or give somebody a new one")
+    .summary("list the signing keys, or rotate one")
     .description("Lists the keys that the ledger announces, and the key that signs its checkpoints.")
     .option("--home <folder>", "the home folder")
     .option("--json", "print them as JSON")
@@ -41,9 +41,9 @@ export function declareKeys(ledger: Command): void {
 function declareRotate(keys: Command): void {
   keys
     .command("rotate")
-    .summary("give a holder a new key")
+    .summary("rotate the key of a holder")
     .description(
-      "Gives a holder a new key, and records that the old one stopped. Reins must not run meanwhile.",
+      "Creates a new key for a holder, and records that the old one retired. Reins must not run meanwhile.",
     )
     .argument("<holder>", "whose key: an agent, a person, reins:system or reins:vault")
     .option("--home <folder>", "the home folder")
@@ -92,7 +92,7 @@ async function rotate(holder: string, flags: LedgerFlags): Promise<void> {
 async function rotateVault(home: string, { json }: LedgerFlags): Promise<void> {
   const { Vault } = await import("@reins/supervisor");
   const key_id = await Vault.rotate(keysIn(home));
-  const text = `${key_id}  ${VAULT}  from the next start on, which seals everything with it and forgets the old one\n`;
+  const text = `${key_id}  ${VAULT}  from the next start on, which seals everything again and deletes the old one\n`;
   print(json ? `${JSON.stringify({ keys: [{ key_id, holder: VAULT }] })}\n` : text);
 }
 
@@ -109,8 +109,8 @@ async function rotateIn(home: string, holder: string, { json }: LedgerFlags): Pr
 }
 
 function isCopy(origin: string): CliError {
-  return new CliError(`This home holds a copy of the ledger ${origin}, which cannot be added to.`, {
-    next: "Rotate keys in the home where that ledger was begun.",
+  return new CliError(`This home holds a read-only copy of the ledger ${origin}.`, {
+    next: "Rotate keys in the home where that ledger was created.",
     exitCode: EXIT.failed,
   });
 }

@@ -16,24 +16,24 @@ and --until are in UTC, such as 2026-11-15 or 2026-11-15T05:20:00Z, or say how l
 
 Examples:
   reins ledger log --limit 20
-  reins ledger log -f --quality policy_verdict      verdicts as they are given
+  reins ledger log -f --quality policy_verdict      verdicts as they come
   reins ledger log --session reed:ahp:1 --since 2h
   reins ledger log --json | jq -r .entry.actor | sort | uniq -c`;
 
 export function declareLog(ledger: Command): void {
   ledger
     .command("log")
-    .summary("print entries, and follow those that come")
-    .description("Prints entries, one on a line, the oldest first. Works while Reins runs.")
+    .summary("print entries, and follow new ones")
+    .description("Prints entries, one per line, the oldest first. Works while Reins runs.")
     .option("--home <folder>", "the home folder")
-    .option("-f, --follow", "go on with entries as they come, until Ctrl-C (starts with the last 10)")
+    .option("-f, --follow", "print new entries as they come, until Ctrl-C (starts with the last 10)")
     .option("--session <id>", "only entries of this session")
     .option("--quality <quality>", "only entries of this quality: turn, tool_call, policy_verdict, …")
     .option("--actor <name>", "only entries by this agent, person or reins:system")
     .option("--tag <tag>", "only entries with this tag")
     .option("--since <time>", "only entries from then on")
     .option("--until <time>", "only entries before then")
-    .option("--limit <count>", "at most so many, the newest of them")
+    .option("--limit <count>", "how many at most, the newest ones")
     .option("--newest", "the newest first")
     .option("--json", "print one JSON document per line")
     .addHelpText("after", HELP)
@@ -70,7 +70,7 @@ const BEFORE_FOLLOWING = 10;
 export function logSettings(flags: LogFlags, now: Date): LogSettings {
   const follow = flags.follow ?? false;
   if (follow && (flags.newest || flags.until !== undefined)) {
-    throw new CliError("--follow shows what comes, so it goes with neither --newest nor --until.", {
+    throw new CliError("--follow shows new entries, so it cannot be combined with --newest or --until.", {
       next: "Leave one of them out.",
     });
   }

@@ -19,7 +19,7 @@ Examples:
 export function declareShow(ledger: Command): void {
   ledger
     .command("show")
-    .summary("what the ledger is and how far it goes")
+    .summary("show the name, size and keys of the ledger")
     .description("Shows the ledger's name, size, newest checkpoint, keys and most recent sessions.")
     .option("--home <folder>", "the home folder")
     .option("--json", "print it as JSON")
@@ -100,11 +100,11 @@ function count(number: number): string {
 }
 
 const CHECKPOINT_HELP = `
-Give it to somebody, or keep it elsewhere: whoever has it can tell later whether the ledger was shortened or rewritten.
+Keep it outside of the home: it shows later whether the ledger was shortened or rewritten.
 
 Examples:
   reins ledger checkpoint > today.note
-  reins ledger verify --seen today.note             some other day`;
+  reins ledger verify --seen today.note             on a later day`;
 
 export function declareCheckpoint(ledger: Command): void {
   ledger
@@ -114,7 +114,7 @@ export function declareCheckpoint(ledger: Command): void {
       "Prints the newest checkpoint: a signed note of the ledger's name, its size and the root of its tree.",
     )
     .option("--home <folder>", "the home folder")
-    .option("--json", "print it as JSON, with the key it is signed with")
+    .option("--json", "print it as JSON, with the key that signs it")
     .addHelpText("after", CHECKPOINT_HELP)
     .addHelpText("after", exitCodesHelp(READING))
     .action(async (_, command: Command) => {

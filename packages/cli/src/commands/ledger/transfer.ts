@@ -25,22 +25,22 @@ import { printableLine } from "../../printable.ts";
 import { withStopSignal } from "../../serving/stop.ts";
 
 const EXPORT_HELP = `
-The form is JSON Lines; docs/ledger-format.md describes it to the byte. Without --with-private the export shows private
-content by its digest only, and verifies all the same.
+The format is JSON Lines; docs/ledger-format.md describes it to the byte. Without --with-private the export contains only
+the digests of private content, and still verifies.
 
 Examples:
-  reins ledger export audit.jsonl.gz                compressed, by its name
+  reins ledger export audit.jsonl.gz                compressed, because of its name
   reins ledger export --gzip - | ssh auditor 'cat > audit.jsonl.gz'
   reins ledger export - | jq 'select(.kind == "entry") | .entry.quality'`;
 
 export function declareExport(ledger: Command): void {
   ledger
     .command("export")
-    .summary("write the whole ledger for somebody else to verify")
+    .summary("write the whole ledger for a verifier")
     .description(
       "Writes every entry up to the newest checkpoint, with all checkpoints. Works while Reins runs.",
     )
-    .argument("[file]", "where to write it, - for stdout; it must not be there yet", "-")
+    .argument("[file]", "where to write it, - for stdout; it must not exist yet", "-")
     .option("--home <folder>", "the home folder")
     .option("--gzip", "compress it; also done when the file's name ends in .gz")
     .option("--with-private", "include the private content that was not erased")
@@ -98,9 +98,9 @@ export async function* inPieces(lines: AsyncIterable<string>): AsyncGenerator<st
 }
 
 const IMPORT_HELP = `
-What is there already is left alone, so an import that broke off can be run again. Every entry's content id and chain is
-checked on the way in; signatures and checkpoints are for the verifier: run reins ledger verify before or afterwards.
-A ledger that was begun elsewhere can be read and verified here, but only its own home can add to it.
+Entries that exist already are kept, so an interrupted import can be run again. Checks the content id and chain of every
+entry; signatures and checkpoints are for the verifier: run reins ledger verify before or afterwards.
+A ledger of another home can be read and verified here, but only its own home can add to it.
 
 Examples:
   reins ledger import audit.jsonl.gz --home ./copy
@@ -109,8 +109,10 @@ Examples:
 export function declareImport(ledger: Command): void {
   ledger
     .command("import")
-    .summary("take over an exported ledger")
-    .description("Takes an export into a home that has no ledger yet, or has the beginning of the same one.")
+    .summary("import an exported ledger")
+    .description(
+      "Imports an export into a home that has no ledger yet, or has the beginning of the same one.",
+    )
     .argument("<file>", "the export, compressed or not; - for stdin")
     .option("--home <folder>", "the home folder")
     .option("--json", "print what was done as JSON")

@@ -18,13 +18,13 @@ import { readTokens } from "../../serving/tokens.ts";
 const HELP = `
 Sources:
   a file                         an export, compressed or not, or a proof of reins ledger prove
-  a folder                       a home, also one that is in use, held against the checkpoint last seen in it
+  a folder                       a home, also one that is in use, compared with the checkpoint last seen in it
   http://…, https://…            where either kind of file is, or the address of a Reins
   -                              the same on stdin
   (left out)                     the home folder
 
-The checker shares no code with what writes the ledger. With --key it trusts nothing that the ledger says of itself,
-and with --seen it notices when a ledger was cut off or rolled back; without, the report says what is not ruled out.
+The verifier shares no code with what writes the ledger. With --key it trusts nothing that the ledger says of itself,
+and with --seen it detects a truncation or rollback; without, the report says what is not excluded.
 
 Examples:
   reins ledger verify
@@ -35,25 +35,20 @@ Examples:
 export function declareVerify(ledger: Command, invocation: Invocation): void {
   ledger
     .command("verify")
-    .summary("check a ledger, an export or a proof, trusting nobody")
-    .description(
-      "Checks every entry, chain, signature and checkpoint, names what is wrong, and ends with a verdict.",
-    )
+    .summary("check a ledger, an export or a proof")
+    .description("Checks every entry, chain, signature and checkpoint, and reports what is wrong.")
     .argument("[source]", "what to check (default: the home folder)")
     .option("--home <folder>", "the home folder, when the source is left out")
-    .option(
-      "--key <key>",
-      "the log's verifier key, as you know it from elsewhere; @file reads it from a file",
-    )
+    .option("--key <key>", "the log's verifier key from a trusted source; @file reads it from a file")
     .option("--seen <checkpoint>", "a checkpoint from an earlier day: a file with the note, or the note")
-    .option("--token <secret>", "bearer token to show to a server; @file reads it from a file")
+    .option("--token <secret>", "bearer token for a server; @file reads it from a file")
     .option("--json", "print the report as JSON")
     .addHelpText("after", HELP)
     .addHelpText(
       "after",
       exitCodesHelp({
-        done: "everything holds",
-        failed: "something does not hold",
+        done: "everything is valid",
+        failed: "something is invalid",
         usage: "wrong usage",
         unreachable: "the source cannot be reached or read",
       }),
@@ -89,7 +84,7 @@ async function read(path: string, flag: string): Promise<string> {
     return await readFile(path, "utf8");
   } catch (error) {
     throw new CliError(`${flag} names a file that cannot be read: ${errorMessage(error)}`, {
-      next: "Check the path and who may read the file.",
+      next: "Check the path and the permissions of the file.",
       cause: error,
     });
   }
@@ -126,7 +121,7 @@ async function keepIfOpen(flags: VerifyFlags): Promise<void> {
     await readLedger(flags, async () => undefined);
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode === EXIT.failed) throw error;
-    noticeOnStderr(flags.json)(`What was seen is not kept: ${error.message}`);
+    noticeOnStderr(flags.json)(`The checkpoint is not stored: ${error.message}`);
   }
 }
 

@@ -17,8 +17,8 @@ import { printable } from "../../printable.ts";
 import { describeDifference } from "./diff.ts";
 
 const HELP = `
-On a terminal it asks first. What is put into force is what was shown: when the
-file was changed meanwhile, it is refused.
+On a terminal it asks first. Accepts exactly what was shown: a file that changed
+meanwhile is rejected.
 ${CLIENT_HELP}
 
 Examples:
@@ -30,10 +30,8 @@ export function declareAccept(policy: Command): void {
   clientFlags(
     policy
       .command("accept")
-      .summary("put a constitution into force that lets more through")
-      .description(
-        "Shows how a changed constitution that waits differs from the one in force, and puts it into force.",
-      )
+      .summary("put a constitution into force that allows more")
+      .description("Shows how a changed constitution differs from the one in force, and puts it into force.")
       .option("--tenant <id>", "the tenant whose constitution it is (default: one's own)")
       .option("--yes", "do not ask")
       .option("--dry-run", "only show it"),
@@ -42,7 +40,7 @@ export function declareAccept(policy: Command): void {
     .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({ ...CLIENT_CODES, failed: "nothing waits, or it was refused; the message says why" }),
+      exitCodesHelp({ ...CLIENT_CODES, failed: "nothing waits, or it was rejected; the message says why" }),
     )
     .action(async (_, command: Command) => {
       await accept(command.optsWithGlobals<AcceptFlags>());
@@ -67,7 +65,7 @@ async function accept(flags: AcceptFlags): Promise<void> {
     const difference = differenceOf(in_force, waiting, client.address);
     if (!flags.json)
       print(
-        difference ? describeDifference(difference) : "Nothing is in force now, so nothing is let through.\n",
+        difference ? describeDifference(difference) : "Nothing is in force now, so nothing is allowed.\n",
       );
     const agreed =
       !flags.dryRun &&
@@ -91,7 +89,7 @@ async function enforce(
   waiting: Loaded,
 ): Promise<void> {
   const advice = {
-    conflict: "The file was changed meanwhile. Run the same command again to see what waits now.",
+    conflict: "The file changed meanwhile. Run the same command again to see the new difference.",
   };
   await client.call(policyOperations.acceptPolicy, { query, body: hashesOf(waiting), advice });
 }
@@ -104,17 +102,17 @@ function differenceOf(before: Loaded | null, after: Loaded, address: string) {
   if (!before) return undefined;
   const [old, now] = [ConstitutionFile.safeParse(before.file), ConstitutionFile.safeParse(after.file)];
   if (old.success && now.success) return constitutionDifference(old.data, now.data);
-  throw incompatible("The constitutions that it sent cannot be read", address, old.error ?? now.error);
+  throw incompatible("It sent constitutions that cannot be read", address, old.error ?? now.error);
 }
 
 function nothingWaits({ tenant, fault }: Status): CliError {
   if (fault !== null)
-    return new CliError(`The constitution of ${tenant} as it is now is not fine, so it cannot be accepted.`, {
+    return new CliError(`The constitution of ${tenant} is not valid, so it cannot be accepted.`, {
       next: `${printable(fault)}\nRepair it; reins policy check shows where.`,
       exitCode: EXIT.failed,
     });
   return new CliError(`No changed constitution of ${tenant} waits to be accepted.`, {
-    next: "One that is no looser applies by itself. To see what a draft would change: reins policy diff <old> <new>",
+    next: "One that is no looser applies at once. To see what a draft would change: reins policy diff <old> <new>",
     exitCode: EXIT.failed,
   });
 }

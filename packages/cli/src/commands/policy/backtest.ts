@@ -32,10 +32,10 @@ import {
 } from "./replay.ts";
 
 const HELP = `
-Rules are held against rules: what limits, other harnesses and people made of a
-verdict is left aside. Verdicts that the very same rules gave come out the same.
+Compares rules with rules: ignores what limits, other harnesses and people made of
+a verdict. The same rules give the same verdicts.
 For rules that count what came before, an action of the past counts if it was
-really let through and the draft lets it pass too. Times for --since are in UTC,
+really allowed and the draft allows it too. Times for --since are in UTC,
 such as 2026-11-15 or 2026-11-15T05:20:00Z, or say how long ago: 90s, 15m, 2h.
 
 Examples:
@@ -46,20 +46,20 @@ Examples:
 export function declareBacktest(policy: Command, invocation: Invocation): void {
   policy
     .command("backtest")
-    .summary("try a draft on the verdicts of the past")
+    .summary("apply a draft to past verdicts")
     .description(
-      "Decides every verdict in the ledger again by a draft, from the facts on record, and shows what " +
+      "Decides every verdict in the ledger again with a draft, from the recorded facts, and shows what " +
         "would change, grouped and counted. Changes nothing, and works while Reins runs.",
     )
     .argument("<file>", "the draft of a constitution")
     .option("--home <folder>", "the home folder")
     .option("--tenant <name>", "whose verdicts (default: default)")
     .option("--since <time>", "only verdicts from then on")
-    .option("--limit <count>", "at most so many, the newest of them")
+    .option("--limit <count>", "how many at most, the newest ones")
     .option("--examples <count>", "how many examples to show of each change", "3")
     .option(
       "--fail-on <what>",
-      "end with 1 if something becomes looser, or if any verdict changes: looser, change",
+      "exit with 1 if something becomes looser, or if any verdict changes: looser, change",
     )
     .option("--json", "print it as JSON")
     .addHelpText("after", HELP)
@@ -67,7 +67,7 @@ export function declareBacktest(policy: Command, invocation: Invocation): void {
       "after",
       exitCodesHelp({
         ...REPLAYING,
-        failed: "the file is not fine, or what --fail-on names has come to pass",
+        failed: "the file is not valid, or --fail-on applies",
       }),
     )
     .action(async (file: string, _, command: Command) => {
@@ -131,7 +131,7 @@ function fails(failOn: FailOn, { looser, stricter }: BacktestReport): boolean {
 function describeBacktest(file: string, report: BacktestReport): string {
   const { total, unchanged, other_rule, stricter, looser, before, after, first_at, last_at } = report;
   if (total === 0)
-    return `There are no verdicts to try ${file} on.\n${describeUnreplayable(report.not_replayable)}`;
+    return `There are no verdicts to apply ${file} to.\n${describeUnreplayable(report.not_replayable)}`;
   const verdicts = RuleVerdict.options.filter((verdict) => before[verdict] + after[verdict] > 0);
   const parts = [
     `${wrapped(`${file} on ${counted(total, "verdict")}, ${first_at} to ${last_at}`, 4, 0)}`,
@@ -173,10 +173,10 @@ function describeChange(change: Group<ChangeKey>): string {
 function notes({ contradicted, blind, changes_left_out, not_replayable }: BacktestReport): string {
   const said = [
     contradicted > 0 &&
-      `${counted(contradicted, "verdict")} by these very rules came out otherwise. Either secrets that the rules ` +
-        "look at are not on record, or the record is not what was decided: see reins ledger verify.",
+      `${counted(contradicted, "verdict")} by the same rules came out otherwise. Either secrets that the rules ` +
+        "use are not recorded, or the record was changed: see reins ledger verify.",
     blind > 0 &&
-      `${counted(blind, "verdict")} had to be decided without arguments that the draft asks for and nobody kept, ` +
+      `${counted(blind, "verdict")} had to be decided without arguments that the draft asks for and were not kept, ` +
         "because the rules of the time did not ask for them.",
     changes_left_out > 0 && `${counted(changes_left_out, "change")} more, of too many kinds to list.`,
   ].filter((text) => text !== false);

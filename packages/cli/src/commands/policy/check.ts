@@ -21,9 +21,9 @@ Examples:
 export function declareCheck(policy: Command, invocation: Invocation): void {
   policy
     .command("check")
-    .summary("say whether Reins would take a constitution, and if not, why")
+    .summary("say whether Reins would accept a constitution, and if not, why")
     .description(
-      "Reads a constitution, compiles it and runs its tests, as Reins does before it takes one. Shows " +
+      "Reads a constitution, compiles it and runs its tests, as Reins does before it accepts one. Shows " +
         "what is wrong with line and column, and remarks on what is most likely a mistake.",
     )
     .argument("[file]", "the constitution (default: constitution.yaml of the home)")
@@ -31,7 +31,7 @@ export function declareCheck(policy: Command, invocation: Invocation): void {
     .option("--tenant <name>", "whose constitution, when no file is named (default: default)")
     .option("--json", "print it as JSON")
     .addHelpText("after", CHECK_HELP)
-    .addHelpText("after", exitCodesHelp({ ...LOOKING, done: "Reins would take it" }))
+    .addHelpText("after", exitCodesHelp({ ...LOOKING, done: "Reins would accept it" }))
     .action(async (file: string | undefined, _, command: Command) => {
       invocation.exitCode = await check(file, command.optsWithGlobals<PolicyFlags>());
     });
@@ -53,7 +53,7 @@ function describeCheck(
     ...remarks.map((remark) => describeFault(remark, text, "remark: ")),
   ].join("");
   if (!policy || faults.length > 0) {
-    const end = `${counted(faults.length, "fault")}: Reins would not take this file. What is in force would stay.`;
+    const end = `${counted(faults.length, "fault")}: Reins would not accept this file. The current one would stay in force.`;
     return `${found}\n${wrapped(end, 0)}`;
   }
   const { limits, harnesses } = policy.file;
@@ -63,7 +63,7 @@ function describeCheck(
     ...(harnesses.length > 0 ? [counted(harnesses.length, "harness", "harnesses")] : []),
     tests.length === 0 ? "no tests" : `${counted(tests.length, "test")} passed`,
   ];
-  return `${found}${found ? "\n" : ""}${text.file} is fine: ${parts.join(", ")}.\n`;
+  return `${found}${found ? "\n" : ""}${text.file} is valid: ${parts.join(", ")}.\n`;
 }
 
 function checkReport({ file }: ConstitutionText, { policy, faults, remarks, tests }: ConstitutionCheck) {
@@ -80,7 +80,7 @@ function checkReport({ file }: ConstitutionText, { policy, faults, remarks, test
 }
 
 const TEST_HELP = `
-Tests stand in the file itself, under tests:
+Tests are in the file itself, under tests:
   - name: a push
     given: { tool: Bash, effects: [{ kind: exec, command: git }] }
     expect: ask
@@ -94,7 +94,7 @@ export function declareTest(policy: Command, invocation: Invocation): void {
   policy
     .command("test")
     .summary("run the tests of a constitution")
-    .description("Runs the tests that stand in a constitution, and lists each with its outcome.")
+    .description("Runs the tests in a constitution, and lists each with its outcome.")
     .argument("[file]", "the constitution (default: constitution.yaml of the home)")
     .option("--home <folder>", "the home folder")
     .option("--tenant <name>", "whose constitution, when no file is named (default: default)")
@@ -102,7 +102,7 @@ export function declareTest(policy: Command, invocation: Invocation): void {
     .addHelpText("after", TEST_HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({ ...LOOKING, done: "all passed", failed: "a test failed, or the file is not fine" }),
+      exitCodesHelp({ ...LOOKING, done: "all passed", failed: "a test failed, or the file is not valid" }),
     )
     .action(async (file: string | undefined, _, command: Command) => {
       invocation.exitCode = await test(file, command.optsWithGlobals<PolicyFlags>());
@@ -118,7 +118,7 @@ async function test(file: string | undefined, flags: PolicyFlags): Promise<ExitC
 }
 
 function describeTests({ file }: ConstitutionText, tests: readonly TestOutcome[]): string {
-  if (tests.length === 0) return `There are no tests in ${file}; they stand under tests:\n`;
+  if (tests.length === 0) return `There are no tests in ${file}; they belong under tests:\n`;
   const failed = tests.filter((outcome) => !hasPassed(outcome)).length;
   const end = `${counted(tests.length, "test")}: ${tests.length - failed} passed, ${failed} failed.`;
   return `${tests.map(describeOutcome).join("")}\n${end}\n`;

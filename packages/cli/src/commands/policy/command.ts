@@ -9,9 +9,9 @@ import { declareExplain } from "./explain.ts";
 
 export function declarePolicy(policy: Command, invocation: Invocation): void {
   policy.description(
-    "What agents may do stands in constitution.yaml. Here it is checked, explained, and tried on what" +
-      " was decided in the past before it counts. Nothing here but accept changes anything, and " +
-      "all of it works while Reins runs.",
+    "constitution.yaml says what agents may do. These commands check, test and explain it, and apply a draft to past " +
+      "decisions before it is in force. Only accept changes anything, and all of them work while " +
+      "Reins runs.",
   );
   declareCheck(policy, invocation);
   declareTest(policy, invocation);

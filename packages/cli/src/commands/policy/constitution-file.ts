@@ -12,7 +12,7 @@ import { counted, describeFault } from "./layout.ts";
 /** What the exit codes of a command mean that reads a constitution. */
 export const LOOKING = {
   done: "done",
-  failed: "the file is not fine",
+  failed: "the file is not valid",
   usage: "wrong usage, or there is no such file",
 } as const;
 
@@ -68,7 +68,7 @@ function unreadable(path: string, isHomes: boolean, cause: unknown): CliError {
       cause,
     });
   return new CliError(`${path} cannot be read: ${errorMessage(cause)}`, {
-    next: "Check the path and who may read the file.",
+    next: "Check the path and the permissions of the file.",
     cause,
   });
 }
@@ -78,10 +78,12 @@ export async function policyIn(text: ConstitutionText, notice: Notice): Promise<
   const { policy, faults } = await checkConstitution(text);
   if (policy) {
     if (faults.length > 0)
-      notice(`${text.file} fails ${counted(faults.length, "test")} of its own, so Reins would not take it.`);
+      notice(
+        `${text.file} fails ${counted(faults.length, "test")} of its own, so Reins would not accept it.`,
+      );
     return policy;
   }
-  throw new CliError(`${text.file} has ${counted(faults.length, "fault")}, so Reins would not take it.`, {
+  throw new CliError(`${text.file} has ${counted(faults.length, "fault")}, so Reins would not accept it.`, {
     next: faults
       .map((fault) => describeFault(fault, text))
       .join("")

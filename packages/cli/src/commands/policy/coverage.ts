@@ -21,8 +21,8 @@ import {
 } from "./replay.ts";
 
 const HELP = `
-An action is named if a rule decides on it that says what it is about; a rule
-with the condition {} names nothing. Times for --since are in UTC, such as
+An action is named if the rule that decides on it has a condition; a rule with
+the condition {} names nothing. Times for --since are in UTC, such as
 2026-11-15, or say how long ago: 90s, 15m, 2h, 3d.
 
 Examples:
@@ -33,7 +33,7 @@ Examples:
 export function declareCoverage(policy: Command): void {
   policy
     .command("coverage")
-    .summary("find actions that no rule names, and rules that nothing was about")
+    .summary("find actions that no rule names, and rules that never matched")
     .description(
       "Decides every verdict in the ledger again, and shows the actions that no rule names, how often " +
         "each rule decided, and which never did or never can. Changes nothing, and works while Reins " +
@@ -46,7 +46,7 @@ export function declareCoverage(policy: Command): void {
       "whose verdicts, and whose constitution when no file is named (default: default)",
     )
     .option("--since <time>", "only verdicts from then on")
-    .option("--limit <count>", "at most so many, the newest of them")
+    .option("--limit <count>", "how many at most, the newest ones")
     .option("--json", "print it as JSON")
     .addHelpText("after", HELP)
     .addHelpText("after", exitCodesHelp(REPLAYING))
@@ -82,7 +82,7 @@ function describeCoverage(file: string, report: CoverageReport): string {
     wrapped(`${file} on ${counted(total, "action")}`, 4, 0),
     numbers([
       ["named by a rule", named],
-      ["taken by a rule for everything", taken_by_all],
+      ["matched by a rule for everything", taken_by_all],
       ["matched by no rule", unmatched],
     ]),
     unnamed.length > 0 ? `Actions that no rule names\n${unnamed.map(describeUnnamed).join("")}${left}` : "",
@@ -90,7 +90,7 @@ function describeCoverage(file: string, report: CoverageReport): string {
     report.unreachable.length > 0
       ? `Rules that can never match\n${report.unreachable
           .map(({ rule, because }) =>
-            wrapped(`${rule}: "${because}" before it takes everything it could`, 6, 2),
+            wrapped(`${rule}: "${because}" before it matches everything it could`, 6, 2),
           )
           .join("")}`
       : "",
@@ -108,7 +108,7 @@ function ruleLines({ rules }: CoverageReport): string {
   const width = Math.max(...rules.map(({ matches }) => count(matches).length), 1);
   return rules
     .map(({ rule, matches, takes_all }) => {
-      const remark = takes_all ? "  (takes everything)" : matches === 0 ? "  (never)" : "";
+      const remark = takes_all ? "  (matches everything)" : matches === 0 ? "  (never)" : "";
       const name = cut(rule, WIDTH - width - 5 - remark.length);
       return `  ${count(matches).padStart(width)}  ${name}${remark}\n`;
     })

@@ -12,9 +12,9 @@ import { LOOKING, policyIn, readConstitutionFile } from "./constitution-file.ts"
 import { inline, wrapped } from "./layout.ts";
 
 const HELP = `
-A new constitution that can be seen to be no looser applies at once; any other
-waits for an admin. What cannot be seen to be stricter counts as looser. To see
-what it would have changed in the past, use reins policy backtest.
+A new constitution that is provably no looser applies at once; any other waits for
+an admin. What is not provably stricter counts as looser. To see what it would have
+changed in the past, use reins policy backtest.
 
 Examples:
   reins policy diff ~/.local/share/reins/constitution.yaml draft.yaml
@@ -23,16 +23,16 @@ Examples:
 export function declareDiff(policy: Command): void {
   policy
     .command("diff")
-    .summary("tell how one constitution differs from another")
+    .summary("show how one constitution differs from another")
     .description(
-      "Tells which rules, limits, tools, harnesses and tests were added, removed, moved or changed, and" +
-        " whether the new constitution can be seen to let nothing more through.",
+      "Shows which rules, limits, tools, harnesses and tests were added, removed, moved or changed, and " +
+        "whether the new constitution provably allows nothing more.",
     )
     .argument("<old>", "the constitution as it was")
     .argument("<new>", "the constitution as it would be")
     .option("--json", "print it as JSON")
     .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp({ ...LOOKING, failed: "one of the files is not fine" }))
+    .addHelpText("after", exitCodesHelp({ ...LOOKING, failed: "one of the files is not valid" }))
     .action(async (before: string, after: string, _, command: Command) => {
       await diff(before, after, command.optsWithGlobals<DiffFlags>());
     });
@@ -60,14 +60,14 @@ const HEADINGS: Readonly<Record<Difference["section"], string>> = {
 };
 
 export function describeDifference({ differences, no_looser, looser_in }: ConstitutionDifference): string {
-  if (differences.length === 0) return "They say the same.\n";
+  if (differences.length === 0) return "They are equal.\n";
   const sections = SECTIONS.flatMap((section) => {
     const found = differences.filter((difference) => difference.section === section);
     return found.length > 0 ? [`${HEADINGS[section]}\n${found.map(describe).join("")}\n`] : [];
   });
   const end = no_looser
     ? "The new one is no looser: Reins would apply it at once."
-    : `The new one may be looser, as far as can be seen from ${looser_in.join(", ")}: it would wait for an admin.`;
+    : `The new one may be looser, because of ${looser_in.join(", ")}: it would wait for an admin.`;
   return `${sections.join("")}${wrapped(end, 0)}`;
 }
 

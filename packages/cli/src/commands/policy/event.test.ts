@@ -27,13 +27,13 @@ describe("an event", () => {
   });
 
   it.each([[null], [[]], ["text"], [1]])("%j is none", (value) => {
-    expect(() => asEvent(value)).toThrow("no JSON object");
+    expect(() => asEvent(value)).toThrow("not a JSON object");
   });
 
-  it("may stand on the command line, or come in", async () => {
-    const nobody = Readable.from([]);
-    expect((await readEvent('{"tool_name":"x"}', nobody)).payload).toEqual({ tool_name: "x" });
+  it("is read from the command line or from stdin", async () => {
+    const empty = Readable.from([]);
+    expect((await readEvent('{"tool_name":"x"}', empty)).payload).toEqual({ tool_name: "x" });
     expect((await readEvent("-", Readable.from(['{"tool_name":"y"}']))).payload).toEqual({ tool_name: "y" });
-    await expect(readEvent("{", nobody)).rejects.toThrow("not JSON");
+    await expect(readEvent("{", empty)).rejects.toThrow("not JSON");
   });
 });

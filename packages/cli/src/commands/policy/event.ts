@@ -43,7 +43,7 @@ function parse(json: string): unknown {
 /** Keeps an AHP event; anything else is the payload of a `pre_action`. */
 export function asEvent(value: unknown): GivenEvent {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new CliError("The event is no JSON object.", {
+    throw new CliError("The event is not a JSON object.", {
       next: `Give one such as {"tool_name":"bash","arguments":{"command":"ls"}}.`,
     });
   const event: { readonly [name: string]: unknown } = { ...value };
@@ -56,7 +56,7 @@ export function asEvent(value: unknown): GivenEvent {
       payload: value,
     };
   if (event.payload === undefined && event.tool_name !== undefined)
-    throw new CliError("The event names a tool beside its payload, where nobody looks for one.", {
+    throw new CliError("The event names a tool beside its payload, where it has no effect.", {
       next: `Give {"event_type":"${event.event_type}","payload":{"tool_name":…}}, or the payload alone.`,
     });
   return {

@@ -35,11 +35,11 @@ import { describeExplanation, type ExplainReport } from "./explanation.ts";
 import { eachVerdict } from "./replay.ts";
 
 const HELP = `
-The event is an AHP event, or only what a tool is called with, such as
+The event is an AHP event, or only the payload of a tool call, such as
   {"tool_name":"Bash","arguments":{"command":"ls"}}
-What it would do is found out on this machine as it is now; nothing of it is
-done. If rules count what came before, that is taken from the ledger of the
-home, when there is one.
+Determines its effects on this machine as it is now; performs none of them. If rules
+count what came before, uses the ledger of the home, when there is
+one.
 
 Examples:
   reins policy explain event.json
@@ -52,10 +52,10 @@ Examples:
 export function declareExplain(policy: Command): void {
   policy
     .command("explain")
-    .summary("tell what would be decided on an event, and why")
+    .summary("explain what would be decided on an event")
     .description(
-      "Finds out what an event would do, goes through the rules, and tells in plain words what held, " +
-        "what failed, what the verdict is and why.",
+      "Determines what an event would do, evaluates the rules, and explains which conditions held, which " +
+        "failed, what the verdict is and why.",
     )
     .argument("<event>", "a file with the event, the JSON itself, or - for stdin")
     .option("--file <file>", "the constitution (default: constitution.yaml of the home)")
@@ -67,7 +67,7 @@ export function declareExplain(policy: Command): void {
       repeated,
     )
     .option("--agent <id>", "the agent (default: the event's, or native)")
-    .option("--tools <agent>", "whose table of tools applies (default: that of the agent)")
+    .option("--tools <agent>", "whose tool table applies (default: that of the agent)")
     .option("--trust <trust>", "unknown, registered or standing (default: what the roster says)")
     .option("--enforcement <level>", "performed, confined, asked or observed", "asked")
     .option("--session <id>", "the session (default: the event's)")

@@ -42,9 +42,9 @@ function describeDecision(explained: Explained, report: ExplainReport): string {
 function describeFacts({ facts }: Explained): string {
   const { effects, opaque, doubts } = facts;
   const found = effects.map((effect) => wrapped(describeEffect(effect), 12, 2));
-  const hidden = opaque && doubts.length === 0 ? ["a program does what its words do not tell"] : doubts;
+  const hidden = opaque && doubts.length === 0 ? ["a program does what its arguments do not show"] : doubts;
   return [
-    ...(found.length > 0 ? found : ["  nothing that was found\n"]),
+    ...(found.length > 0 ? found : ["  no effect was found\n"]),
     ...(hidden.length > 0 ? [opaque ? "  and may do more than this:\n" : "  with doubts:\n"] : []),
     ...hidden.map((doubt) => wrapped(`- ${doubt}`, 6, 4)),
   ].join("");
@@ -58,10 +58,10 @@ function describeEffect(effect: Effect): string {
       return `${effect.destroys ? "destroys" : "writes  "}  ${effect.path} (${effect.place})`;
     case "exec": {
       const words = [effect.command, ...effect.arguments.map((word) => word ?? "…")].join(" ");
-      return `runs      ${words}${effect.opaque ? " (cannot be seen into)" : ""}`;
+      return `runs      ${words}${effect.opaque ? " (opaque)" : ""}`;
     }
     case "net":
-      return `speaks    to ${effect.host === "*" ? "a host that is not known" : effect.host}`;
+      return `speaks    to ${effect.host === "*" ? "an unknown host" : effect.host}`;
   }
 }
 
@@ -69,7 +69,7 @@ function describeRule({ rule, verdict, matched, held, failed }: ExplainedRule): 
   const outcome = matched ? `matches: ${verdict}` : "does not match";
   return [
     wrapped(`${matched ? ">" : "-"} ${rule} ${outcome}`, 6, 2),
-    ...(matched && held.length === 0 ? ["      takes everything\n"] : []),
+    ...(matched && held.length === 0 ? ["      matches everything\n"] : []),
     ...failed.map((clause) => wrapped(`failed: ${described(clause)}`, 14, 6)),
     ...held.map((clause) => wrapped(`held:   ${described(clause)}`, 14, 6)),
   ].join("");
@@ -80,7 +80,7 @@ function described({ clause, asked }: AskedClause): string {
 }
 
 function describeCounters({ counters }: ExplainReport): string {
-  if (counters === null) return wrapped("There is no ledger, so nothing is taken to have come before.", 0);
+  if (counters === null) return wrapped("There is no ledger, so nothing counts as done before.", 0);
   const lines = Object.entries(counters).map(([key, times]) => {
     const [rule = key] = key.split("#");
     return wrapped(`${counted(times, "time")} what "${rule}" asks for`, 6, 2);
@@ -92,7 +92,7 @@ function describeVerdict({ verdict, limits, harnesses }: Explained): string {
   const { quorum, expires_ms, retry_after_ms, patch } = verdict;
   const more = [
     quorum !== undefined && `${counted(quorum, "person", "people")} must agree`,
-    expires_ms !== undefined && `the question stands for ${expires_ms / 1_000} s`,
+    expires_ms !== undefined && `the approval expires after ${expires_ms / 1_000} s`,
     retry_after_ms !== undefined && `to be asked again after ${retry_after_ms / 1_000} s`,
     patch !== undefined && `with ${inline(patch)}, then decided again`,
   ].filter((text) => text !== false);

@@ -85,6 +85,6 @@ it("the mark stays under it when characters before it are shown as something els
   expect(shown[mark.indexOf("^")]).toBe("X");
 });
 
-it("what stands nowhere is told without a line", () => {
+it("describes a fault without a position without a line", () => {
   expect(describeFault({ message: "m", place: undefined }, { file: "f", rules: "" })).toBe("f: m\n");
 });

@@ -16,7 +16,7 @@ describe("what happens beside the words", () => {
       }),
     ).toBe("  The model did not answer: 503\n");
     expect(rendering().show({ sessionUpdate: "compaction_update", status: "completed" })).toContain(
-      "summary",
+      "summarized",
     );
     const one = rendering();
     one.show({ sessionUpdate: "tool_call", toolCallId: "1", title: "Edit a.ts", status: "pending" });
@@ -75,7 +75,7 @@ describe("what a session shows on a terminal", () => {
     );
   });
 
-  it("is how far somebody else is with a part of it", () => {
+  it("shows the progress of a worker", () => {
     const update = { sessionUpdate: "worker_update", workerName: "claude" };
     const steps = [
       { ...update, status: "running", metadata: {} },

@@ -103,10 +103,10 @@ export class Rendering {
 
   #compaction({ status, error }: JsonObject): string {
     if (status === "completed")
-      return this.#line(this.#ink.dim("  The conversation was put into a summary to make room."));
+      return this.#line(this.#ink.dim("  The conversation was summarized to free context."));
     if (status !== "failed") return "";
     return this.#line(
-      this.#ink.bad(`  The conversation could not be put into a summary: ${printableLine(String(error))}`),
+      this.#ink.bad(`  The conversation could not be summarized: ${printableLine(String(error))}`),
     );
   }
 
@@ -161,7 +161,7 @@ function workerLine({ workerName, status, metadata }: JsonObject): string {
   const words: Readonly<Record<string, string | undefined>> = {
     running: "begins",
     awaiting_input: `waits for an answer: ${String(summary)}`,
-    progressed: typeof summary === "string" ? summary : "has a session of its own",
+    progressed: typeof summary === "string" ? summary : "has its own session",
     completed: "is done",
     failed: `failed: ${String(error)}`,
     cancelled: "was ended",

@@ -24,22 +24,22 @@ Examples:
 
 export function declareRun(command: Command, invocation: Invocation): void {
   command
-    .argument("<prompt>", "what the agent is to do; what is piped in comes after it")
+    .argument("<prompt>", "the prompt; stdin is appended to it")
     .description(
-      "Runs an agent in this folder, shows what it says and does, and asks here whatever a person has to decide.\n" +
-        "Where there is no terminal to ask on, what needs a person waits for reins approvals.",
+      "Runs an agent in this folder, shows what it says and does, and prompts here for approvals.\n" +
+        "Without a terminal, approvals wait for reins approvals.",
     )
     .option("--agent <id>", "the agent; see reins agents list", "native")
     .option("--cwd <folder>", "where it works (default: here)")
-    .option("--mode <mode>", "the mode to put it into")
-    .option("--home <folder>", "where Reins keeps everything (default: reins in the user's data folder)")
+    .option("--mode <mode>", "the mode of the session")
+    .option("--home <folder>", "the home folder (default: reins in the user's data folder)")
     .option("--json", "one JSON document for each message")
     .addHelpText("after", HELP)
     .addHelpText(
       "after",
       exitCodesHelp({
         done: "the turn ended",
-        failed: "it failed, was refused or cancelled",
+        failed: "it failed, was rejected or cancelled",
         usage: "wrong usage",
         taken: "another process holds the home",
       }),
@@ -62,7 +62,7 @@ interface RunFlags {
 export async function run(prompt: string, flags: RunFlags): Promise<number> {
   const text = process.stdin.isTTY ? prompt : `${prompt}\n\n${await readAll(process.stdin)}`.trim();
   if (text.trim() === "")
-    throw new CliError("There is nothing to do in an empty prompt.", { next: 'Say what: reins run "…"' });
+    throw new CliError("The prompt is empty.", { next: 'Give a prompt: reins run "…"' });
   if (flags.cwd !== undefined) await requireFolder(resolve(flags.cwd), "--cwd");
   const home = homeFolder(flags.home, process.env);
   await openHome(home, noticeOnStderr(flags.json));

@@ -14,13 +14,13 @@ const CODES = {
   done: "done",
   failed: "failed; the message says why",
   usage: "wrong usage",
-  unreachable: "nothing here keeps services for this user",
+  unreachable: "no service manager is available for this user",
 } as const;
 
 export function declareService(service: Command, invocation: Invocation): void {
   service.description(
-    "Has reins up started when you log in and kept running: a unit of systemd for its user on Linux, an agent of " +
-      "launchd on macOS. How it runs stands in reins.yaml, and its keys in the file environment, both in the home.",
+    "Starts reins up at login and keeps it running: a systemd user unit on Linux, a launchd agent on macOS. Its " +
+      "settings are in reins.yaml, and its keys in the file environment, both in the home.",
   );
   declareInstall(service);
   declareUninstall(service);
@@ -32,10 +32,8 @@ function declareInstall(service: Command): void {
     service
       .command("install")
       .summary("start it now and at every login")
-      .description(
-        "Writes the file of the service, makes one for its keys where there is none, and starts it.",
-      )
-      .option("--print", "print the file of the service, and change nothing"),
+      .description("Writes the service file, creates a file for its keys if it is missing, and starts it.")
+      .option("--print", "print the service file, and change nothing"),
   )
     .addHelpText(
       "after",
@@ -55,8 +53,8 @@ function declareUninstall(service: Command): void {
   flags(
     service
       .command("uninstall")
-      .summary("stop it, and start it no more")
-      .description("Stops the service and takes its file away. The home stays, with everything in it."),
+      .summary("stop it, and remove it")
+      .description("Stops the service and removes its file. The home stays, with everything in it."),
   )
     .addHelpText("after", exitCodesHelp(CODES))
     .action(async (_, command: Command) => {
@@ -68,8 +66,8 @@ function declareStatus(service: Command, invocation: Invocation): void {
   flags(
     service
       .command("status")
-      .summary("tell whether it runs")
-      .description("Tells whether the service is installed, starts at login, runs, and answers."),
+      .summary("show whether it runs")
+      .description("Shows whether the service is installed, starts at login, runs, and answers."),
   )
     .addHelpText("after", exitCodesHelp({ ...CODES, done: "it runs and answers", failed: "it does not" }))
     .action(async (_, command: Command) => {
@@ -81,7 +79,7 @@ function flags(command: Command): Command {
   return command
     .option("--home <folder>", "the home folder")
     .option("--name <name>", "what the service is called", "reins")
-    .option("--json", "print the answer as JSON");
+    .option("--json", "print the response as JSON");
 }
 
 interface InstallFlags extends ServiceFlags {
@@ -112,8 +110,8 @@ export async function install(flags: InstallFlags, machine: Machine = thisMachin
 async function uninstall(flags: ServiceFlags, machine: Machine = thisMachine()): Promise<void> {
   const { keeper, plan } = serviceManagerFor(flags, machine);
   if (!existsSync(keeper.file))
-    throw new CliError(`There is no service ${plan.name}: ${keeper.file} is not there.`, {
-      next: "Was it installed under another name? Say so with --name.",
+    throw new CliError(`There is no service ${plan.name}: ${keeper.file} does not exist.`, {
+      next: "If it was installed under another name, give --name.",
       exitCode: EXIT.failed,
     });
   await keeper.require();

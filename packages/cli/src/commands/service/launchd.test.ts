@@ -11,7 +11,7 @@ const plan = {
   path: "/usr/bin:/bin",
 };
 
-/** A launchd that has loaded what it was told to. */
+/** A launchd that remembers what was loaded. */
 function launchd(loaded = false) {
   const calls: string[] = [];
   const state = { loaded };
@@ -56,7 +56,7 @@ describe("a service that launchd keeps", () => {
     expect(await known.keeper.state()).toEqual({ enabled: false, running: false, pid: undefined });
   });
 
-  it("needs somebody who is logged in", async () => {
+  it("requires a logged-in user", async () => {
     const keeper = new Launchd(plan, 501, async () => ({ code: 113, stdout: "", stderr: "no such domain" }));
     await expect(keeper.require()).rejects.toThrow("launchd has no session of this user: no such domain");
   });

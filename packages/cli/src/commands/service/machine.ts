@@ -42,16 +42,16 @@ export function serviceManagerFor(
   if (machine.platform === "linux")
     return { plan, keeper: new Systemd(plan, configFolder(machine), machine.run) };
   if (machine.platform === "darwin") return { plan, keeper: new Launchd(plan, machine.user, machine.run) };
-  throw new CliError(`Reins knows no services on ${machine.platform}.`, {
-    next: `Have this kept running by what keeps services here: ${plan.command.join(" ")}`,
+  throw new CliError(`Reins supports no service manager on ${machine.platform}.`, {
+    next: `Run this with the service manager of this machine: ${plan.command.join(" ")}`,
     exitCode: EXIT.failed,
   });
 }
 
 function planFor({ home: flag, name }: ServiceFlags, { environment, folder, command }: Machine): ServicePlan {
   if (!/^[a-z][a-z0-9-]{0,63}$/.test(name))
-    throw new CliError(`"${name}" is no name for a service.`, {
-      next: "Use small letters, digits and dashes, such as reins or reins-work.",
+    throw new CliError(`"${name}" is not a name for a service.`, {
+      next: "Use lowercase letters, digits and dashes, such as reins or reins-work.",
     });
   const home = homeFolder(flag, environment);
   const plan = {
@@ -64,7 +64,7 @@ function planFor({ home: flag, name }: ServiceFlags, { environment, folder, comm
   };
   const broken = [home, folder, plan.path, ...command].find((text) => /[\n\r\0]/.test(text));
   if (broken === undefined) return plan;
-  throw new CliError("A path with a line break in it has no place in the file of a service.", {
+  throw new CliError("A service file cannot contain a path with a line break.", {
     next: `Choose another than ${JSON.stringify(broken)}.`,
   });
 }

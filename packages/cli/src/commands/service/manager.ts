@@ -58,7 +58,7 @@ export async function mustRun(run: RunProgram, program: string, args: readonly s
   if (code === 0) return stdout;
   const line = [program, ...args].join(" ");
   throw new CliError(`${line} failed: ${(stderr || stdout).trim() || `exit code ${code}`}`, {
-    next: "See to what it says, then run the same command again.",
+    next: "Correct that, then run the same command again.",
     exitCode: EXIT.failed,
   });
 }

@@ -50,11 +50,11 @@ describe("a database outside of its home", () => {
   it("lies where a folder can be made", async () => {
     const { home, elsewhere } = await folders();
     await writeFile(join(elsewhere, "file"), "");
-    await expect(linkDatabase(home, join(elsewhere, "file", "r.db"))).rejects.toThrow("cannot lie at");
+    await expect(linkDatabase(home, join(elsewhere, "file", "r.db"))).rejects.toThrow("cannot be at");
   });
 });
 
-test("sessions work where somebody says, else here, and never around or inside the home", async () => {
+test("sessions work in the given folder, else here, and never around or inside the home", async () => {
   const base = await realpath(await mkdtemp(join(tmpdir(), "reins-workspace-")));
   onTestFinished(() => rm(base, { recursive: true }));
   const [home, here] = [join(base, "home"), join(base, "here")];

@@ -25,8 +25,8 @@ async function makeLink(link: string, path: string): Promise<void> {
     await (await open(path, "a", 0o600)).close();
     await symlink(path, link);
   } catch (error) {
-    throw new CliError(`The database cannot lie at ${path}: ${errorMessage(error)}`, {
-      next: "Choose another place with --db, or leave it out to keep it in the home.",
+    throw new CliError(`The database cannot be at ${path}: ${errorMessage(error)}`, {
+      next: "Choose another path with --db, or leave it out to keep it in the home.",
       exitCode: EXIT.failed,
       cause: error,
     });

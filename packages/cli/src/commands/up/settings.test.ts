@@ -116,14 +116,14 @@ describe("the settings of reins up", () => {
     expect(resolveUpSettings({}, {}, { native }).native).toMatchObject({
       ...{ patience: { mostMs: 5_000 }, idle: { mostLoad: 2 }, presence: { maySpend: false } },
     });
-    expect(() => resolveUpSettings({ host: "0.0.0.0" }, {}, file)).toThrow("only for this machine");
+    expect(() => resolveUpSettings({ host: "0.0.0.0" }, {}, file)).toThrow("only allowed on this machine");
   });
 
   it("name the source of a bad port", () => {
     expect(() => resolveUpSettings({}, { REINS_PORT: "http" })).toThrow(
-      'REINS_PORT is "http", which is no port.',
+      'REINS_PORT is "http", which is not a port.',
     );
-    expect(() => resolveUpSettings({ port: "65536" }, {})).toThrow('--port is "65536", which is no port.');
+    expect(() => resolveUpSettings({ port: "65536" }, {})).toThrow('--port is "65536", which is not a port.');
     expect(() => resolveUpSettings({ port: "-1" }, {})).toThrow("--port");
     expect(() => resolveUpSettings({ port: "1e3" }, {})).toThrow("--port");
   });
@@ -156,7 +156,7 @@ describe("how sessions are kept", () => {
     });
   });
 
-  it("has no heartbeat where somebody says so", () => {
+  it("has no heartbeat after --no-heartbeat or 0", () => {
     expect(resolveRunnerSettings({ heartbeat: false }, environment, file).heartbeatMs).toBe(0);
     expect(resolveRunnerSettings({}, { REINS_HEARTBEAT_INTERVAL: "0" }, file).heartbeatMs).toBe(0);
     expect(resolveRunnerSettings({}, {}, { heartbeat_interval: 0 }).heartbeatMs).toBe(0);

@@ -103,9 +103,12 @@ export function resolveUpSettings(
 function authOn(host: string, { ws }: UpConfiguration): UpSettings["auth"] {
   const auth = ws?.auth ?? "token";
   if (auth === "token" || isLoopback(host)) return auth;
-  throw new CliError(`ws.auth is none in reins.yaml, which is only for this machine, and not for ${host}.`, {
-    next: "Take it out, or listen on 127.0.0.1.",
-  });
+  throw new CliError(
+    `ws.auth is none in reins.yaml, which is only allowed on this machine, and not on ${host}.`,
+    {
+      next: "Remove it, or listen on 127.0.0.1.",
+    },
+  );
 }
 
 function databaseOf(

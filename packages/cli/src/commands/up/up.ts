@@ -33,8 +33,9 @@ import { resolveUpSettings, type UpFlags, type UpSettings } from "./settings.ts"
 
 const HELP = `
 reins.yaml in the home may set host, port, allow_hosts, tls ({cert, key}), workspaces, tenants (their
-roots), agent_idle, cancel_grace, retention, db, policy, constitution, ttl, preload_standing, heartbeat_interval (0 for none), ws ({auth: none} lets whoever is on
-this machine in as a stranger), and webhooks for approvals.
+roots), agent_idle, cancel_grace, retention, db, policy, constitution, ttl, preload_standing,
+heartbeat_interval (0 for none), ws ({auth: none} accepts local clients without a token, as unknown), and
+webhooks for approvals.
 
 Environment, each overridden by its flag:
   REINS_HOST, REINS_PORT, REINS_HOME, REINS_TOKEN, REINS_DB, REINS_POLICY, REINS_CONSTITUTION, REINS_TTL,
@@ -46,7 +47,7 @@ Examples:
   reins up --port 0                                any free port; see what it prints
   REINS_TOKEN=@/run/secrets/reins reins up --host 0.0.0.0
   reins up --home ./scratch                        a second Reins beside the first
-  reins up --policy haak.yaml --preload-standing   under other rules, with the roster's standing agents
+  reins up --policy haak.yaml --preload-standing   with other rules, and the standing agents of the roster
   reins ledger log -f                              what it records, from another terminal`;
 
 export function declareUp(command: Command): void {
@@ -54,44 +55,38 @@ export function declareUp(command: Command): void {
     .description(
       "Serves AHP over HTTP and WebSocket at /ahp, and on ahp.sock in the home folder; the API of Reins at\n" +
         "/v1, and for this user's reins commands on reins.sock; HAAK's sessions, for OpenClaw clients, at /ws and /.\n" +
-        "Decides by the constitution of the home, which is written on the first start; see reins policy.\n" +
-        "What is let through is on disk, in the ledger of the home, before it is told; see reins ledger.\n" +
-        "Runs until Ctrl-C; what is under way may finish, a second Ctrl-C ends it at once (exit code 130).\n" +
+        "Decides with the constitution of the home, which is written on the first start; see reins policy.\n" +
+        "An allowed action is on disk, in the ledger of the home, before the response; see reins ledger.\n" +
+        "Runs until Ctrl-C; running work may finish, a second Ctrl-C ends it at once (exit code 130).\n" +
         "Logs human lines on a terminal and one JSON document per line elsewhere.",
     )
     .option("--bind, --host <host>", "address to listen on (default: 127.0.0.1)")
     .option("--port <port>", "port to listen on, 0 for any free one (default: 18789)")
-    .option("--home <folder>", "where Reins keeps everything (default: reins in the user's data folder)")
+    .option("--home <folder>", "the home folder (default: reins in the user's data folder)")
     .option(
       "--token <secret>",
-      "secret that stands for the operator, in place of the one in start-token in the home; @file reads one per line; may be repeated",
+      "secret of the operator, instead of the one in start-token in the home; @file reads one per line; may be repeated",
       repeated,
     )
     .option(
       "--workspace <folder>",
-      "folder in which agents work that are told of no other (default: this one, and none for those that only speak AHP); may be repeated",
+      "folder of agents that name none (default: this one, and none for those that only speak AHP); may be repeated",
       repeated,
     )
-    .option(
-      "--db <file>",
-      "where the database is to lie; the home links to it (default: reins.db in the home)",
-    )
+    .option("--db <file>", "the path of the database; the home links to it (default: reins.db in the home)")
     .option("--policy <file>", "the rules of the constitution (default: constitution.yaml in the home)")
     .option("--constitution <file>", "its prose (default: constitution.md in the home)")
-    .option(
-      "--ttl <minutes>",
-      "how long a session of the mode domain stays open that nobody uses (default: 30)",
-    )
-    .option("--preload-standing", "give every standing agent of the roster its session at the start")
+    .option("--ttl <minutes>", "how long an idle session of the mode domain stays open (default: 30)")
+    .option("--preload-standing", "create the session of every standing agent at the start")
     .option(
       "--heartbeat-interval <seconds>",
-      "how often standing agents that have mail and nothing to do are woken (default: 300)",
+      "how often idle standing agents with mail are woken (default: 300)",
     )
     .option("--no-heartbeat", "do not wake them")
     .option("--allow-host <name>", "name this machine is addressed by; may be repeated", repeated)
     .option(
       "--accept-loss",
-      "go on with a home that is damaged or was rolled back; what is missing is recorded in the ledger",
+      "open a home that is damaged or was rolled back; the loss is recorded in the ledger",
     )
     .option("--no-open", "do not open the page in a browser")
     .option("--tls-cert <file>", "certificate in PEM; serves HTTP/2 and 1.1 over TLS")
@@ -229,8 +224,8 @@ async function open(settings: UpSettings, parts: ServedParts): Promise<Listening
 
 function heldByCommand(home: string) {
   return {
-    message: `${home} is in use by a command that runs agents in it, such as reins acp of an editor or reins run.`,
-    next: "End that first (close the editor's agent), then start Reins; editors that start after it go through it.",
+    message: `${home} is in use by a command that runs agents, such as reins acp of an editor or reins run.`,
+    next: "End it first (close the editor's agent), then start Reins; editors that start later use it.",
   };
 }
 
@@ -242,14 +237,14 @@ function alreadyRunning(home: string) {
 }
 
 function warn({ host, auth }: UpSettings, encrypted: boolean, log: Log): void {
-  if (auth === "none") log.warn("whoever is on this machine may come to /ws without a token, as a stranger");
+  if (auth === "none") log.warn("local clients may use /ws without a token, as unknown");
   if (!isLoopback(host) && !encrypted)
-    log.warn("tokens and events travel unencrypted: name a certificate, or put a TLS proxy in front");
+    log.warn("tokens and events are sent unencrypted: configure a certificate, or use a TLS proxy");
 }
 
 function refusalOf(log: Log): (event: AhpEvent, error: unknown) => void {
   return ({ event_type, session_id, agent_id }, error) =>
-    log.warn({ event_type, session_id, agent_id, error: errorMessage(error) }, "not taken");
+    log.warn({ event_type, session_id, agent_id, error: errorMessage(error) }, "rejected");
 }
 
 function witnessOf(log: Log): DecisionObserver {

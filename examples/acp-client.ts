@@ -1,7 +1,7 @@
 // A client of an agent under Reins, over HTTP with nothing but fetch: a session, a prompt, a question and its answer.
 //
-//   node examples/acp-client.ts                                       starts a Reins of its own
-//   node examples/acp-client.ts http://127.0.0.1:18789 <token> [cwd]  uses one that runs; the token is in start-token
+//   node examples/acp-client.ts                                       starts its own Reins
+//   node examples/acp-client.ts http://127.0.0.1:18789 <token> [cwd]  uses a running one; the token is in start-token
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,7 +24,7 @@ const [address = own?.address, token = own?.token, cwd = own?.workspace ?? proce
 let connection: string | undefined;
 let next = 1;
 
-/** Sends one message. The answer to a request comes back; everything else comes on the stream. */
+/** Sends one message. Returns the response to a request; everything else comes on the stream. */
 async function post(message: Message): Promise<Message> {
   const response = await fetch(`${address}/v1/rpc`, {
     method: "POST",
@@ -47,7 +47,7 @@ async function request(method: string, params: Record<string, unknown>): Promise
   return result ?? {};
 }
 
-/** Reads the stream of the connection: what the agent says, and what a person is asked. */
+/** Reads the stream of the connection: the agent's text and its questions. */
 async function listen(signal: AbortSignal): Promise<void> {
   const headers = {
     authorization: `Bearer ${token}`,
@@ -94,7 +94,7 @@ try {
   await prompt("run the tests");
   assert.equal(asked, 1);
 
-  // Frees the session; it stays listed, and session/load takes it up. session/delete would end it for good.
+  // Closes the session; it stays listed, and session/load resumes it. session/delete would end it permanently.
   await request("session/close", { sessionId });
   const { sessions } = await request("session/list", {});
   console.log(`still listed: ${JSON.stringify(sessions).includes(String(sessionId))}`);
@@ -104,7 +104,7 @@ try {
   await own?.stop();
 }
 
-/** Starts a Reins in a folder of its own, with the demo model and a package whose tests could be run. */
+/** Starts a Reins in a new folder, with the demo model and a package that has a test script. */
 async function startReins() {
   const folder = await mkdtemp(join(tmpdir(), "acp-client-"));
   const [home, workspace] = [join(folder, "home"), await mkdtemp(join(folder, "workspace-"))];

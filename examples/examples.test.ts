@@ -13,7 +13,7 @@ function fileOf(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));
 }
 
-/** What a program prints; a check of its own that fails makes it end with an error, which rejects here. */
+/** Runs an example and returns the lines it prints. Rejects if a check in it fails. */
 async function outputOf(name: string, ...given: readonly string[]): Promise<string[]> {
   const { stdout } = await run(process.execPath, [fileOf(name), ...given], {
     env: { ...process.env, ...shown },
@@ -21,10 +21,10 @@ async function outputOf(name: string, ...given: readonly string[]): Promise<stri
   return stdout.trim().split("\n");
 }
 
-/** The token that the agents show, once a harness of Reins runs. */
+/** The environment with the token for the agents, once a harness of Reins runs. */
 const shown: Record<string, string> = {};
 
-/** `reins up` in a home of its own, until the test is over; gives the address of its harness. */
+/** Runs `reins up` in a new home until the test ends. Returns the address of its harness. */
 async function reinsUp(): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), "reins-examples-"));
   const main = fileOf("../packages/cli/src/main.ts");
@@ -51,7 +51,7 @@ async function reinsUp(): Promise<string> {
 }
 
 describe("the agents, at the harness of reins up", () => {
-  it("show their token and get what it decides", async () => {
+  it("send their token and get its decisions", async () => {
     const address = await reinsUp();
     const typed = await outputOf("typed-event-agent.ts", address.replace("http", "ws"));
     expect(typed[0]).toMatch(/^reins speaks AHP 2\.4$/);
@@ -68,7 +68,7 @@ describe("the examples", () => {
       "serving HTTP",
       'modified: {"approved_by":"alice","tool_name":"bash"}',
       'answered: {"asked":"weather"}',
-      "a stranger was turned away",
+      "a request without a token was refused",
     ]);
   });
 

@@ -1,8 +1,8 @@
-// An agent whose runtime has its events ready: session, agent, depth, context and metadata travel as they are. It
-// reports its run by durable contracts, and sends several events in one batch.
+// An agent that sends complete events: session, agent, depth, context and metadata are forwarded unchanged. It reports
+// its run with durable contracts, and sends several events in one batch.
 //
 //   node examples/full-event-agent.ts                            starts a harness on a Unix socket
-//   node examples/full-event-agent.ts http://127.0.0.1:18789/ahp asks a harness that runs
+//   node examples/full-event-agent.ts http://127.0.0.1:18789/ahp uses a running harness
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -4,7 +4,7 @@
 //   npm run reins -- ahp send pre_action --to http://127.0.0.1:18789/ahp --payload '{"tool_name":"rm"}'
 import type { AhpEvent, Decision, Handlers } from "@reins/ahp";
 
-/** The tools that need nobody's leave. */
+/** Tools that are allowed without an approval. */
 const HARMLESS = ["read_file", "list_files", "search"];
 
 export default {
@@ -18,9 +18,9 @@ export default {
     console.error(`${event.agent_id} reports ${event.event_type}`);
   },
 
-  /** A family with a decision of its own; the payload has been checked. */
+  /** A family with its own type of decision; the payload is validated. */
   confirmation({ message }) {
-    return { decision: "reject", reason: `Nobody is here to answer: ${message}` };
+    return { decision: "reject", reason: `No person is here to answer: ${message}` };
   },
 } satisfies Handlers;
 
@@ -30,7 +30,7 @@ function decide(tool: string): Decision {
   return { decision: "escalate", reason: `no rule about ${tool}`, escalation_target: "operator" };
 }
 
-/** A payload is whatever the agent sent: look before you trust. */
+/** Reads the tool's name from a payload, which is unvalidated input of the agent. */
 function toolOf({ payload }: AhpEvent): string {
   if (typeof payload !== "object" || payload === null || !("tool_name" in payload)) return "unknown";
   return String(payload.tool_name);

@@ -1,6 +1,6 @@
-// A harness behind HTTP that wants a token, and an agent that shows one.
+// A harness over HTTP that requires a token, and an agent that sends one.
 //
-//   node examples/http-harness.ts           serves, asks itself, and ends
+//   node examples/http-harness.ts           serves, sends itself requests, and exits
 //   node examples/http-harness.ts --serve   serves until Ctrl-C
 import assert from "node:assert/strict";
 import { AhpClient, AhpServer, knownTokens, serveHttp } from "@reins/ahp";
@@ -52,12 +52,12 @@ async function ask(): Promise<void> {
   const { answer } = await agent.query("weather", {});
   console.log("answered:", JSON.stringify(answer));
 
-  // Without the token there is no decision, and no decision means no.
-  const stranger = await AhpClient.connect({ type: "http", url: served.address });
-  await assert.rejects(stranger.handshake([]), /401/);
-  console.log("a stranger was turned away");
+  // Without the token there is no decision, and without a decision nothing is allowed.
+  const anonymous = await AhpClient.connect({ type: "http", url: served.address });
+  await assert.rejects(anonymous.handshake([]), /401/);
+  console.log("a request without a token was refused");
 
-  await stranger.close();
+  await anonymous.close();
   await agent.close();
   await served.close();
 }

@@ -1,7 +1,7 @@
 // A harness that runs as a child process of the agent: one JSON document per line on stdin and stdout.
 //
 //   node examples/stdio-harness.ts          then type or pipe messages
-//   node examples/typed-event-agent.ts      starts it and talks to it
+//   node examples/typed-event-agent.ts      starts it and sends it events
 import { AhpServer, type Handlers, serveStdio } from "@reins/ahp";
 
 const handlers: Handlers = {
@@ -42,6 +42,6 @@ const server = new AhpServer(handlers, {
   config: { timeout_ms: 10_000, batch_size: 100, max_depth: 10 },
 });
 
-// Ends when the agent closes our stdin. Logs belong on stderr.
+// Ends when the agent closes stdin. Logs go to stderr.
 await serveStdio(server).closed;
-console.error("stdio-harness: the agent has gone");
+console.error("stdio-harness: the agent closed the connection");

@@ -1,7 +1,7 @@
-// An agent that asks more than yes or no: each family of events has a decision of its own, typed by the event's name.
+// An agent that sends typed events: each family has its own type of decision, inferred from the event's name.
 //
 //   node examples/typed-event-agent.ts                          starts examples/stdio-harness.ts
-//   node examples/typed-event-agent.ts ws://127.0.0.1:18789/ahp asks a harness that runs; REINS_TOKEN is shown to it
+//   node examples/typed-event-agent.ts ws://127.0.0.1:18789/ahp uses a running harness, with the token in REINS_TOKEN
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { AhpClient, type Transport } from "@reins/ahp";
@@ -44,7 +44,7 @@ console.log("plan:", plan.decision === "allow" ? plan.selected_strategy : plan.d
 const idle = await agent.sendTypedEvent("idle", { idle_duration_ms: 10, idle_reason: "waiting for input" });
 console.log("background work:", idle.decision);
 
-// What a harness does not handle is not allowed either: no valid decision is a block. Reins recalls from its memory.
+// A family without a handler is a block, because there is no valid decision. Reins recalls from its memory.
 const memory = await agent.sendTypedEvent("memory_recall", {
   session_id,
   query: prompt,

@@ -1,7 +1,7 @@
-// A harness behind WebSocket: many requests on one connection, a slow one delays nobody, and a harness that hangs or
-// dies is a block.
+// A harness over WebSocket: many requests on one connection, a slow one does not delay the others, and a harness that
+// hangs or dies is a block.
 //
-//   node examples/websocket-harness.ts           serves, asks itself, and ends
+//   node examples/websocket-harness.ts           serves, sends itself requests, and exits
 //   node examples/websocket-harness.ts --serve   serves until Ctrl-C
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +14,7 @@ const server = new AhpServer(
   {
     async event({ payload }, { signal }) {
       if (payload === "slow") await slow.promise;
-      // A handler that hangs is decided against when its deadline passes; `signal` tells it to give up.
+      // A handler that exceeds its deadline is a block; `signal` aborts it.
       if (payload === "hang") await sleep(60_000, undefined, { signal });
       return { decision: "allow", metadata: { payload } };
     },
@@ -46,7 +46,7 @@ async function ask(): Promise<void> {
   console.log("a handler that hangs:", late.decision, "-", late.reason);
 
   await served.close();
-  const gone = await agent.sendEventDecision("pre_action", "anybody there?");
+  const gone = await agent.sendEventDecision("pre_action", "after the end");
   assert.equal(gone.decision, "block");
   console.log("a harness that is gone:", gone.decision, "-", gone.reason);
   await agent.close();

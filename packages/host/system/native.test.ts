@@ -31,6 +31,50 @@ describe("the native agent with no key", () => {
   });
 });
 
+describe("the tools that a model is offered", () => {
+  const offersOf = async ({ entries }: Awaited<ReturnType<typeof openNative>>) =>
+    (await entries("policy_verdict"))
+      .map(({ payload }) => membersOf(payload))
+      .filter(({ event_type }) => event_type === "tool_offer");
+
+  test("are one entry for a session, with what is withheld and why, and another when the policy changes", async () => {
+    const rules = `
+tool_rules:
+  - { name: no_deleting, condition: { tool_name_matches: [delete_file] }, verdict: blocked, reason: keep it }
+  - { name: rest, condition: {}, verdict: allowed }
+`;
+    const agent = await openNative({ rules });
+    for (const prompt of ["hello", "what is in this folder?", "hello"])
+      await agent.client.prompt(agent.id, prompt);
+    const [first, ...others] = await offersOf(agent);
+    expect(others).toEqual([]);
+    expect(first).toMatchObject({
+      verdict: "modify",
+      withheld: [{ tool: "delete_file", rule: "no_deleting", reason: "keep it" }],
+      rules_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(first?.offered).toContainEqual({ tool: "list_files", verdict: "allowed", rule: "rest" });
+    await writeFile(join(agent.home, "constitution.yaml"), rules.replace("delete_file", "delete_file, bash"));
+    await agent.harness.policies.refresh();
+    await agent.harness.policies.accept("default", "operator");
+    await agent.client.prompt(agent.id, "hello");
+    expect(await offersOf(agent)).toHaveLength(2);
+  });
+
+  test("take no entry of later turns: one with one tool call has at most six", async () => {
+    const agent = await openNative();
+    await agent.client.prompt(agent.id, "hello");
+    const count = async () => (await agent.harness.ledger.read({ limit: 500 })).length;
+    const before = await count();
+    await agent.client.prompt(agent.id, "what is in this folder?");
+    await expect.poll(async () => (await agent.entries("turn")).length).toBe(2);
+    const added = (await agent.harness.ledger.read({ limit: 500 })).slice(before).map(({ entry }) => entry);
+    expect(added.filter(({ quality }) => quality === "tool_call")).toHaveLength(1);
+    const kinds = added.map(({ quality, payload }) => [quality, membersOf(payload).event_type]);
+    expect(kinds.length, JSON.stringify(kinds)).toBeLessThanOrEqual(6);
+  });
+});
+
 describe("a model that was asked for by name and cannot run", () => {
   test("is one clear error, on record, after which the session can be used with another", async () => {
     const agent = await openNative({ environment: { REINS_MODEL: "openai:gpt-6-sol" } });

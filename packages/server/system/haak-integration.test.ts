@@ -64,8 +64,10 @@ describe("HAAK's integration tests", () => {
     expect(ofType(turn, "tool_call")).toEqual([]);
     expect(saidIn(turn)).toBe("I cannot run anything here.");
     expect(model.requests.flatMap(({ conversation }) => conversation.tools)).toEqual([]);
-    const gates = await ledger.read({ entity_id: session_key, quality: "policy_verdict", tag: "tool_gate" });
-    expect(gates).toMatchObject([{ entry: { target: "bash", payload: { verdict: "blocked" } } }]);
+    const gates = await ledger.read({ entity_id: session_key, quality: "policy_verdict", tag: "tool_offer" });
+    expect(gates).toMatchObject([
+      { entry: { payload: { verdict: "blocked", withheld: [{ tool: "bash" }] } } },
+    ]);
   });
 
   test("mandate injection", async () => {

@@ -57,8 +57,10 @@ needsKey("HAAK's integration tests, with a real model", () => {
     );
     expect(ofType(turn, "tool_call")).toEqual([]);
     expect(ofType(turn, "text_delta").length).toBeGreaterThan(0);
-    const gates = await ledger.read({ entity_id: session_key, quality: "policy_verdict", tag: "tool_gate" });
-    expect(gates).toMatchObject([{ entry: { target: "bash", payload: { verdict: "blocked" } } }]);
+    const gates = await ledger.read({ entity_id: session_key, quality: "policy_verdict", tag: "tool_offer" });
+    expect(gates).toMatchObject([
+      { entry: { payload: { verdict: "blocked", withheld: [{ tool: "bash" }] } } },
+    ]);
   });
 
   test("mandate injection", { timeout: LONG_MS }, async () => {

@@ -124,9 +124,10 @@ export class HaakTurn {
     const id = randomUUID();
     const connection = await hub.connect({ id, principal });
     const call = (name: string, _input: unknown, signal: AbortSignal) => this.#calls.call(name, signal);
-    const withdraw = offers.announce(id, { tools, call });
+    const stream = this.#stream(connection);
+    const withdraw = offers.announce(id, { tools, call, gated: (gates) => stream.gated(gates) });
     try {
-      await this.#follow(connection, id);
+      await this.#follow(stream, connection, id);
     } finally {
       this.#over = true;
       withdraw();
@@ -134,9 +135,8 @@ export class HaakTurn {
     }
   }
 
-  async #follow(connection: Connection, id: string): Promise<void> {
+  async #follow(stream: TurnStream, connection: Connection, id: string): Promise<void> {
     const { record, said } = this.#request;
-    const stream = this.#stream(connection);
     try {
       await stream.open();
       const prompt = [...said.prompt, ...said.results.map(resultBlock)];

@@ -12,7 +12,7 @@ const appended = { type: "ledger_append", cid: entry.cid };
 describe("the events of an entry", () => {
   test("are a gate and that it was added, for a verdict about a tool", () => {
     const payload = {
-      ...{ event_type: "tool_gate", verdict: "blocked", rule: "no_shell", reason: "not on the roster" },
+      ...{ event_type: "pre_action", verdict: "blocked", rule: "no_shell", reason: "not on the roster" },
       constitution_hash: "d".repeat(64),
     };
     expect(ledgerEvents({ ...entry, payload })).toEqual([
@@ -30,10 +30,11 @@ describe("the events of an entry", () => {
   });
 
   test("are only that it was added, for other verdicts and entries", () => {
-    for (const quality of ["policy_verdict", "turn", "tool_call"] as const)
-      expect(ledgerEvents({ ...entry, quality, payload: { event_type: "pre_prompt" } })).toEqual([
-        { ...appended, quality },
-      ]);
+    for (const event_type of ["pre_prompt", "tool_offer"])
+      for (const quality of ["policy_verdict", "turn", "tool_call"] as const)
+        expect(ledgerEvents({ ...entry, quality, payload: { event_type } })).toEqual([
+          { ...appended, quality },
+        ]);
   });
 
   test("are a letter and that it was added, for mail", () => {

@@ -1,10 +1,6 @@
 import type { PlacedEntry } from "@reins/ledger";
 import { membersOf } from "../acp/message.ts";
 import type { HaakEvent } from "./event.ts";
-import { TOOL_GATE } from "./tool-gate.ts";
-
-/** Verdicts that are about tools, and so are gates. */
-const GATES: ReadonlySet<unknown> = new Set([TOOL_GATE, "pre_action"]);
 
 /** The events of an entry: what it says, where there is an event for that, and that it was added. */
 export function ledgerEvents({ cid, quality, payload, target }: PlacedEntry["entry"]): readonly HaakEvent[] {
@@ -21,7 +17,7 @@ export function ledgerEvents({ cid, quality, payload, target }: PlacedEntry["ent
       },
       appended,
     ];
-  if (quality !== "policy_verdict" || !GATES.has(said.event_type)) return [appended];
+  if (quality !== "policy_verdict" || said.event_type !== "pre_action") return [appended];
   const { verdict, rule, reason, constitution_hash } = said;
   return [
     {

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../acp/message.ts";
+import type { ToolGate } from "../turn/tool-offer.ts";
 
 /** A tool that a client brings along and carries out itself. */
 export interface ClientTool {
@@ -20,6 +21,8 @@ export interface TurnOffer {
   readonly tools: readonly ClientTool[] | undefined;
   /** Has the client carry a tool out. Aborts with the turn. */
   call(name: string, input: unknown, signal: AbortSignal): Promise<ClientToolOutcome>;
+  /** Receives the verdict on each tool of the turn, before its agent gets the prompt. */
+  gated?(gates: readonly ToolGate[]): void;
 }
 
 /** What a session's agent may use in the turn that is under way. */

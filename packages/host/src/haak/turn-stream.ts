@@ -7,6 +7,7 @@ import type { EventLog } from "../log/event-log.ts";
 import type { LoggedEvent } from "../log/logged-event.ts";
 import type { Subscription } from "../log/subscription.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import type { ToolGate } from "../turn/tool-offer.ts";
 import type { HaakEvent } from "./event.ts";
 import { ledgerEvents } from "./ledger-events.ts";
 import type { LedgerTail } from "./ledger-tail.ts";
@@ -44,6 +45,8 @@ export class TurnStream {
   /** The turns of others that were over before this one began. */
   readonly #earlier = new Set<unknown>();
   #hasRead = false;
+  /** Verdicts on the turn's tools that have not been emitted. */
+  #gates: HaakEvent[] = [];
   readonly #failure = Promise.withResolvers<never>();
 
   constructor(options: TurnStreamOptions) {
@@ -68,6 +71,11 @@ export class TurnStream {
     for (const channel of [id, turnsOf(id)]) this.#subscription.add(channel, from.order);
     await recorded();
     await tail.toEnd();
+  }
+
+  /** Takes the verdicts on the turn's tools; they are emitted before anything else of it. */
+  gated(gates: readonly ToolGate[]): void {
+    this.#gates = gates.map(({ rule = null, ...gate }) => ({ type: "policy_gate", rule, ...gate }));
   }
 
   /** Whether the turn has begun. */
@@ -141,6 +149,7 @@ export class TurnStream {
     if (acts || !this.#hasRead) await recorded();
     this.#hasRead = true;
     if (acts) await settled();
+    await this.#emit(this.#gates.splice(0));
     for (const entry of await tail.more(this.#earlier)) await this.#emit(ledgerEvents(entry));
   }
 

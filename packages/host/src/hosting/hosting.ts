@@ -6,7 +6,6 @@ import { Catalogue } from "../agents/catalogue.ts";
 import { Board } from "../board/board.ts";
 import type { TurnPreparation } from "../governor/context.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
-import { GatedPreparation } from "../haak/gated-preparation.ts";
 import { TurnOffers } from "../haak/turn-offers.ts";
 import { Hub } from "../hub/hub.ts";
 import { Kills } from "../kill/kills.ts";
@@ -22,6 +21,7 @@ import { Owner } from "../process/owner.ts";
 import type { Network } from "../sandbox/confinement.ts";
 import { renewSessionSeals } from "../sessions/renew-seals.ts";
 import { sealPlainSessions } from "../sessions/seal-plain.ts";
+import { ToolOfferPreparation } from "../turn/tool-offer.ts";
 import { ConstitutionalPreparation } from "../turn/turn-preparation.ts";
 import type { WireTap } from "../wire/tap.ts";
 import { AgentHost, type AgentHostOptions, type InstalledAgent } from "./agent-host.ts";
@@ -195,7 +195,7 @@ function preparations({
     const { home, store } = harness;
     const preparation =
       known.get(tenant) ??
-      new GatedPreparation({
+      new ToolOfferPreparation({
         harness,
         offers,
         now: () => new Date(),

@@ -122,7 +122,7 @@ const Asked = z.looseObject({ created_at: z.string() });
 async function approving(browser: Browser, server: InspectedServer, rounds: number): Promise<BenchRow> {
   const asking = await openTab(browser, await server.entrance("sessions"));
   const inbox = await openTab(browser, await server.entrance("approvals"));
-  await inbox.page.getByText("Nothing waits for you").waitFor();
+  await inbox.page.getByText("No pending approvals").waitFor();
   await startSession(asking.page, server.workspace);
   const waits: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -132,7 +132,7 @@ async function approving(browser: Browser, server: InspectedServer, rounds: numb
     const { created_at } = Asked.parse(await server.ask("GET", `/v1/approvals/${id}`));
     waits.push(at - Date.parse(created_at));
     await inbox.page.getByRole("button", { name: "Allow once" }).click();
-    await inbox.page.getByText("Nothing waits for you").waitFor();
+    await inbox.page.getByText("No pending approvals").waitFor();
     await asking.page.getByRole("region", { name: "The agent asks" }).waitFor({ state: "detached" });
   }
   await asking.context.close();

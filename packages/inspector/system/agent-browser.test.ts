@@ -11,7 +11,7 @@ requirement(
   found.path !== undefined,
   found.path === undefined ? found.why : "",
 )("the least that must work, driven by agent-browser", () => {
-  test("open the page, start an agent, send one message, see the answer", async () => {
+  test("opens the page, starts an agent, sends a prompt and sees the response", async () => {
     const server = await InspectedServer.start();
     const browser = await AgentBrowser.with(found.path ?? "");
     try {

@@ -33,14 +33,14 @@ requirement(
     packages?.close();
   });
 
-  it("are not there yet on a fresh home, and the overview tells what to try", async () => {
+  it("are absent in a new home, and the overview shows first steps", async () => {
     const { page } = tab;
     await page.getByRole("heading", { name: "Three things to try" }).waitFor();
     await page.getByRole("link", { name: "install another" }).click();
-    await page.getByText("No agent runs").waitFor();
+    await page.getByText("No agent is running").waitFor();
   });
 
-  it("are offered where a session is started, and from there one comes back to them", async () => {
+  it("are listed in the start dialog, which links to their page", async () => {
     const { page } = tab;
     await page.getByRole("button", { name: /The pond/ }).waitFor();
     await page.getByRole("navigation").getByRole("link", { name: "Sessions" }).click();
@@ -51,21 +51,21 @@ requirement(
     await page.getByRole("button", { name: /The pond/ }).waitFor();
   });
 
-  it("one is installed, and how far that is shows as it goes", async () => {
+  it("shows the progress of an installation", async () => {
     const { page } = tab;
     const download = Promise.withResolvers<void>();
     packages.gate = download.promise;
     await page.getByRole("button", { name: /The pond/ }).click();
-    await page.getByText("nobody has proved yet that it asks").waitFor();
+    await page.getByText("not verified yet").waitFor();
     await page.getByRole("button", { name: "Install", exact: true }).click();
     await page.getByText("Installing packages: 0 of 1").waitFor();
     download.resolve();
     await page.getByText("Installed 1.0.0").waitFor();
-    await page.getByText("versions that somebody asked for").waitFor();
+    await page.getByText("versions chosen at install").waitFor();
     await page.getByText("pond 1.0.0").waitFor();
   });
 
-  it("one that runs shows its process, its memory and what it complains of", async () => {
+  it("shows process, memory and standard error of a running agent", async () => {
     const { page } = tab;
     await ToldAgent.begin(server, "pond");
     const row = page.getByRole("row", { name: /^pond/ });
@@ -75,7 +75,7 @@ requirement(
     await page.getByText("the pond is cold").waitFor();
   });
 
-  it("one is killed from the page, and its process is gone", async () => {
+  it("kills an agent from the page, and its process is gone", async () => {
     const { page } = tab;
     const row = page.getByRole("row", { name: /^pond/ });
     const pid = Number(await row.getByRole("cell").nth(1).textContent());
@@ -91,10 +91,10 @@ requirement(
     await dialog.getByRole("link", { name: "in the ledger" }).click();
     await page.getByRole("heading", { name: /Entry \d+: kill/ }).waitFor();
     await page.getByText("it would not leave the pond").first().waitFor();
-    await page.getByText("It is signed by who acted").waitFor();
+    await page.getByText("It is signed by its actor").waitFor();
   });
 
-  it("everything is killed only after it was asked for twice", async () => {
+  it("kills everything only after a confirmation", async () => {
     const { page } = tab;
     await ToldAgent.begin(server, "pond");
     await page.goto(`${server.address}/ui/agents`);
@@ -102,31 +102,31 @@ requirement(
     await page.getByRole("button", { name: "Kill everything" }).click();
     await page.getByRole("dialog", { name: "Kill everything?" }).waitFor();
     const dialog = page.getByRole("dialog");
-    await dialog.getByRole("button", { name: "Leave it running" }).click();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("row", { name: /^pond/ }).waitFor();
     await page.getByRole("button", { name: "Kill everything" }).click();
     await dialog.getByRole("button", { name: "Kill", exact: true }).click();
     await dialog.getByText("1 gone").waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
-    await page.getByText("No agent runs").waitFor();
+    await page.getByText("No agent is running").waitFor();
   });
 
-  it("leave their traces in the overview", async () => {
+  it("appear in the overview", async () => {
     const { page } = tab;
     await page.goto(`${server.address}/ui/`);
-    await page.getByRole("heading", { name: "How long it takes" }).waitFor();
+    await page.getByRole("heading", { name: "Latency" }).waitFor();
     expect(await page.getByRole("row", { name: /^A verdict/ }).textContent()).toMatch(/[1-9][\d.]* m?s/);
     await page.getByRole("img", { name: "Time to a verdict" }).locator("canvas").waitFor();
   });
 
-  it("are written to from the overview, one by one and all at once", async () => {
+  it("receive mail and board posts from the overview", async () => {
     const { page } = tab;
     const mail = page.getByRole("form", { name: "Write to an agent" });
     await mail.getByLabel("To").fill("pond");
     await mail.getByLabel("Message").fill("come back");
     await mail.getByRole("button", { name: "Send" }).click();
     await page.getByText("operator to pond").waitFor();
-    await page.getByLabel("Word for everybody").fill("the pond is open");
+    await page.getByLabel("Board message").fill("the pond is open");
     await page.getByRole("button", { name: "Post" }).click();
     await page.getByText(/operator.*the pond is open/).waitFor();
     expect(tab.faults).toEqual([]);

@@ -37,7 +37,7 @@ declare("Claude in the page", () => {
     await model?.close();
   });
 
-  test("answers, asks, runs what is allowed, and does not what is denied", async () => {
+  test("answers, asks, runs an allowed call and skips a denied one", async () => {
     const { page, faults } = await openTab(browser, await server.entrance("sessions"));
     const made = join(server.workspace, "made.txt");
     await startSession(page, server.workspace, "claude");
@@ -56,7 +56,7 @@ declare("Claude in the page", () => {
     await say(page, "AGAIN");
     await asked.getByText("$ make again").waitFor();
     await asked.getByRole("button", { name: "Deny …" }).click();
-    await page.getByLabel("Why not?").fill("once is enough");
+    await page.getByLabel("Reason (sent to the agent and recorded)").fill("once is enough");
     await page.keyboard.press("Enter");
     await conversation(page).getByText("blocked").first().waitFor();
     await keepPicture(page, "claude-denied");

@@ -37,7 +37,7 @@ requirement(
   }
   const made = () => join(server.workspace, "made.txt");
 
-  test("a newcomer opens the page, starts the demo, says something and sees the answer", () =>
+  test("a new user opens the page, starts the demo, sends a prompt and sees the response", () =>
     withTab("", async ({ page, faults }) => {
       await startSession(page, server.workspace);
       await say(page, "what is in this folder");
@@ -47,7 +47,7 @@ requirement(
       expect(faults).toEqual([]);
     }));
 
-  test("a session is begun once, however often that takes, and not gone to by who does not want it any more", () =>
+  test("creates a session once across retries, and does not open it after the dialog was closed", () =>
     withTab("sessions", async ({ page }) => {
       // What can be chosen is known from a session before.
       await startSession(page, server.workspace);
@@ -83,14 +83,14 @@ requirement(
       await dialog.getByLabel("First message").fill("what is in this folder");
       await dialog.getByRole("button", { name: "Start", exact: true }).click();
       await dialog.getByText("Starting native").waitFor();
-      await dialog.getByRole("button", { name: "Not now" }).click();
+      await dialog.getByRole("button", { name: "Cancel" }).click();
       beginning.resolve();
       await expect.poll(() => page.getByRole("row").count()).toBeGreaterThan(before);
       expect(new URL(page.url()).pathname).toBe("/ui/sessions");
       expect(asked).not.toContain("session/prompt");
     }));
 
-  test("what is not allowed is shown as blocked, with the reason, and how it was decided", () =>
+  test("shows a blocked action with reason and explanation", () =>
     withTab("sessions", async ({ page, faults }) => {
       await startSession(page, server.workspace);
       await say(page, "read .env");
@@ -107,7 +107,7 @@ requirement(
       expect(faults).toEqual([]);
     }));
 
-  test("what a person allows runs, and the card says that they were asked", () =>
+  test("runs an allowed action, and its card says that a person was asked", () =>
     withTab("sessions", async ({ page, faults }) => {
       await rm(made(), { force: true });
       await startSession(page, server.workspace);
@@ -123,7 +123,7 @@ requirement(
       expect(faults).toEqual([]);
     }));
 
-  test("a fork shows what was said before it, above a line, and not what is said there after it", () =>
+  test("shows the history before a fork above a line, and not what follows in the original", () =>
     withTab("sessions", async ({ page, faults }) => {
       await startSession(page, server.workspace);
       await say(page, "what is in this folder");
@@ -145,12 +145,12 @@ requirement(
       expect(text.indexOf("Forked here")).toBeGreaterThan(text.indexOf("There are"));
       expect(text.indexOf("hello there")).toBeGreaterThan(text.indexOf("Forked here"));
       expect(text).not.toContain("keys, tokens and passwords");
-      await conversation(page).getByRole("link", { name: "the session it comes from" }).click();
+      await conversation(page).getByRole("link", { name: "the original session" }).click();
       await page.waitForURL(parent);
       expect(faults).toEqual([]);
     }));
 
-  test("what a person denies does not run, and everybody is told why", () =>
+  test("does not run a denied action, and shows the reason to all clients", () =>
     withTab("sessions", async ({ page, faults }) => {
       await rm(made(), { force: true });
       await startSession(page, server.workspace);
@@ -165,26 +165,26 @@ requirement(
       // The keys that go somewhere answer nothing on their way.
       await page.keyboard.press("g");
       await page.keyboard.press("a");
-      const reason = page.getByLabel("Why not?");
+      const reason = page.getByLabel("Reason (sent to the agent and recorded)");
       await expect
         .poll(async () => {
           await page.keyboard.press("d");
           return reason.isVisible();
         })
         .toBe(true);
-      // Whoever is about to deny does not allow by a key.
+      // A key does not allow while a denial is being written.
       await page.getByRole("heading", { name: "Approvals" }).click();
       await page.keyboard.press("a");
       await reason.fill("not on a Sunday");
       await page.keyboard.press("Enter");
-      await page.getByText("Nothing waits for you").waitFor();
+      await page.getByText("No pending approvals").waitFor();
       await page.getByRole("tab", { name: "Answered" }).click();
       await page.getByText("not on a Sunday").waitFor();
       const { approvals } = approvalOperations.listApprovals.answer.parse(
         await server.ask("GET", "/v1/approvals?order=newest&limit=1"),
       );
       await page.goto(`${server.address}/ui/approvals?approval=${approvals[0]?.id}`);
-      await page.getByRole("heading", { name: "What was asked, and what was answered" }).waitFor();
+      await page.getByRole("heading", { name: "Request and answer" }).waitFor();
       await page.getByText("not on a Sunday", { exact: true }).waitFor();
       await page.goto(place);
       await conversation(page).getByText("blocked").first().waitFor();
@@ -193,7 +193,7 @@ requirement(
       expect(faults).toEqual([]);
     }));
 
-  test("of two browsers that answer one approval, one wins and the other is told", () =>
+  test("accepts the first of two answers and notifies the other browser", () =>
     withTab("sessions", async ({ page }) =>
       withTab("approvals", async ({ page: other }) => {
         await startSession(page, server.workspace);
@@ -216,11 +216,11 @@ requirement(
         const answered = other.waitForResponse(/\/answer$/);
         release?.();
         expect((await answered).status()).toBe(409);
-        await other.getByText("Somebody else had answered that already").waitFor();
+        await other.getByText("Another user answered first").waitFor();
       }),
     ));
 
-  test("the browser tells of an approval where the person wants it", () =>
+  test("shows a browser notification for an approval if it is enabled", () =>
     withTab("approvals", async ({ page, faults }) => {
       await page.evaluate(`
         window.told = [];
@@ -230,8 +230,8 @@ requirement(
           close() {}
         };
       `);
-      await page.getByRole("button", { name: "Notices: off" }).click();
-      await page.getByRole("button", { name: "Notices: on" }).waitFor();
+      await page.getByRole("button", { name: "Notifications: off" }).click();
+      await page.getByRole("button", { name: "Notifications: on" }).waitFor();
       // It is for this that one tab goes on in the background.
       await setSeen(page, false);
       await startSession(page, server.workspace);
@@ -240,11 +240,11 @@ requirement(
       const told = () => page.evaluate("window.told.join()");
       await expect.poll(told).toBe("native asks: run_command: no rule lets it pass by itself");
       await page.getByLabel("Message").press("Escape");
-      await conversation(page).getByText("The turn was stopped.").waitFor();
+      await conversation(page).getByText("The turn was cancelled.").waitFor();
       expect(faults).toEqual([]);
     }));
 
-  test("an approval is there also where the browser gives pages no notices", () =>
+  test("shows an approval if the browser rejects notifications", () =>
     withTab("approvals", async ({ page, faults }) => {
       await page.evaluate(`
         window.Notification = class {
@@ -252,16 +252,16 @@ requirement(
           constructor() { throw new TypeError("Illegal constructor"); }
         };
       `);
-      await page.getByRole("button", { name: "Notices: off" }).click();
+      await page.getByRole("button", { name: "Notifications: off" }).click();
       await startSession(page, server.workspace);
       await say(page, "run `make`");
-      await page.getByRole("navigation").getByRole("status", { name: "1 waiting" }).waitFor();
+      await page.getByRole("navigation").getByRole("status", { name: "1 pending" }).waitFor();
       await page.getByLabel("Message").press("Escape");
-      await conversation(page).getByText("The turn was stopped.").waitFor();
+      await conversation(page).getByText("The turn was cancelled.").waitFor();
       expect(faults).toEqual([]);
     }));
 
-  test("the list of sessions is told what changes, and is gone through by keys", () =>
+  test("updates the list of sessions and moves through it by keys", () =>
     withTab("sessions", async ({ page, faults }) =>
       withTab("sessions", async ({ page: other }) => {
         await page.getByRole("table", { name: "Sessions" }).waitFor();
@@ -281,7 +281,7 @@ requirement(
       }),
     ));
 
-  test("tabs in the background hold no connections: however many there are, the next one opens", () =>
+  test("holds no connections in hidden tabs, so that another tab always opens", () =>
     withTab("approvals", async ({ page, context }) => {
       await page.getByRole("heading", { level: 1, name: "Approvals" }).waitFor();
       // Each would hold two of the six connections that the browser has.
@@ -291,39 +291,39 @@ requirement(
       }
     }));
 
-  test("what is said while a turn runs waits for its own, and can be taken back", () =>
+  test("queues a prompt during a turn, and cancels it", () =>
     withTab("sessions", async ({ page, faults }) => {
       await startSession(page, server.workspace);
       await say(page, "count to 120");
       await conversation(page).getByText("1 2 3").waitFor();
       await say(page, "say hello twice");
       await say(page, "what is in this folder");
-      const waiting = page.getByRole("list", { name: "Waiting to be said" });
+      const waiting = page.getByRole("list", { name: "Queued prompts" });
       await waiting.getByText("say hello twice").waitFor();
-      await waiting.getByRole("listitem").first().getByRole("button", { name: "Take back" }).click();
+      await waiting.getByRole("listitem").first().getByRole("button", { name: "Cancel" }).click();
       await conversation(page).getByText("There are").waitFor();
       await waiting.waitFor({ state: "detached" });
       expect(await conversation(page).textContent()).not.toContain("say hello twice");
       expect(faults).toEqual([]);
     }));
 
-  test("a turn is stopped", () =>
+  test("cancels a turn", () =>
     withTab("sessions", async ({ page, faults }) => {
       await startSession(page, server.workspace);
       await say(page, "count to 9000");
       await conversation(page).getByText("1 2 3").waitFor();
       await page.getByLabel("Message").press("Escape");
-      await conversation(page).getByText("The turn was stopped.").waitFor();
+      await conversation(page).getByText("The turn was cancelled.").waitFor();
       expect(faults).toEqual([]);
     }));
 
-  test("a server that is killed in the middle of a turn comes back, and the conversation goes on without a gap", () =>
+  test("continues the conversation without a gap after the server was killed during a turn", () =>
     withTab("sessions", async ({ page }) => {
       await startSession(page, server.workspace);
       await say(page, "count to 1000");
       await conversation(page).getByText(" 20 21").waitFor();
       await server.kill();
-      await page.getByText("Reins cannot be reached").waitFor();
+      await page.getByText("Reins is unreachable").waitFor();
       expect(await conversation(page).textContent()).toContain(" 20 21");
       await server.restart();
       await conversation(page).getByText("The turn was cut off").waitFor();
@@ -335,7 +335,7 @@ requirement(
       await conversation(page).getByText("There are").waitFor();
     }));
 
-  test("an approval outlives a killed server: it is answered afterwards, and counts when the action comes again", () =>
+  test("keeps an approval across a killed server, and applies its answer when the action is repeated", () =>
     withTab("sessions", async ({ page }) => {
       await rm(made(), { force: true });
       await startSession(page, server.workspace);
@@ -343,7 +343,7 @@ requirement(
       const asked = page.getByRole("region", { name: "The agent asks" });
       await asked.waitFor();
       await server.kill();
-      await page.getByText("Reins cannot be reached").waitFor();
+      await page.getByText("Reins is unreachable").waitFor();
       // A page that was never looked at cannot be had now, and comes with the server.
       await page.getByRole("navigation").getByRole("link", { name: "Policy" }).click();
       await page.getByText("Loading the page").waitFor();

@@ -27,7 +27,7 @@ const PLACES: readonly (readonly [string, (ids: Ids) => string, string])[] = [
   ["entry", ({ entry }) => `ledger/${entry}`, "Entry"],
   ["agents", () => "agents", "Agents"],
   ["wire", () => "wire", "Wire"],
-  ["nowhere", () => "nowhere", "Nothing is here"],
+  ["nowhere", () => "nowhere", "Page not found"],
 ];
 
 interface Ids {
@@ -58,11 +58,11 @@ requirement(
     let tab: Tab;
     beforeAll(async () => {
       tab = await openTab(browser, await server.entrance("nowhere"), looking);
-      await tab.page.getByRole("heading", { name: "Nothing is here" }).waitFor();
+      await tab.page.getByRole("heading", { name: "Page not found" }).waitFor();
     });
     afterAll(() => tab?.context.close());
 
-    test.each(PLACES)("%s shows without a fault or a barrier", async (name, placeOf, word) => {
+    test.each(PLACES)("%s has no errors and no accessibility violations", async (name, placeOf, word) => {
       const { page, faults } = tab;
       faults.length = 0;
       await page.goto(`${server.address}/ui/${placeOf(ids)}`);
@@ -80,7 +80,7 @@ requirement(
       expect(faults).toEqual([]);
     });
 
-    test("the dialog that starts a session has no barrier", async () => {
+    test("the start dialog has no accessibility violations", async () => {
       const { page } = tab;
       await page.goto(`${server.address}/ui/sessions`);
       await page.getByRole("button", { name: "Start a session" }).click();

@@ -34,7 +34,7 @@ requirement(
     await server?.close();
   });
 
-  it("shows what is recorded as it is recorded, narrowed as one likes", async () => {
+  it("shows entries as they are recorded, filtered", async () => {
     const { page } = tab;
     await page.getByText("First look at this ledger").waitFor();
     await page.getByLabel("Verdict").selectOption("blocked");
@@ -51,7 +51,7 @@ requirement(
     await page.getByRole("listitem").nth(2).waitFor();
   });
 
-  it("says why something was blocked, and proves the entry", async () => {
+  it("explains a blocked action and verifies its entry", async () => {
     const { page } = tab;
     await page.keyboard.press("j");
     await page.keyboard.press("Enter");
@@ -64,16 +64,16 @@ requirement(
     await page.getByText("holds", { exact: true }).waitFor();
     const steps = page.getByRole("list", { name: "Steps of the proof" }).getByRole("listitem");
     expect(await steps.allTextContents()).toEqual([
-      expect.stringMatching(/holds:\s+The entry is what its content id says/),
+      expect.stringMatching(/holds:\s+The entry matches its content id/),
       expect.stringMatching(/holds:\s+It is in the tree/),
       expect.stringMatching(/holds:\s+The tree is signed/),
-      expect.stringMatching(/open:\s+Nobody signed it by itself/),
-      expect.stringMatching(/holds:\s+It follows the entry that it names/),
-      expect.stringMatching(/holds:\s+It is the history that this browser saw/),
+      expect.stringMatching(/open:\s+It has no signature of its own/),
+      expect.stringMatching(/holds:\s+Its parent precedes it/),
+      expect.stringMatching(/holds:\s+It is consistent with this browser's checkpoint/),
     ]);
   });
 
-  it("does not take the server's word for an entry", async () => {
+  it("rejects a forged entry of the server", async () => {
     const { page } = tab;
     await page.route("**/v1/ledger/entries/*/proof", async (route) => {
       const response = await route.fetch();
@@ -83,11 +83,11 @@ requirement(
     await page.getByRole("button", { name: "Prove it" }).click();
     await page.getByText("does not hold", { exact: true }).waitFor();
     const [first] = await page.getByRole("list", { name: "Steps of the proof" }).getByRole("listitem").all();
-    expect(await first?.textContent()).toMatch(/fails:\s+The entry is what its content id says/);
+    expect(await first?.textContent()).toMatch(/fails:\s+The entry matches its content id/);
     await page.unroute("**/v1/ledger/entries/*/proof");
   });
 
-  it("hides nothing of what an agent calls its actions", async () => {
+  it("escapes hidden characters in the titles of actions", async () => {
     const { page } = tab;
     await (await ToldAgent.begin(server)).tell("run `echo a\u202eb`");
     const query = "?quality=tool_call&limit=1";
@@ -96,26 +96,26 @@ requirement(
     await page.locator("header").getByText("echo a⟨U+202E⟩b").first().waitFor();
   });
 
-  it("verifies the whole ledger by itself", async () => {
+  it("verifies the whole ledger on the page", async () => {
     const { page } = tab;
     await page.goto(`${server.address}/ui/ledger`);
-    await page.getByRole("button", { name: "Verify all of it" }).click();
+    await page.getByRole("button", { name: "Verify the ledger" }).click();
     await page.getByText("The ledger holds").waitFor();
     await page.getByText(/it extends the \d+ entries that this browser saw/).waitFor();
   });
 
-  it("shows what a draft of the constitution would have done, to everything and to one action", async () => {
+  it("backtests a draft constitution, and decides one action by it", async () => {
     const { page } = tab;
     await page.goto(`${server.address}/ui/policy?tab=draft`);
     const editor = page.getByLabel("Draft of constitution.yaml");
-    const check = page.getByRole("region", { name: "What the check found" });
+    const check = page.getByRole("region", { name: "Check results" });
     await check.getByText("fine", { exact: true }).waitFor();
     const rules = await editor.inputValue();
     const name = "name: credentials_are_out_of_reach";
     const [start, end] = [rules.indexOf(name), rules.indexOf("- name: nothing_is_destroyed")];
 
     await editor.fill(rules.replace(name, "nmae: credentials_are_out_of_reach"));
-    await check.getByText("would be refused").waitFor();
+    await check.getByText("would be rejected").waitFor();
     await check
       .getByText(`line ${rules.slice(0, start).split("\n").length}:`)
       .first()
@@ -125,7 +125,7 @@ requirement(
     const test = /expect: blocked(?=,\s*\}\s*- \{\s*name: a search)/;
     await editor.fill((rules.slice(0, start) + rule + rules.slice(end)).replace(test, "expect: ask"));
     await check.getByText("fine", { exact: true }).waitFor();
-    await check.getByText("looser, or not seen not to be").waitFor();
+    await check.getByText("looser, or not provably stricter").waitFor();
     await page.getByRole("button", { name: "Backtest" }).click();
     await page.getByText("3 looser").waitFor();
     const change = page.getByRole("table", { name: "What the draft would have changed" });
@@ -133,11 +133,11 @@ requirement(
 
     await change.getByRole("link").first().click();
     await page.getByRole("button", { name: "What would my draft have done?" }).click();
-    await page.getByText("in place of blocked, by credentials_are_out_of_reach").waitFor();
+    await page.getByText("instead of blocked, by credentials_are_out_of_reach").waitFor();
     expect(tab.faults).toEqual([]);
   });
 
-  it("explains an action that did not happen", async () => {
+  it("explains a hypothetical action", async () => {
     const { page } = tab;
     await page.goto(`${server.address}/ui/policy?tab=explain`);
     await page.getByLabel("Tool").fill("run_command");
@@ -146,7 +146,7 @@ requirement(
     await page.getByText("it would destroy something outside of the workspace").waitFor();
   });
 
-  it("has a looser constitution wait until an admin has seen and accepted it", async () => {
+  it("applies a looser constitution only after an admin accepted it", async () => {
     const { page } = tab;
     const path = join(server.home, "constitution.yaml");
     const rules = await readFile(path, "utf8");
@@ -155,25 +155,25 @@ requirement(
       rules.replace("condition: {}\n    verdict: ask", "condition: {}\n    verdict: allowed"),
     );
     await page.getByRole("button", { name: "Reload" }).click();
-    const bar = page.getByRole("alert").filter({ hasText: "is not fine" });
+    const bar = page.getByRole("alert").filter({ hasText: "is invalid" });
     await bar.getByText("a download").waitFor();
 
     // Without the tests of the old rules, which the looser ones would fail.
     const looser = rules.replace("condition: {}\n    verdict: ask", "condition: {}\n    verdict: allowed");
     await writeFile(path, looser.slice(0, looser.indexOf("\ntests:") + 1));
     await page.getByRole("button", { name: "Reload" }).click();
-    const waiting = page.getByRole("region", { name: "A policy that waits" });
-    await waiting.getByRole("button", { name: "Look at it" }).click();
-    const dialog = page.getByRole("dialog", { name: "A constitution that waits" });
+    const waiting = page.getByRole("region", { name: "Pending policy" });
+    await waiting.getByRole("button", { name: "Review" }).click();
+    const dialog = page.getByRole("dialog", { name: "Pending constitution" });
     await dialog.getByText("everything_else_is_asked_about").waitFor();
-    await dialog.getByRole("button", { name: "Accept it" }).click();
+    await dialog.getByRole("button", { name: "Accept" }).click();
     await waiting.waitFor({ state: "detached" });
     await page.getByRole("tab", { name: "Constitution" }).click();
     const rule = page.getByRole("row", { name: /everything_else_is_asked_about/ });
     expect(await rule.textContent()).toContain("allowed");
   });
 
-  it("keeps nobody out of any side of the policy", async () => {
+  it("has no accessibility violations in any tab of the policy", async () => {
     const { page } = tab;
     for (const side of await page.getByRole("tab").all()) {
       await side.click();
@@ -183,7 +183,7 @@ requirement(
     expect(tab.faults).toEqual([]);
   });
 
-  it("notices a history that is not the one it saw, and says so on every page", async () => {
+  it("warns on every page if the history differs from the kept checkpoint", async () => {
     const { page } = tab;
     const copy = `${server.home}-of-then`;
     await server.kill();
@@ -195,7 +195,7 @@ requirement(
     await page.goto(await server.entrance("ledger"));
     await page.getByText(`${before} entries that begin with`).waitFor();
 
-    // Somebody puts the copy back, forgets on purpose what the machine itself has seen, and lets it grow beyond what was.
+    // Restores an old copy, deletes the machine's own checkpoint, and lets the ledger grow beyond its former size.
     await server.kill();
     await rm(server.home, { recursive: true });
     await cp(copy, server.home, { recursive: true });
@@ -205,7 +205,9 @@ requirement(
     while ((await sizeOf(server)) <= before) await other.tell("read .env");
 
     await page.goto(await server.entrance("policy"));
-    const alert = page.getByRole("alert").filter({ hasText: "not the one that this browser saw before" });
+    const alert = page
+      .getByRole("alert")
+      .filter({ hasText: "differs from the one that this browser verified before" });
     await alert.waitFor();
     expect(await alert.textContent()).toContain("are not shown to start with");
     await page.goto(`${server.address}/ui/ledger`);

@@ -45,7 +45,7 @@ requirement(
       ...payload,
     });
 
-  test("the overview leads to a run with its transitions, rejected events and agent reports", async () => {
+  test("links from the overview to a run with transitions, rejected events and agent reports", async () => {
     await note("run_lifecycle", { status: "created", prompt: "count the frogs" });
     await note("run_lifecycle", { status: "executing" });
     await note("task_list", { tasks: [{ id: "a", title: "find the pond", status: "completed" }] });

@@ -28,7 +28,7 @@ requirement(
     await server?.close();
   });
 
-  test("has its plan, its commands and its form, and what it says loads and hides nothing", async () => {
+  test("shows plan, commands and form, loads nothing and hides nothing", async () => {
     const { page, context, faults } = await openTab(browser, await server.entrance("sessions"));
     await startSession(page, server.workspace, "talkative");
     await say(page, "Ask me");
@@ -53,7 +53,7 @@ requirement(
     await context.close();
   });
 
-  test("may say thousands of things: the newest stay in sight, until one scrolls away, and few are drawn", async () => {
+  test("keeps the newest of thousands of updates in view until the user scrolls, and draws few", async () => {
     const { page, context, faults } = await openTab(browser, await server.entrance("sessions"));
     await startSession(page, server.workspace, "talkative");
     await say(page, "Say 3000 updates");
@@ -69,7 +69,7 @@ requirement(
     await context.close();
   });
 
-  test("is shared by two browsers: what one says, the other sees", async () => {
+  test("is shared by two browsers", async () => {
     const one = await openTab(browser, await server.entrance("sessions"));
     await startSession(one.page, server.workspace, "talkative");
     await say(one.page, "Say 3 updates");
@@ -91,13 +91,13 @@ requirement(
     await other.context.close();
   });
 
-  test("is ended for good, and the page says so", async () => {
+  test("is ended permanently, and the page shows it", async () => {
     const { page, context, faults } = await openTab(browser, await server.entrance("sessions"));
     await startSession(page, server.workspace, "talkative");
     await say(page, "Say 2 updates");
     await conversation(page).getByText("Update 2").waitFor();
     await page.getByRole("button", { name: "End", exact: true }).click();
-    await page.getByRole("button", { name: "End it" }).click();
+    await page.getByRole("button", { name: "End session" }).click();
     await page.getByText("This session has ended").waitFor();
     await page.reload();
     await page.getByText("This session has ended").waitFor();

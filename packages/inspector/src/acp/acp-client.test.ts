@@ -22,7 +22,7 @@ class Server {
   /** Whether its session has ended, so that it can only be read. */
   isOver = false;
   refusesHello = false;
-  /** How many lines were hung up by whoever is at their other end. */
+  /** The number of connections that the client closed. */
   hungUp = 0;
   /** Awaited before a load is answered. */
   gate: Promise<unknown> = Promise.resolve();
@@ -139,7 +139,7 @@ async function wait(): Promise<void> {
   await settle();
 }
 
-test("a prompt is shown when the log shows it, and the answer after it", async () => {
+test("shows a prompt when the log has it, and the response after it", async () => {
   const server = new Server();
   const client = newClient(server);
   client.attach("s");
@@ -149,7 +149,7 @@ test("a prompt is shown when the log shows it, and the answer after it", async (
   expect(client.attach("s").view.current()).toMatchObject({ waiting: [], running: [], phase: "live" });
 });
 
-test("what a session says before its name is known is not lost", async () => {
+test("keeps updates that arrive before the id of a new session", async () => {
   const client = newClient(new Server());
   const id = await client.create({ agent: "native", cwd: "/" });
   await settle();
@@ -157,7 +157,7 @@ test("what a session says before its name is known is not lost", async () => {
   expect(textsOf(client)).toEqual(["early"]);
 });
 
-test("a line that is lost is opened again, and the session goes on without a gap or a repeat", async () => {
+test("reconnects and continues the session without gaps or duplicates", async () => {
   const server = new Server();
   const client = newClient(server);
   client.attach("s");
@@ -178,7 +178,7 @@ test("a line that is lost is opened again, and the session goes on without a gap
   expect(server.asked).toEqual(["load", "load"]);
 });
 
-test("what is said while what was before is still on its way is not doubted", async () => {
+test("does not doubt a prompt that is sent during a replay", async () => {
   const server = new Server();
   const loading = Promise.withResolvers<void>();
   server.gate = loading.promise;
@@ -193,7 +193,7 @@ test("what is said while what was before is still on its way is not doubted", as
   expect(new Set(states)).toEqual(new Set(["sent"]));
 });
 
-test("a session that ended while the line was lost is read again, once that is known", async () => {
+test("replays a session that ended during a lost connection", async () => {
   const server = new Server();
   const client = newClient(server);
   const { view } = client.attach("s");
@@ -209,7 +209,7 @@ test("a session that ended while the line was lost is read again, once that is k
   expect(server.asked).toEqual(["load", "load", "replay"]);
 });
 
-test("a line over which the server does not want to speak is hung up", async () => {
+test("closes a connection that the server rejects", async () => {
   const server = new Server();
   server.refusesHello = true;
   const client = newClient(server);
@@ -219,7 +219,7 @@ test("a line over which the server does not want to speak is hung up", async () 
   expect(server.hungUp).toBe(1);
 });
 
-test("a question reaches the person, and the answer the server", async () => {
+test("passes a question to the user and the answer to the server", async () => {
   const server = new Server();
   const client = newClient(server);
   const session = client.attach("s");
@@ -234,7 +234,7 @@ test("a question reaches the person, and the answer the server", async () => {
   expect(session.view.current().questions).toEqual([]);
 });
 
-test("waits grow to a bound, and are spread below it", () => {
+test("doubles the retry delay up to a limit, with jitter", () => {
   const most = [1, 2, 3, 4, 5, 6, 7, 50].map((failures) => retryDelay(failures, () => 1));
   expect(most).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
   expect(retryDelay(3, () => 0)).toBe(500);

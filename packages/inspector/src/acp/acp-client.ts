@@ -31,9 +31,9 @@ const MAX_ATTACHED = 8;
 const NewSessionResponse = z.looseObject({ sessionId: z.string() });
 const PromptResponse = z.looseObject({ stopReason: z.string() });
 const OUTCOMES: Readonly<Record<string, string>> = {
-  cancelled: "The turn was stopped.",
-  max_tokens: "The turn ended because the model may say no more at once.",
-  max_turn_requests: "The turn ended because it took too many steps.",
+  cancelled: "The turn was cancelled.",
+  max_tokens: "The turn ended: the model reached its token limit.",
+  max_turn_requests: "The turn ended: it reached the limit of model requests.",
 };
 
 /**
@@ -240,7 +240,7 @@ export class AcpClient {
     onQuestion: (session, question) => this.#sessions.get(session)?.addQuestion(question),
     onCancelled: (session, id) => this.#sessions.get(session)?.removeQuestion(id),
     onGap: (session) =>
-      this.#sessions.get(session)?.note("warn", "Some of what was said here is kept no longer."),
+      this.#sessions.get(session)?.note("warn", "Some earlier messages are no longer kept."),
     onEnded: (session) => this.#sessions.get(session)?.end(),
     onTurn: (session, state) => this.#sessions.get(session)?.turn(state),
   };

@@ -22,7 +22,7 @@ const says = (text: string, prompt?: string) => ({
   ...(prompt !== undefined && { _meta: { reins: { prompt } } }),
 });
 
-test("however much comes, it is taken in once a frame", () => {
+test("applies any number of updates once per frame", () => {
   const { session, draw, texts, frames } = newSession();
   session.created({});
   let changes = 0;
@@ -37,7 +37,7 @@ test("however much comes, it is taken in once a frame", () => {
   expect(changes).toBe(1);
 });
 
-test("what is told again replaces what was there when all of it has come, and live messages follow without a gap", () => {
+test("replaces the conversation when a replay is complete, and appends live updates without a gap", () => {
   const { session, draw, texts } = newSession();
   session.created({});
   session.receive(says("one "));
@@ -54,7 +54,7 @@ test("what is told again replaces what was there when all of it has come, and li
   expect(texts()).toEqual(["one two three"]);
 });
 
-test("somebody else's turn begins and ends; of those that are told again only the last counts", () => {
+test("tracks turns of other clients, and of replayed ones only the last", () => {
   const { session } = newSession();
   const stands = () => [session.view.current().turn, session.view.current().changes];
   session.startReplay();
@@ -70,7 +70,7 @@ test("somebody else's turn begins and ends; of those that are told again only th
   expect(stands()).toEqual(["idle", 3]);
 });
 
-test("a prompt waits until the log shows that its turn has come", () => {
+test("keeps a prompt queued until the log shows that its turn started", () => {
   const { session, draw } = newSession();
   session.created({});
   session.addPrompt("p1", "hello");
@@ -82,7 +82,7 @@ test("a prompt waits until the log shows that its turn has come", () => {
   expect(session.view.current().running).toEqual([]);
 });
 
-test("after a cut line, a prompt that the log does not have is not known to have arrived", () => {
+test("marks a prompt as unsure if the log lacks it after a lost connection", () => {
   const { session } = newSession();
   session.created({});
   session.addPrompt("p1", "arrived");
@@ -94,7 +94,7 @@ test("after a cut line, a prompt that the log does not have is not known to have
   expect(session.view.current().waiting).toEqual([{ id: "p2", text: "maybe not", state: "unsure" }]);
 });
 
-test("a prompt that was sent over the line that there is now is not doubted when the session is told again", () => {
+test("keeps a prompt of the current connection queued across a replay", () => {
   const { session } = newSession();
   session.startReplay();
   session.addPrompt("p1", "early");
@@ -107,7 +107,7 @@ test("a prompt that was sent over the line that there is now is not doubted when
   });
 });
 
-test("what is chosen now counts, and not what was told before", () => {
+test("prefers current settings to replayed ones", () => {
   const { session } = newSession();
   const availableModes = [
     { id: "plan", name: "Plan" },
@@ -119,7 +119,7 @@ test("what is chosen now counts, and not what was told before", () => {
   expect(session.view.current().conversation.settings).toMatchObject([{ id: "mode", current: "code" }]);
 });
 
-test("questions are withdrawn with the line that brought them", () => {
+test("removes questions with the connection that brought them", () => {
   const { session } = newSession();
   const answer = () => undefined;
   session.addQuestion({ kind: "elicitation", id: "1", message: "?", schema: {}, url: undefined, answer });

@@ -101,7 +101,7 @@ export class Connection {
     this.#asked += 1;
     const id = `${this.#asked}`;
     const question = parseQuestion(method, params, id, resolve);
-    if (!question) throw RequestError.invalidParams(undefined, "this page cannot put the question");
+    if (!question) throw RequestError.invalidParams(undefined, "this page cannot show the question");
     signal.addEventListener("abort", () => resolve(withdrawn(method)), { once: true });
     listener.onQuestion(params.sessionId, question);
     return promise.finally(() => listener.onCancelled(params.sessionId, id));

@@ -5,7 +5,7 @@ test.each([
   '{"account":9007199254740993}',
   "[18446744073709551615,-9007199254740993,1e400,0.1000000000000000055,-0]",
   '{"a":[{"b":123456789012345678901234567890}]}',
-])("%s is shown as it came", (text) => {
+])("keeps the digits of %s", (text) => {
   expect(JSON.stringify(parseExact(text))).toBe(text);
 });
 
@@ -27,21 +27,21 @@ async function eventsOf(...chunks: readonly string[]): Promise<string[]> {
   return Array.fromAsync(serverEvents(body));
 }
 
-it("gives the data of each event, wherever the answer was cut", async () => {
+it("yields the data of each event for every chunking of the response", async () => {
   expect(await eventsOf("event: progress\nid: 1\nda", 'ta: {"a":1}\n', '\ndata: {"b":2}\n\n')).toEqual([
     '{"a":1}',
     '{"b":2}',
   ]);
 });
 
-it("joins the lines of one event, and passes over comments", async () => {
+it("joins the data lines of an event and skips comments", async () => {
   expect(await eventsOf(": still here\n\n", "data:one\ndata: two\n\n")).toEqual(["one\ntwo"]);
 });
 
-it("reads lines that end as on Windows", async () => {
+it("accepts CRLF line endings", async () => {
   expect(await eventsOf("data: one\r\n\r\ndata: two\r\n\r\n")).toEqual(["one", "two"]);
 });
 
-it("leaves out an event that did not come to its end", async () => {
+it("drops an incomplete last event", async () => {
   expect(await eventsOf("data: whole\n\ndata: ha")).toEqual(["whole"]);
 });

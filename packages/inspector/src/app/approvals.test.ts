@@ -28,17 +28,17 @@ const approval = (id: string, state: Approval["state"] = "pending", quorum = 1):
 const known = [approval("a"), approval("b")];
 const ids = (all: readonly Approval[]) => all.map(({ id }) => id);
 
-test("a new one comes at the end, and an answered one goes", () => {
+test("appends a new approval and removes an answered one", () => {
   expect(ids(upsertPending(known, approval("c")))).toEqual(["a", "b", "c"]);
   expect(ids(upsertPending(known, approval("a", "approved")))).toEqual(["b"]);
 });
 
-test("one that changes keeps its place", () => {
+test("replaces a changed approval in place", () => {
   const changed = upsertPending(known, approval("a", "pending", 2));
   expect(ids(changed)).toEqual(["a", "b"]);
   expect(changed[0]?.quorum).toBe(2);
 });
 
-test("what is over and was not there changes nothing", () => {
+test("returns the same list for an unknown approval that is not pending", () => {
   expect(upsertPending(known, approval("x", "expired"))).toBe(known);
 });

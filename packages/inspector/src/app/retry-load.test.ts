@@ -19,13 +19,13 @@ function awayFor(attempts: number, has: boolean) {
   return { part: retryLoad(load, ports), waits: () => waited };
 }
 
-test("a part is waited for while the server cannot be reached", async () => {
+test("retries loading while the server is unreachable", async () => {
   const { part, waits } = awayFor(3, true);
   expect(await part()).toBe("part");
   expect(waits()).toBe(3);
 });
 
-test("a part that a server which answers does not have is told as missing", async () => {
+test("reports a missing part if the server responds", async () => {
   const { part } = awayFor(1, false);
   await expect(part()).rejects.toThrow("Failed to fetch dynamically imported module");
 });

@@ -110,13 +110,13 @@ declare module "@tanstack/react-router" {
 
 function NotFound() {
   return (
-    <Page title="Nothing is here">
-      <Empty title="This address leads nowhere">
-        It may have been mistyped.{" "}
+    <Page title="Page not found">
+      <Empty title="No page has this address">
+        Check the address, or open the{" "}
         <Link to="/" className="text-accent underline">
-          The overview
-        </Link>{" "}
-        knows the way.
+          overview
+        </Link>
+        .
       </Empty>
     </Page>
   );

@@ -22,7 +22,7 @@ export function Shell() {
         href="#main"
         className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-surface focus:p-2"
       >
-        Skip to the page
+        Skip to content
       </a>
       <header className="flex items-center gap-2 border-b border-line bg-surface px-3 py-1.5 md:hidden">
         <button
@@ -43,7 +43,7 @@ export function Shell() {
       </header>
       <nav
         id="navigation"
-        aria-label="Places"
+        aria-label="Pages"
         className={classNames(
           "shrink-0 flex-col gap-0.5 border-line bg-surface p-2 max-md:border-b md:flex md:w-44 md:border-r",
           isOpen ? "flex" : "hidden",
@@ -84,7 +84,7 @@ function Pending({ count }: { count: number }) {
   return (
     <span
       role="status"
-      aria-label={`${count} waiting`}
+      aria-label={`${count} pending`}
       className="rounded bg-warn-wash px-1.5 text-2xs font-semibold text-warn tabular-nums"
     >
       {count}

@@ -10,7 +10,7 @@ const SelfContext = createContext<Self | undefined>(undefined);
 /** The signed-in user. */
 export function useSelf(): Self {
   const self = use(SelfContext);
-  if (!self) throw new Error("useSelf is for what stands behind the entrance");
+  if (!self) throw new Error("useSelf is available after sign-in only");
   return self;
 }
 
@@ -21,11 +21,7 @@ export function SignIn({ children }: { children: ReactNode }) {
   if (error instanceof ProblemError && error.status === 401) return <SignInHelp />;
   return (
     <main className="mx-auto max-w-lg p-8">
-      {error ? (
-        <Failure error={error} onRetry={() => void refetch()} />
-      ) : (
-        <Waiting what="Finding out who you are" />
-      )}
+      {error ? <Failure error={error} onRetry={() => void refetch()} /> : <Waiting what="Signing in" />}
     </main>
   );
 }
@@ -55,10 +51,10 @@ function takeCode(): string | undefined {
 function SignInHelp() {
   return (
     <main className="mx-auto flex max-w-lg flex-col gap-3 p-8">
-      <h1 className="text-lg font-semibold">Reins does not know this browser</h1>
+      <h1 className="text-lg font-semibold">This browser is not signed in</h1>
       <p>
-        The address that <code>reins up</code> prints lets a browser in, once. Get a fresh one in a terminal
-        on the machine that runs Reins, and open it here:
+        The address that <code>reins up</code> prints signs one browser in. Run this in a terminal on the
+        machine that runs Reins, and open the new address here:
       </p>
       <Code text="reins open" />
     </main>

@@ -55,10 +55,10 @@ export function VerdictBadge({ verdict, label, title }: { verdict: string; label
 }
 
 const LEVELS: Readonly<Record<string, readonly [Tone, string]>> = {
-  performed: ["good", "Reins itself carries the action out"],
-  confined: ["good", "the operating system stops what was not allowed"],
-  asked: ["warn", "the agent asked, and honours the answer"],
-  observed: ["bad", "seen after the fact; no verdict came first"],
+  performed: ["good", "Reins performs the action itself"],
+  confined: ["good", "the operating system blocks what was not allowed"],
+  asked: ["warn", "the agent asks and obeys the answer"],
+  observed: ["bad", "observed afterwards; no verdict before"],
 };
 
 /** The enforcement level of a verdict. */

@@ -52,7 +52,7 @@ function useCopied(): { readonly copied: Copied; readonly copy: (text: string) =
   return { copied, copy };
 }
 
-const COPY_TEXTS = { copied: "Copied", refused: "This browser does not let the page copy" } as const;
+const COPY_TEXTS = { copied: "Copied", refused: "The browser blocked copying" } as const;
 
 /** Copies a text and confirms it. */
 export function CopyButton({ label, text }: { label: string; text: () => string }) {

@@ -58,7 +58,7 @@ export function Chart({
         plot.current = new Plot(optionsOf(element, latest.current), dataOf(latest.current), element);
         watch.observe(element);
       },
-      () => element.replaceChildren("This browser cannot draw it; the numbers are below."),
+      () => element.replaceChildren("This browser cannot draw the chart; the values are below."),
     );
     return () => {
       isGone = true;

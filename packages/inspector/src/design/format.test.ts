@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { about, bytes, count, dollars, duration } from "./format.ts";
 
-it("writes numbers as a person reads them", () => {
+it("formats counts, money, bytes and durations", () => {
   expect([count(1_234_567), about(1_234)]).toEqual(["1,234,567", "1.2K"]);
   expect([bytes(0), bytes(900), bytes(1_536), bytes(250 * 1024 * 1024)]).toEqual([
     "0 B",

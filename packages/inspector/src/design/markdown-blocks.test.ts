@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { markdownBlocks } from "./markdown-blocks.ts";
 
-test("paragraphs are drawn apart", () => {
+test("splits paragraphs into blocks", () => {
   expect(markdownBlocks("one\nstill one\n\ntwo\n\n\n# three\n")).toEqual([
     "one\nstill one",
     "two",
@@ -9,7 +9,7 @@ test("paragraphs are drawn apart", () => {
   ]);
 });
 
-test("fenced code is not torn, even before its end has come", () => {
+test("keeps fenced code in one block, even before the fence is closed", () => {
   expect(markdownBlocks("say:\n\n```js\na\n\nb\n```\n\nafter")).toEqual([
     "say:",
     "```js\na\n\nb\n```",
@@ -18,11 +18,11 @@ test("fenced code is not torn, even before its end has come", () => {
   expect(markdownBlocks("```\na\n\nb")).toEqual(["```\na\n\nb"]);
 });
 
-test("a list with empty lines between its items stays one list", () => {
+test("keeps a list with empty lines between its items in one block", () => {
   expect(markdownBlocks("- a\n\n- b\n  more\n\nend")).toEqual(["- a\n\n- b\n  more\n", "end"]);
 });
 
-test("a text that grows changes only its last part", () => {
+test("changes only the last block while a text grows", () => {
   const text = "one\n\ntwo\n\nthree";
   for (let length = 1; length <= text.length; length += 1) {
     const blocks = markdownBlocks(text.slice(0, length));
@@ -31,7 +31,7 @@ test("a text that grows changes only its last part", () => {
   }
 });
 
-test("a paragraph without end is cut into parts that lose nothing but the space between them", () => {
+test("cuts a very long paragraph without losing text", () => {
   const words = Array.from({ length: 5_000 }, (_, index) => String(index)).join(" ");
   const blocks = markdownBlocks(words);
   expect(blocks.length).toBeGreaterThan(2);

@@ -23,7 +23,7 @@ export function Waiting({ what }: { what: string }) {
 
 /** An error: what happened and what to do. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
-  const title = error instanceof ProblemError ? error.title : "That did not work";
+  const title = error instanceof ProblemError ? error.title : "The request failed";
   const detail =
     error instanceof ProblemError ? error.detail : error instanceof Error ? error.message : String(error);
   return (

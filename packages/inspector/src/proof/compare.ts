@@ -26,7 +26,7 @@ async function compareWithKept(signal?: AbortSignal): Promise<Comparison> {
     return { kind: "broken", before, now, why };
   }
   if (now.size < before.size) {
-    const why = `It had ${before.size} entries and now shows ${now.size}: some were taken away.`;
+    const why = `It had ${before.size} entries and now shows ${now.size}: entries were removed.`;
     return { kind: "broken", before, now, why };
   }
   return follow(before, now, signal);

@@ -17,7 +17,9 @@ export function BrokenHistory() {
       className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b-2 border-bad bg-bad-wash px-4 py-3"
     >
       <div className="min-w-0 flex-1">
-        <p className="font-semibold text-bad">The ledger is not the one that this browser saw before</p>
+        <p className="font-semibold text-bad">
+          The ledger differs from the one that this browser verified before
+        </p>
         <p className="text-sm break-words">{data.why}</p>
       </div>
       <Button kind="danger" onClick={() => setOpen(true)}>
@@ -27,7 +29,7 @@ export function BrokenHistory() {
         open={isOpen}
         onClose={() => setOpen(false)}
         title="The history was changed"
-        about="Somebody rewrote it, put an old copy back, or this is another Reins at the same address."
+        about="The record was rewritten, an old copy was restored, or another Reins runs at this address."
       >
         <Evidence data={data} onTrust={() => setOpen(false)} />
       </Dialog>
@@ -56,8 +58,8 @@ function Evidence({ data, onTrust }: { data: Comparison & { kind: "broken" }; on
       <p className="text-sm">What the server shows now, {count(data.now.size)} entries:</p>
       <Code text={data.now.note} />
       <p className="text-sm">
-        If a backup was restored or the home was made anew, and you know by whom, this browser can start over
-        from what is there now. It forgets what it saw before.
+        If you know that a backup was restored or the home was recreated, this browser can start over from
+        what is there now. It forgets what it saw before.
       </p>
       <div className="flex justify-end gap-2">
         <Button kind="danger" onClick={trust}>
@@ -72,7 +74,7 @@ function Evidence({ data, onTrust }: { data: Comparison & { kind: "broken" }; on
 export function ComparisonLine() {
   const { data, error } = useComparison();
   if (error) return <>It could not be compared with what this browser saw: {error.message}</>;
-  if (!data) return <>Comparing with what this browser saw before …</>;
+  if (!data) return <>Comparing with the kept checkpoint …</>;
   if (data.kind === "first")
     return (
       <>
@@ -80,7 +82,7 @@ export function ComparisonLine() {
       </>
     );
   if (data.kind === "broken")
-    return <span className="font-medium text-bad">This is not the history that was here before.</span>;
+    return <span className="font-medium text-bad">The history differs from the kept checkpoint.</span>;
   return (
     <>
       {count(data.now.size)} entries that begin with the {count(data.before.size)} this browser saw before:

@@ -41,7 +41,7 @@ async function parentStep(
   { entry, index }: Proved["proof"],
   signal: AbortSignal | undefined,
 ): Promise<ProofStep> {
-  const title = "It follows the entry that it names";
+  const title = "Its parent precedes it";
   const { file, proof } = await fetchProof(parent, signal);
   const { ok, faults } = await verify({ kind: "proof", file, logKey: keptCheckpoint()?.logKey });
   const isBefore =
@@ -56,7 +56,7 @@ async function parentStep(
   return {
     title,
     state: "fails",
-    detail: said || `What the server gave for ${parent} is not an earlier entry of this session.`,
+    detail: said || `The server's response for ${parent} is not an earlier entry of this session.`,
   };
 }
 
@@ -66,7 +66,7 @@ async function historyStep(
   first: Proved["proof"],
   signal: AbortSignal | undefined,
 ): Promise<ProofStep> {
-  const title = "It is the history that this browser saw";
+  const title = "It is consistent with this browser's checkpoint";
   const kept = keptCheckpoint();
   if (!kept) return { title, state: "open", detail: "This browser has not seen this ledger before." };
   let { checkpoint } = first;
@@ -79,7 +79,7 @@ async function historyStep(
       const claim = { logKey: kept.logKey, earlier: kept.note, later: checkpoint, hashes };
       const { ok, faults } = await verify({ kind: "consistency", claim });
       const detail = ok
-        ? `The ${to} entries of the checkpoint begin with the ${kept.size} that were here before.`
+        ? `The ${to} entries of the checkpoint extend the ${kept.size} that this browser verified.`
         : faults.map(({ message }) => message).join("; ");
       return { title, state: ok ? "holds" : "fails", detail };
     }
@@ -132,8 +132,8 @@ function stepsOf(cid: string, proof: z.infer<typeof EntryProof>, report: VerifyR
   const elsewhere = [...TREE, ...LOG, ...KEY];
   return [
     step(
-      "The entry is what its content id says",
-      isOther ? `The server gave the entry ${entry.cid}.` : saidOf((code) => !elsewhere.includes(code)),
+      "The entry matches its content id",
+      isOther ? `The server returned the entry ${entry.cid}.` : saidOf((code) => !elsewhere.includes(code)),
       `BLAKE3 of its canonical JSON is ${cid.slice(0, 16)}…`,
     ),
     step(
@@ -148,12 +148,12 @@ function stepsOf(cid: string, proof: z.infer<typeof EntryProof>, report: VerifyR
     ),
     entry.proof === null
       ? {
-          title: "Nobody signed it by itself",
+          title: "It has no signature of its own",
           state: "open",
-          detail: "Turns, approvals, policy changes and kills are signed one by one; this is none of them.",
+          detail: "Only turns, approvals, policy changes and kills are signed individually.",
         }
       : step(
-          "It is signed by who acted",
+          "It is signed by its actor",
           saidOf((code) => KEY.includes(code)),
           `The signature is of ${entry.actor}, whose key the ledger announced${proof.key ? ` in entry ${proof.key.index}` : ""}.`,
         ),

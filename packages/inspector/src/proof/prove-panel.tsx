@@ -31,7 +31,7 @@ export function ProvePanel({ cid }: { cid: string }) {
             <SaveLink
               name={`proof-${cid.slice(0, 12)}.json`}
               text={data.file}
-              title="Anybody can check this file anywhere: reins ledger verify <file>"
+              title="Verify this file anywhere: reins ledger verify <file>"
             >
               Save the proof
             </SaveLink>
@@ -53,7 +53,7 @@ export function ProvePanel({ cid }: { cid: string }) {
       ) : data ? (
         <Steps proved={data} />
       ) : (
-        <Waiting what="Fetching the proof and checking it here" />
+        <Waiting what="Verifying the proof" />
       )}
     </Panel>
   );
@@ -83,7 +83,7 @@ function Steps({ proved: { steps, proof } }: { proved: Proved }) {
         ))}
       </ol>
       <p className="border-t border-line px-3 py-2 text-2xs text-ink-faint">
-        Checked in this page by an independent checker; the server's word counts for nothing here.
+        Verified on this page by an independent checker, without trusting the server.
       </p>
       <TreePicture proof={proof} />
     </>
@@ -148,7 +148,7 @@ function TreePicture({ proof }: { proof: z.infer<typeof EntryProof> }) {
         </Label>
       </svg>
       <figcaption className="text-center text-2xs text-ink-faint">
-        Squares are hashes that the proof brings along; the way in the middle is computed.
+        Squares are hashes from the proof; the path in the middle is computed.
       </figcaption>
     </figure>
   );

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { treePath } from "./tree-path.ts";
 
-it("goes from a leaf to the root, with the siblings where RFC 6962 has them", () => {
+it("leads from a leaf to the root with the siblings of RFC 6962", () => {
   // The example of RFC 6962, section 2.1.3: seven leaves, the way of d3 is [c, g, l].
   expect(treePath(3, 7, ["c", "g", "l"])).toEqual([
     { node: { from: 2, to: 4 }, sibling: { from: 2, to: 3, side: "left", hash: "c" } },
@@ -15,11 +15,11 @@ it("goes from a leaf to the root, with the siblings where RFC 6962 has them", ()
   ]);
 });
 
-it("has no steps where there is but one leaf", () => {
+it("has no steps for a single leaf", () => {
   expect(treePath(0, 1, [])).toEqual([]);
 });
 
-it("has as many steps as an inclusion proof has hashes, whatever the size", () => {
+it("has as many steps as an inclusion proof has hashes, for every size", () => {
   for (let size = 2; size <= 40; size += 1) {
     for (let index = 0; index < size; index += 1) {
       const steps = treePath(index, size, []);

@@ -25,7 +25,7 @@ async function verifyLedger({
   seen,
 }: VerifyJob & { kind: "ledger" }): Promise<VerifyReport> {
   const { ok, status, body } = await fetch(address, { credentials: "same-origin" });
-  if (!ok || body === null) throw new Error(`The server did not give the ledger: it answered ${status}.`);
+  if (!ok || body === null) throw new Error(`The server did not return the ledger: status ${status}.`);
   const onProgress = (progress: Progress) => tell({ kind: "progress", progress });
   return verifyFile(chunksOf(body), { logKey, seen, onProgress });
 }

@@ -16,7 +16,7 @@ export type VerifyNews =
 export type VerifyReport = Pick<Report, "ok" | "faults"> & Partial<Report>;
 
 const INSECURE =
-  "This browser gives pages that came over plain HTTP from another machine nothing to check signatures with. Serve Reins with a certificate, or open it on the machine itself.";
+  "Browsers offer no cryptography to pages from another machine over plain HTTP, so signatures cannot be verified here. Serve Reins with a certificate, or open it on the machine itself.";
 
 /** Runs a verification in a worker, which ends with it. */
 export function verify(

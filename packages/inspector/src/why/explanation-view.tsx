@@ -38,17 +38,17 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
           <Link to="/approvals" search={{ approval: recorded.approval }} className="text-accent underline">
             The approval
           </Link>{" "}
-          says who was asked and what they answered.
+          has the user and the answer.
         </p>
       )}
       {note !== null && <p className="px-3 pb-2 text-sm text-warn">{visible(note)}</p>}
-      <Section title="What it does">
+      <Section title="Effects">
         <EffectList action={facts} />
       </Section>
-      <Section title="Who">
+      <Section title="Subject">
         <SubjectFacts subject={explanation.subject} />
       </Section>
-      <Section title="Rules, in their order">
+      <Section title="Rules in order">
         <RuleTrail rules={rules} />
       </Section>
       {limits.length > 0 && (
@@ -56,7 +56,7 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
           <LimitTable limits={limits} />
         </Section>
       )}
-      <Section title="Under">
+      <Section title="Policy">
         <Facts
           facts={[
             [
@@ -85,7 +85,7 @@ function Section({ title, children }: { title: string; children: React.ReactNode
 }
 
 function overruledBy({ approval, grant }: NonNullable<PolicyExplanation["recorded"]>): string {
-  if (grant !== null) return "a standing permission decided";
+  if (grant !== null) return "a grant decided";
   if (approval !== null) return "a person decided";
   return "a limit or another harness was stricter";
 }
@@ -98,12 +98,12 @@ function EffectList({ action }: { action: z.infer<typeof Action> }) {
       <p className="flex flex-wrap items-center gap-2">
         {tool === "" ? "No tool" : <code className="text-xs">{visibleLine(tool)}</code>}
         {opaque && (
-          <Badge tone="warn" title="It may do more than can be seen from outside">
+          <Badge tone="warn" title="It may do more than Reins can determine">
             opaque
           </Badge>
         )}
       </p>
-      {effects.length === 0 && !opaque && <p className="text-ink-soft">It changes nothing by itself.</p>}
+      {effects.length === 0 && !opaque && <p className="text-ink-soft">No effects.</p>}
       <ul className="flex flex-col gap-0.5">
         {effects.map((effect) => (
           <li key={JSON.stringify(effect)} className="font-mono text-xs whitespace-pre-wrap break-all">
@@ -189,7 +189,7 @@ function SubjectFacts({ subject }: { subject: Readonly<Record<string, unknown>> 
 
 /** The evaluated rules up to the one that matched, with the clauses that failed. */
 function RuleTrail({ rules }: { rules: readonly z.infer<typeof ExplainedRule>[] }) {
-  if (rules.length === 0) return <p className="px-3 py-2 text-sm text-ink-soft">No rule was looked at.</p>;
+  if (rules.length === 0) return <p className="px-3 py-2 text-sm text-ink-soft">No rule was evaluated.</p>;
   return (
     <ol className="px-3 py-2 text-sm">
       {rules.map(({ rule, verdict, matched, held, failed }, place) => (
@@ -210,7 +210,7 @@ function RuleTrail({ rules }: { rules: readonly z.infer<typeof ExplainedRule>[] 
             <span className="block text-2xs text-ink-faint">
               {matched
                 ? held.length === 0
-                  ? "takes everything"
+                  ? "matches everything"
                   : `because ${held.map(clauseText).join(" and ")}`
                 : failed.slice(0, 3).map(clauseText).join(", ")}
               {!matched && failed.length > 0 && " did not hold"}

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { inline } from "./inline.ts";
 
-it("reads like a sentence", () => {
+it("formats values of a constitution on one line", () => {
   expect(inline({ any: { destroys: true, place: ["home", "system"] } })).toBe(
     "any destroys yes, place home or system",
   );

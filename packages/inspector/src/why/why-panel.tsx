@@ -29,7 +29,7 @@ export function WhyPanel({ cid }: { cid: string }) {
           <DraftVerdict cid={cid} recorded={data.recorded?.verdict ?? data.said.verdict} />
         </>
       ) : (
-        <Waiting what="Deciding it again to see why" />
+        <Waiting what="Loading the explanation" />
       )}
     </Panel>
   );
@@ -46,20 +46,20 @@ function DraftVerdict({ cid, recorded }: { cid: string; recorded: string }) {
     <div className="flex flex-wrap items-center gap-2 border-t border-line px-3 py-2 text-sm">
       {draft ? (
         <Button onClick={() => asking.mutate()} disabled={asking.isPending}>
-          {asking.isPending ? "Asking the draft …" : "What would my draft have done?"}
+          {asking.isPending ? "Deciding …" : "What would my draft have done?"}
         </Button>
       ) : (
         <span className="text-ink-soft">
           <Link to="/policy" search={{ tab: "draft" }} className="text-accent underline">
             Write a draft of the constitution
           </Link>{" "}
-          to see here what it would have done.
+          to see its verdict here.
         </span>
       )}
       {said && (
         <p role="status" className="flex flex-wrap items-center gap-1.5">
           <VerdictBadge verdict={said.verdict} />
-          {said.verdict === recorded ? "the same" : `in place of ${recorded}`}, {ruleText(said.rule)}:{" "}
+          {said.verdict === recorded ? "the same" : `instead of ${recorded}`}, {ruleText(said.rule)}:{" "}
           {visible(said.reason)}
         </p>
       )}

@@ -20,7 +20,7 @@ const Block = z.discriminatedUnion("type", [
 /** Parses a content block. Nothing is loaded: an image is named, not drawn. */
 export function parseContent(block: unknown): Content {
   const read = Block.safeParse(block);
-  if (!read.success) return { kind: "other", what: "something that this page does not know" };
+  if (!read.success) return { kind: "other", what: "unknown content" };
   const { data } = read;
   switch (data.type) {
     case "text":
@@ -32,7 +32,7 @@ export function parseContent(block: unknown): Content {
         ? { kind: "link", name: data.resource.uri, uri: data.resource.uri }
         : { kind: "text", text: data.resource.text };
     default:
-      return { kind: "other", what: `${data.type} (${data.mimeType ?? "of unknown kind"})` };
+      return { kind: "other", what: `${data.type} (${data.mimeType ?? "unknown type"})` };
   }
 }
 

@@ -25,8 +25,8 @@ const told = (...updates: Update[]): Conversation =>
 const toolIn = ({ items }: Conversation) =>
   items.flatMap((item) => (item.kind === "tool" ? [item.call] : []));
 
-describe("what is said", () => {
-  test("chunks of one speaker are one message, another speaker begins another", () => {
+describe("messages", () => {
+  test("joins chunks of one author and starts a new message for another", () => {
     const { items } = told(
       chunk("user_message_chunk", "hi"),
       chunk("agent_thought_chunk", "hm"),
@@ -40,7 +40,7 @@ describe("what is said", () => {
     ]);
   });
 
-  test("messages that the agent names are told apart, and so are two prompts in a row", () => {
+  test("separates messages by message id, and two prompts in a row", () => {
     const { items } = told(
       chunk("agent_message_chunk", "a", { messageId: "1" }),
       chunk("agent_message_chunk", "b", { messageId: "2" }),
@@ -50,7 +50,7 @@ describe("what is said", () => {
     expect(items.map((item) => item.kind === "message" && item.text)).toEqual(["a", "b", "one", "two"]);
   });
 
-  test("what the harness says stands for itself, with what it says it about", () => {
+  test("shows messages of the harness separately, with their annotation", () => {
     const { items } = told(
       chunk("agent_message_chunk", "so"),
       chunk("agent_message_chunk", "cut off", { _meta: { reins: { interrupted: true } } }),
@@ -63,7 +63,7 @@ describe("what is said", () => {
     ]);
   });
 
-  test("pictures and links are named, never loaded", () => {
+  test("names images and links instead of loading them", () => {
     const { items } = told(
       { sessionUpdate: "agent_message_chunk", content: { type: "image", mimeType: "image/png", data: "…" } },
       {
@@ -74,7 +74,7 @@ describe("what is said", () => {
     expect(items).toMatchObject([{ text: "[image (image/png)][a]" }]);
   });
 
-  test("an item that has not changed is the same object, so that it need not be drawn again", () => {
+  test("keeps the object of an unchanged item, so that it does not render again", () => {
     const before = told(chunk("user_message_chunk", "hi"), chunk("agent_message_chunk", "a"));
     const after = withUpdates(before, [{ update: chunk("agent_message_chunk", "b"), at: 1 }]);
     expect(after.items[0]).toBe(before.items[0]);
@@ -84,7 +84,7 @@ describe("what is said", () => {
 });
 
 describe("tool calls", () => {
-  test("are told of step by step, under one id, and keep what is not told again", () => {
+  test("merges updates by id and keeps members that an update lacks", () => {
     const conversation = told(
       {
         sessionUpdate: "tool_call",
@@ -122,7 +122,7 @@ describe("tool calls", () => {
     ]);
   });
 
-  test("carry the verdict, whenever it comes", () => {
+  test("have the verdict, whether it arrives first or later", () => {
     const verdict = { verdict: "allowed", rule: "r", reason: "fine", enforcement: "performed", entry: "e" };
     const [call] = toolIn(
       told(
@@ -134,20 +134,20 @@ describe("tool calls", () => {
     expect(call).toMatchObject({ verdict, status: "completed" });
   });
 
-  test("that are told again were not timed", () => {
+  test("have no times if they are replayed", () => {
     const update = { sessionUpdate: "tool_call", toolCallId: "1", title: "ls", status: "completed" };
     const [call] = toolIn(withUpdates(EMPTY_CONVERSATION, [{ update, at: undefined }]));
     expect(call).toMatchObject({ began: undefined, ended: undefined });
   });
 
-  test("that nobody told of before begin with an update, and nonsense changes nothing", () => {
+  test("start with an update for an unknown id, and ignore malformed updates", () => {
     expect(toolIn(told({ sessionUpdate: "tool_call_update", toolCallId: "9", title: "x" }))).toHaveLength(1);
     expect(told({ sessionUpdate: "tool_call", title: 4 }).items).toEqual([]);
   });
 });
 
-describe("what stands beside the conversation", () => {
-  test("a plan replaces the one before", () => {
+describe("session state", () => {
+  test("replaces the plan", () => {
     const entries = (...contents: string[]) => contents.map((content) => ({ content, status: "pending" }));
     const { plan } = told(
       { sessionUpdate: "plan", entries: entries("a", "b") },
@@ -156,7 +156,7 @@ describe("what stands beside the conversation", () => {
     expect(plan).toEqual([{ content: "c", status: "pending" }]);
   });
 
-  test("commands and usage are what was told last", () => {
+  test("keeps the latest commands and usage", () => {
     const conversation = told(
       {
         sessionUpdate: "available_commands_update",
@@ -168,7 +168,7 @@ describe("what stands beside the conversation", () => {
     expect(conversation.usage).toEqual({ used: 10, size: 100, cost: { amount: 0.5, currency: "USD" } });
   });
 
-  test("modes and settings change where they were told", () => {
+  test("changes known modes and settings", () => {
     const settings = settingsIn({
       modes: {
         currentModeId: "ask",
@@ -197,7 +197,7 @@ describe("what stands beside the conversation", () => {
     expect(changed.settings.map(({ current }) => current)).toEqual(["plan", "m1"]);
   });
 
-  test("what is not known is passed over, and a note of the page stands at the end", () => {
+  test("ignores unknown updates and appends notes of the page", () => {
     const conversation = told({ sessionUpdate: "from_the_future", what: 1 });
     expect(conversation.items).toEqual([]);
     expect(withNote(conversation, "bad", "oh").items).toEqual([{ kind: "note", tone: "bad", text: "oh" }]);
@@ -206,7 +206,7 @@ describe("what stands beside the conversation", () => {
 
 const said = (text: string) => ({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
 
-test("what was said is fetched page by page, up to a place", async () => {
+test("fetches the history page by page up to a position", async () => {
   const asked: object[] = [];
   const pages = [
     { updates: [said("one "), said("two ")], next: 7 },
@@ -227,7 +227,7 @@ test("what was said is fetched page by page, up to a place", async () => {
   ]);
 });
 
-test("a session without an end is not fetched without an end", async () => {
+test("stops fetching an endless history", async () => {
   const items = await fetchHistory(async () => ({ updates: [said("x")], next: 1 }), "s", undefined);
   expect(items.at(-1)).toMatchObject({ kind: "note", tone: "warn" });
 });

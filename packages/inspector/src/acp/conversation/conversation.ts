@@ -127,7 +127,7 @@ function applyUpdate(draft: Draft, { update, at }: ReceivedUpdate): void {
         draft.items.push({
           kind: "note",
           tone: "note",
-          text: "The agent has summarised what was said before this.",
+          text: "The agent summarized the conversation before this point.",
         });
       return;
     default:
@@ -239,5 +239,5 @@ export async function fetchHistory(
     if (next === null) return conversation.items;
     after = next;
   }
-  return withNote(conversation, "warn", "There is more than is shown here.").items;
+  return withNote(conversation, "warn", "The history is longer than shown here.").items;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { settingsIn } from "./settings.ts";
 
-test("the names of settings show characters that would hide or turn what they say", () => {
+test("escapes hidden characters in the names of settings", () => {
   const name = "safe\u202Eeno on\u2066\u0007";
   const option = { id: "o", name, type: "select", currentValue: "a", options: [{ value: "a", name }] };
   const modes = { currentModeId: "m", availableModes: [{ id: "m", name }] };

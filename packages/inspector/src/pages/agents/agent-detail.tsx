@@ -40,13 +40,13 @@ export function AgentDetailPanel({ agent, onClose }: { agent: string; onClose: (
           <Provenance agent={data} />
           {data.capabilities && (
             <details className="border-t border-line">
-              <summary className="cursor-pointer px-3 py-2 text-sm">What it told of itself</summary>
+              <summary className="cursor-pointer px-3 py-2 text-sm">Reported capabilities</summary>
               <Json value={data.capabilities} className="max-h-72 rounded-none" />
             </details>
           )}
         </>
       ) : (
-        <Waiting what={`Asking about ${agent}`} />
+        <Waiting what={`Loading ${agent}`} />
       )}
     </Panel>
   );
@@ -59,7 +59,7 @@ function Support({ agent: { support, refused, agent, megabytes, platforms } }: {
         <p className="px-3 pt-2 text-sm text-warn">{support.reason}</p>
       )}
       {refused && (
-        <p className="px-3 pt-2 text-sm text-warn">It would not open a session: {refused.message}</p>
+        <p className="px-3 pt-2 text-sm text-warn">It refused to open a session: {refused.message}</p>
       )}
       <Facts
         facts={[
@@ -79,7 +79,7 @@ function Credentials({ agent: { credentials } }: { agent: AgentDetail }) {
     <section className="border-t border-line px-3 py-2">
       <h3 className="pb-1 text-2xs font-medium text-ink-faint">Credentials</h3>
       {found.length + missing.length === 0 ? (
-        <p className="text-sm text-ink-soft">It needs none.</p>
+        <p className="text-sm text-ink-soft">None needed.</p>
       ) : (
         <p className="flex flex-wrap gap-1.5">
           {found.map((name) => (
@@ -104,7 +104,7 @@ function Held({ agent: { enforcement, verification, hostile } }: { agent: AgentD
   const tried = Object.entries(verification.held ?? {}).map(([what, held]) => `${what}: ${held}`);
   return (
     <section className="border-t border-line">
-      <h3 className="px-3 pt-2 text-2xs font-medium text-ink-faint">How far it is held</h3>
+      <h3 className="px-3 pt-2 text-2xs font-medium text-ink-faint">Enforcement</h3>
       <Facts
         facts={[
           [
@@ -117,14 +117,14 @@ function Held({ agent: { enforcement, verification, hostile } }: { agent: AgentD
             "Verified",
             <span key="verified">
               <VerificationBadge verification={verification} />{" "}
-              {verification.state === "not_needed" && "not needed: Reins itself carries its actions out"}
-              {verification.state === "unverified" && "nobody has proved yet that it asks"}
+              {verification.state === "not_needed" && "not needed: Reins performs its actions itself"}
+              {verification.state === "unverified" && "not verified yet"}
               {verification.at !== undefined && <Moment at={verification.at} />} {verification.why}
             </span>,
           ],
-          ...(tried.length > 0 ? ([["Told to", tried.join(", ")]] as const) : []),
+          ...(tried.length > 0 ? ([["Probes", tried.join(", ")]] as const) : []),
           ...(enforcement.unasked.length > 0
-            ? ([["Does unasked", enforcement.unasked.join(", ")]] as const)
+            ? ([["Without asking", enforcement.unasked.join(", ")]] as const)
             : []),
           ...(faults.length > 0
             ? ([
@@ -155,8 +155,8 @@ function Held({ agent: { enforcement, verification, hostile } }: { agent: AgentD
 
 const SOURCES = {
   lockfile: "exactly what the catalogue holds",
-  override: "versions that somebody asked for",
-  local: "was on this machine already",
+  override: "versions chosen at install",
+  local: "already on this machine",
   built_in: "part of Reins",
 } as const;
 
@@ -165,7 +165,7 @@ function Provenance({ agent: { install, packages, versions } }: { agent: AgentDe
   if (!install) return null;
   return (
     <section className="border-t border-line">
-      <h3 className="px-3 pt-2 text-2xs font-medium text-ink-faint">Where it came from</h3>
+      <h3 className="px-3 pt-2 text-2xs font-medium text-ink-faint">Origin</h3>
       <Facts
         facts={[
           ["Source", SOURCES[install.source]],
@@ -173,7 +173,7 @@ function Provenance({ agent: { install, packages, versions } }: { agent: AgentDe
           ...(install.native
             ? ([["The agent itself", `${install.native.name} ${install.native.version}`]] as const)
             : []),
-          ...(install.said === undefined ? [] : ([["Says of itself", install.said]] as const)),
+          ...(install.said === undefined ? [] : ([["Reports itself as", install.said]] as const)),
           ...(install.installed_at === undefined
             ? []
             : ([["Installed", <Moment key="at" at={install.installed_at} />]] as const)),

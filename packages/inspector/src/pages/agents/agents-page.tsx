@@ -25,7 +25,7 @@ export function AgentsPage() {
   return (
     <Page
       title="Agents"
-      about="What can run here, how far it is held to a verdict, and what runs now."
+      about="Available agents, their enforcement level, and running processes."
       actions={
         is_admin && (
           <Button kind="danger" onClick={() => setKilling(true)}>
@@ -39,7 +39,7 @@ export function AgentsPage() {
         open={isKilling}
         onClose={() => setKilling(false)}
         title="Kill everything?"
-        about="Every process of every agent ends at once, with whatever it is in the middle of. Sessions stay and can be taken up again."
+        about="Ends every process of every agent immediately. Sessions remain and can be resumed."
       />
       <Panel title="Running now">
         <ProcessTable />
@@ -53,13 +53,13 @@ export function AgentsPage() {
           ) : data ? (
             <Catalogue agents={data} chosen={agent} onChoose={choose} />
           ) : (
-            <Waiting what="Looking through the catalogue" />
+            <Waiting what="Loading the catalogue" />
           )}
         </Panel>
         {agent === undefined ? (
-          <Panel title="One agent">
+          <Panel title="Agent details">
             <p className="px-3 py-4 text-sm text-ink-soft">
-              Choose an agent to see where it came from, what proves that it asks, and to install it.
+              Select an agent to see its origin and verification, and to install it.
             </p>
           </Panel>
         ) : (

@@ -40,13 +40,13 @@ export function InstallControl({ agent: { agent, install, installing, support } 
           {isAsked ? "Install these versions" : labelOf(install, installing)}
         </Button>
         {latest && <ProgressLine {...installText(latest)} />}
-        {isRunning && !latest && <ProgressLine text="Beginning to install" />}
+        {isRunning && !latest && <ProgressLine text="Starting the installation" />}
       </div>
       {error !== undefined && <Failure error={error} />}
       {latest?.phase === "failed" && <Failure error={new Error(latest.message)} />}
       <details className="text-sm">
         <summary className="cursor-pointer text-2xs text-ink-soft">
-          Other versions than the catalogue's
+          Versions other than the catalogue's
         </summary>
         <div className="grid grid-cols-2 gap-2 pt-2">
           <Field label="The agent itself">
@@ -59,7 +59,7 @@ export function InstallControl({ agent: { agent, install, installing, support } 
               />
             )}
           </Field>
-          <Field label="What speaks ACP">
+          <Field label="ACP adapter">
             {(id) => (
               <TextInput
                 id={id}
@@ -71,7 +71,7 @@ export function InstallControl({ agent: { agent, install, installing, support } 
           </Field>
         </div>
         <p className="pt-1 text-2xs text-ink-faint">
-          What the catalogue knows of an agent was seen with its own versions. Prove again that it asks.
+          The catalogue was verified with its own versions. Verify the agent again.
         </p>
       </details>
     </div>
@@ -79,7 +79,7 @@ export function InstallControl({ agent: { agent, install, installing, support } 
 }
 
 function labelOf(install: AgentDetail["install"], installing: boolean): string {
-  if (installing) return "Follow the install";
+  if (installing) return "Show progress";
   if (!install) return "Install";
   return install.outdated ? "Update" : "Install again";
 }
@@ -94,7 +94,7 @@ function installText(latest: AgentInstallProgress): { text: string; done?: numbe
     };
   if (latest.phase === "verifying") return { text: "Checking what was installed" };
   if (latest.phase === "installed") return { text: `Installed ${latest.install.version}`, done: 1, total: 1 };
-  return { text: "It was not installed" };
+  return { text: "The installation failed" };
 }
 
 /** Runs the probes that show whether an agent asks, and stamps the result. */
@@ -110,12 +110,12 @@ export function VerifyControl({ agent: { agent } }: { agent: AgentDetail }) {
         <Button
           disabled={isRunning}
           onClick={start}
-          title="Runs it against a scripted model that wants forbidden things; takes a minute or two"
+          title="Runs the agent against a scripted model that requests forbidden actions; takes a minute or two"
         >
-          Prove that it asks
+          Verify that it asks
         </Button>
         {latest && <ProgressLine {...probeText(latest)} />}
-        {isRunning && !latest && <ProgressLine text="Starting it against a scripted model" />}
+        {isRunning && !latest && <ProgressLine text="Starting the agent with a scripted model" />}
       </div>
       {error !== undefined && <Failure error={error} />}
       {latest?.phase === "failed" && <Failure error={new Error(latest.message)} />}
@@ -133,7 +133,7 @@ function probeText(latest: AgentVerifyProgress): { text: string; done?: number; 
   if (latest.phase === "failed") return { text: "It could not be proved" };
   const { live } = latest.verification;
   return {
-    text: live === false ? "Its gate is not live" : "It asks, and heeds the answer",
+    text: live === false ? "Its gate is not live" : "It asks and obeys the answer",
     done: 1,
     total: 1,
   };

@@ -41,8 +41,8 @@ export function KillDialog({
     <Dialog
       open={open}
       onClose={close}
-      title={kill.data ? "What became of it" : title}
-      about={kill.data ? "As the operating system says." : about}
+      title={kill.data ? "Result" : title}
+      about={kill.data ? "As reported by the operating system." : about}
     >
       {kill.data ? (
         <>
@@ -59,7 +59,7 @@ export function KillDialog({
             kill.mutate();
           }}
         >
-          <Field label="Reason" hint="kept in the ledger, signed with your name">
+          <Field label="Reason" hint="recorded in the ledger under your name">
             {(id) => (
               <TextInput
                 id={id}
@@ -72,7 +72,7 @@ export function KillDialog({
           </Field>
           {kill.error && <Failure error={kill.error} />}
           <div className="flex justify-end gap-2">
-            <Button onClick={close}>Leave it running</Button>
+            <Button onClick={close}>Cancel</Button>
             <Button kind="danger" type="submit" disabled={kill.isPending}>
               {kill.isPending ? "Killing …" : "Kill"}
             </Button>
@@ -90,22 +90,22 @@ function KillReportView({ report }: { report: KillReport }) {
     <div role="status" className="flex flex-col gap-2 text-sm">
       <p className="flex flex-wrap items-center gap-2">
         <Badge tone="good">{gone.length} gone</Badge>
-        {left.length > 0 && <Badge tone="bad">{left.length} still there</Badge>}
+        {left.length > 0 && <Badge tone="bad">{left.length} still running</Badge>}
         {inside.length > 0 && <Badge>{inside.length} inside Reins ended</Badge>}
         {entry === null ? (
-          <span className="text-ink-soft">The ledger's entry follows as soon as it can be written.</span>
+          <span className="text-ink-soft">The ledger entry follows as soon as it can be written.</span>
         ) : (
           <EntryLink cid={entry}>in the ledger</EntryLink>
         )}
       </p>
       {gone.length + left.length + inside.length === 0 && (
-        <p className="text-ink-soft">There was nothing to end.</p>
+        <p className="text-ink-soft">No process was running.</p>
       )}
       <ProcessList label="Still in the process table" processes={left} />
       <ProcessList label="Gone from the process table" processes={gone} />
       {sight === "group" && (
         <p className="text-warn">
-          This system only let Reins see process groups. What left its group on purpose may still run.
+          This system shows Reins process groups only. Processes that left their group may still run.
         </p>
       )}
     </div>

@@ -36,7 +36,7 @@ export function ProcessTable() {
         <Failure error={error} onRetry={() => void refetch()} />
       </div>
     );
-  if (!data) return <Waiting what="Asking which agents run" />;
+  if (!data) return <Waiting what="Loading processes" />;
   return (
     <>
       {killing && (
@@ -45,7 +45,7 @@ export function ProcessTable() {
           target={{ process: killing.id }}
           onClose={() => setKilling(undefined)}
           title={`Kill ${killing.agent}?`}
-          about={`Process ${killing.pid ?? killing.id} and everything that came out of it end at once. Its sessions stay.`}
+          about={`Process ${killing.pid ?? killing.id} and its child processes end immediately. Its sessions remain.`}
         />
       )}
       {restart.error && (
@@ -54,7 +54,7 @@ export function ProcessTable() {
         </div>
       )}
       {data.processes.length === 0 ? (
-        <Empty title="No agent runs">
+        <Empty title="No agent is running">
           <Link to="/sessions" className="text-accent underline">
             Start a session
           </Link>
@@ -62,7 +62,7 @@ export function ProcessTable() {
         </Empty>
       ) : (
         <Table
-          label="Agents that run"
+          label="Running agents"
           columns={[
             { title: "Agent" },
             { title: "Process" },
@@ -120,7 +120,7 @@ export function ProcessTable() {
                       <>
                         <Button
                           disabled={restart.isPending}
-                          title="Ends it in peace; the next prompt starts a new one"
+                          title="Ends the process gracefully; the next prompt starts a new one"
                           onClick={() => restart.mutate(process)}
                         >
                           Restart
@@ -150,7 +150,7 @@ export function ProcessTable() {
 
 /** The beginning and the end of a process's standard error. */
 function StandardError({ stderr: { head, tail, omitted } }: { stderr: z.infer<typeof KeptStderr> }) {
-  if (head === "" && tail === "") return <p className="text-sm text-ink-soft">It complained of nothing.</p>;
-  const middle = omitted > 0 ? `\n… ${bytes(omitted)} were not kept …\n` : "";
+  if (head === "" && tail === "") return <p className="text-sm text-ink-soft">No output.</p>;
+  const middle = omitted > 0 ? `\n… ${bytes(omitted)} omitted …\n` : "";
   return <Code text={`${head}${middle}${tail}`} className="max-h-64" />;
 }

@@ -4,14 +4,14 @@ import { commandText, effectText, exactCall, saysAll } from "./action-text.ts";
 const write = { kind: "write", path: "/w/a", place: "workspace", destroys: false } as const;
 const run = { kind: "exec" as const, command: "git", arguments: ["push"], opaque: false };
 
-describe("an effect in words", () => {
-  test("says what is done to which file", () => {
+describe("the text of an effect", () => {
+  test("names operation and path", () => {
     expect(effectText({ kind: "read", path: "/w/a", place: "workspace" })).toBe("reads /w/a (workspace)");
     expect(effectText(write)).toBe("writes /w/a (workspace)");
     expect(effectText({ ...write, destroys: true })).toBe("overwrites or deletes /w/a (workspace)");
   });
 
-  test("quotes words that could be taken for others, and tells what is not known", () => {
+  test("quotes ambiguous words and marks unknown ones", () => {
     expect(effectText({ ...run, arguments: ["-m", "two words; rm", null] })).toBe(
       'runs git -m "two words; rm" ⟨known only when it runs⟩',
     );
@@ -47,7 +47,7 @@ describe("an effect in words", () => {
   });
 });
 
-test("an always is for the effects where they say all, and else for the exact arguments", () => {
+test("an always covers the effects only if they describe the action completely", () => {
   const facts = { tool: "t", effects: [write, run], opaque: false, doubts: [], claims: {}, arguments: {} };
   expect(saysAll(facts)).toBe(true);
   expect(saysAll({ ...facts, opaque: true })).toBe(false);
@@ -59,17 +59,17 @@ test("an always is for the effects where they say all, and else for the exact ar
 
 const rest = {};
 
-test("a command is shown as a command", () => {
+test("shows a command as a command", () => {
   expect(exactCall({ command: "make" })).toEqual({ kind: "command", command: "make", rest });
 });
 
-test("an edit is shown as what changes, in the words of the native agent and of Claude", () => {
+test("shows an edit as a diff, for the native agent and for Claude", () => {
   const diff = { kind: "diff", path: "a", before: "x", after: "y", rest };
   expect(exactCall({ path: "a", old_text: "x", new_text: "y" })).toEqual(diff);
   expect(exactCall({ file_path: "a", old_string: "x", new_string: "y" })).toEqual(diff);
 });
 
-test("a new content is shown as all of it", () => {
+test("shows new content completely", () => {
   const diff = { kind: "diff", path: "a", before: "", after: "y", rest };
   expect(exactCall({ path: "a", content: "y" })).toEqual(diff);
   expect(exactCall({ file_path: "a", content: "y" })).toEqual(diff);
@@ -84,11 +84,11 @@ test.each([
   ],
   [{ path: "a", content: "y", mode: "append" }, { mode: "append" }],
   [{ file_path: "a", old_string: "x", new_string: "y", replace_all: true }, { replace_all: true }],
-])("no argument is left out of what a person is asked about: %j", (given, others) => {
+])("leaves out no argument of %j", (given, others) => {
   expect(exactCall(given)).toMatchObject({ rest: others });
 });
 
-test("anything else is shown as it is", () => {
+test("shows other arguments unchanged", () => {
   expect(exactCall({ host: "h" })).toEqual({ kind: "arguments", value: { host: "h" } });
   expect(exactCall(undefined)).toEqual({ kind: "arguments", value: undefined });
 });

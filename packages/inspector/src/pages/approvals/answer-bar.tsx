@@ -65,7 +65,7 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
             deny();
           }}
         >
-          <Field label="Why not? The agent and the record are told.">
+          <Field label="Reason (sent to the agent and recorded)">
             {(id) => (
               <TextInput
                 id={id}
@@ -123,7 +123,7 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
 }
 
 const LENGTHS = [
-  ["", "until it is taken back"],
+  ["", "until it is revoked"],
   [3_600_000, "for an hour"],
   [86_400_000, "for a day"],
   [7 * 86_400_000, "for a week"],
@@ -170,8 +170,7 @@ function GrantPreview({
         <li>
           with the tool <code className="whitespace-pre-wrap">{visibleLine(facts.tool)}</code>, in{" "}
           <code className="whitespace-pre-wrap break-all">{visibleLine(cwd)}</code>
-          {!prefix &&
-            (saysAll(facts) ? ", whatever else its arguments say" : ", with exactly these arguments")}
+          {!prefix && (saysAll(facts) ? ", with any other arguments" : ", with exactly these arguments")}
         </li>
         {depends && <li>as long as the scripts and manifests it depends on are what they are now</li>}
       </ul>

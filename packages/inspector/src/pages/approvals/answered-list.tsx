@@ -18,12 +18,12 @@ export function AnsweredList() {
       call(approvalOperations.listApprovals, { query: { order: "newest", limit: 100 }, signal }),
   });
   if (error) return <Failure error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Waiting what="Fetching what was answered" />;
+  if (!data) return <Waiting what="Loading answers" />;
   const answered = data.approvals.flatMap((approval) =>
     "withheld" in approval || approval.state === "pending" ? [] : [approval],
   );
   if (answered.length === 0)
-    return <Empty title="Nothing was answered yet">Every answer stays here, with who gave it and why.</Empty>;
+    return <Empty title="No answers yet">Answered approvals are listed here with user and reason.</Empty>;
   return (
     <Table
       label="Answered approvals"
@@ -73,10 +73,11 @@ function Row({ approval }: { approval: Approval }) {
 export function AnsweredOne({ id }: { id: string }) {
   const { data, error, refetch } = useApproval(id, true);
   if (error) return <Failure error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Waiting what="Fetching what was asked" />;
-  if ("withheld" in data) return <Empty title="This concerns others">Its user and approvers see it.</Empty>;
+  if (!data) return <Waiting what="Loading the approval" />;
+  if ("withheld" in data)
+    return <Empty title="Not visible to you">Only its user and approvers may see it.</Empty>;
   return (
-    <Panel title="What was asked, and what was answered" actions={<ApprovalState state={data.state} />}>
+    <Panel title="Request and answer" actions={<ApprovalState state={data.state} />}>
       <div className="flex flex-col gap-2 px-3 py-2">
         <ApprovalWhat approval={data} />
         <ul className="text-sm">

@@ -17,7 +17,7 @@ export function ApprovalWhat({ approval: { facts, unreadable } }: { approval: Ap
     <>
       {unreadable !== undefined && (
         <p role="alert" className="text-sm text-warn">
-          This is not exactly what is asked, so it can only be denied: {visibleLine(unreadable)}
+          This request cannot be shown exactly, so it can only be denied: {visibleLine(unreadable)}
         </p>
       )}
       <ul className="flex flex-col gap-0.5 font-mono text-xs">
@@ -26,7 +26,7 @@ export function ApprovalWhat({ approval: { facts, unreadable } }: { approval: Ap
             {effectText(effect)}
           </li>
         ))}
-        {facts.opaque && <li className="text-warn">may do more than can be seen from here</li>}
+        {facts.opaque && <li className="text-warn">may do more than Reins can determine</li>}
         {facts.doubts.map((doubt) => (
           <li key={doubt} className="text-warn">
             not known: {visibleLine(doubt)}
@@ -49,7 +49,7 @@ export function ApprovalFacts({ approval }: { approval: Approval }) {
         <Facts
           facts={[
             [
-              "Why it is asked",
+              "Reason",
               rule === undefined ? visibleLine(reason) : `${visibleLine(reason)} (rule ${visibleLine(rule)})`,
             ],
             ["On behalf of", `${visibleLine(user)}, by ${visibleLine(agent)}${through}`],
@@ -91,14 +91,14 @@ function ExactWords({ id }: { id: string }) {
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary className="cursor-pointer text-2xs text-ink-faint">
-        What an answer counts for, word by word
+        Exact description of what an answer binds
       </summary>
       {data && "description" in data ? (
         <Code text={data.description} className="mt-1 max-h-72" />
       ) : error ? (
         <Failure error={error} />
       ) : (
-        <Waiting what="Fetching the words" />
+        <Waiting what="Loading the description" />
       )}
     </details>
   );

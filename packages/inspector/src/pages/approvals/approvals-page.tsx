@@ -30,14 +30,14 @@ export function ApprovalsPage() {
   return (
     <Page
       title="Approvals"
-      about="What agents may not do by themselves, and wait for you to decide."
+      about="Actions that wait for your decision."
       actions={
         <Button
           aria-pressed={tells}
           onClick={() => void setNotifications(!tells).then(setTells)}
-          title="A notice of the browser when something is asked"
+          title="Shows a browser notification for each new approval"
         >
-          Notices: {tells ? "on" : "off"}
+          Notifications: {tells ? "on" : "off"}
         </Button>
       }
     >
@@ -49,7 +49,7 @@ export function ApprovalsPage() {
         tabs={[
           {
             value: "waiting",
-            label: `Waiting (${count})`,
+            label: `Pending (${count})`,
             content: (
               <>
                 <Inbox />
@@ -82,8 +82,8 @@ function WaitingForOthers() {
   const { data } = useWithheldApprovals();
   if (!data || data.length === 0) return null;
   return (
-    <section aria-label="Waiting for others" className="pt-4">
-      <h2 className="pb-1 text-sm font-medium">Waiting for others</h2>
+    <section aria-label="Pending for others" className="pt-4">
+      <h2 className="pb-1 text-sm font-medium">Pending for others</h2>
       <ul className="flex flex-col gap-1 text-sm text-ink-faint">
         {data.map(({ id, agent, created_at }) => (
           <li key={id} data-withheld={id}>
@@ -121,18 +121,18 @@ function Inbox() {
     return () => window.removeEventListener("keydown", onKey);
   }, [approvals, place, choose]);
   if (error) return <Failure error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Waiting what="Fetching what waits" />;
+  if (!data) return <Waiting what="Loading pending approvals" />;
   if (data.length === 0)
     return (
-      <Empty title="Nothing waits for you">
-        When a rule of the constitution says <i>ask</i>, the action stops and appears here, with everything
-        you need to decide. In the demo, try “run `make`”.
+      <Empty title="No pending approvals">
+        When a rule of the constitution says <i>ask</i>, the action waits here for a decision. In the demo,
+        try “run `make`”.
       </Empty>
     );
   return (
     <>
       <p className="hidden py-2 text-2xs text-ink-faint md:block">
-        <kbd>j</kbd> <kbd>k</kbd> choose · <kbd>a</kbd> allow once · <kbd>s</kbd> always · <kbd>d</kbd> deny
+        <kbd>j</kbd> <kbd>k</kbd> select · <kbd>a</kbd> allow once · <kbd>s</kbd> always · <kbd>d</kbd> deny
       </p>
       <ul className="flex flex-col gap-2 max-md:pt-2">
         {data.map((approval, index) => (

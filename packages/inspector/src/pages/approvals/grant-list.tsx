@@ -16,11 +16,11 @@ export function GrantList() {
     queryFn: ({ signal }) => call(approvalOperations.listGrants, { query: { limit: 200 }, signal }),
   });
   if (error) return <Failure error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Waiting what="Fetching the grants" />;
+  if (!data) return <Waiting what="Loading grants" />;
   if (data.grants.length === 0)
     return (
-      <Empty title="Nothing is allowed for always">
-        Answer an approval with “Always …” and the grant it makes is listed here until you take it back.
+      <Empty title="No grants">
+        “Always …” creates a grant. Grants are listed here until they are revoked.
       </Empty>
     );
   return (
@@ -30,10 +30,10 @@ export function GrantList() {
         { title: "Agent" },
         { title: "May" },
         { title: "Where" },
-        { title: "Given by" },
+        { title: "Granted by" },
         { title: "Ends" },
         { title: "Uses", isNumber: true },
-        { title: "Take back", isHidden: true },
+        { title: "Revoke", isHidden: true },
       ]}
     >
       {data.grants.map((grant) => (
@@ -63,18 +63,18 @@ function Row({ grant }: { grant: Grant }) {
       <Cell>{by.join(", ")}</Cell>
       <Cell>
         {revoked_at !== undefined ? (
-          <Badge>taken back</Badge>
+          <Badge>revoked</Badge>
         ) : expires_at !== undefined ? (
           <Moment at={expires_at} />
         ) : (
-          "when taken back"
+          "when revoked"
         )}
       </Cell>
       <Cell isNumber>{uses}</Cell>
       <Cell>
         {revoked_at === undefined && (
           <Button kind="danger" disabled={revoke.isPending} onClick={() => revoke.mutate()}>
-            Take back
+            Revoke
           </Button>
         )}
         {revoke.error && <Failure error={revoke.error} />}

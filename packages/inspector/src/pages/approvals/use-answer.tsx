@@ -53,7 +53,7 @@ export function LateNotice() {
   if (id === undefined) return null;
   return (
     <div role="alert" className="flex items-center gap-3 rounded bg-warn-wash px-3 py-1.5 text-sm text-warn">
-      <span className="flex-1">Somebody else had answered that already; their answer counts.</span>
+      <span className="flex-1">Another user answered first; that answer counts.</span>
       <Button kind="quiet" onClick={() => late.set(undefined)}>
         Dismiss
       </Button>

@@ -4,13 +4,13 @@ import { commandsFor } from "./composer.tsx";
 const commands = ["compact", "context", "help"].map((name) => ({ name, about: "", hint: undefined }));
 const names = (text: string) => commandsFor(text, commands).map(({ name }) => name);
 
-test("a slash offers every command, and letters narrow them down", () => {
+test("lists all commands after a slash and filters them by prefix", () => {
   expect(names("/")).toEqual(["compact", "context", "help"]);
   expect(names("/Co")).toEqual(["compact", "context"]);
   expect(names("/x")).toEqual([]);
 });
 
-test("nothing is offered once a command is written, or where none is", () => {
+test("lists no command after a space or without a slash", () => {
   expect(names("/help me")).toEqual([]);
   expect(names("a /")).toEqual([]);
   expect(names("")).toEqual([]);

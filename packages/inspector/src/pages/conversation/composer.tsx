@@ -100,7 +100,7 @@ export function Composer({
         {...(chosen && { "aria-controls": list, "aria-activedescendant": `${list}-${chosen.name}` })}
         className="max-h-48 resize-none [field-sizing:content]"
         rows={2}
-        placeholder={isRunning ? "Say more; it waits until this turn is over" : "Say something (i)"}
+        placeholder={isRunning ? "Queue a message until this turn ends" : "Send a message (i)"}
         value={text}
         onChange={({ target }) => setText(target.value)}
         onKeyDown={onKeyDown}
@@ -134,14 +134,17 @@ export function commandsFor(text: string, commands: readonly Command[]): readonl
 export function PromptQueue({ session, waiting }: { session: string; waiting: readonly QueuedPrompt[] }) {
   if (waiting.length === 0) return null;
   return (
-    <ul aria-label="Waiting to be said" className="mx-auto flex w-full max-w-4xl flex-col gap-1 pb-2">
+    <ul aria-label="Queued prompts" className="mx-auto flex w-full max-w-4xl flex-col gap-1 pb-2">
       {waiting.map(({ id, text, state }) => (
         <li key={id} className="flex items-center gap-2 rounded bg-sunken px-2.5 py-1 text-sm">
           {state === "sent" ? (
-            <Badge title="its turn comes when the turns before it are over">queued</Badge>
+            <Badge title="starts when earlier turns have ended">queued</Badge>
           ) : (
-            <Badge tone="warn" title="the line was cut before its turn came; nobody knows whether it arrived">
-              not sure
+            <Badge
+              tone="warn"
+              title="the connection was lost before its turn started; it may not have arrived"
+            >
+              unconfirmed
             </Badge>
           )}
           <span className="min-w-0 flex-1 truncate">{visible(text)}</span>
@@ -157,7 +160,7 @@ export function PromptQueue({ session, waiting }: { session: string; waiting: re
             </Button>
           )}
           <Button kind="quiet" onClick={() => acpClient.cancelPrompt(session, id)}>
-            {state === "sent" ? "Take back" : "Discard"}
+            {state === "sent" ? "Cancel" : "Discard"}
           </Button>
         </li>
       ))}

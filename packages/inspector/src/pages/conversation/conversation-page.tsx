@@ -37,7 +37,7 @@ export function ConversationPage() {
         <Failure error={record.error} onRetry={() => void record.refetch()} />
       </div>
     );
-  if (!record.data) return <Waiting what="Looking for the session" />;
+  if (!record.data) return <Waiting what="Loading the session" />;
   return <Live key={id} session={record.data} refetch={record.refetch} />;
 }
 
@@ -74,13 +74,13 @@ function Live({ session, refetch }: { session: Session; refetch: () => unknown }
         </div>
       ) : isSilent && (phase !== "live" || origins.isLoading) ? (
         <div className="flex-1">
-          <Waiting what="Fetching what was said" />
+          <Waiting what="Loading the conversation" />
         </div>
       ) : isSilent && waiting.length === 0 && !isOver ? (
         <div className="flex flex-1 flex-col justify-center">
-          <Empty title={`Say something to ${session.agent}`}>
-            Every action it wants to take is decided by the constitution, and its verdict stands beside it
-            here. With the demo model, try “what is in this folder”, “read .env” or “run `make`”.
+          <Empty title={`Send a message to ${session.agent}`}>
+            The constitution decides every action, and the verdict is shown beside it. With the demo model,
+            try “what is in this folder”, “read .env” or “run `make`”.
           </Empty>
         </div>
       ) : (
@@ -123,7 +123,7 @@ function Head({ session, view, isRunning }: { session: Session; view: SessionVie
             {visible(session.cwd)}
           </span>
           {usage && (
-            <span className="tabular-nums" title="tokens of the model's window that are used">
+            <span className="tabular-nums" title="tokens used of the model's context window">
               {about(usage.used)} of {about(usage.size)} tokens
             </span>
           )}
@@ -176,10 +176,10 @@ function ConnectionBar() {
       className="flex items-center gap-3 border-b border-warn bg-warn-wash px-4 py-1.5 text-sm text-warn"
     >
       <span className="flex-1">
-        Reins cannot be reached. What was said is kept; the conversation goes on when it is back
-        {seconds > 0 ? ` (trying again in ${seconds} s)` : " (trying now)"}.
+        Reins is unreachable. The conversation is kept and continues after reconnecting
+        {seconds > 0 ? ` (next retry in ${seconds} s)` : " (retrying now)"}.
       </span>
-      <Button onClick={() => acpClient.retry()}>Try now</Button>
+      <Button onClick={() => acpClient.retry()}>Retry now</Button>
     </div>
   );
 }

@@ -13,7 +13,7 @@ const schema = {
   required: ["branch"],
 };
 
-test("a schema becomes the fields of a form", () => {
+test("converts a schema to form fields", () => {
   expect(
     formFields(schema)?.map(({ name, label, kind, isRequired, initial }) => [
       name,
@@ -37,7 +37,7 @@ test("a schema becomes the fields of a form", () => {
   ]);
 });
 
-test("what is filled in has the types of the schema, and what is left empty is left out", () => {
+test("converts values to the types of the schema and leaves out empty ones", () => {
   const fields = formFields(schema) ?? [];
   expect(formContent(fields, { branch: "main", color: "g" })).toEqual({
     branch: "main",
@@ -47,14 +47,14 @@ test("what is filled in has the types of the schema, and what is left empty is l
   });
 });
 
-test("null means that something was not said", () => {
+test("treats null as absent", () => {
   const properties = { pond: { type: "string", title: null, description: null, default: null, enum: null } };
   expect(formFields({ properties, required: null })).toMatchObject([
     { name: "pond", label: "pond", kind: "text", initial: "" },
   ]);
 });
 
-test("several can be chosen of some", () => {
+test("supports multiple choices", () => {
   const properties = {
     frogs: { type: "array", items: { type: "string", enum: ["green", "brown"] }, default: ["brown"] },
     ponds: { type: "array", items: { anyOf: [{ const: "d", title: "Deep" }, { const: "s" }] } },
@@ -67,7 +67,7 @@ test("several can be chosen of some", () => {
   expect(formContent(fields, { ponds: '["d","s"]' })).toEqual({ frogs: ["brown"], ponds: ["d", "s"] });
 });
 
-test("what cannot be read is not taken for a form without fields", () => {
+test("rejects a schema that it cannot read", () => {
   expect(formFields("nonsense")).toBeUndefined();
   expect(formFields({ properties: { pond: { type: "string", enum: [1] } } })).toBeUndefined();
   expect(formFields(undefined)).toEqual([]);

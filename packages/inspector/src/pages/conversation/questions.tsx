@@ -44,7 +44,7 @@ function PermissionPanel({ question }: { question: Extract<Question, { kind: "pe
   const approval = usePendingApprovals().data?.find((one) => one.id === id);
   return (
     <div className="flex flex-col gap-2">
-      <p className="font-medium whitespace-pre-wrap break-words">May it? {visible(call?.title ?? "")}</p>
+      <p className="font-medium whitespace-pre-wrap break-words">Allow? {visible(call?.title ?? "")}</p>
       {approval ? (
         <>
           <ApprovalWhat approval={approval} />
@@ -107,7 +107,7 @@ function ElicitationForm({ question }: { question: Extract<Question, { kind: "el
       )}
       {!form && (
         <p role="alert" className="text-sm text-warn">
-          What it asks for cannot be filled in here. Another client of the session may be able to.
+          This page cannot show the requested form. Another client of the session may be able to.
         </p>
       )}
       {fields.map((field) => (
@@ -128,7 +128,7 @@ function ElicitationForm({ question }: { question: Extract<Question, { kind: "el
       ))}
       <div className="flex gap-1.5">
         <Button kind="primary" type="submit" disabled={!form}>
-          {url === undefined ? "Send" : "I have done that"}
+          {url === undefined ? "Send" : "Done"}
         </Button>
         <Button onClick={() => answer({ action: "decline" })}>Decline</Button>
         <Button kind="quiet" onClick={() => answer({ action: "cancel" })}>

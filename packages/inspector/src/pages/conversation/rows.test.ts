@@ -10,7 +10,7 @@ const source = (metadata: Record<string, object>) => ({
   history: async (id: string, until: number | undefined) => [note(`${id} until ${until}`)],
 });
 
-test("a fork of a fork has the first session first, each up to where it was left", async () => {
+test("lists the sessions behind a fork of a fork, oldest first, each up to its fork", async () => {
   const origins = await originsOf(
     { metadata: { forked_from: "b", forked_after: 9 } },
     source({ b: { forked_from: "a", forked_after: 4 } }),
@@ -21,7 +21,7 @@ test("a fork of a fork has the first session first, each up to where it was left
   ]);
 });
 
-test("a session that was not forked has none, and what anybody wrote into one cannot lead in a circle", async () => {
+test("finds no origin of a session that is no fork, and stops at a cycle", async () => {
   expect(await originsOf({ metadata: { title: "x" } }, source({}))).toEqual([]);
   const circle = source({ a: { forked_from: "b" }, b: { forked_from: "a" } });
   expect((await originsOf({ metadata: { forked_from: "a" } }, circle)).map(({ session }) => session)).toEqual(

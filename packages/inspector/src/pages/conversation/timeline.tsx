@@ -83,7 +83,7 @@ export function Timeline({
       {!isAtEnd && (
         <Button
           className="absolute right-4 bottom-2 shadow-float"
-          title="To the newest (End)"
+          title="Go to the newest (End)"
           onClick={toEnd}
         >
           Newest ↓
@@ -215,9 +215,9 @@ function ForkLine({ session }: { session: string }) {
     <p className="flex items-center gap-3 py-3 text-2xs text-ink-soft before:h-px before:flex-1 before:bg-line-strong after:h-px after:flex-1 after:bg-line-strong">
       <span className="flex items-center gap-1.5">
         <Icon name="fork" size={13} />
-        Forked here. The agent knows what was said above, in{" "}
+        Forked here. The agent knows the history above, from{" "}
         <Link to="/sessions/$id" params={{ id: session }} className="text-accent underline">
-          the session it comes from
+          the original session
         </Link>
       </span>
     </p>

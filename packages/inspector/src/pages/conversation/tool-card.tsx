@@ -96,9 +96,7 @@ function Results({ call: { content, output } }: { call: ToolCall }) {
       })}
       {output !== undefined && output !== null && (
         <details onToggle={({ currentTarget }) => setRaw(currentTarget.open)}>
-          <summary className="cursor-pointer text-2xs text-ink-faint">
-            The result as the agent gave it
-          </summary>
+          <summary className="cursor-pointer text-2xs text-ink-faint">Raw result</summary>
           {isRaw && <Json value={output} className="mt-1 max-h-80" />}
         </details>
       )}
@@ -143,7 +141,7 @@ function VerdictView({ verdict }: { verdict: Verdict }) {
         </span>
       )}
       {enforcement !== undefined && <LevelBadge level={enforcement} />}
-      {approval !== undefined && <span className="text-ink-faint">after a person was asked</span>}
+      {approval !== undefined && <span className="text-ink-faint">after an approval</span>}
       {entry !== undefined && <Recorded entry={entry} />}
     </div>
   );
@@ -164,7 +162,7 @@ function Recorded({ entry }: { entry: string }) {
   return (
     <>
       <Link to="/ledger/$cid" params={{ cid: entry }} className="text-accent underline">
-        Why, and prove it
+        Explain and verify
       </Link>
       {payload.success && (
         <span className="text-2xs text-ink-faint">

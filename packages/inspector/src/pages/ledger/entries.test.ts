@@ -22,7 +22,7 @@ function entry(quality: Entry["quality"], payload: unknown, more: Partial<Entry>
   };
 }
 
-describe("an entry in a line", () => {
+describe("the summary of an entry", () => {
   it.each([
     [entry("policy_verdict", { reason: "no" }), "read_file: no"],
     [
@@ -38,12 +38,12 @@ describe("an entry in a line", () => {
     [entry("kill", { reason: "enough" }, { target: "pond" }), "pond: enough"],
     [entry("session_lifecycle", {}, { target: "s", tags: ["harness_started"] }), "s: harness started"],
     [entry("turn", { sealed: true }, { envelope: { audience_label: "x" } }), "read_file, sealed"],
-    [entry("tool_result", "what nobody expects"), "read_file"],
-  ])("says what matters (%#)", (given, line) => {
+    [entry("tool_result", "unexpected"), "read_file"],
+  ])("has target and outcome (%#)", (given, line) => {
     expect(entrySummary(given)).toBe(line);
   });
 
-  it("has a verdict only if it is one", () => {
+  it("has a verdict only if the entry is a verdict", () => {
     expect(verdictOf(entry("policy_verdict", { verdict: "ask" }))).toBe("ask");
     expect(verdictOf(entry("tool_call", { verdict: "ask" }))).toBeUndefined();
   });

@@ -27,7 +27,7 @@ export function ChainPanel({ placed }: { placed: PlacedEntry }) {
     },
   });
   return (
-    <Panel title="Chain of its session">
+    <Panel title="Chain of the session">
       {error ? (
         <div className="p-3">
           <Failure error={error} />
@@ -39,7 +39,7 @@ export function ChainPanel({ placed }: { placed: PlacedEntry }) {
           ))}
         </ol>
       ) : (
-        <Waiting what="Fetching what came before and after" />
+        <Waiting what="Loading neighbouring entries" />
       )}
     </Panel>
   );
@@ -75,7 +75,7 @@ export function CoveredPanel({ placed }: { placed: PlacedEntry }) {
       <Panel title="The approval">
         <p className="px-3 py-2 text-sm">
           <Link to="/approvals" search={{ approval }} className="text-accent underline">
-            What was asked, and what was answered
+            Request and answer
           </Link>
         </p>
       </Panel>
@@ -83,15 +83,15 @@ export function CoveredPanel({ placed }: { placed: PlacedEntry }) {
   if (quality !== "tool_call" && quality !== "tool_result") return null;
   const [cid] = cidsIn([verdict]);
   return cid === undefined ? (
-    <Panel title="No verdict came first">
+    <Panel title="No verdict before">
       <p className="px-3 py-2 text-sm text-ink-soft">
-        The agent did not ask before it did this. What was decided afterwards is in the entries that follow.
+        The agent did not ask before this action. The later verdict is in the following entries.
       </p>
     </Panel>
   ) : (
-    <Panel title="The verdict that came first">
+    <Panel title="The verdict before">
       <p className="px-3 py-2 text-sm">
-        <EntryLink cid={cid}>Why it was allowed, and the proof</EntryLink>
+        <EntryLink cid={cid}>Explanation and proof</EntryLink>
       </p>
     </Panel>
   );
@@ -118,7 +118,7 @@ function TurnPanel({ placed, cids }: { placed: PlacedEntry; cids: readonly strin
   });
   const found = new Map(data?.entries.map((one) => [one.entry.cid, one]));
   return (
-    <Panel title={`What this turn covers: ${cids.length} entries`}>
+    <Panel title={`Entries of this turn: ${cids.length}`}>
       <ol className="grid max-h-96 gap-x-4 gap-y-1.5 overflow-auto px-3 py-2 text-sm md:grid-cols-2">
         {cids.map((cid) => {
           const one = found.get(cid);

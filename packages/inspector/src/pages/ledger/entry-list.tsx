@@ -33,7 +33,7 @@ export function EntryList({
   });
   const cids = useMemo(() => shown.map(({ entry }) => entry.cid), [shown]);
   const chosen = useListKeys(cids);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: entries that come do not scroll what somebody reads
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new entries must not scroll the list
   useEffect(() => {
     if (chosen !== undefined) rows.scrollToIndex(cids.indexOf(chosen));
   }, [chosen, rows]);

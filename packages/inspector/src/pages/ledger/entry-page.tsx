@@ -29,7 +29,7 @@ export function EntryPage() {
         {error ? (
           <Failure error={error} onRetry={() => void refetch()} />
         ) : (
-          <Waiting what="Fetching the entry" />
+          <Waiting what="Loading the entry" />
         )}
       </Page>
     );
@@ -44,7 +44,7 @@ export function EntryPage() {
           search={{ session: entry.entity_id }}
           className="text-sm text-accent hover:underline"
         >
-          All of its session
+          All entries of the session
         </Link>
       }
     >
@@ -52,7 +52,7 @@ export function EntryPage() {
         <div className="flex min-w-0 flex-col gap-3">
           {entry.quality === "policy_verdict" && <WhyPanel key={cid} cid={cid} />}
           <CoveredPanel key={cid} placed={data} />
-          <Panel title="The twelve fields">
+          <Panel title="Fields">
             <EntryFields entry={entry} />
           </Panel>
           <Panel title="Payload">

@@ -58,9 +58,9 @@ export function Filters({
         )}
       </Field>
       <Words
-        label="Who acted"
+        label="Actor"
         value={search.agent}
-        placeholder="an agent or a person"
+        placeholder="agent or user"
         onChange={(agent) => set({ agent })}
       />
       <Words

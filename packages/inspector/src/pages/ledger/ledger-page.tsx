@@ -19,9 +19,9 @@ export function LedgerPage() {
     <Log />
   ) : (
     <Page title="Ledger" about={<ComparisonLine />}>
-      <Empty title="The record is read by admins">
-        What your agents did is in their sessions. This browser keeps the newest checkpoint all the same, and
-        says so if somebody changes what was recorded.
+      <Empty title="Only admins may read the ledger">
+        The actions of your agents are in their sessions. This browser still keeps the newest checkpoint and
+        warns if the record changes.
       </Empty>
     </Page>
   );
@@ -43,12 +43,12 @@ function Log() {
       actions={
         <>
           <Button onClick={start} disabled={check.kind === "running"}>
-            Verify all of it
+            Verify the ledger
           </Button>
           <a
             href={ledgerOperations.exportLedger.path}
             download="reins-ledger.jsonl"
-            title="The whole ledger as JSON Lines; reins ledger verify checks it anywhere"
+            title="The whole ledger as JSON Lines, for reins ledger verify"
             className="inline-flex h-7 items-center rounded border border-line-strong bg-surface px-2.5 text-sm font-medium hover:bg-sunken"
           >
             Export
@@ -63,11 +63,11 @@ function Log() {
       />
       <Panel
         className="flex min-h-80 flex-1 flex-col"
-        title="Entries, the newest first"
+        title="Entries, newest first"
         actions={
           <>
             <span className="hidden text-2xs text-ink-faint md:inline">
-              <kbd>j</kbd> <kbd>k</kbd> choose, <kbd>Enter</kbd> opens
+              <kbd>j</kbd> <kbd>k</kbd> select, <kbd>Enter</kbd> opens
             </span>
             {isLive ? <Badge tone="good">live</Badge> : <Badge>not live</Badge>}
           </>
@@ -78,7 +78,7 @@ function Log() {
             <Failure error={pages.error} onRetry={() => void pages.refetch()} />
           </div>
         ) : pages.isPending ? (
-          <Waiting what="Reading the ledger" />
+          <Waiting what="Loading the ledger" />
         ) : entries.length === 0 ? (
           <Nothing search={search} />
         ) : (
@@ -91,16 +91,14 @@ function Log() {
 
 function Nothing({ search }: { search: LedgerSearch }) {
   return Object.values(search).every((value) => value === undefined) ? (
-    <Empty title="Nothing was recorded yet">
-      Every prompt, verdict, approval and change of policy is recorded here before it counts.{" "}
+    <Empty title="No entries yet">
+      Every prompt, verdict, approval and change of policy is recorded here before it takes effect.{" "}
       <Link to="/sessions" className="text-accent underline">
-        Start an agent
+        Start a session
       </Link>{" "}
-      and watch.
+      to see entries.
     </Empty>
   ) : (
-    <Empty title="No entry fits">
-      Take a filter away, or wait: entries that fit appear here by themselves.
-    </Empty>
+    <Empty title="No matching entries">Remove a filter. New matching entries appear automatically.</Empty>
   );
 }

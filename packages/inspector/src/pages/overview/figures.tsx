@@ -19,16 +19,16 @@ export function Figures({ overview }: { overview: Overview }) {
         {count(decisions.by_verdict.blocked ?? 0)}
       </Figure>
       <Figure
-        name="Waiting for you"
+        name="Pending approvals"
         note={
-          approvals.oldest_wait_ms === null ? "nothing waits" : `oldest ${duration(approvals.oldest_wait_ms)}`
+          approvals.oldest_wait_ms === null ? "none pending" : `oldest ${duration(approvals.oldest_wait_ms)}`
         }
         to="/approvals"
         isUrgent={approvals.pending > 0}
       >
         {count(approvals.pending)}
       </Figure>
-      <Figure name="Sessions live" note={`${sessions.running} in a turn`} to="/sessions">
+      <Figure name="Active sessions" note={`${sessions.running} in a turn`} to="/sessions">
         {count(sessions.live)}
       </Figure>
       <Figure
@@ -38,7 +38,7 @@ export function Figures({ overview }: { overview: Overview }) {
       >
         {count(processes.agents)}
       </Figure>
-      <Figure name="Tokens" note="as far as agents tell">
+      <Figure name="Tokens" note="as reported by agents">
         {about(usage.tokens)}
       </Figure>
       <Figure name="Cost" note={`${count(usage.turns)} turns`}>
@@ -139,7 +139,7 @@ type Percentiles = Overview["decisions"]["latency_ms"];
 export function PercentilePanel({ overview }: { overview: Overview }) {
   const { decisions, approvals, requests } = overview;
   return (
-    <Panel title="How long it takes" className="min-w-0">
+    <Panel title="Latency" className="min-w-0">
       <Table
         label="Percentiles of the last few minutes"
         columns={[
@@ -151,8 +151,8 @@ export function PercentilePanel({ overview }: { overview: Overview }) {
           { title: "Longest", isNumber: true },
         ]}
       >
-        <Row name="A verdict" title="from the question to the durable verdict" of={decisions.latency_ms} />
-        <Row name="A person's answer" title="how long approvals waited" of={approvals.wait_ms} />
+        <Row name="A verdict" title="from the event to the durable verdict" of={decisions.latency_ms} />
+        <Row name="Approval answer" title="how long approvals waited" of={approvals.wait_ms} />
         <Row name="A request" title="to this API" of={requests.latency_ms} />
       </Table>
     </Panel>
@@ -206,7 +206,7 @@ export function Charts({ overview: { history } }: { overview: Overview }) {
       </Panel>
       <Panel title="Traffic" className="min-w-0">
         <Chart
-          label={`What was written and asked ${every}`}
+          label={`Log events and requests ${every}`}
           at={at}
           format={about}
           lines={[
@@ -216,9 +216,9 @@ export function Charts({ overview: { history } }: { overview: Overview }) {
           ]}
         />
       </Panel>
-      <Panel title="Memory of Reins" className="min-w-0">
+      <Panel title="Memory of the server" className="min-w-0">
         <Chart
-          label="Memory of Reins itself"
+          label="Memory of the server process"
           at={at}
           format={bytes}
           lines={[{ label: "resident", tone: "accent", values: history.rss_bytes }]}

@@ -26,9 +26,9 @@ export function MailPanel() {
           <Failure error={error} />
         </div>
       ) : !data ? (
-        <Waiting what="Fetching the mail" />
+        <Waiting what="Loading mail" />
       ) : data.messages.length === 0 ? (
-        <Empty title="No mail yet">Agents write to each other here, and get it with their next turn.</Empty>
+        <Empty title="No mail yet">Mail between agents. An agent receives it with its next turn.</Empty>
       ) : (
         <ul className="divide-y divide-line">
           {data.messages.toReversed().map(({ id, from, to, subject, body, timestamp }) => (
@@ -78,7 +78,7 @@ function MailForm() {
         />
         <TextInput
           aria-label="Message"
-          placeholder="it gets this with its next turn"
+          placeholder="delivered with its next turn"
           required
           value={body}
           onChange={({ target }) => setBody(target.value)}
@@ -108,9 +108,9 @@ export function BoardPanel() {
           <Failure error={error} />
         </div>
       ) : !data ? (
-        <Waiting what="Reading the board" />
+        <Waiting what="Loading the board" />
       ) : data.lines.length === 0 ? (
-        <Empty title="The board is empty">What concerns everybody is posted here, one line each.</Empty>
+        <Empty title="The board is empty">Posts are visible to all agents and users.</Empty>
       ) : (
         <Code text={data.lines.join("\n")} className="max-h-80 rounded-none bg-transparent" />
       )}
@@ -141,8 +141,8 @@ function PostForm() {
     >
       <div className="flex gap-2">
         <TextInput
-          aria-label="Word for everybody"
-          placeholder="word for everybody"
+          aria-label="Board message"
+          placeholder="message to all"
           required
           value={content}
           onChange={({ target }) => setContent(target.value)}

@@ -27,7 +27,7 @@ export function OverviewPage() {
       }
     >
       {error && !isOthers && <Failure error={error} onRetry={() => void refetch()} />}
-      {!data && !error && !isOthers && <Waiting what="Asking how everything does" />}
+      {!data && !error && !isOthers && <Waiting what="Loading the overview" />}
       {data && (
         <>
           {data.decisions.total === 0 && <FirstSteps />}
@@ -43,11 +43,7 @@ export function OverviewPage() {
           )}
         </>
       )}
-      {isOthers && (
-        <p className="text-sm text-ink-soft">
-          How the whole of this Reins does is for its operator. What concerns you is below.
-        </p>
-      )}
+      {isOthers && <p className="text-sm text-ink-soft">Server metrics are visible to the operator only.</p>}
       <div className="grid min-w-0 items-start gap-3 xl:grid-cols-3">
         <div className="flex min-w-0 flex-col gap-3">
           <RunsPanel />
@@ -82,7 +78,7 @@ function FirstSteps() {
           </p>
         </li>
         <li className={STEP}>
-          <p className="font-medium">2. Watch it be stopped</p>
+          <p className="font-medium">2. See an action blocked</p>
           <p className="text-sm text-ink-soft">
             Ask it to <code>read .env</code>: the constitution blocks that. Ask it to <code>run `make`</code>:
             it waits for you in{" "}

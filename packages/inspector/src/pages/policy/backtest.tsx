@@ -24,10 +24,10 @@ export function Backtest({ draft }: { draft: Draft }) {
     <div className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
         <Button onClick={() => run.mutate()} disabled={run.isPending}>
-          {run.isPending ? "Deciding the past again …" : "Backtest"}
+          {run.isPending ? "Backtesting …" : "Backtest"}
         </Button>
         <span className="text-2xs text-ink-faint">
-          decides the last 20,000 verdicts again by these rules; changes nothing
+          decides the last 20,000 verdicts again by this draft; changes nothing
         </span>
       </div>
       {run.error && <Failure error={run.error} />}

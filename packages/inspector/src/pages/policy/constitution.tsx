@@ -46,14 +46,14 @@ export function Constitution({ status: { in_force, prose } }: { status: PolicySt
           </tr>
         </Table>
       ) : (
-        <Empty title="No rules are in force">Mend constitution.yaml in the home, then reload.</Empty>
+        <Empty title="No rules are in force">Fix constitution.yaml in the home, then reload.</Empty>
       )}
       <div className="border-line p-4 max-xl:border-t xl:border-l">
         <h3 className="pb-2 text-2xs font-medium text-ink-faint">constitution.md</h3>
         {prose ? (
           <Markdown text={prose} className="text-sm" />
         ) : (
-          <p className="text-sm text-ink-soft">There is no prose. Write constitution.md beside the rules.</p>
+          <p className="text-sm text-ink-soft">No prose. Add constitution.md beside the rules.</p>
         )}
       </div>
     </div>

@@ -23,18 +23,18 @@ export function Coverage() {
         <Failure error={error} onRetry={() => void refetch()} />
       </div>
     );
-  if (!data) return <Waiting what="Holding the rules against what was done" />;
+  if (!data) return <Waiting what="Computing coverage" />;
   if (data.total === 0)
     return (
-      <Empty title="Nothing was decided yet">
-        Once agents have acted, this shows which rule decided how often, and which actions no rule names.
+      <Empty title="No decisions yet">
+        Shows how often each rule decided, and which actions no rule names.
       </Empty>
     );
   return (
     <>
       <p className="px-3 py-2 text-sm text-ink-soft">
         Of {count(data.total)} actions, {count(data.named)} were decided by a rule that names them,{" "}
-        {count(data.taken_by_all)} by one that takes everything, and {count(data.unmatched)} by none.
+        {count(data.taken_by_all)} by one that matches everything, and {count(data.unmatched)} by none.
       </p>
       <Rules report={data} />
       <Unnamed report={data} />
@@ -54,13 +54,13 @@ function Rules({ report: { rules, unreachable, total } }: { report: Report }) {
           <Cell>
             <span className="flex flex-wrap items-center gap-2">
               <code className="text-xs">{rule}</code>
-              {takes_all && <Badge>takes everything</Badge>}
+              {takes_all && <Badge>matches everything</Badge>}
               {behind.has(rule) ? (
-                <Badge tone="warn" title="A rule before it takes all of what it would">
+                <Badge tone="warn" title="An earlier rule matches everything that it would">
                   unreachable
                 </Badge>
               ) : (
-                matches === 0 && <Badge tone="neutral">decided nothing</Badge>
+                matches === 0 && <Badge tone="neutral">never decided</Badge>
               )}
             </span>
           </Cell>

@@ -32,7 +32,7 @@ export function DraftEditor({ status }: { status: PolicyStatus }) {
           <p className="flex-1 text-sm text-ink-soft">
             {draft
               ? "Your draft, kept in this browser. Nothing here changes what is in force."
-              : "constitution.yaml as it is. Change it here to try something; nothing is in force before you put it there."}
+              : "The current constitution.yaml. Changes here stay in this browser and are not in force."}
           </p>
           {draft && (
             <>
@@ -40,7 +40,7 @@ export function DraftEditor({ status }: { status: PolicyStatus }) {
                 Save as a file
               </SaveLink>
               <Button kind="quiet" onClick={() => keepDraft(undefined)}>
-                Throw away
+                Discard
               </Button>
             </>
           )}
@@ -52,8 +52,8 @@ export function DraftEditor({ status }: { status: PolicyStatus }) {
           onChange={(text) => keepDraft(text === status.rules ? undefined : { rules: text })}
         />
         <p className="text-2xs text-ink-faint">
-          To put it into force, save it as constitution.yaml in the home of Reins. What is no looser applies
-          at once; what is looser waits here for an admin.
+          To apply the draft, save it as constitution.yaml in the Reins home. It applies immediately unless it
+          is looser; a looser one waits for an admin.
         </p>
       </div>
       <div className="flex min-w-0 flex-col gap-3">
@@ -72,19 +72,19 @@ function DraftCheck({
   check: z.infer<typeof PolicyCheck> | undefined;
   isCurrent: boolean;
 }) {
-  if (!check) return <Waiting what="Reading the draft" />;
+  if (!check) return <Waiting what="Checking the draft" />;
   const failed = check.tests.filter(({ passed }) => !passed);
   return (
-    <section aria-label="What the check found" aria-busy={!isCurrent} className="flex flex-col gap-2 text-sm">
+    <section aria-label="Check results" aria-busy={!isCurrent} className="flex flex-col gap-2 text-sm">
       <p role="status" className="flex flex-wrap items-center gap-2">
-        <Badge tone={check.fine ? "good" : "bad"}>{check.fine ? "fine" : "would be refused"}</Badge>
+        <Badge tone={check.fine ? "good" : "bad"}>{check.fine ? "fine" : "would be rejected"}</Badge>
         {check.rules} rules, {check.limits} limits, {check.tests.length} tests
         {check.no_looser !== null && (
           <Badge
             tone={check.no_looser ? "good" : "warn"}
-            title={check.no_looser ? "It would apply at once" : "It would wait for an admin"}
+            title={check.no_looser ? "It would apply immediately" : "It would wait for an admin"}
           >
-            {check.no_looser ? "no looser than what is in force" : "looser, or not seen not to be"}
+            {check.no_looser ? "no looser than what is in force" : "looser, or not provably stricter"}
           </Badge>
         )}
       </p>

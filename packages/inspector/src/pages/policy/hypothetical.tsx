@@ -73,7 +73,7 @@ export function Hypothetical() {
           <Field label="Trust">
             {(id) => (
               <Choice id={id} value={given.trust} onChange={({ target }) => set({ trust: target.value })}>
-                <option value="">as the roster says</option>
+                <option value="">from the roster</option>
                 {TRUSTS.map((trust) => (
                   <option key={trust}>{trust}</option>
                 ))}
@@ -137,9 +137,9 @@ export function Hypothetical() {
         ) : asking.data ? (
           <ExplanationView explanation={asking.data} />
         ) : (
-          <Empty title="Nothing happens here">
-            Describe an action. You see what Reins finds out about it, which rules it looks at and which one
-            decides. Nothing is run and nothing is recorded.
+          <Empty title="Nothing is executed">
+            Describe an action to see its effects, the evaluated rules and the verdict. Nothing is run or
+            recorded.
           </Empty>
         )}
       </div>

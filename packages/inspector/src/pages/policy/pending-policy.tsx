@@ -32,20 +32,20 @@ export function PendingPolicy({
   });
   return (
     <section
-      aria-label="A policy that waits"
+      aria-label="Pending policy"
       className="flex flex-wrap items-center gap-3 rounded border border-warn bg-warn-wash px-3 py-2 text-sm"
     >
       <p className="min-w-0 flex-1">
-        <span className="font-medium text-warn">A looser constitution waits.</span> The file was changed and
-        lets more through, or cannot be seen not to. What was in force stays until an admin accepts it.{" "}
+        <span className="font-medium text-warn">A looser constitution is pending.</span> The changed file is
+        looser, or not provably stricter. The previous one stays in force until an admin accepts it.{" "}
         <Hash value={rules_hash} />
       </p>
-      <Button onClick={() => setOpen(true)}>Look at it</Button>
+      <Button onClick={() => setOpen(true)}>Review</Button>
       <Dialog
         open={isOpen}
         onClose={() => setOpen(false)}
-        title="A constitution that waits"
-        about="What it changes, and what it would have done with what agents did so far."
+        title="Pending constitution"
+        about="Changed rules, and a backtest against recorded actions."
       >
         <RuleChanges before={status.in_force?.rules ?? []} after={waiting.rules} />
         {status.rules !== null && (
@@ -53,14 +53,14 @@ export function PendingPolicy({
         )}
         {accept.error && <Failure error={accept.error} />}
         <div className="flex justify-end gap-2">
-          <Button onClick={() => setOpen(false)}>Leave it waiting</Button>
+          <Button onClick={() => setOpen(false)}>Cancel</Button>
           <Button
             kind="primary"
             disabled={!is_admin || accept.isPending}
             title={is_admin ? "" : "Only an admin may"}
             onClick={() => accept.mutate()}
           >
-            {accept.isPending ? "Putting it into force …" : "Accept it"}
+            {accept.isPending ? "Applying …" : "Accept"}
           </Button>
         </div>
       </Dialog>

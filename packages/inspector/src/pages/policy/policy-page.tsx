@@ -46,11 +46,7 @@ export function PolicyPage() {
       }
       actions={
         is_admin && (
-          <Button
-            onClick={() => reload.mutate()}
-            disabled={reload.isPending}
-            title="Looks at the files now instead of soon"
-          >
+          <Button onClick={() => reload.mutate()} disabled={reload.isPending} title="Reads the files now">
             {reload.isPending ? "Reading the files …" : "Reload"}
           </Button>
         )
@@ -82,7 +78,7 @@ export function PolicyPage() {
             ]}
           />
         ) : (
-          !error && <Waiting what="Reading the constitution" />
+          !error && <Waiting what="Loading the constitution" />
         )}
       </Panel>
     </Page>
@@ -103,7 +99,9 @@ function sideOf(value: PolicyTab, label: string, side: ReactNode) {
 function Fault({ text }: { text: string }) {
   return (
     <div role="alert" className="rounded border border-bad bg-bad-wash px-3 py-2 text-sm">
-      <p className="font-medium text-bad">The file on the disk is not fine, so what was in force stays</p>
+      <p className="font-medium text-bad">
+        The file on disk is invalid; the previous constitution stays in force
+      </p>
       <p className="whitespace-pre-wrap break-words">{text}</p>
     </div>
   );

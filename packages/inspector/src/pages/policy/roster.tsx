@@ -24,7 +24,7 @@ export function RosterView() {
         <Failure error={error} onRetry={() => void refetch()} />
       </div>
     );
-  if (!data) return <Waiting what="Reading the roster" />;
+  if (!data) return <Waiting what="Loading the roster" />;
   return (
     <>
       {data.faults.map((fault) => (
@@ -33,8 +33,8 @@ export function RosterView() {
         </p>
       ))}
       {data.agents.length === 0 ? (
-        <Empty title="Nobody is on the roster">
-          Agents that are not on it are unknown, and may do little. Register one below.
+        <Empty title="The roster is empty">
+          Agents that are not on it have unknown trust. Register one below.
         </Empty>
       ) : (
         <Table

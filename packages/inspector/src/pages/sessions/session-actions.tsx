@@ -39,26 +39,26 @@ export function SessionActions({ session, canStop }: { session: Session; canStop
       <Button
         kind="quiet"
         disabled={fork.isPending}
-        title="A new session that goes on from what was said in this one"
+        title="Starts a new session with this history"
         onClick={() => fork.mutate()}
       >
         <Icon name="fork" size={13} /> {fork.isPending ? "Forking …" : "Fork"}
       </Button>
-      <Button kind="quiet" title="End it for good" onClick={() => setEnding(true)}>
+      <Button kind="quiet" title="Ends the session permanently" onClick={() => setEnding(true)}>
         <Icon name="close" size={13} /> End
       </Button>
       {error && <Failure error={error} />}
       <Dialog
         open={isEnding}
         onClose={() => setEnding(false)}
-        title="End this session for good?"
-        about="Its turn is stopped and nothing more can be said in it. What it did stays in the ledger."
+        title="End this session?"
+        about="Its turn is cancelled and it accepts no more prompts. Its record stays in the ledger."
       >
         {end.error && <Failure error={end.error} />}
         <div className="flex justify-end gap-1.5">
-          <Button onClick={() => setEnding(false)}>Keep it</Button>
+          <Button onClick={() => setEnding(false)}>Cancel</Button>
           <Button kind="danger" disabled={end.isPending} onClick={() => end.mutate()}>
-            {end.isPending ? "Ending …" : "End it"}
+            {end.isPending ? "Ending …" : "End session"}
           </Button>
         </div>
       </Dialog>
@@ -69,23 +69,25 @@ export function SessionActions({ session, canStop }: { session: Session; canStop
 /** The state of a session; `pending` is the number of its pending approvals. */
 export function StateBadge({ session, pending }: { session: Session; pending: number }) {
   if (session.ended)
-    return <Badge title={session.ended.message ?? "it ended for good"}>{session.ended.reason}</Badge>;
+    return <Badge title={session.ended.message ?? "the session has ended"}>{session.ended.reason}</Badge>;
   if (pending > 0)
     return (
-      <Badge tone="warn" title="it waits for a person">
+      <Badge tone="warn" title="waits for an approval">
         waiting
       </Badge>
     );
   if (session.state === "running")
     return (
-      <Badge tone="accent" title="a turn is under way">
+      <Badge tone="accent" title="a turn is running">
         running
       </Badge>
     );
   return (
     <Badge
       title={
-        session.agent_runs ? "its agent runs and waits for you" : "its agent starts when you say something"
+        session.agent_runs
+          ? "the agent is running and waits for a prompt"
+          : "the agent starts with the next prompt"
       }
     >
       {session.agent_runs ? "idle" : "resting"}

@@ -67,7 +67,7 @@ export function SessionsPage() {
     </Button>
   );
   return (
-    <Page title="Sessions" about="Every conversation with an agent that you may see." actions={begin}>
+    <Page title="Sessions" about="Conversations with agents." actions={begin}>
       <div className="flex flex-wrap gap-2">
         <TextInput
           aria-label="Search"
@@ -92,9 +92,9 @@ export function SessionsPage() {
         {error && !data ? (
           <Failure error={error} onRetry={() => void refetch()} />
         ) : !data ? (
-          <Waiting what="Fetching the sessions" />
+          <Waiting what="Loading sessions" />
         ) : sessions.length === 0 ? (
-          <Empty title={all.length === 0 ? "No agent has worked here yet" : "No session is like that"}>
+          <Empty title={all.length === 0 ? "No sessions yet" : "No matching sessions"}>
             {all.length === 0
               ? "Start a session with the built-in demo: it needs no key and no network, and everything it does is governed for real."
               : "Change the filter above to see others."}

@@ -28,17 +28,17 @@ const session = (id: string, second: number, more: Partial<Session> = {}): Sessi
 describe("upsertSession", () => {
   const known = [session("b", 2), session("a", 1)];
 
-  test("puts a session that was just used first, as it is now", () => {
+  test("moves a session that was just used to the front", () => {
     const changed = session("a", 3, { state: "running" });
     expect(upsertSession(known, changed, 10)).toEqual([changed, known[0]]);
   });
 
-  test("puts one that ended long ago where the server would list it", () => {
+  test("inserts an old session in the server's order", () => {
     expect(upsertSession(known, session("c", 0), 10).map(({ id }) => id)).toEqual(["b", "a", "c"]);
     expect(upsertSession(known, session("c", 2), 10).map(({ id }) => id)).toEqual(["c", "b", "a"]);
   });
 
-  test("lists no more than was asked for", () => {
+  test("keeps at most the requested number", () => {
     expect(upsertSession(known, session("c", 3), 2).map(({ id }) => id)).toEqual(["c", "b"]);
   });
 });

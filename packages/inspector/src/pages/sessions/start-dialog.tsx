@@ -28,7 +28,7 @@ export function StartDialog({
       open={open}
       onClose={onClose}
       title="Start a session"
-      about="The agent works in the folder you name, and asks before it does what the constitution does not allow by itself."
+      about="The agent works in this folder and asks before actions that the constitution does not allow."
     >
       <Form onClose={onClose} folders={folders} />
     </Dialog>
@@ -90,7 +90,7 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
           setChosen({});
         }}
       />
-      <Field label="Folder" hint="A path on the machine that runs Reins. The agent is held to it.">
+      <Field label="Folder" hint="A path on the machine that runs Reins: the root of the session.">
         {(id) => (
           <>
             <TextInput
@@ -100,7 +100,7 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
               className="font-mono"
               placeholder="/home/you/project"
               pattern="(/|[A-Za-z]:[\\\/]).*"
-              title="A whole path, from the root"
+              title="An absolute path"
               value={cwd}
               onChange={({ target }) => setCwd(target.value)}
             />
@@ -133,7 +133,7 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
           ))}
         </div>
       )}
-      <Field label="First message" hint="May be left out. Try: what is in this folder">
+      <Field label="First message" hint="Optional. Try: what is in this folder">
         {(id) => (
           <TextArea id={id} rows={2} value={message} onChange={({ target }) => setMessage(target.value)} />
         )}
@@ -141,7 +141,7 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
       {begin.error && <Failure error={begin.error} />}
       {begin.isPending && <Waiting what={`Starting ${agent}`} />}
       <div className="flex justify-end gap-1.5">
-        <Button onClick={onClose}>Not now</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button kind="primary" type="submit" disabled={begin.isPending}>
           Start
         </Button>
@@ -185,7 +185,7 @@ function AgentChoice({ value, onChange }: { value: string; onChange: (agent: str
 function hintOf(agent: Agent | undefined) {
   return (
     <>
-      {agent && `Held at level ${agent.enforcement.level}: ${agent.enforcement.reason}. `}
+      {agent && `Enforcement level ${agent.enforcement.level}: ${agent.enforcement.reason}. `}
       More can be installed among the{" "}
       <Link to="/agents" className="text-accent underline">
         agents

@@ -78,12 +78,10 @@ export function Envelopes() {
           onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
         />
         <Button aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
-          {isPaused ? "Go on" : "Pause"}
+          {isPaused ? "Resume" : "Pause"}
         </Button>
         {dropped > 0 && (
-          <span className="text-2xs text-ink-faint tabular-nums">
-            {dropped} older ones are kept no longer
-          </span>
+          <span className="text-2xs text-ink-faint tabular-nums">{dropped} older messages were dropped</span>
         )}
       </div>
       <List
@@ -119,12 +117,12 @@ function List({
     useFlushSync: false,
   });
   if (error) return <Failure error={error} />;
-  if (!isLoaded) return <Waiting what="Listening" />;
+  if (!isLoaded) return <Waiting what="Subscribing" />;
   if (rows.length === 0)
     return (
-      <Empty title="Nothing has passed that looks like this">
-        Every message between clients, Reins and agents shows here as it is on the wire, without secrets. Say
-        something in a session, or widen the filter.
+      <Empty title="No matching messages">
+        Messages between clients, Reins and agents are listed here as sent, without secrets. Send a prompt in
+        a session, or change the filter.
       </Empty>
     );
   return (
@@ -149,7 +147,7 @@ function List({
             >
               {row && !("seq" in row) ? (
                 <p className="border-b border-line bg-warn-wash px-3 py-0.5 text-2xs text-warn">
-                  {row.missing} missing here: others' or kept no longer
+                  {row.missing} missing: of other users, or dropped
                 </p>
               ) : (
                 row && (
@@ -244,7 +242,7 @@ function EnvelopeRow({
                 session {session.slice(0, 12)}
               </Link>
             )}
-            {truncated && <span className="text-warn">too large to be kept whole</span>}
+            {truncated && <span className="text-warn">truncated</span>}
             <CopyButton label="Copy" text={() => JSON.stringify(message, undefined, 2)} />
           </p>
           <Json value={message} className="max-h-96" />

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { curlFor } from "./wire-page.tsx";
 
-test("a request can be made again from a shell, whatever its path holds", () => {
+test("quotes a request for the shell, whatever its path contains", () => {
   expect(curlFor({ method: "GET", path: "/v1/sessions" }, "http://h:1")).toBe(
     `curl -H "Authorization: Bearer $REINS_TOKEN" 'http://h:1/v1/sessions'`,
   );

@@ -18,7 +18,7 @@ export function WirePage() {
   const { is_admin } = useSelf();
   const [tab, setTab] = useState("messages");
   return (
-    <Page title="Wire" about="What is really said between clients, Reins and agents, without secrets.">
+    <Page title="Wire" about="Raw messages between clients, Reins and agents, without secrets.">
       {is_admin ? (
         <Tabs
           value={tab}
@@ -29,7 +29,7 @@ export function WirePage() {
           ]}
         />
       ) : (
-        <Empty title="This is for admins">What goes over the wires holds what others say, too.</Empty>
+        <Empty title="Only admins may see messages">Messages include those of other users.</Empty>
       )}
     </Page>
   );
@@ -50,8 +50,8 @@ function Requests() {
   );
   const { all, error, isLoaded } = useTail(source, false);
   if (error) return <Failure error={error} />;
-  if (!isLoaded) return <Waiting what="Listening" />;
-  if (all.length === 0) return <Empty title="No request yet">Every request to the API shows here.</Empty>;
+  if (!isLoaded) return <Waiting what="Subscribing" />;
+  if (all.length === 0) return <Empty title="No requests yet">API requests are listed here.</Empty>;
   return (
     <Panel className="mt-2">
       <Table

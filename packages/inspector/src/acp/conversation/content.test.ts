@@ -1,0 +1,58 @@
+import { describe, expect, test } from "vitest";
+import { annotationIn, contentText, parseContent, verdictIn } from "./content.ts";
+
+describe("a content block", () => {
+  test.each([
+    [{ type: "text", text: "hello" }, "hello"],
+    [{ type: "resource_link", uri: "file:///a", name: "a" }, "[a]"],
+    [{ type: "resource_link", uri: "file:///a" }, "[file:///a]"],
+    [{ type: "resource", resource: { uri: "file:///a", text: "content" } }, "content"],
+    [{ type: "resource", resource: { uri: "file:///a", blob: "AAAA" } }, "[file:///a]"],
+    [{ type: "image", mimeType: "image/png", data: "AAAA" }, "[image (image/png)]"],
+    [{ type: "audio" }, "[audio (unknown type)]"],
+    [{ type: "hologram" }, "[unknown content]"],
+    [{ type: "text", text: 7 }, "[unknown content]"],
+    ["text", "[unknown content]"],
+    [undefined, "[unknown content]"],
+  ])("of %j reads as text without loading anything", (block, text) => {
+    expect(contentText(parseContent(block))).toBe(text);
+  });
+
+  test("keeps the address of a link beside its name", () => {
+    expect(parseContent({ type: "resource_link", uri: "https://a.test/x", name: "x" })).toEqual({
+      kind: "link",
+      name: "x",
+      uri: "https://a.test/x",
+    });
+  });
+});
+
+describe("the annotation of a message", () => {
+  const message = (reins: unknown) => ({ sessionUpdate: "tool_call", _meta: { reins } });
+
+  test("is read with unknown members", () => {
+    expect(annotationIn(message({ verdict: "blocked", reason: "no", later: 1 }))).toEqual({
+      verdict: "blocked",
+      reason: "no",
+      later: 1,
+    });
+  });
+
+  test.each([
+    undefined,
+    null,
+    {},
+    { _meta: null },
+    { _meta: {} },
+    message("blocked"),
+    message({ verdict: 1 }),
+  ])("is absent in %j", (given) => {
+    expect(annotationIn(given)).toBeUndefined();
+    expect(verdictIn(given)).toBeUndefined();
+  });
+
+  test("is a verdict only if it has one", () => {
+    expect(verdictIn(message({ reason: "why" }))).toBeUndefined();
+    expect(verdictIn(message({ verdict: "ask", rule: null }))).toEqual({ verdict: "ask", rule: null });
+  });
+});

@@ -1,4 +1,4 @@
-import { describeStore } from "../src/testing/contract.ts";
-import { sqlitePlace } from "../src/testing/sqlite-place.ts";
+import { describeStore } from "../test/contract/contract.ts";
+import { sqlitePlace } from "../test/temporary-folder.ts";
 
 describeStore("SQLite", { place: sqlitePlace });

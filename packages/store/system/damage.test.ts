@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { seededRandom } from "../../../scripts/torture/random.ts";
 import { StoreError } from "../src/store-error.ts";
 import { change } from "../src/tables.ts";
-import { openInProcess, write } from "../src/testing/in-process.ts";
-import { notes } from "../src/testing/notes.ts";
-import { tally } from "../src/testing/tally.ts";
+import { openInProcess, write } from "../test/in-process.ts";
+import { notes } from "../test/tables/notes.ts";
+import { tally } from "../test/tables/tally.ts";
 import { crash, type Settled } from "../torture/crash.ts";
 
 const MAX_LENGTH = 4_000;

@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { requirement } from "../../../scripts/test/requirement.ts";
 import { change, openSqlite } from "../src/index.ts";
-import { Child } from "../src/testing/child.ts";
-import { expectRefusal } from "../src/testing/contract/subject.ts";
-import { Faults } from "../src/testing/faults.ts";
-import { notes } from "../src/testing/notes.ts";
-import { tally } from "../src/testing/tally.ts";
-import { temporaryFolder } from "../src/testing/temporary-folder.ts";
+import { Child } from "../test/child.ts";
+import { expectRefusal } from "../test/contract/subject.ts";
+import { Faults } from "../test/faults.ts";
+import { notes } from "../test/tables/notes.ts";
+import { tally } from "../test/tables/tally.ts";
+import { temporaryFolder } from "../test/temporary-folder.ts";
 import { canMountSmallFileSystem, inSmallFileSystem } from "./children/small-file-system.ts";
 
 async function open() {

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../src/sqlite/outcome.ts";
 import { change } from "../src/tables.ts";
-import { type FaultPlan, Faults } from "../src/testing/faults.ts";
-import { openInProcess, write } from "../src/testing/in-process.ts";
-import { notes } from "../src/testing/notes.ts";
-import { tally } from "../src/testing/tally.ts";
-import { temporaryFolder } from "../src/testing/temporary-folder.ts";
+import { type FaultPlan, Faults } from "../test/faults.ts";
+import { openInProcess, write } from "../test/in-process.ts";
+import { notes } from "../test/tables/notes.ts";
+import { tally } from "../test/tables/tally.ts";
+import { temporaryFolder } from "../test/temporary-folder.ts";
 
 const raise = change(tally, "raise", { name: "x", by: 1 });
 const add = (id: string) => write(raise, change(notes, "add", { id, text: "" }));

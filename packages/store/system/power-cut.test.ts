@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../scripts/torture/random.ts";
 import { change } from "../src/tables.ts";
-import { openInProcess } from "../src/testing/in-process.ts";
-import { notes } from "../src/testing/notes.ts";
-import { tally } from "../src/testing/tally.ts";
-import { temporaryFolder } from "../src/testing/temporary-folder.ts";
+import { openInProcess } from "../test/in-process.ts";
+import { notes } from "../test/tables/notes.ts";
+import { tally } from "../test/tables/tally.ts";
+import { temporaryFolder } from "../test/temporary-folder.ts";
 import { cutPower, type DatabaseImage, imageOf, type PowerCut, restore } from "../torture/power-cut.ts";
 
 const FRAME = 4_120;

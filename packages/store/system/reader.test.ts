@@ -2,10 +2,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { change, openSqlite, openSqliteReader } from "../src/index.ts";
-import { expectRefusal } from "../src/testing/contract/subject.ts";
-import { growing } from "../src/testing/growing.ts";
-import { notes } from "../src/testing/notes.ts";
-import { temporaryFolder } from "../src/testing/temporary-folder.ts";
+import { expectRefusal } from "../test/contract/subject.ts";
+import { growing } from "../test/tables/growing.ts";
+import { notes } from "../test/tables/notes.ts";
+import { temporaryFolder } from "../test/temporary-folder.ts";
 
 describe("a reader", () => {
   async function written() {

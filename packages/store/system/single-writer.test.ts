@@ -2,10 +2,10 @@ import { readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { change, openSqlite } from "../src/index.ts";
-import { Child } from "../src/testing/child.ts";
-import { expectRefusal } from "../src/testing/contract/subject.ts";
-import { notes } from "../src/testing/notes.ts";
-import { temporaryFolder } from "../src/testing/temporary-folder.ts";
+import { Child } from "../test/child.ts";
+import { expectRefusal } from "../test/contract/subject.ts";
+import { notes } from "../test/tables/notes.ts";
+import { temporaryFolder } from "../test/temporary-folder.ts";
 
 describe("a database that is in use", () => {
   async function path(): Promise<string> {

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { change, openSqlite } from "../src/index.ts";
-import { expectRefusal } from "../src/testing/contract/subject.ts";
-import { Faults } from "../src/testing/faults.ts";
-import { notes } from "../src/testing/notes.ts";
-import { temporaryFolder } from "../src/testing/temporary-folder.ts";
+import { expectRefusal } from "../test/contract/subject.ts";
+import { Faults } from "../test/faults.ts";
+import { notes } from "../test/tables/notes.ts";
+import { temporaryFolder } from "../test/temporary-folder.ts";
 
 describe("the threads of a store", () => {
   async function open() {

@@ -1,9 +1,9 @@
 // Commits from many producers, tells of each commit that settled, and does not live long.
 import { change, openSqlite } from "../src/index.ts";
-import { Faults } from "../src/testing/faults.ts";
-import { notes } from "../src/testing/notes.ts";
-import { say } from "../src/testing/say.ts";
-import { tally } from "../src/testing/tally.ts";
+import { say } from "../test/child.ts";
+import { Faults } from "../test/faults.ts";
+import { notes } from "../test/tables/notes.ts";
+import { tally } from "../test/tables/tally.ts";
 import type { CrashOrder } from "./crash.ts";
 
 const order: CrashOrder = JSON.parse(process.argv[2] ?? "");

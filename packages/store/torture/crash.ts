@@ -1,5 +1,5 @@
-import { Child } from "../src/testing/child.ts";
-import type { FaultPlan } from "../src/testing/faults.ts";
+import { Child } from "../test/child.ts";
+import type { FaultPlan } from "../test/faults.ts";
 
 /** What a process does before it is killed. */
 export interface CrashOrder {

@@ -1,7 +1,7 @@
 import SqliteDatabase from "better-sqlite3";
 import { openSqlite } from "../src/index.ts";
-import { notes } from "../src/testing/notes.ts";
-import { tally } from "../src/testing/tally.ts";
+import { notes } from "../test/tables/notes.ts";
+import { tally } from "../test/tables/tally.ts";
 import type { Settled } from "./crash.ts";
 
 /** What a database was like when it was opened after a crash. */

@@ -1,7 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { CommitQueue } from "./commit-queue.ts";
+import { CommitQueue, Pace } from "./commit-queue.ts";
 import type { Write } from "./messages.ts";
 import type { Outcome } from "./outcome.ts";
+
+it("does the first thing at once and then one in each turn, in order", async () => {
+  const pace = new Pace();
+  const done: number[] = [];
+  for (const number of [1, 2, 3]) pace.add(() => void done.push(number));
+  expect(done).toEqual([1]);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(done).toEqual([1, 2]);
+  pace.add(() => void done.push(4));
+  while (done.length < 4) await new Promise((resolve) => setImmediate(resolve));
+  expect(done).toEqual([1, 2, 3, 4]);
+  await new Promise((resolve) => setImmediate(resolve));
+  pace.add(() => void done.push(5));
+  expect(done).toEqual([1, 2, 3, 4, 5]);
+});
 
 const AMPLE = { commits: 100_000, bytes: 1e9 };
 

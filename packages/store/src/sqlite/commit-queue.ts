@@ -1,9 +1,28 @@
 import { StoreError } from "../store-error.ts";
-import { Load, type LoadLimit } from "./load.ts";
+import { Load, type LoadLimit, weightOf } from "./commit-load.ts";
 import type { Write } from "./messages.ts";
 import { failed, type Outcome, unwrap } from "./outcome.ts";
-import { Pace } from "./pace.ts";
-import { weightOf } from "./weight.ts";
+
+/** Does at most one piece of work in each turn of the event loop, in order; the first at once. */
+export class Pace {
+  readonly #left: (() => void)[] = [];
+  #resting = false;
+
+  add(work: () => void): void {
+    if (this.#resting) this.#left.push(work);
+    else this.#do(work);
+  }
+
+  #do(work: () => void): void {
+    this.#resting = true;
+    setImmediate(() => {
+      this.#resting = false;
+      const next = this.#left.shift();
+      if (next) this.#do(next);
+    });
+    work();
+  }
+}
 
 /** Hands commits to the writer and gives their outcomes, in order. */
 type Send = (writes: readonly Write[]) => Promise<readonly Outcome[]>;

@@ -1,9 +1,9 @@
 import { existsSync, statSync } from "node:fs";
 import { StoreError } from "../store-error.ts";
 import { bootId, type Mark, markBeside, readMark } from "./commit-mark.ts";
+import { translate } from "./outcome.ts";
 import { damagedPages } from "./page-sums.ts";
 import { type DatabaseFile, openDatabase } from "./sqlite-database.ts";
-import { translate } from "./translate.ts";
 
 /** What a database lacks of what was written to it. */
 export interface StoreLoss {

@@ -1,6 +1,8 @@
+import type { MessagePort } from "node:worker_threads";
+import { StoreError } from "../store-error.ts";
 import type { Change } from "../tables.ts";
-import type { Outcome, SentOutcome } from "./outcome.ts";
-import type { Part } from "./parts.ts";
+import type { Part } from "./open.ts";
+import { failed, type Outcome, type SentOutcome, sent } from "./outcome.ts";
 
 /** One commit on its way to the writer. */
 export interface Write {
@@ -64,4 +66,94 @@ export interface DatabaseWrap {
   readonly module: string;
   /** Handed to it; crosses a thread. */
   readonly settings?: unknown;
+}
+
+/** What a thread has been asked and not begun yet, in order. */
+export class Inbox {
+  readonly #maxBatch: number;
+  #waiting: Request[] = [];
+
+  constructor(maxBatch: number) {
+    this.#maxBatch = maxBatch;
+  }
+
+  /** Whether there is nothing left to do. */
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  add(request: Request): void {
+    this.#waiting.push(request);
+  }
+
+  /**
+   * The next thing to do: one request, or, which is group commit, all commits that gathered while the last batch was
+   * written.
+   */
+  take(): Task | undefined {
+    const batch: ApplyRequest[] = [];
+    let commits = 0;
+    for (const request of this.#waiting) {
+      if (request.kind !== "apply") {
+        if (batch.length > 0) break;
+        this.#waiting.shift();
+        return request;
+      }
+      commits += request.writes.length;
+      if (commits > this.#maxBatch && batch.length > 0) break;
+      batch.push(request);
+    }
+    this.#waiting = this.#waiting.slice(batch.length);
+    return batch.length > 0 ? batch : undefined;
+  }
+}
+
+/** A thread's answers to what it was asked. */
+export class Replies {
+  readonly #port: Pick<MessagePort, "postMessage">;
+
+  constructor(port: Pick<MessagePort, "postMessage">) {
+    this.#port = port;
+  }
+
+  answer(id: number, results: unknown): void {
+    try {
+      this.#send({ id, outcome: { results } });
+    } catch (error) {
+      this.fail(id, error);
+    }
+  }
+
+  fail(id: number, error: unknown): void {
+    this.#send({ id, outcome: failed(error) });
+  }
+
+  /** The outcomes of commits. One whose results cannot be sent does not keep the others from being told. */
+  applied(id: number, outcomes: readonly Outcome[]): void {
+    try {
+      this.#send([id, allSent(outcomes)]);
+    } catch {
+      this.#send([id, allSent(outcomes.map(sendable))]);
+    }
+  }
+
+  #send(reply: Reply): void {
+    this.#port.postMessage(reply);
+  }
+}
+
+/** Not by `map`: what that makes is copied like an array with holes, in twice the time. */
+function allSent(outcomes: readonly Outcome[]): SentOutcome[] {
+  const all: SentOutcome[] = [];
+  for (const outcome of outcomes) all.push(sent(outcome));
+  return all;
+}
+
+function sendable(outcome: Outcome): Outcome {
+  try {
+    return structuredClone(outcome);
+  } catch (error) {
+    const text = "the commit was kept, but what its changes gave back is not plain data";
+    return failed(new StoreError("invalid", text, { cause: error }));
+  }
 }

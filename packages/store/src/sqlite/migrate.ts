@@ -1,6 +1,5 @@
-import type { Database } from "../database.ts";
 import { StoreError } from "../store-error.ts";
-import type { TablesModule } from "../tables.ts";
+import type { Database, TablesModule } from "../tables.ts";
 
 type Modules = ReadonlyMap<string, Pick<TablesModule, "migrations">>;
 

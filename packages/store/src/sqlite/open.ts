@@ -1,12 +1,59 @@
-import type { Store } from "../store.ts";
+import { existsSync } from "node:fs";
+import { leases } from "../leases.ts";
+import type { Store, StoreReader } from "../store.ts";
+import { StoreError } from "../store-error.ts";
 import type { Operations, Tables } from "../tables.ts";
 import type { StoreLoss } from "./examine.ts";
-import { DEFAULT_LIMITS, type SqliteLimits } from "./limits.ts";
 import type { DatabaseWrap } from "./messages.ts";
-import { partsOf } from "./parts.ts";
-import { SqliteReader } from "./sqlite-reader.ts";
-import { SqliteStore } from "./sqlite-store.ts";
+import { SqliteReader, SqliteStore } from "./sqlite-store.ts";
 import { ThreadPort } from "./thread-port.ts";
+
+/** How much a store is willing to hold. */
+export interface SqliteLimits {
+  /** Commits that wait to be written, those being written included. */
+  readonly maxWaiting: number;
+  /** About how many bytes they may take up together; a single commit may take more. */
+  readonly maxWaitingBytes: number;
+  /** The most commits in one transaction. */
+  readonly maxBatch: number;
+  /** Queries that wait for their answer. */
+  readonly maxQueries: number;
+}
+
+/** What holds unless a caller says otherwise. */
+const DEFAULT_LIMITS: SqliteLimits = {
+  maxWaiting: 50_000,
+  maxWaitingBytes: 268_435_456,
+  maxBatch: 1_024,
+  maxQueries: 10_000,
+};
+
+/** Tables as a thread is told of them. */
+export interface Part {
+  readonly name: string;
+  /** The address of their module. */
+  readonly module: string;
+  readonly settings: unknown;
+}
+
+/** All tables of a store: its own and those that packages bring. */
+export function partsOf(tables: readonly Tables<Operations, Operations>[]): readonly Part[] {
+  const parts = [leases, ...tables].map(({ name, module, settings }) => ({
+    name,
+    module: addressOf(new URL(module)),
+    settings,
+  }));
+  const twice = parts.find(({ name }, index) => parts.findIndex((other) => other.name === name) < index);
+  if (twice) throw new StoreError("invalid", `there are two tables called "${twice.name}"`);
+  return parts;
+}
+
+/** Where a module is, whether its package runs from source or was built. */
+function addressOf(module: URL): string {
+  if (module.protocol === "file:" && module.pathname.endsWith(".ts") && !existsSync(module))
+    module.pathname = module.pathname.replace(/\.ts$/, ".js");
+  return module.href;
+}
 
 /** Where the database is and what is in it. */
 export interface SqliteOptions {
@@ -62,4 +109,20 @@ export function prepareSqlite(options: SqliteOptions): PreparedSqlite {
 
 function lossesIn(answer: unknown): readonly StoreLoss[] {
   return Array.isArray(answer) ? answer : [];
+}
+
+/** Opens a database for reading, beside whichever process writes to it. The tables must be there already. */
+export async function openSqliteReader(
+  path: string,
+  tables: readonly Tables<Operations, Operations>[],
+): Promise<StoreReader> {
+  const { maxBatch, maxQueries } = DEFAULT_LIMITS;
+  const thread = new ThreadPort({ path, role: "reader", tables: partsOf(tables), maxBatch });
+  try {
+    await thread.ask({ kind: "open" });
+  } catch (error) {
+    await thread.end();
+    throw error;
+  }
+  return new SqliteReader(thread, maxQueries);
 }

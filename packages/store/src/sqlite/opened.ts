@@ -1,23 +1,38 @@
-import type { Database } from "../database.ts";
 import { StoreError } from "../store-error.ts";
-import type { OpenTables, TablesModule } from "../tables.ts";
-import { backUp } from "./backup.ts";
+import type { Database, OpenTables, Statement, TablesModule } from "../tables.ts";
 import { CommitMark } from "./commit-mark.ts";
 import { examine, refuseLosses, type StoreLoss } from "./examine.ts";
+import { scrub, takeLogOver } from "./maintenance.ts";
 import type { ThreadData, Write } from "./messages.ts";
 import { expectMigrated, migrate } from "./migrate.ts";
-import type { Outcome } from "./outcome.ts";
+import { type Outcome, translate } from "./outcome.ts";
 import { PageSums } from "./page-sums.ts";
-import { scrub } from "./scrub.ts";
-import { takeLogOver } from "./shorten-log.ts";
-import { Snapshot } from "./snapshot.ts";
-import { type DatabaseFile, openDatabase } from "./sqlite-database.ts";
-import { translate } from "./translate.ts";
-import { createPrivate, takeWriteLock } from "./write-lock.ts";
+import { backUp, createPrivate, type DatabaseFile, openDatabase, takeWriteLock } from "./sqlite-database.ts";
 import { type Safeguards, Writer } from "./writer.ts";
 
+/** Lets a query of several statements see one state of the database. */
+class Snapshot {
+  readonly #begin: Statement;
+  readonly #end: Statement;
+
+  constructor(database: Database) {
+    this.#begin = database.prepare("BEGIN");
+    this.#end = database.prepare("COMMIT");
+  }
+
+  /** Everything read inside is of the moment of the first statement. */
+  read<Result>(run: () => Result): Result {
+    this.#begin.run();
+    try {
+      return run();
+    } finally {
+      this.#end.run();
+    }
+  }
+}
+
 /** The modules of the tables, by name, in the order in which they were given. */
-export type Modules = ReadonlyMap<string, TablesModule>;
+type Modules = ReadonlyMap<string, TablesModule>;
 
 /** An open database with its tables, in the thread that owns it. */
 export class Opened {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { temporaryFolder } from "../testing/temporary-folder.ts";
+import { temporaryFolder } from "../../test/temporary-folder.ts";
 import { openDatabase } from "./sqlite-database.ts";
 
 describe("a copy of a database that is written to at every turn", () => {

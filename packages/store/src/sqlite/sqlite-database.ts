@@ -1,6 +1,10 @@
+import { closeSync, constants, openSync } from "node:fs";
+import { access, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import type { Database } from "../database.ts";
 import { StoreError } from "../store-error.ts";
+import type { Database } from "../tables.ts";
+import { translate } from "./outcome.ts";
 
 /** More than any database has. */
 const ALL_PAGES = 2 ** 31 - 1;
@@ -53,4 +57,65 @@ function prepareForWriting(database: SqliteDatabase.Database): void {
   // A log that grew during a long backup is cut back; this is what a busy one needs.
   database.pragma("journal_size_limit = 67108864");
   database.pragma("foreign_keys = ON");
+}
+
+const { O_CREAT, O_EXCL, O_WRONLY } = constants;
+
+/**
+ * Makes this process the only writer of a database, for as long as it lives: a lock on a file beside it that the
+ * operating system lets go of even when the process is killed.
+ */
+export function takeWriteLock(path: string): () => void {
+  createPrivate(`${path}.lock`);
+  const lock = new SqliteDatabase(`${path}.lock`, { timeout: 0 });
+  try {
+    lock.pragma("locking_mode = EXCLUSIVE");
+    lock.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    lock.close();
+    if (translate(error).code !== "locked") throw error;
+    const text = "in use by another process; stop it first, or open the database for reading only";
+    throw new StoreError("locked", text, { cause: error });
+  }
+  return () => lock.close();
+}
+
+/**
+ * Creates a file that SQLite would create readable by other users. One that is there is not opened: closing it would
+ * release the locks that this process holds on it.
+ */
+export function createPrivate(path: string): void {
+  try {
+    closeSync(openSync(path, O_WRONLY | O_CREAT | O_EXCL, 0o600));
+  } catch {
+    // It is there, or cannot be created; SQLite opens it next, and says why it cannot.
+  }
+}
+
+/** Copies a database to a new file, which has its name only when it is whole, and then also after a power cut. */
+export async function backUp(database: DatabaseFile, path: string): Promise<void> {
+  const partial = `${path}.partial`;
+  if (await isThere(path)) throw new StoreError("invalid", `${path} is there already`);
+  await rm(partial, { force: true });
+  await database.backup(partial);
+  await rename(partial, path);
+  await syncFolder(dirname(path));
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Windows keeps names without being asked, and cannot be asked. */
+async function syncFolder(path: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const folder = await open(path);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }

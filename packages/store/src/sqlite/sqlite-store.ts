@@ -1,11 +1,50 @@
 import { leases } from "../leases.ts";
-import type { CommitOptions, Lease, Results, Store } from "../store.ts";
+import type { CommitOptions, Lease, Results, Store, StoreReader } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import { type Change, change, type Operations, type Tables } from "../tables.ts";
 import { CHUNK, CommitQueue } from "./commit-queue.ts";
-import type { SqliteLimits } from "./limits.ts";
-import type { SqliteReader } from "./sqlite-reader.ts";
+import type { SqliteLimits } from "./open.ts";
 import type { ThreadPort } from "./thread-port.ts";
+
+/** Queries of a database in SQLite, answered by a thread of their own. */
+export class SqliteReader implements StoreReader {
+  readonly #thread: ThreadPort;
+  readonly #maxQueries: number;
+  #closing: Promise<void> | undefined;
+
+  constructor(thread: ThreadPort, maxQueries: number) {
+    this.#thread = thread;
+    this.#maxQueries = maxQueries;
+  }
+
+  async query<Queries extends Operations, Name extends keyof Queries & string>(
+    tables: Tables<Operations, Queries>,
+    name: Name,
+    args: Parameters<Queries[Name]>[0],
+  ): Promise<ReturnType<Queries[Name]>> {
+    this.#expectOpen();
+    if (this.#thread.waiting >= this.#maxQueries) {
+      throw new StoreError("overloaded", `${this.#maxQueries} queries wait already; try again later`);
+    }
+    const found = await this.#thread.ask({ kind: "query", tables: tables.name, name, args });
+    // What comes back is what the tables' own query gave, whose type the caller's tables carry.
+    return found as ReturnType<Queries[Name]>;
+  }
+
+  async backup(path: string): Promise<void> {
+    this.#expectOpen();
+    await this.#thread.ask({ kind: "backup", path });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#thread.end();
+    return this.#closing;
+  }
+
+  #expectOpen(): void {
+    if (this.#closing) throw new StoreError("closed", "the store is closed");
+  }
+}
 
 /** A database in SQLite, as seen from the main thread. */
 export class SqliteStore implements Store {

@@ -1,10 +1,16 @@
 // The code of both threads of the store: the writer, which owns the database, and the reader beside it.
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { StoreError } from "../store-error.ts";
-import { Inbox } from "./inbox.ts";
-import type { ApplyRequest, OtherRequest, Request, Task, ThreadData } from "./messages.ts";
+import {
+  type ApplyRequest,
+  Inbox,
+  type OtherRequest,
+  Replies,
+  type Request,
+  type Task,
+  type ThreadData,
+} from "./messages.ts";
 import { loadModules, Opened } from "./opened.ts";
-import { Replies } from "./replies.ts";
 
 /** Nothing was written for so long; then what can wait is done. */
 const QUIET_MS = 100;

@@ -1,11 +1,10 @@
 import SqliteDatabase from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Database } from "../database.ts";
+import { write } from "../../test/in-process.ts";
+import notesModule from "../../test/tables/notes.tables.ts";
+import { notes } from "../../test/tables/notes.ts";
 import { StoreError, type StoreErrorCode } from "../store-error.ts";
-import { change } from "../tables.ts";
-import { write } from "../testing/in-process.ts";
-import notesModule from "../testing/notes.tables.ts";
-import { notes } from "../testing/notes.ts";
+import { change, type Database } from "../tables.ts";
 import { Writer } from "./writer.ts";
 
 /** Looks how long the log is. */

@@ -2,9 +2,9 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { change, openSqlite, StoreError } from "../../src/index.ts";
-import { notes } from "../../src/testing/notes.ts";
-import { say } from "../../src/testing/say.ts";
-import { tally } from "../../src/testing/tally.ts";
+import { say } from "../../test/child.ts";
+import { notes } from "../../test/tables/notes.ts";
+import { tally } from "../../test/tables/tally.ts";
 
 const [folder = ""] = process.argv.slice(2);
 const ballast = [1, 2, 3, 4].map((number) => join(folder, `ballast ${number}`));

@@ -1,7 +1,7 @@
 // Reads from a database, beside whoever writes to it, until its input ends.
 import { openSqliteReader } from "../../src/index.ts";
-import { notes } from "../../src/testing/notes.ts";
-import { say } from "../../src/testing/say.ts";
+import { say } from "../../test/child.ts";
+import { notes } from "../../test/tables/notes.ts";
 
 const [path = ""] = process.argv.slice(2);
 const reader = await openSqliteReader(path, [notes]);

@@ -1,7 +1,7 @@
 // Opens a store, if it can, and writes to it until its input ends.
 import { change, openSqlite, StoreError } from "../../src/index.ts";
-import { notes } from "../../src/testing/notes.ts";
-import { say } from "../../src/testing/say.ts";
+import { say } from "../../test/child.ts";
+import { notes } from "../../test/tables/notes.ts";
 
 const [path = ""] = process.argv.slice(2);
 let ended = false;

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { Inbox, Replies, type Request } from "./messages.ts";
+
+const write = { changes: [], durable: true };
+const apply = (id: number, commits: number): Request => ({
+  kind: "apply",
+  id,
+  writes: Array.from({ length: commits }, () => write),
+});
+
+/** The ids of what is taken, one thing after the other. */
+function taken(maxBatch: number, requests: readonly Request[]): (number | number[])[] {
+  const inbox = new Inbox(maxBatch);
+  for (const request of requests) inbox.add(request);
+  const found: (number | number[])[] = [];
+  for (let next = inbox.take(); next; next = inbox.take())
+    found.push("kind" in next ? next.id : next.map(({ id }) => id));
+  expect(inbox.isEmpty).toBe(true);
+  return found;
+}
+
+describe("the inbox of a thread", () => {
+  it("gives all commits that wait as one batch", () => {
+    expect(taken(100, [apply(1, 10), apply(2, 10), apply(3, 10)])).toEqual([[1, 2, 3]]);
+  });
+
+  it("gives no batch that is too large, and each request as a whole", () => {
+    expect(taken(25, [apply(1, 10), apply(2, 10), apply(3, 10), apply(4, 60), apply(5, 1)])).toEqual([
+      [1, 2],
+      [3],
+      [4],
+      [5],
+    ]);
+  });
+
+  it("keeps commits before and after anything else", () => {
+    expect(
+      taken(100, [{ kind: "open", id: 1 }, apply(2, 1), apply(3, 1), { kind: "close", id: 4 }, apply(5, 1)]),
+    ).toEqual([1, [2, 3], 4, [5]]);
+  });
+});
+
+describe("the replies of a thread", () => {
+  function replies() {
+    const sent: unknown[] = [];
+    return {
+      sent,
+      replies: new Replies({ postMessage: (message) => void sent.push(structuredClone(message)) }),
+    };
+  }
+
+  it("say what cannot be sent, instead of it", () => {
+    const { sent, replies: toTest } = replies();
+    toTest.answer(1, { text: "fine" });
+    toTest.answer(2, () => "not data");
+    expect(sent).toMatchObject([
+      { id: 1, outcome: { results: { text: "fine" } } },
+      { id: 2, outcome: { error: { code: "invalid", message: expect.stringContaining("not data") } } },
+    ]);
+  });
+
+  it("tell the outcome of every commit but of the one that cannot be told", () => {
+    const { sent, replies: toTest } = replies();
+    toTest.applied(1, [
+      { results: [1] },
+      { results: [() => 2] },
+      { error: { code: "conflict", message: "no" } },
+      { results: [undefined, undefined] },
+    ]);
+    expect(sent).toMatchObject([
+      [
+        1,
+        [
+          [1],
+          { error: { code: "invalid", message: expect.stringContaining("was kept") } },
+          { error: { code: "conflict", message: "no" } },
+          2,
+        ],
+      ],
+    ]);
+  });
+});

@@ -1,0 +1,23 @@
+import type { Tables } from "../../src/tables.ts";
+
+/** What the tables remember of one count, and what is in the database. */
+interface TallyState {
+  readonly remembered: number | undefined;
+  readonly kept: number;
+  /** How often they were told that something was undone. */
+  readonly undone: number;
+}
+
+type TallyChanges = {
+  /** Adds to a count; gives the new one. A count never falls below zero. */
+  raise(args: { name: string; by: number }): number;
+  inspect(args: { name: string }): TallyState;
+};
+
+type TallyQueries = { total(args: { name: string }): number };
+
+/** Tables that remember what they wrote, and so have to be told when it was undone. */
+export const tally: Tables<TallyChanges, TallyQueries> = {
+  name: "tally",
+  module: new URL("./tally.tables.ts", import.meta.url),
+};

@@ -35,7 +35,7 @@ async function ask(served: Served, cwd: string, command: string, more: object = 
     ...{ trust: "registered" as const, session: cwd, started: "interactive" as const, chain: [], depth: 0 },
     ...{ mode: "default", enforcement: "asked" as const },
   };
-  const place = { workplace: { cwd, roots: [cwd], tools: "claude-code" } };
+  const place = { workspace: { cwd, roots: [cwd], tools: "claude-code" } };
   return served.harness.supervisor.decide(event, subject, place);
 }
 

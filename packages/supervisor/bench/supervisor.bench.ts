@@ -25,7 +25,7 @@ const subject: Subject = {
   mode: "default",
   enforcement: "asked",
 };
-const setting = { workplace: { cwd: "/w", roots: ["/w"] } };
+const requestContext = { workspace: { cwd: "/w", roots: ["/w"] } };
 const action = (tool: string): Action => ({
   tool,
   effects: [
@@ -76,7 +76,7 @@ const event = (tool: string): ControlEvent => ({
 /** Verdicts that let nothing through: each is told at once and written a little later. */
 async function buffered(count: number): Promise<BenchRow[]> {
   return withSupervisor(async (supervisor) => {
-    const decide = () => supervisor.decide(event("rm"), subject, setting);
+    const decide = () => supervisor.decide(event("rm"), subject, requestContext);
     for (let n = 0; n < count / 10; n += 1) await decide();
     await supervisor.close();
     const times: number[] = [];
@@ -110,7 +110,7 @@ async function durable(count: number): Promise<BenchRow> {
       const before = performance.now();
       await ledger.record([bareDraft(n)]);
       const between = performance.now();
-      await supervisor.decide(event("ls"), subject, setting);
+      await supervisor.decide(event("ls"), subject, requestContext);
       ours.push(performance.now() - between);
       bare.push(between - before);
     }

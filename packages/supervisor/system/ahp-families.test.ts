@@ -6,7 +6,7 @@ import { Supervisor } from "../src/decision/supervisor.ts";
 import { Identity } from "../src/identity/identity.ts";
 import { Reports } from "../src/reports/reports.ts";
 import { Runs } from "../src/runs/runs.ts";
-import { newHome, openParts, plainFacts, policyOf, setting } from "./fixtures/supervised.ts";
+import { newHome, openParts, plainFacts, policyOf, requestContext } from "./fixtures/supervised.ts";
 
 const RULES = `
 tool_rules:
@@ -61,7 +61,7 @@ async function served(rules: string | undefined, roster = ROSTER) {
     supervisorHandlers({
       ...{ supervisor, identity, approvals, ledger, runs: new Runs(store), reports: new Reports(store) },
       policies: { policyFor: () => policy, roster: Roster.read(roster), status: () => undefined },
-      workplaceOf: () => setting.workplace,
+      workspaceOf: () => requestContext.workspace,
       families: {
         idle: answer("idle", { decision: "allow" }),
         context_perception: answer("context_perception", {

@@ -35,7 +35,7 @@ test("no name that a default rule goes by makes an agent's tool pass over AHP, w
     supervisorHandlers({
       ...{ supervisor, identity, approvals, ledger, runs: new Runs(store), reports: new Reports(store) },
       policies: { policyFor: () => policy, roster, status: () => undefined },
-      workplaceOf: () => ({ cwd: home, roots: [home] }),
+      workspaceOf: () => ({ cwd: home, roots: [home] }),
     }),
   );
   await identity.addUser({ id: "ann", name: "ann", email: "ann@example.com", roles: [], scopes: ["*"] });

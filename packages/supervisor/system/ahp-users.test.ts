@@ -6,7 +6,7 @@ import { Supervisor } from "../src/decision/supervisor.ts";
 import { Identity } from "../src/identity/identity.ts";
 import { Reports } from "../src/reports/reports.ts";
 import { Runs } from "../src/runs/runs.ts";
-import { newHome, openParts, plainFacts, policyOf, setting } from "./fixtures/supervised.ts";
+import { newHome, openParts, plainFacts, policyOf, requestContext } from "./fixtures/supervised.ts";
 
 const RULES = `
 tool_rules:
@@ -29,7 +29,7 @@ async function twoUsers() {
     supervisorHandlers({
       ...{ supervisor, identity, approvals, ledger, runs: new Runs(store), reports },
       policies: { policyFor: () => policy, roster: Roster.read(""), status: () => undefined },
-      workplaceOf: () => setting.workplace,
+      workspaceOf: () => requestContext.workspace,
       onRefused: (_, error) => refused.push(String(error)),
     }),
   );

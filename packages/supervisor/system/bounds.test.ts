@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { setting, someone, supervise, toolEvent } from "./fixtures/supervised.ts";
+import { requestContext, someone, supervise, toolEvent } from "./fixtures/supervised.ts";
 
 const RULES = `
 tool_rules:
@@ -9,7 +9,7 @@ tool_rules:
 
 describe("what whoever began a session did not give it", () => {
   const bounded = {
-    ...setting,
+    ...requestContext,
     bounds: (_: unknown, tool: string) => (tool === "ls" ? undefined : `the task was not given ${tool}`),
   };
 
@@ -32,7 +32,7 @@ describe("what whoever began a session did not give it", () => {
 describe("what the policy would say", () => {
   test("is told without deciding anything", async () => {
     const { supervisor, ledger } = await supervise(RULES);
-    expect(await supervisor.foresee(toolEvent("deploy", {}), someone, setting)).toMatchObject({
+    expect(await supervisor.foresee(toolEvent("deploy", {}), someone, requestContext)).toMatchObject({
       verdict: "ask",
       rule: "question",
     });
@@ -42,6 +42,6 @@ describe("what the policy would say", () => {
 
   test("is nothing where there is none", async () => {
     const { supervisor } = await supervise(undefined);
-    expect(await supervisor.foresee(toolEvent("ls", {}), someone, setting)).toBeUndefined();
+    expect(await supervisor.foresee(toolEvent("ls", {}), someone, requestContext)).toBeUndefined();
   });
 });

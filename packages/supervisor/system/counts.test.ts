@@ -9,7 +9,7 @@ import {
   openParts,
   plainFacts,
   policyOf,
-  setting,
+  requestContext,
   someone,
   supervise,
   toolEvent,
@@ -22,7 +22,7 @@ async function start(home: string, rules: string) {
   const policyFor = () => inForce.policy;
   const supervisor = new Supervisor({ store, ledger, approvals, policyFor, gatherFacts: plainFacts });
   const decide = async (tool: string, who: Partial<Subject> = {}, given: unknown = {}) =>
-    (await supervisor.decide(toolEvent(tool, given), { ...someone, ...who }, setting)).verdict;
+    (await supervisor.decide(toolEvent(tool, given), { ...someone, ...who }, requestContext)).verdict;
   const stop = async () => {
     await supervisor.close();
     await approvals.close();

@@ -56,7 +56,7 @@ async function served() {
     runs: new Runs(store),
     reports: new Reports(store),
     ledger,
-    workplaceOf: () => ({ cwd: "/w", roots: ["/w"] }),
+    workspaceOf: () => ({ cwd: "/w", roots: ["/w"] }),
   });
   const http = await serveHttp(new AhpServer(handlers));
   onTestFinished(() => http.close());

@@ -25,7 +25,7 @@ import {
   openParts,
   plainFacts,
   policyOf,
-  setting,
+  requestContext,
   someone,
   supervise,
   toolEvent,
@@ -63,7 +63,7 @@ function supervisorWith(rules: string, options: Partial<SupervisorOptions> = {})
 
 /** What comes of asking once, after which everything that is to be written is. */
 async function askOnce(supervisor: Supervisor, event = toolEvent("ls")): Promise<Decided> {
-  const decided = await supervisor.decide(event, someone, setting);
+  const decided = await supervisor.decide(event, someone, requestContext);
   await supervisor.close();
   return decided;
 }
@@ -135,9 +135,9 @@ harnesses: [{ name: h, url: "http://h" }]`;
     }
     const supervisor = supervisorWith(limited, { harnesses: new SometimesBroken() });
     const subject = { ...someone, session: "given-back" };
-    expect((await supervisor.decide(toolEvent("ls"), subject, setting)).verdict).toBe("blocked");
+    expect((await supervisor.decide(toolEvent("ls"), subject, requestContext)).verdict).toBe("blocked");
     fails = false;
-    expect((await supervisor.decide(toolEvent("ls"), subject, setting)).verdict).toBe("allowed");
+    expect((await supervisor.decide(toolEvent("ls"), subject, requestContext)).verdict).toBe("allowed");
   });
 });
 
@@ -252,7 +252,7 @@ tool_rules:
     const supervisor = supervisorWith(rules);
     const subject = { ...someone, session: "counts-for-nothing" };
     const decide = async (tool: string, args: unknown) =>
-      (await supervisor.decide(toolEvent(tool, args), subject, setting)).verdict;
+      (await supervisor.decide(toolEvent(tool, args), subject, requestContext)).verdict;
     expect(await decide("test", { text: "x".repeat(2_000_000) })).toBe("blocked");
     expect(await decide("deploy", {})).toBe("blocked");
     expect(await decide("test", {})).toBe("allowed");
@@ -279,7 +279,7 @@ limits: [{ name: one, per: user, within: 1h, calls: 1, condition: { tool_name_ma
     const supervisor = supervisorWith(rules, { clock });
     const subject = { ...someone, user: `clock ${name}`, session: `clock ${name}` };
     const decide = async (tool: string) =>
-      (await supervisor.decide(toolEvent(tool), subject, setting)).verdict;
+      (await supervisor.decide(toolEvent(tool), subject, requestContext)).verdict;
     expect([await decide("ls"), await decide("cat")]).toEqual(["allowed", "allowed"]);
     for (const jump of jumps) {
       now += jump;
@@ -304,8 +304,8 @@ describe("without a policy everything is blocked", () => {
     const { roster } = harness.policies;
     const who = { principal, agent, session: "s", enforcement: "asked", roster } as const;
     const event = toolEvent("Read", { file_path: "/w/a.txt" });
-    const workplace = { cwd: "/w", roots: ["/w"], tools: "claude-code" };
-    return harness.supervisor.decide(event, harness.identity.subjectFor(who), { workplace });
+    const workspace = { cwd: "/w", roots: ["/w"], tools: "claude-code" };
+    return harness.supervisor.decide(event, harness.identity.subjectFor(who), { workspace });
   }
 
   test("none is there", async () => {
@@ -377,7 +377,7 @@ describe("what changes while something is decided", () => {
         runs: new Runs(store),
         reports: new Reports(store),
       },
-      workplaceOf: () => setting.workplace,
+      workspaceOf: () => requestContext.workspace,
     });
     const params = { ...toolEvent("ls"), timestamp: "2026-01-01T00:00:00Z" };
     const message = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "ahp/event", params });
@@ -465,6 +465,6 @@ describe("a payload that nobody can judge is blocked", () => {
 });
 
 test("and when nothing goes wrong it is let through", async () => {
-  const decided = await supervisorWith(ALLOW).decide(toolEvent("ls"), someone, setting);
+  const decided = await supervisorWith(ALLOW).decide(toolEvent("ls"), someone, requestContext);
   expect(decided).toMatchObject({ verdict: "allowed", entry: expect.any(String) });
 });

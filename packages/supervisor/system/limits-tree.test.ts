@@ -2,7 +2,14 @@ import { Roster, type Subject } from "@reins/policy";
 import { expect, test } from "vitest";
 import { Supervisor } from "../src/decision/supervisor.ts";
 import { Identity } from "../src/identity/identity.ts";
-import { newHome, openParts, plainFacts, policyOf, setting, toolEvent } from "./fixtures/supervised.ts";
+import {
+  newHome,
+  openParts,
+  plainFacts,
+  policyOf,
+  requestContext,
+  toolEvent,
+} from "./fixtures/supervised.ts";
 
 const BUDGET = 100;
 const CALLS = 1_000;
@@ -48,7 +55,7 @@ limits: [{ name: budget, per: ${per}, within: 1h, calls: ${BUDGET} }]`);
     gatherFacts: plainFacts,
   });
   const decide = async (subject: Subject) =>
-    (await supervisor.decide(toolEvent("ls"), subject, setting)).verdict;
+    (await supervisor.decide(toolEvent("ls"), subject, requestContext)).verdict;
   const stop = async () => {
     await supervisor.close();
     await approvals.close();

@@ -302,7 +302,7 @@ describe("behind AHP", () => {
       gatherFacts: plainFacts,
     });
     const refused: string[] = [];
-    const workplaceOf = () => ({ cwd: "/w", roots: ["/w"] });
+    const workspaceOf = () => ({ cwd: "/w", roots: ["/w"] });
     const handlers = supervisorHandlers({
       supervisor,
       identity,
@@ -311,7 +311,7 @@ describe("behind AHP", () => {
       runs,
       reports: new Reports(store),
       ledger,
-      workplaceOf,
+      workspaceOf,
       onRefused: (_, error) => refused.push(String(error)),
     });
     const server = new AhpServer(handlers);

@@ -31,8 +31,8 @@ const ROSTER = '{"session_id":"native","kind":"agent","state":"live"}\n';
 export async function openDecidedHome(rules: string): Promise<DecidedHome> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "reins-decided-")));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const [home, workspace] = [join(folder, "home"), join(folder, "project")];
-  for (const path of [home, workspace]) await mkdir(path);
+  const [home, project] = [join(folder, "home"), join(folder, "project")];
+  for (const path of [home, project]) await mkdir(path);
   await writeFile(join(home, "constitution.yaml"), rules);
   await writeFile(join(home, "constitution.md"), "be kind");
   await writeFile(join(home, "agent-roster.jsonl"), ROSTER);
@@ -45,10 +45,9 @@ export async function openDecidedHome(rules: string): Promise<DecidedHome> {
   });
   const harness = await Harness.open({ home, userHome: folder, store, ledger });
   onTestFinished(() => harness.close());
-  const workplace = { cwd: workspace, roots: [workspace] };
   return {
     home,
-    workspace,
+    workspace: project,
     harness,
     decide(tool_name, args = {}, { agent = "native", session = "s1", event_type = "pre_action" } = {}) {
       const { identity, policies } = harness;
@@ -61,7 +60,7 @@ export async function openDecidedHome(rules: string): Promise<DecidedHome> {
       });
       const payload = { tool_name, arguments: args };
       const event = { event_type, session_id: session, agent_id: agent, depth: 0, payload };
-      return harness.supervisor.decide(event, subject, { workplace });
+      return harness.supervisor.decide(event, subject, { workspace: { cwd: project, roots: [project] } });
     },
     settle: () => harness.supervisor.close(),
   };

@@ -1,8 +1,8 @@
 import { isAbsolute, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Workplace } from "@reins/supervisor";
+import type { Workspace } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
-import { agentOf, type GovernorContext, settingIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, requestContextIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 
 /** Something that an agent says a call did: to a file, or by running a command in a terminal. */
@@ -77,7 +77,7 @@ export async function claimsBeyond(
   decided: JsonObject | undefined,
 ): Promise<readonly Claim[]> {
   if (claims.length === 0) return [];
-  const covering = decided && (await seenOf(context, session, session.workplace, decided));
+  const covering = decided && (await seenOf(context, session, session.workspace, decided));
   const beyond: Claim[] = [];
   for (const claim of claims) if (!(await isCovered(context, session, claim, covering))) beyond.push(claim);
   return beyond;
@@ -110,14 +110,18 @@ export function payloadOfClaim(claim: Claim): JsonObject {
 export async function seenOf(
   context: GovernorContext,
   session: GovernedSession,
-  workplace: Workplace,
+  workspace: Workspace,
   payload: JsonObject,
 ): Promise<Seen> {
   const { id: session_id, depth } = session;
   const agent_id = agentOf(context.entry, session);
   const event = { event_type: "pre_action", session_id, agent_id, depth, payload };
   const subject = subjectIn(context, session, "performed");
-  const input = await context.harness.supervisor.preview(event, subject, settingIn(session, workplace));
+  const input = await context.harness.supervisor.preview(
+    event,
+    subject,
+    requestContextIn(session, workspace),
+  );
   const effects = input?.action.effects ?? [];
   return {
     files: effects.filter((one) => one.kind === "read" || one.kind === "write"),

@@ -7,9 +7,9 @@ import type {
   Origin,
   Principal,
   Redact,
-  Setting,
+  RequestContext,
   Subject,
-  Workplace,
+  Workspace,
 } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { Peer } from "../acp/peer.ts";
@@ -120,9 +120,9 @@ export function subjectIn(
 }
 
 /** Where and when something happens in a session, and how far whoever began it lets it go. */
-export function settingIn(session: GovernedSession, workplace: Workplace): Setting {
+export function requestContextIn(session: GovernedSession, workspace: Workspace): RequestContext {
   const bounds = (event: ControlEvent, tool: string) => beyondDescent(session, event, tool);
-  return { workplace, turn: session.turn?.id, ...(session.descent && { bounds }) };
+  return { workspace, turn: session.turn?.id, ...(session.descent && { bounds }) };
 }
 
 /**

@@ -3,7 +3,7 @@ import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { readText, writeText } from "../files/text-file.ts";
 import { covers, seenOf } from "./claims.ts";
-import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
 import type { FilePermit } from "./file-permits.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { offerAsPermission } from "./offer.ts";
@@ -34,7 +34,7 @@ export async function serveFile(
   const access = method === WRITE ? "write" : "read";
   const permit = await takePermit(context, session, method, params);
   const entry = permit ? permit.entry : await decideFile(context, session, method, params, signal);
-  const { roots, realRoots = roots } = session.workplace;
+  const { roots, realRoots = roots } = session.workspace;
   try {
     const result =
       (await byClient(context, session, method, params, signal)) ??
@@ -91,7 +91,7 @@ async function takePermit(
   if (!permit) return undefined;
   const call = { tool_name: method, arguments: { path } };
   const { files: wanted } = await seenOf(context, session, session.served, call);
-  const { files: decided } = await seenOf(context, session, session.workplace, permit.call);
+  const { files: decided } = await seenOf(context, session, session.workspace, permit.call);
   const isCovered = wanted.length > 0 && wanted.every((one) => decided.some((other) => covers(other, one)));
   return isCovered ? permit : undefined;
 }
@@ -109,7 +109,7 @@ async function decideFile(
       payload: { tool_name: method, arguments: { path, ...(content !== undefined && { content }) } },
     },
     subject: subjectIn(context, session, "performed"),
-    setting: settingIn(session, session.served),
+    requestContext: requestContextIn(session, session.served),
     waiting: { signal: session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal },
     offer: offerAsPermission(context, session, method, { path, content }),
   });

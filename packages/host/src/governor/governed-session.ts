@@ -1,4 +1,4 @@
-import type { UpdateRedactor, Workplace } from "@reins/supervisor";
+import type { UpdateRedactor, Workspace } from "@reins/supervisor";
 import type { JsonObject } from "../acp/message.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Descent } from "./descent.ts";
@@ -20,9 +20,9 @@ export interface McpVerdict {
 export class GovernedSession {
   record: SessionRecord;
   /** Where the agent's own tools work. */
-  readonly workplace: Workplace;
+  readonly workspace: Workspace;
   /** The same place for what the harness itself carries out or passes on. */
-  readonly served: Workplace;
+  readonly served: Workspace;
   readonly toolCalls = new ToolCalls();
   readonly permits = new FilePermits();
   /** The terminals that clients run for its agent, each with the client. */
@@ -78,14 +78,14 @@ export class GovernedSession {
 
   constructor(
     record: SessionRecord,
-    workplace: Workplace,
+    workspace: Workspace,
     { mark, descent }: { readonly mark?: string | undefined; readonly descent?: Descent | undefined } = {},
   ) {
     this.mark = mark;
     this.descent = descent;
     this.record = record;
-    this.workplace = workplace;
-    this.served = { ...workplace, tools: "acp" };
+    this.workspace = workspace;
+    this.served = { ...workspace, tools: "acp" };
   }
 
   get id(): string {

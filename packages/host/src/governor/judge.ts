@@ -4,7 +4,7 @@ import type {
   Approvals,
   ControlEvent,
   Decided,
-  Setting,
+  RequestContext,
   Subject,
   Supervisor,
 } from "@reins/supervisor";
@@ -24,7 +24,7 @@ export interface Waiting {
 export interface Case {
   readonly event: ControlEvent;
   readonly subject: Subject;
-  readonly setting: Setting;
+  readonly requestContext: RequestContext;
   readonly waiting: Waiting;
   readonly offer: Offer;
 }
@@ -55,10 +55,10 @@ export class Judge {
 
   /** The final verdict: allowed, modified or blocked. Rejects only when nobody waits for it any more. */
   async decide(one: Case): Promise<Decided> {
-    const { event, subject, setting, waiting } = one;
+    const { event, subject, requestContext, waiting } = one;
     for (;;) {
       if (waiting.isOver ?? waiting.signal.aborted) throw waiting.signal.reason;
-      const decided = await this.#supervisor.decide(event, subject, setting);
+      const decided = await this.#supervisor.decide(event, subject, requestContext);
       if (decided.verdict === "defer") {
         const { signal } = waiting;
         await wait(decided.retry_after_ms ?? 1_000, undefined, { signal });

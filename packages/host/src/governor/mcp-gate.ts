@@ -4,7 +4,7 @@ import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { fill } from "../agents/template.ts";
 import type { McpCall, McpDecision, McpGate, McpOutcome, McpTool } from "../mcp/gate.ts";
-import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession, McpVerdict } from "./governed-session.ts";
 import { offerAsPermission } from "./offer.ts";
@@ -123,7 +123,7 @@ async function decideCall(
       payload: { tool_name: tool, arguments: args },
     },
     subject,
-    setting: settingIn(session, session.served),
+    requestContext: requestContextIn(session, session.served),
     waiting: { signal: session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal },
     offer: offerAsPermission(context, session, tool, args),
   });

@@ -4,7 +4,7 @@ import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { shown } from "../turn/shown.ts";
-import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { offerApproval } from "./offer.ts";
@@ -117,7 +117,7 @@ async function decide(
       payload: payloadOf(call, context.entry),
     },
     subject,
-    setting: settingIn(session, session.workplace),
+    requestContext: requestContextIn(session, session.workspace),
     waiting: { signal },
     offer: offerApproval(context, session, call.id),
   });

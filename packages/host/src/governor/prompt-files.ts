@@ -6,7 +6,7 @@ import { resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { realPlace } from "../files/real-place.ts";
 import { readDecided } from "../files/text-file.ts";
-import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { defused, defusedWhole, type Mention, mentionsIn } from "./mentions.ts";
 import { offerAsPermission } from "./offer.ts";
@@ -140,7 +140,7 @@ class PromptFiles {
 
   /** Where a name may lead: from the folders of the session, the agent's home and the user's. */
   #candidates(name: string): readonly string[] {
-    const { cwd, roots, home } = this.#session.workplace;
+    const { cwd, roots, home } = this.#session.workspace;
     if (name.includes("\0")) return [];
     if (name === "~" || name.startsWith("~/"))
       return [homedir(), ...(home === undefined ? [] : [home])].map((base) =>
@@ -182,8 +182,8 @@ class PromptFiles {
         payload: { tool_name: READ, arguments: args },
       },
       subject,
-      setting: {
-        ...settingIn(session, session.served),
+      requestContext: {
+        ...requestContextIn(session, session.served),
         ...(beyond !== undefined && { bounds: () => beyond }),
       },
       waiting: this.#turn,

@@ -4,7 +4,14 @@ import { interruptedBy } from "../acp/interrupted.ts";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { usageIn } from "../acp/usage.ts";
-import { agentOf, forwardIn, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
+import {
+  agentOf,
+  forwardIn,
+  type GovernorContext,
+  recordIn,
+  requestContextIn,
+  subjectIn,
+} from "./context.ts";
 import { runEnd, turnDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { Waiting } from "./judge.ts";
@@ -231,7 +238,7 @@ export function decidePrompt(
       payload,
     },
     subject: subjectIn(context, session, context.enforcement, origin),
-    setting: settingIn(session, session.served),
+    requestContext: requestContextIn(session, session.served),
     waiting,
     offer: offerAsPermission(context, session, "session/prompt", payload),
   });

@@ -1,6 +1,6 @@
 import { errorMessage } from "@reins/kit";
 import { change } from "@reins/store";
-import { lifecycleDraft, type Workplace } from "@reins/supervisor";
+import { lifecycleDraft, type Workspace } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { sessionMeta } from "../agents/session-meta.ts";
@@ -64,7 +64,7 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
   const declared = serversIn(context, params, earlier);
   const record = recordFor(context, options, { ...place, meta, declared });
   if (!earlier) await expectFreeKey(context, record, params);
-  const session = new GovernedSession(record, workplaceOf(context, place), { mark, descent });
+  const session = new GovernedSession(record, workspaceOf(context, place), { mark, descent });
   try {
     await decideBegin(context, session, { method, stripped, signal });
     const servers = await wrapServers(context, session, declared, signal);
@@ -162,7 +162,7 @@ function placeOf(
 }
 
 /** Where the agent's tools work: its folders, and the home and variables that it was started with. */
-function workplaceOf({ entry, launch }: GovernorContext, { cwd, additional, real }: SessionPlace): Workplace {
+function workspaceOf({ entry, launch }: GovernorContext, { cwd, additional, real }: SessionPlace): Workspace {
   const { env = {} } = launch;
   const roots = [cwd, ...additional];
   return { cwd, roots, realRoots: real, home: env.HOME, environment: env, tools: entry.tools ?? entry.id };

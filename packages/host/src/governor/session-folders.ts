@@ -187,7 +187,7 @@ export class SessionFolders {
         payload: { tool_name: method, arguments: membersOf(args) },
       },
       identity.subjectFor({ ...asked, roster }),
-      { workplace: { cwd: home, roots: [], tools: "acp" }, bounds: () => reason },
+      { workspace: { cwd: home, roots: [], tools: "acp" }, bounds: () => reason },
     );
     const { message, data } = await refusal(method, { ...decided, verdict: "blocked", reason });
     return new RpcError(code ?? REFUSED, message, data);

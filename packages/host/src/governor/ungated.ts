@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type ControlEvent, type Decided, resultDraft, UNGATED } from "@reins/supervisor";
 import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
 import { type Claim, claimsBeyond, MOST_CLAIMS, payloadOfClaim } from "./claims.ts";
-import { agentOf, type GovernorContext, recordIn, settingIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
 import { toolCallDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { payloadOf } from "./permission.ts";
@@ -25,13 +25,13 @@ export async function decideUngated(
   session: GovernedSession,
   call: ToolCall,
   outcome: string,
-  workplace = session.workplace,
+  workspace = session.workspace,
 ): Promise<Decided> {
   const tool = toolNameOf(call, context.entry).name;
   const subject = subjectIn(context, session, "observed");
-  const setting = settingIn(session, workplace);
+  const requestContext = requestContextIn(session, workspace);
   const { supervisor } = context.harness;
-  const decided = await supervisor.decide(eventOf(context, session, call), subject, setting);
+  const decided = await supervisor.decide(eventOf(context, session, call), subject, requestContext);
   const { entry } = decided;
   if (entry !== undefined) {
     session.turn?.entries.push(entry);
@@ -141,9 +141,9 @@ export async function begunBecause(
   const content: unknown[] = Array.isArray(call.told.content) ? call.told.content : [];
   if (content.some((part) => membersOf(part).type === "terminal")) return "it had a terminal";
   const subject = subjectIn(context, session, "observed");
-  const setting = settingIn(session, session.workplace);
+  const requestContext = requestContextIn(session, session.workspace);
   const event = eventOf(context, session, call);
-  const seen = await context.harness.supervisor.preview(event, subject, setting);
+  const seen = await context.harness.supervisor.preview(event, subject, requestContext);
   if (!seen) return "nobody can say what it does";
   const { effects, opaque } = seen.action;
   const runs = effects.some(({ kind }) => kind === "exec" || kind === "net");
@@ -172,12 +172,12 @@ export async function isOtherThanDecided(
   if (isNamedOtherwise(call)) return true;
   if (compared !== "more" || call.permit.kind !== "given") return compared === "other";
   const subject = subjectIn(context, session, "observed");
-  const setting = settingIn(session, session.workplace);
+  const requestContext = requestContextIn(session, session.workspace);
   const decided = { ...call, told: { ...call.told, rawInput: call.permit.decided?.arguments } };
   const [before, after] = await Promise.all(
     [decided, call].map(async (one) => {
       const event = eventOf(context, session, one);
-      const seen = await context.harness.supervisor.preview(event, subject, setting);
+      const seen = await context.harness.supervisor.preview(event, subject, requestContext);
       return seen && [seen.action.effects, seen.action.opaque];
     }),
   );

@@ -1,6 +1,6 @@
 import type { Decided } from "@reins/supervisor";
 import { isObject, type JsonObject } from "../acp/message.ts";
-import { agentOf, type GovernorContext, settingIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, requestContextIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { placed } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
@@ -71,17 +71,21 @@ function isWithinTurn({ isOurs }: GovernorContext, { turn, replaying, isClosing 
 async function decide(context: GovernorContext, session: GovernedSession, what: string): Promise<boolean> {
   const { supervisor } = context.harness;
   const subject = subjectIn(context, session, "observed");
-  const setting = settingIn(session, session.served);
+  const requestContext = requestContextIn(session, session.served);
   const common = { session_id: session.id, agent_id: agentOf(context.entry, session), depth: session.depth };
   const prompt = { prompt: `[${what} outside of every turn]`, message_count: 0 };
   const asked = await supervisor.decide(
     { ...common, event_type: "pre_prompt", payload: prompt },
     subject,
-    setting,
+    requestContext,
   );
   await supervisor.settle(subject, { event_type: "pre_prompt", entry: asked.entry });
   const payload = { tool_name: UNPROMPTED, arguments: { began_with: what } };
-  const seen = await supervisor.decide({ ...common, event_type: "post_action", payload }, subject, setting);
+  const seen = await supervisor.decide(
+    { ...common, event_type: "post_action", payload },
+    subject,
+    requestContext,
+  );
   await supervisor.settle(subject, { event_type: "post_action", entry: seen.entry });
   const stopped = [asked, seen].find(({ verdict }) => verdict !== "allowed");
   if (stopped) await stop(context, session, await placed(stopped));

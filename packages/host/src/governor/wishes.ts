@@ -1,7 +1,7 @@
 import type { Decided, Origin } from "@reins/supervisor";
 import type { JsonObject } from "../acp/message.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
-import { agentOf, type GovernorContext, settingIn, subjectIn } from "./context.ts";
+import { agentOf, type GovernorContext, requestContextIn, subjectIn } from "./context.ts";
 import { GovernedSession } from "./governed-session.ts";
 import type { Case } from "./judge.ts";
 import { offerAsPermission } from "./offer.ts";
@@ -85,11 +85,11 @@ async function mayPass(
   wish: Wish,
 ): Promise<Pick<Decided, "verdict" | "reason">> {
   const { supervisor } = context.harness;
-  const { event, subject, setting } = caseOf(context, session, wish);
-  const foreseen = await supervisor.foresee(event, subject, setting);
+  const { event, subject, requestContext } = caseOf(context, session, wish);
+  const foreseen = await supervisor.foresee(event, subject, requestContext);
   const isSettled = foreseen?.verdict === "allowed" || foreseen?.verdict === "blocked";
   return isSettled
-    ? supervisor.decide(event, subject, setting)
+    ? supervisor.decide(event, subject, requestContext)
     : { verdict: "blocked", reason: foreseen?.reason ?? "no policy is loaded" };
 }
 
@@ -97,7 +97,7 @@ function caseOf(
   context: GovernorContext,
   session: GovernedSession,
   { event_type, tool, args, origin = "client" }: Wish,
-): Pick<Case, "event" | "subject" | "setting"> {
+): Pick<Case, "event" | "subject" | "requestContext"> {
   return {
     event: {
       event_type,
@@ -107,6 +107,6 @@ function caseOf(
       payload: { tool_name: tool, arguments: args },
     },
     subject: subjectIn(context, session, "performed", origin),
-    setting: settingIn(session, session.served),
+    requestContext: requestContextIn(session, session.served),
   };
 }

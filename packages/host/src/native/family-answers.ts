@@ -9,7 +9,7 @@ import type { NativeSettings } from "./start-native.ts";
  * of the token's user, and of a workspace no more is looked at than its agent may read without anybody being asked.
  */
 export function familyAnswers(harness: Harness, settings: NativeSettings = {}): FamilyAnswers {
-  const defaultsFor = ({ principal, subject, setting }: FamilyAsker) => {
+  const defaultsFor = ({ principal, subject, requestContext }: FamilyAsker) => {
     const mayRead = async (path: string) => {
       const event = {
         event_type: "pre_action",
@@ -18,7 +18,7 @@ export function familyAnswers(harness: Harness, settings: NativeSettings = {}): 
         depth: subject.depth,
         payload: { tool_name: "read_file", arguments: { path } },
       };
-      return (await harness.supervisor.foresee(event, subject, setting))?.verdict === "allowed";
+      return (await harness.supervisor.foresee(event, subject, requestContext))?.verdict === "allowed";
     };
     return new Advisor({
       memory: userMemory(harness, principal),

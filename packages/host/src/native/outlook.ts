@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Harness } from "@reins/supervisor";
-import { agentOf, type GovernorContext, settingIn, subjectIn } from "../governor/context.ts";
+import { agentOf, type GovernorContext, requestContextIn, subjectIn } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 
 /** The constitution of a tenant in words; empty where it has none of its own. */
@@ -28,8 +28,8 @@ export function readable(
       depth: session.depth,
       payload: { tool_name: "read_file", arguments: { path } },
     };
-    const setting = settingIn(session, session.workplace);
-    const verdict = await context.harness.supervisor.foresee(event, subject, setting);
+    const requestContext = requestContextIn(session, session.workspace);
+    const verdict = await context.harness.supervisor.foresee(event, subject, requestContext);
     return verdict?.verdict === "allowed";
   };
 }

@@ -84,7 +84,7 @@ export class Subagents {
 
 /** What a child stands under: no more tools, and no larger an allowance, than its parent. */
 function descentOf(
-  { id, depth, descent, workplace }: GovernedSession,
+  { id, depth, descent, workspace }: GovernedSession,
   token: string,
   { tools, allowance }: SubagentTask,
 ): Descent {
@@ -94,7 +94,7 @@ function descentOf(
     parent: id,
     token,
     depth: depth + 1,
-    roots: workplace.realRoots ?? workplace.roots,
+    roots: workspace.realRoots ?? workspace.roots,
     tools: tools && inherited ? tools.filter((tool) => inherited.includes(tool)) : (tools ?? inherited),
     allowance: {
       calls: Math.min(allowance?.calls ?? ALLOWANCE.calls, above.calls),

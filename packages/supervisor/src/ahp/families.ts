@@ -12,7 +12,7 @@ import {
 import type { ControlEvent, Subject } from "@reins/policy";
 import type { z } from "zod";
 import type { Decided } from "../decision/decided.ts";
-import type { Setting } from "../decision/workplace.ts";
+import type { RequestContext } from "../decision/request-context.ts";
 import type { Principal } from "../identity/principal.ts";
 import type { SupervisorParts } from "./handlers.ts";
 import { askerOf, principalOf } from "./subject.ts";
@@ -21,7 +21,7 @@ import { askerOf, principalOf } from "./subject.ts";
 export interface FamilyAsker {
   readonly principal: Principal;
   readonly subject: Subject;
-  readonly setting: Setting;
+  readonly requestContext: RequestContext;
   readonly signal: AbortSignal;
 }
 
@@ -116,7 +116,7 @@ async function decidedOn(
   const found = await askerOf(parts, event, call, principal);
   if ("refused" in found) return { decided: found.refused };
   const { subject } = found;
-  const setting = { ...found.setting, ...(ask !== undefined && { ask }) };
-  const decided = await parts.supervisor.decide(event, subject, setting);
-  return { decided, asker: { principal, subject, setting, signal: call.signal } };
+  const requestContext = { ...found.requestContext, ...(ask !== undefined && { ask }) };
+  const decided = await parts.supervisor.decide(event, subject, requestContext);
+  return { decided, asker: { principal, subject, requestContext, signal: call.signal } };
 }

@@ -3,8 +3,8 @@ import { isContract } from "@reins/ahp";
 import type { Ledger } from "@reins/ledger";
 import type { Subject } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
+import type { Workspace } from "../decision/request-context.ts";
 import type { Supervisor } from "../decision/supervisor.ts";
-import type { Workplace } from "../decision/workplace.ts";
 import type { Harness } from "../harness/harness.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { PolicyKeeper } from "../policies/policy-keeper.ts";
@@ -32,7 +32,7 @@ export interface SupervisorParts {
   /** Takes secrets out of what is recorded; by default those that are known by their form. */
   readonly redact?: Redact;
   /** Where the work of a session takes place, as far as the harness knows. */
-  readonly workplaceOf: (event: AhpEvent) => Workplace;
+  readonly workspaceOf: (event: AhpEvent) => Workspace;
   /** What another harness of a tenant says to an event of a typed family; nothing where none answers those. */
   readonly advise?: Harness["advise"];
   /** Forwards an event without a decision to other harnesses of a tenant that list it. */
@@ -75,7 +75,7 @@ async function decide(parts: SupervisorParts, event: AhpEvent, call: EventCall):
   }
   const asker = await askerOf(parts, event, call, principal);
   if ("refused" in asker) return asDecision(asker.refused);
-  return asDecision(await supervisor.decide(event, asker.subject, asker.setting));
+  return asDecision(await supervisor.decide(event, asker.subject, asker.requestContext));
 }
 
 async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): Promise<void> {

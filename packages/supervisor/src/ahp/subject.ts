@@ -1,7 +1,7 @@
 import type { AhpEvent, Call } from "@reins/ahp";
 import type { Enforcement, Roster, Subject } from "@reins/policy";
 import type { Decided } from "../decision/decided.ts";
-import type { Setting } from "../decision/workplace.ts";
+import type { RequestContext } from "../decision/request-context.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { Principal } from "../identity/principal.ts";
 import { SupervisorError } from "../supervisor-error.ts";
@@ -55,7 +55,7 @@ export function subjectOf(
 
 /** Records that an event was refused because of whom it claims to be from; other faults are not its sender's. */
 export async function recordRefusal(
-  { identity, supervisor, workplaceOf }: Pick<SupervisorParts, "identity" | "supervisor" | "workplaceOf">,
+  { identity, supervisor, workspaceOf }: Pick<SupervisorParts, "identity" | "supervisor" | "workspaceOf">,
   principal: Principal,
   event: AhpEvent,
   error: unknown,
@@ -63,26 +63,28 @@ export async function recordRefusal(
   if (!(error instanceof SupervisorError) || error.code !== "forbidden") return undefined;
   const { agent_id: agent, session_id: session } = event;
   const subject = identity.refusedSubject({ principal, agent, session, ...ASKED });
-  return supervisor.refuse(event, subject, { workplace: workplaceOf(event) }, error.message);
+  return supervisor.refuse(event, subject, { workspace: workspaceOf(event) }, error.message);
 }
 
 /** Who asks, and where; or the block that is on the record because of whom an event claims to be from. */
-type Asker = { readonly subject: Subject; readonly setting: Setting } | { readonly refused: Decided };
+type Asker =
+  | { readonly subject: Subject; readonly requestContext: RequestContext }
+  | { readonly refused: Decided };
 
 /** Finds out who asks. Right before something is let through they are asked for again, as they are then. */
 export async function askerOf(
-  parts: Pick<SupervisorParts, "identity" | "policies" | "supervisor" | "workplaceOf">,
+  parts: Pick<SupervisorParts, "identity" | "policies" | "supervisor" | "workspaceOf">,
   event: AhpEvent,
   call: Pick<Call, "peer">,
   principal: Principal,
 ): Promise<Asker> {
-  const { identity, policies, workplaceOf } = parts;
+  const { identity, policies, workspaceOf } = parts;
   const confirm = async () => {
     subjectOf(identity, await principalOf(identity, call), event, policies.roster, "asked");
   };
   try {
     const subject = subjectOf(identity, principal, event, policies.roster, "asked");
-    return { subject, setting: { workplace: workplaceOf(event), confirm } };
+    return { subject, requestContext: { workspace: workspaceOf(event), confirm } };
   } catch (error) {
     const refused = await recordRefusal(parts, principal, event, error);
     if (refused) return { refused };

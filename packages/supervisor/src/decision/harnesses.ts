@@ -27,7 +27,7 @@ export interface HarnessAnswer {
   readonly remark?: string;
 }
 
-/** The events whose answer is more than a verdict. A harness is asked those that it says it answers. */
+/** The events whose answer is more than a verdict. A harness gets those that it lists as capabilities. */
 const FAMILIES: readonly SpecialisedEventType[] = [
   "intent_detection",
   "context_perception",
@@ -63,7 +63,7 @@ export class Harnesses {
 
   /** The answers, in the order of the constitution. */
   ask(harnesses: readonly ExternalHarness[], event: ControlEvent): Promise<HarnessAnswer[]> {
-    // What is more than a verdict is asked by `advise`.
+    // Events of typed families go through `advise`.
     if (FAMILIES.some((family) => family === event.event_type)) return Promise.resolve([]);
     return Promise.all(harnesses.map((harness) => this.#ask(harness, event)));
   }

@@ -1,8 +1,12 @@
 import type { Action, ControlEvent, Subject } from "@reins/policy";
-import type { Setting } from "./workplace.ts";
+import type { RequestContext } from "./request-context.ts";
 
 /** Finds out what an event would do. */
-export type GatherFacts = (event: ControlEvent, subject: Subject, setting: Setting) => Promise<Action>;
+export type GatherFacts = (
+  event: ControlEvent,
+  subject: Subject,
+  requestContext: RequestContext,
+) => Promise<Action>;
 
 /** Tells the state of what an action runs, has read by a build tool, or sends. */
 export type InputState = (action: Action, cwd: string) => Promise<Readonly<Record<string, string>>>;

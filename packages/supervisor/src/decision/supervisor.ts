@@ -16,17 +16,17 @@ import { limitTables } from "../limits/tables.ts";
 import type { Usage } from "../limits/usage.ts";
 import type { Commitment } from "../record/commitment.ts";
 import type { Redactor } from "../redaction/redactor.ts";
-import { Conclusions } from "./conclusions.ts";
-import { type Asked, Course } from "./course.ts";
 import type { Decided } from "./decided.ts";
+import { DecisionContext, type DecisionRequest } from "./decision-context.ts";
+import { DecisionStages } from "./decision-stages.ts";
 import type { Harnesses } from "./harnesses.ts";
-import { Hearing } from "./hearing.ts";
 import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
 import { payloadFault } from "./payload-fault.ts";
 import type { GatherFacts, InputState, TargetState } from "./ports.ts";
-import { type Standing, Standings } from "./standing.ts";
+import type { RequestContext } from "./request-context.ts";
+import { type TenantState, TenantStates } from "./tenant-state.ts";
+import { VerdictCommitter } from "./verdict-committer.ts";
 import { VerdictWriter } from "./verdict-writer.ts";
-import type { Setting } from "./workplace.ts";
 
 /** What a supervisor stands on. */
 export interface SupervisorOptions {
@@ -68,21 +68,21 @@ const MAX_SWAPS = 5;
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #clock: Clock;
-  readonly #standings: Standings;
+  readonly #states: TenantStates;
   readonly #open = new OpenCalls();
   readonly #writer: VerdictWriter;
-  readonly #hearing: Hearing;
-  readonly #conclusions: Conclusions;
+  readonly #stages: DecisionStages;
+  readonly #committer: VerdictCommitter;
   readonly #observers = new Set<SupervisorObserver>();
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     const now = () => this.#clock.now().getTime();
-    this.#hearing = new Hearing({ ...options, now });
+    this.#stages = new DecisionStages({ ...options, now });
     this.#writer = new VerdictWriter({ ...options, now });
-    this.#conclusions = new Conclusions({ ...options, writer: this.#writer, open: this.#open });
-    this.#standings = new Standings({ ...options, now, newId: options.newId ?? randomUUID });
+    this.#committer = new VerdictCommitter({ ...options, writer: this.#writer, open: this.#open });
+    this.#states = new TenantStates({ ...options, now, newId: options.newId ?? randomUUID });
   }
 
   /** Tells an observer of everything that is decided from now on; the returned function ends that. */
@@ -92,51 +92,60 @@ export class Supervisor {
   }
 
   /** The verdict on an event. Never rejects. */
-  async decide(event: ControlEvent, subject: Subject, setting: Setting): Promise<Decided> {
-    if (this.#observers.size === 0) return this.#decide(event, subject, setting);
+  async decide(event: ControlEvent, subject: Subject, requestContext: RequestContext): Promise<Decided> {
+    if (this.#observers.size === 0) return this.#decide(event, subject, requestContext);
     const begun = performance.now();
-    const decided = await this.#decide(event, subject, setting);
+    const decided = await this.#decide(event, subject, requestContext);
     const ms = performance.now() - begun;
     for (const { decided: tell } of this.#observers) tell(decided, ms);
     return decided;
   }
 
   /** Blocks an event whose sender may not send it, on the record. */
-  async refuse(event: ControlEvent, subject: Subject, setting: Setting, reason: string): Promise<Decided> {
-    const decided = await this.#conclusions.refuse({ event, subject, setting }, reason);
+  async refuse(
+    event: ControlEvent,
+    subject: Subject,
+    requestContext: RequestContext,
+    reason: string,
+  ): Promise<Decided> {
+    const decided = await this.#committer.refuse({ event, subject, requestContext }, reason);
     for (const { decided: tell } of this.#observers) tell(decided, 0);
     return decided;
   }
 
-  async #decide(event: ControlEvent, subject: Subject, setting: Setting): Promise<Decided> {
-    const asked = { event, subject, setting };
+  async #decide(event: ControlEvent, subject: Subject, requestContext: RequestContext): Promise<Decided> {
+    const request = { event, subject, requestContext };
     try {
       const fault = payloadFault(event.payload);
-      if (fault !== undefined) return await this.#conclusions.refuse(asked, fault);
+      if (fault !== undefined) return await this.#committer.refuse(request, fault);
       for (let swaps = 0; swaps <= MAX_SWAPS; swaps += 1) {
         const policy = this.#options.policyFor(subject.tenant);
-        if (!policy) return await this.#conclusions.refuse(asked, "no policy is loaded");
-        const decided = await this.#standings.under(subject.tenant, policy, (standing) =>
-          this.#decideUnder(standing, asked),
+        if (!policy) return await this.#committer.refuse(request, "no policy is loaded");
+        const decided = await this.#states.under(subject.tenant, policy, (state) =>
+          this.#decideUnder(state, request),
         );
         if (decided) return decided;
       }
-      return await this.#conclusions.refuse(
-        asked,
+      return await this.#committer.refuse(
+        request,
         "the policy changed again and again while it was being decided",
       );
     } catch (error) {
-      return this.#conclusions.refuse(asked, `it could not be decided: ${errorMessage(error)}`);
+      return this.#committer.refuse(request, `it could not be decided: ${errorMessage(error)}`);
     }
   }
 
   /** What an event would be decided by, under the policy in force. Nothing is decided or recorded by it. */
-  async preview(event: ControlEvent, subject: Subject, setting: Setting): Promise<DecisionInput | undefined> {
+  async preview(
+    event: ControlEvent,
+    subject: Subject,
+    requestContext: RequestContext,
+  ): Promise<DecisionInput | undefined> {
     const policy = this.#options.policyFor(subject.tenant);
     if (!policy) return undefined;
-    return this.#standings.under(subject.tenant, policy, async (standing) => {
-      const action = await this.#options.gatherFacts(event, subject, setting);
-      return this.#hearing.inputFor(event, action, subject, standing);
+    return this.#states.under(subject.tenant, policy, async (state) => {
+      const action = await this.#options.gatherFacts(event, subject, requestContext);
+      return this.#stages.inputFor(event, action, subject, state);
     });
   }
 
@@ -144,7 +153,7 @@ export class Supervisor {
   async budget(subject: Subject): Promise<ReturnType<Limits["report"]>> {
     const policy = this.#options.policyFor(subject.tenant);
     if (!policy) return [];
-    return this.#standings.under(subject.tenant, policy, async ({ limits }) =>
+    return this.#states.under(subject.tenant, policy, async ({ limits }) =>
       limits.report(subject, this.#clock.now().getTime()),
     );
   }
@@ -167,7 +176,7 @@ export class Supervisor {
     if (!policy) return undefined;
     const at = this.#clock.now().getTime();
     const base = { tool, effects: [], doubts: [], claims: {}, arguments: {} };
-    const counters = this.#standings.of(subject.tenant)?.history.counters(subject, at) ?? {};
+    const counters = this.#states.of(subject.tenant)?.history.counters(subject, at) ?? {};
     const [harmless, dark] = [false, true].map((opaque) => {
       const action = { ...base, opaque };
       return policy.decide({ event_type: "pre_action", action, subject, counters, at });
@@ -176,12 +185,16 @@ export class Supervisor {
   }
 
   /** What the policy says to an event as things are; `undefined` when there is none. Nothing is decided or recorded by it. */
-  async foresee(event: ControlEvent, subject: Subject, setting: Setting): Promise<PolicyVerdict | undefined> {
+  async foresee(
+    event: ControlEvent,
+    subject: Subject,
+    requestContext: RequestContext,
+  ): Promise<PolicyVerdict | undefined> {
     const policy = this.#options.policyFor(subject.tenant);
     if (!policy || payloadFault(event.payload) !== undefined) return undefined;
-    const action = await this.#options.gatherFacts(event, subject, setting);
+    const action = await this.#options.gatherFacts(event, subject, requestContext);
     const at = this.#clock.now().getTime();
-    const counters = this.#standings.of(subject.tenant)?.history.counters(subject, at) ?? {};
+    const counters = this.#states.of(subject.tenant)?.history.counters(subject, at) ?? {};
     return policy.decide({ event_type: event.event_type, action, subject, counters, at });
   }
 
@@ -194,7 +207,7 @@ export class Supervisor {
     if (!call || call.uses.length === 0) return call;
     // How long it took is the agent's word, which may count for more than what was seen from here, and not for less.
     const time_ms = Math.max(usage.time_ms ?? 0, this.#clock.now().getTime() - call.at);
-    const uses = this.#standings.of(subject.tenant)?.limits.settle(call.uses, { ...usage, time_ms });
+    const uses = this.#states.of(subject.tenant)?.limits.settle(call.uses, { ...usage, time_ms });
     if (uses) await this.#options.store.commit([change(limitTables, "keep", { uses })], { durable: false });
     return call;
   }
@@ -215,19 +228,19 @@ export class Supervisor {
   }
 
   /** `undefined` when what would be let through was decided by a policy that is in force no more. */
-  async #decideUnder(standing: Standing, asked: Asked): Promise<Decided | undefined> {
-    const { event, subject, setting } = asked;
-    const action = await this.#options.gatherFacts(event, subject, setting);
-    const course = new Course(asked, standing, this.#hearing.inputFor(event, action, subject, standing));
+  async #decideUnder(state: TenantState, request: DecisionRequest): Promise<Decided | undefined> {
+    const { event, subject, requestContext } = request;
+    const action = await this.#options.gatherFacts(event, subject, requestContext);
+    const context = new DecisionContext(request, state, this.#stages.inputFor(event, action, subject, state));
     try {
-      await this.#hearing.hear(course);
-      if (letsThrough(course.outcome) && this.#options.policyFor(subject.tenant) !== standing.policy) {
-        standing.limits.release(course.uses ?? []);
+      await this.#stages.run(context);
+      if (letsThrough(context.outcome) && this.#options.policyFor(subject.tenant) !== state.policy) {
+        state.limits.release(context.uses ?? []);
         return undefined;
       }
-      return await this.#conclusions.conclude(course);
+      return await this.#committer.commit(context);
     } catch (error) {
-      standing.limits.release(course.uses ?? []);
+      state.limits.release(context.uses ?? []);
       throw error;
     }
   }

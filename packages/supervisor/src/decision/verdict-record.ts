@@ -9,8 +9,8 @@ import type {
 } from "@reins/policy";
 import { approvalTag } from "../approvals/tags.ts";
 import { sessionKey } from "../record/session-key.ts";
-import type { FailedOpen } from "./course.ts";
 import type { Decided } from "./decided.ts";
+import type { FailedOpen } from "./decision-context.ts";
 
 /** What an action was before it was modified, and the verdict of the rule that did. */
 export interface ModifiedFrom {

@@ -6,8 +6,8 @@ import { withoutSecrets } from "../record/redacted-draft.ts";
 import { knownRedactor } from "../redaction/redact.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { type Buffered, BufferedRecords } from "./buffered-records.ts";
-import type { Asked } from "./course.ts";
 import type { Decided } from "./decided.ts";
+import type { DecisionRequest } from "./decision-context.ts";
 import { refusalDraft, type VerdictRecord, verdictDraft } from "./verdict-record.ts";
 
 /** What a writer of verdicts stands on. */
@@ -38,23 +38,23 @@ export class VerdictWriter {
 
   /** Writes a verdict in one commit with what belongs to it; settles with its entry once that is on the disk. */
   now(
-    asked: Asked,
+    request: DecisionRequest,
     record: VerdictRecord,
     changes: readonly Change<unknown>[],
   ): ReturnType<Ledger["record"]> {
     // What was decided before comes before it in the ledger, too.
     this.#buffered.hurry();
-    return this.#options.ledger.record([this.#draft(asked, record)], { with: changes });
+    return this.#options.ledger.record([this.#draft(request, record)], { with: changes });
   }
 
   /** Writes a verdict that lets nothing through; without its facts, if they cannot be written. */
-  later(asked: Asked, record: VerdictRecord): Buffered {
-    return this.#buffered.add(() => this.#draft(asked, record), this.#refusal(asked, record.decided));
+  later(request: DecisionRequest, record: VerdictRecord): Buffered {
+    return this.#buffered.add(() => this.#draft(request, record), this.#refusal(request, record.decided));
   }
 
   /** Writes that something was blocked because it could not be decided. */
-  refused(asked: Asked, decided: Omit<Decided, "entry">): Buffered {
-    return this.#buffered.add(this.#refusal(asked, decided));
+  refused(request: DecisionRequest, decided: Omit<Decided, "entry">): Buffered {
+    return this.#buffered.add(this.#refusal(request, decided));
   }
 
   /** Settles when everything is written. */
@@ -71,13 +71,13 @@ export class VerdictWriter {
     }
   }
 
-  #draft({ event }: Asked, record: VerdictRecord): Draft {
+  #draft({ event }: DecisionRequest, record: VerdictRecord): Draft {
     this.#redactor.remember(record.input.subject);
     const draft = verdictDraft(record, this.#commitTo(event));
     return withoutSecrets(draft, this.#redactor.knowing(event.payload));
   }
 
-  #refusal({ event, subject }: Asked, decided: Omit<Decided, "entry">): () => Draft {
+  #refusal({ event, subject }: DecisionRequest, decided: Omit<Decided, "entry">): () => Draft {
     return () => {
       const hashes = this.#options.policyFor(subject.tenant)?.hashes;
       const at = this.#options.now();

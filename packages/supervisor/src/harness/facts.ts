@@ -9,7 +9,7 @@ import {
   type Subject,
   type ToolTables,
 } from "@reins/policy";
-import type { Setting, Workplace } from "../decision/workplace.ts";
+import type { RequestContext, Workspace } from "../decision/request-context.ts";
 
 /** What finding out facts needs to know of the machine. */
 export interface FactsOptions {
@@ -24,7 +24,7 @@ export interface FactsOptions {
 /** Finds out what actions would do, on this machine. */
 export class Facts {
   readonly #options: FactsOptions;
-  readonly #contexts = new WeakMap<Workplace, Map<string, FactsContext>>();
+  readonly #contexts = new WeakMap<Workspace, Map<string, FactsContext>>();
   #tables: ToolTables | undefined;
 
   constructor(options: FactsOptions) {
@@ -33,18 +33,21 @@ export class Facts {
   }
 
   /** The facts of an event. */
-  readonly gather = (event: ControlEvent, { agent }: Subject, { workplace }: Setting): Promise<Action> =>
-    gatherFacts(event, this.#contextOf(workplace, workplace.tools ?? agent));
+  readonly gather = (
+    event: ControlEvent,
+    { agent }: Subject,
+    { workspace }: RequestContext,
+  ): Promise<Action> => gatherFacts(event, this.#contextOf(workspace, workspace.tools ?? agent));
 
-  #contextOf(workplace: Workplace, agent: string): FactsContext {
-    const known = this.#contexts.get(workplace) ?? new Map<string, FactsContext>();
-    this.#contexts.set(workplace, known);
-    const context = known.get(agent) ?? this.#newContext(workplace, agent);
+  #contextOf(workspace: Workspace, agent: string): FactsContext {
+    const known = this.#contexts.get(workspace) ?? new Map<string, FactsContext>();
+    this.#contexts.set(workspace, known);
+    const context = known.get(agent) ?? this.#newContext(workspace, agent);
     known.set(agent, context);
     return context;
   }
 
-  #newContext({ cwd, roots, realRoots, home, environment }: Workplace, agent: string): FactsContext {
+  #newContext({ cwd, roots, realRoots, home, environment }: Workspace, agent: string): FactsContext {
     const { harness, userHome, files = realFiles } = this.#options;
     this.#tables ??= loadToolTables();
     const tables = this.#tables;

@@ -17,7 +17,7 @@ import {
   StudyTimeout,
   type Subject,
 } from "@reins/policy";
-import type { Setting } from "../decision/workplace.ts";
+import type { RequestContext } from "../decision/request-context.ts";
 import type { Harness } from "../harness/harness.ts";
 import type { Usage } from "../limits/usage.ts";
 import type { PolicyKeeper } from "../policies/policy-keeper.ts";
@@ -41,7 +41,7 @@ export interface PastVerdicts {
 export interface Supposed {
   readonly event: ControlEvent;
   readonly subject: Subject;
-  readonly setting: Setting;
+  readonly requestContext: RequestContext;
 }
 
 /** What a policy is studied in: a `Harness`, or as much of one. */
@@ -103,8 +103,11 @@ export class PolicyStudy {
   }
 
   /** What would be decided on an action that might come, and why. */
-  async explainEvent({ event, subject, setting }: Supposed, draft: PolicyDraft = {}): Promise<Explanation> {
-    const input = await this.#harness.supervisor.preview(event, subject, setting);
+  async explainEvent(
+    { event, subject, requestContext }: Supposed,
+    draft: PolicyDraft = {},
+  ): Promise<Explanation> {
+    const input = await this.#harness.supervisor.preview(event, subject, requestContext);
     if (!input) throw new SupervisorError("not_found", `the tenant ${this.#tenant} has no policy yet`);
     if (!isDraft(draft)) {
       const policy = this.#policyFrom({});

@@ -14,7 +14,7 @@ import {
   type SpecialisedHandlers,
 } from "@reins/ahp";
 import type { NativeSettings } from "@reins/host";
-import type { Harness, supervisorHandlers, Workplace } from "@reins/supervisor";
+import type { Harness, supervisorHandlers, Workspace } from "@reins/supervisor";
 import type { z } from "zod";
 import { errorMessage } from "../../errors.ts";
 
@@ -24,7 +24,7 @@ export type DecisionObserver = (event: AhpEvent, decision: string | undefined) =
 interface AhpHandlerOptions {
   readonly harness: () => Promise<Harness>;
   /** The folder of agents that only speak AHP. */
-  readonly workplace: Workplace;
+  readonly workspace: Workspace;
   readonly witness: DecisionObserver;
   /** Settings of the typed families, as for the native agent. */
   readonly native?: NativeSettings | undefined;
@@ -36,11 +36,11 @@ interface AhpHandlerOptions {
  * The supervisor of a home as AHP handlers. While the home cannot be opened, events that need a decision are
  * blocked.
  */
-export function ahpHandlers({ harness, workplace, witness, onRefused, native }: AhpHandlerOptions): Handlers {
+export function ahpHandlers({ harness, workspace, witness, onRefused, native }: AhpHandlerOptions): Handlers {
   const known = new WeakMap<Harness, ReturnType<typeof supervisorHandlers>>();
   const handlers = async () => {
     const opened = await harness();
-    const found = known.get(opened) ?? (await handlersOf(opened, workplace, onRefused, native));
+    const found = known.get(opened) ?? (await handlersOf(opened, workspace, onRefused, native));
     known.set(opened, found);
     return found;
   };
@@ -122,7 +122,7 @@ async function decided(
 /** Loaded when the harness is open, so that listening does not wait for it. */
 async function handlersOf(
   harness: Harness,
-  workplace: Workplace,
+  workspace: Workspace,
   onRefused: (event: AhpEvent, error: unknown) => void,
   native: NativeSettings | undefined,
 ): Promise<ReturnType<typeof supervisorHandlers>> {
@@ -137,7 +137,7 @@ async function handlersOf(
     advise: (tenant, type, payload) => harness.advise(tenant, type, payload),
     forward: (tenant, event) => harness.forward(tenant, event),
     families: familyAnswers(harness, native),
-    workplaceOf: () => workplace,
+    workspaceOf: () => workspace,
     onRefused,
   });
 }

@@ -191,9 +191,9 @@ interface ServedParts {
 async function open(settings: UpSettings, parts: ServedParts): Promise<ListeningServer[]> {
   const { tls, door, desk, access, log } = parts;
   const { host, port, home, allowHosts, workspaces, auth, native } = settings;
-  const workplace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
+  const workspace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
   const told = { witness: witnessOf(log), onRefused: refusalOf(log) };
-  const handlers = ahpHandlers({ harness: door.harness, workplace, native, ...told });
+  const handlers = ahpHandlers({ harness: door.harness, workspace, native, ...told });
   const server = new AhpServer(desk.tapped(handlers), {
     info: { name: "reins", version: version(), capabilities: [...CAPABILITIES] },
     onDropped: (reason, text) => log.debug({ reason, length: text.length }, "dropped a message"),

@@ -104,7 +104,7 @@ async function explained(call: GovernedCall<typeof explainPolicy>): Promise<obje
         payload,
       },
       subject,
-      setting: { workplace: { cwd, roots, tools: body.tools } },
+      requestContext: { workspace: { cwd, roots, tools: body.tools } },
     },
     body,
   );

@@ -2,15 +2,15 @@ import type { ControlEvent, DecisionInput, PolicyVerdict, RuleVerdict, Subject }
 import type { Change } from "@reins/store";
 import type { Approval } from "../approvals/approvals.ts";
 import type { Use } from "../limits/usage.ts";
-import type { Standing } from "./standing.ts";
+import type { RequestContext } from "./request-context.ts";
+import type { TenantState } from "./tenant-state.ts";
 import type { ModifiedFrom } from "./verdict-record.ts";
-import type { Setting } from "./workplace.ts";
 
 /** What somebody wants to do: who, what, where. */
-export interface Asked {
+export interface DecisionRequest {
   readonly event: ControlEvent;
   readonly subject: Subject;
-  readonly setting: Setting;
+  readonly requestContext: RequestContext;
 }
 
 /** Another harness that did not decide, and why; `fail: open` let that pass. */
@@ -21,10 +21,10 @@ export interface FailedOpen {
 }
 
 /** One decision on its way: what it is about and what has been settled so far. */
-export class Course {
+export class DecisionContext {
   /** As the agent sent it. */
-  readonly asked: Asked;
-  readonly standing: Standing;
+  readonly request: DecisionRequest;
+  readonly state: TenantState;
   /** As it would be done, which is not how it was sent if a rule modified it. */
   event: ControlEvent;
   input: DecisionInput;
@@ -45,22 +45,26 @@ export class Course {
   /** The other harnesses that failed, and that the constitution lets pass. */
   readonly failedOpen: FailedOpen[] = [];
 
-  constructor(asked: Asked, standing: Standing, input: DecisionInput) {
-    this.asked = asked;
-    this.standing = standing;
-    this.event = asked.event;
+  constructor(request: DecisionRequest, state: TenantState, input: DecisionInput) {
+    this.request = request;
+    this.state = state;
+    this.event = request.event;
     this.input = input;
-    this.said = standing.policy.decide(input);
+    this.said = state.policy.decide(input);
     this.verdict = this.said;
     this.rule = this.said.rule;
   }
 
   /** Goes on as what a rule made of it. */
-  become(modified: NonNullable<Course["modified"]>, event: ControlEvent, input: DecisionInput): void {
+  become(
+    modified: NonNullable<DecisionContext["modified"]>,
+    event: ControlEvent,
+    input: DecisionInput,
+  ): void {
     this.modified = modified;
     this.event = event;
     this.input = input;
-    this.said = this.standing.policy.decide(input);
+    this.said = this.state.policy.decide(input);
   }
 
   /** Puts another verdict in the place of the one that stands. */

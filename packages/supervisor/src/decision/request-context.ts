@@ -1,7 +1,7 @@
 import type { ControlEvent } from "@reins/policy";
 
 /** Where an agent works, as far as the harness knows. Keep one object per session: what follows from it is found out once. */
-export interface Workplace {
+export interface Workspace {
   /** Where relative paths and commands start, absolute. */
   readonly cwd: string;
   /** The folders the session works in, absolute; without any, nothing lies in the workspace. */
@@ -17,13 +17,13 @@ export interface Workplace {
 }
 
 /** Where and when an action takes place. */
-export interface Setting {
-  readonly workplace: Workplace;
+export interface RequestContext {
+  readonly workspace: Workspace;
   /** The turn it belongs to, if it is known. */
   readonly turn?: string | undefined;
-  /** Asked right before it is let through; rejects, with the reason, if whoever asked may no more. */
+  /** Called right before the action is allowed; rejects with the reason if the requester lost its rights. */
   readonly confirm?: (() => Promise<void>) | undefined;
-  /** Why a person is to be asked about what no rule is about. */
+  /** Why a person has to decide when no rule matches. */
   readonly ask?: string | undefined;
   /** Why an event is beyond what whoever began the session gave it; blocked then, whatever the policy says. */
   readonly bounds?: ((event: ControlEvent, tool: string) => string | undefined) | undefined;

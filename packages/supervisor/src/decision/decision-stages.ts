@@ -13,14 +13,14 @@ import {
 } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { ApprovalRequest } from "../approvals/request.ts";
-import type { Course } from "./course.ts";
+import type { DecisionContext } from "./decision-context.ts";
 import type { HarnessAnswer, Harnesses } from "./harnesses.ts";
 import { payloadFault } from "./payload-fault.ts";
 import type { GatherFacts, InputState, TargetState } from "./ports.ts";
-import type { Standing } from "./standing.ts";
+import type { TenantState } from "./tenant-state.ts";
 
 /** Who is heard. */
-export interface HearingOptions {
+export interface DecisionStagesOptions {
   readonly approvals: Approvals;
   readonly gatherFacts: GatherFacts;
   readonly targetState?: TargetState;
@@ -30,10 +30,10 @@ export interface HearingOptions {
 }
 
 /** Hears everybody who has a say after the policy: bounds, limits, external harnesses and people, each only stricter. */
-export class Hearing {
-  readonly #options: HearingOptions;
+export class DecisionStages {
+  readonly #options: DecisionStagesOptions;
 
-  constructor(options: HearingOptions) {
+  constructor(options: DecisionStagesOptions) {
     this.#options = options;
   }
 
@@ -42,77 +42,77 @@ export class Hearing {
     { event_type }: ControlEvent,
     action: Action,
     subject: Subject,
-    { history }: Standing,
+    { history }: TenantState,
   ): DecisionInput {
     const at = this.#options.now();
     return { event_type, action, subject, counters: history.counters(subject, at), at };
   }
 
   /** Takes a decision from what the policy says to what it comes to. */
-  async hear(course: Course): Promise<void> {
+  async run(context: DecisionContext): Promise<void> {
     // Most decisions need none of these, and nothing is waited for that need not be.
-    bound(course);
-    const { ask } = course.asked.setting;
-    if (ask !== undefined && course.rule === undefined && course.verdict.verdict === "allowed")
-      course.settle("ask", ask, undefined);
-    if (course.verdict.patch) await this.#modify(course);
-    reserve(course);
-    if (course.standing.policy.file.harnesses.length > 0) await this.#askHarnesses(course);
-    if (course.verdict.verdict === "ask") await this.#askPeople(course);
-    if (course.asked.setting.confirm && letsThrough(course.outcome)) await confirm(course);
+    bound(context);
+    const { ask } = context.request.requestContext;
+    if (ask !== undefined && context.rule === undefined && context.verdict.verdict === "allowed")
+      context.settle("ask", ask, undefined);
+    if (context.verdict.patch) await this.#modify(context);
+    reserve(context);
+    if (context.state.policy.file.harnesses.length > 0) await this.#askHarnesses(context);
+    if (context.verdict.verdict === "ask") await this.#askPeople(context);
+    if (context.request.requestContext.confirm && letsThrough(context.outcome)) await confirm(context);
   }
 
   /** A modified action is decided again as what it has become; one that would be modified further is blocked. */
-  async #modify(course: Course): Promise<void> {
-    const { verdict: first, input, asked, standing } = course;
+  async #modify(context: DecisionContext): Promise<void> {
+    const { verdict: first, input, request, state } = context;
     if (first.verdict !== "modify" || !first.patch) return;
     const changed = withMembers(input.action.arguments, first.patch);
-    const event = { ...asked.event, payload: withArguments(asked.event, changed) };
+    const event = { ...request.event, payload: withArguments(request.event, changed) };
     const modified = { from: { verdict: first, input }, arguments: changed };
-    const action = await this.#options.gatherFacts(event, asked.subject, asked.setting);
-    course.become(modified, event, this.inputFor(event, action, asked.subject, standing));
-    const again = course.said;
+    const action = await this.#options.gatherFacts(event, request.subject, request.requestContext);
+    context.become(modified, event, this.inputFor(event, action, request.subject, state));
+    const again = context.said;
     const outcome = afterModify(first, again);
     if (outcome === first) return;
-    course.verdict = again;
-    course.rule = again.rule;
+    context.verdict = again;
+    context.rule = again.rule;
     if (outcome === again) return;
     const why = `the rules "${first.rule}" and "${again.rule}" would change it in two ways`;
-    course.settle(outcome.verdict, why, again.rule);
+    context.settle(outcome.verdict, why, again.rule);
   }
 
-  async #askHarnesses(course: Course): Promise<void> {
-    const change = await this.#hearHarnesses(course);
+  async #askHarnesses(context: DecisionContext): Promise<void> {
+    const change = await this.#consultHarnesses(context);
     if (!change) return;
-    if (course.modified) {
-      const why = `the rule "${course.modified.from.verdict.rule}" and the harness "${change.harness}" would change it in two ways`;
-      course.settle("blocked", why, change.harness);
+    if (context.modified) {
+      const why = `the rule "${context.modified.from.verdict.rule}" and the harness "${change.harness}" would change it in two ways`;
+      context.settle("blocked", why, change.harness);
       return;
     }
-    await this.#modifyAs(course, change);
-    if (course.verdict.verdict === "blocked") return;
+    await this.#modifyAs(context, change);
+    if (context.verdict.verdict === "blocked") return;
     // The harnesses have decided on what it was, and each has its say on what it has become.
-    const further = await this.#hearHarnesses(course);
+    const further = await this.#consultHarnesses(context);
     if (!further) return;
     const why = `the harnesses "${change.harness}" and "${further.harness}" would change it in two ways`;
-    course.settle("blocked", why, further.harness);
+    context.settle("blocked", why, further.harness);
   }
 
   /** Takes what harnesses say that is stricter; the change that one of them makes, unless it is not let through anyway. */
-  async #hearHarnesses(course: Course): Promise<HarnessChange | undefined> {
+  async #consultHarnesses(context: DecisionContext): Promise<HarnessChange | undefined> {
     const { harnesses } = this.#options;
     if (!harnesses) return undefined;
     let change: HarnessChange | undefined;
-    for (const answer of await harnesses.ask(course.standing.policy.file.harnesses, course.event)) {
+    for (const answer of await harnesses.ask(context.state.policy.file.harnesses, context.event)) {
       const { harness, verdict, reason } = answer;
-      if (verdict === undefined && !course.failedOpen.some((failed) => failed.harness === harness))
-        course.failedOpen.push({ harness, fail: "open", error: reason });
+      if (verdict === undefined && !context.failedOpen.some((failed) => failed.harness === harness))
+        context.failedOpen.push({ harness, fail: "open", error: reason });
       if (verdict === "modify") {
-        const wanted = changeOf(course, answer);
+        const wanted = changeOf(context, answer);
         if (wanted === undefined) continue;
-        if (typeof wanted === "string") course.settle("blocked", wanted, harness);
+        if (typeof wanted === "string") context.settle("blocked", wanted, harness);
         else if (change && !isDeepStrictEqual(change.arguments, wanted.arguments))
-          course.settle(
+          context.settle(
             "blocked",
             `the harnesses "${change.harness}" and "${harness}" would change it in two ways`,
             harness,
@@ -120,48 +120,51 @@ export class Hearing {
         else change ??= wanted;
         continue;
       }
-      if (verdict === undefined || isAtLeastAsStrict(course.verdict.verdict, verdict)) continue;
-      course.settle(verdict, reason, harness);
+      if (verdict === undefined || isAtLeastAsStrict(context.verdict.verdict, verdict)) continue;
+      context.settle(verdict, reason, harness);
     }
-    const { verdict } = course.verdict;
+    const { verdict } = context.verdict;
     return verdict === "blocked" || verdict === "defer" ? undefined : change;
   }
 
   /** Goes on as what a harness made of it, decided again like what a rule made of it; what stood stays where it is stricter. */
-  async #modifyAs(course: Course, { harness, arguments: changed, reason }: HarnessChange): Promise<void> {
-    const { verdict: before, input, asked, standing } = course;
-    const event = { ...asked.event, payload: withArguments(asked.event, changed) };
+  async #modifyAs(
+    context: DecisionContext,
+    { harness, arguments: changed, reason }: HarnessChange,
+  ): Promise<void> {
+    const { verdict: before, input, request, state } = context;
+    const event = { ...request.event, payload: withArguments(request.event, changed) };
     const modified = { from: { harness, verdict: { rule: undefined }, input }, arguments: changed };
-    const action = await this.#options.gatherFacts(event, asked.subject, asked.setting);
-    course.become(modified, event, this.inputFor(event, action, asked.subject, standing));
-    const again = course.said;
+    const action = await this.#options.gatherFacts(event, request.subject, request.requestContext);
+    context.become(modified, event, this.inputFor(event, action, request.subject, state));
+    const again = context.said;
     // What was reserved was reserved for another action.
-    standing.limits.release(course.uses ?? []);
-    course.uses = undefined;
-    bound(course);
+    state.limits.release(context.uses ?? []);
+    context.uses = undefined;
+    bound(context);
     if (again.verdict === "modify") {
       const why = `the harness "${harness}" and the rule "${again.rule}" would change it in two ways`;
-      course.settle("blocked", why, again.rule);
+      context.settle("blocked", why, again.rule);
     } else if (!isAtLeastAsStrict(before.verdict, again.verdict)) {
-      course.verdict = again;
-      course.rule = again.rule;
-    } else if (before.verdict === "allowed") course.settle("allowed", reason, harness);
-    reserve(course);
+      context.verdict = again;
+      context.rule = again.rule;
+    } else if (before.verdict === "allowed") context.settle("allowed", reason, harness);
+    reserve(context);
   }
 
   /** A question is put to people once; an answer to the same action, or a grant for it, settles it. */
-  async #askPeople(course: Course): Promise<void> {
-    if (course.verdict.verdict !== "ask") return;
+  async #askPeople(context: DecisionContext): Promise<void> {
+    if (context.verdict.verdict !== "ask") return;
     const { approvals, targetState, inputState } = this.#options;
-    const { asked, input, verdict, rule, isLimited } = course;
-    const { subject, setting } = asked;
-    const { cwd } = setting.workplace;
+    const { request, input, verdict, rule, isLimited } = context;
+    const { subject, requestContext } = request;
+    const { cwd } = requestContext.workspace;
     const [target_state = {}, input_state, command] = await Promise.all([
       targetState?.(input.action),
       inputState?.(input.action, cwd),
       simpleCommand(input.action),
     ]);
-    const request: ApprovalRequest = {
+    const question: ApprovalRequest = {
       subject,
       event_type: input.event_type,
       facts: input.action,
@@ -169,7 +172,7 @@ export class Hearing {
       target_state,
       ...(input_state && { input_state }),
       ...(command && { command }),
-      ...(setting.turn !== undefined && { turn: setting.turn }),
+      ...(requestContext.turn !== undefined && { turn: requestContext.turn }),
       ...(rule !== undefined && { rule }),
       reason: verdict.reason,
       ...(isLimited && { options: ["allow_once", "deny"] }),
@@ -178,42 +181,42 @@ export class Hearing {
       ...(verdict.four_eyes && { four_eyes: true }),
       ...(verdict.expires_ms !== undefined && { expires_ms: verdict.expires_ms }),
     };
-    const settled = await approvals.settled(request);
+    const settled = await approvals.settled(question);
     if (!settled || (isLimited && settled.grant)) {
-      course.approval = await approvals.seek(request);
+      context.approval = await approvals.seek(question);
       return;
     }
     const { approval, change: use } = settled;
-    course.approval = approval;
-    course.changes = use ? [use] : [];
-    course.settle(settled.verdict, settled.reason, rule);
-    reserve(course, { approved: approval !== undefined });
+    context.approval = approval;
+    context.changes = use ? [use] : [];
+    context.settle(settled.verdict, settled.reason, rule);
+    reserve(context, { approved: approval !== undefined });
     // What a grant allows may still be beyond a limit that asks.
-    await this.#askPeople(course);
+    await this.#askPeople(context);
   }
 }
 
 /** Blocks what is beyond what whoever began the session gave it. */
-function bound(course: Course): void {
-  const { asked, input } = course;
-  const beyond = asked.setting.bounds?.(asked.event, input.action.tool);
-  if (beyond !== undefined) course.settle("blocked", beyond, undefined);
+function bound(context: DecisionContext): void {
+  const { request, input } = context;
+  const beyond = request.requestContext.bounds?.(request.event, input.action.tool);
+  if (beyond !== undefined) context.settle("blocked", beyond, undefined);
 }
 
-function reserve(course: Course, by: { readonly approved?: boolean } = {}): void {
-  if (!letsThrough(course.outcome) || course.uses) return;
-  const outcome = course.standing.limits.reserve(course.input, by);
-  if (outcome.passed) course.uses = outcome.uses;
-  else course.settle(outcome.verdict, outcome.reason, outcome.limit);
-  course.isLimited = !outcome.passed;
+function reserve(context: DecisionContext, by: { readonly approved?: boolean } = {}): void {
+  if (!letsThrough(context.outcome) || context.uses) return;
+  const outcome = context.state.limits.reserve(context.input, by);
+  if (outcome.passed) context.uses = outcome.uses;
+  else context.settle(outcome.verdict, outcome.reason, outcome.limit);
+  context.isLimited = !outcome.passed;
 }
 
-/** Whoever asked may have lost the right to while others were heard. */
-async function confirm(course: Course): Promise<void> {
+/** Blocks when the requester lost its rights while the other stages ran. */
+async function confirm(context: DecisionContext): Promise<void> {
   try {
-    await course.asked.setting.confirm?.();
+    await context.request.requestContext.confirm?.();
   } catch (error) {
-    course.settle("blocked", errorMessage(error), undefined);
+    context.settle("blocked", errorMessage(error), undefined);
   }
 }
 
@@ -232,7 +235,7 @@ interface HarnessChange {
 
 /** The change in the answer of a harness; nothing where it changes nothing, and a text where it cannot be made. */
 function changeOf(
-  { event, input }: Course,
+  { event, input }: DecisionContext,
   { harness, reason, modified }: HarnessAnswer,
 ): HarnessChange | string | undefined {
   const refused = (why: string) => `the harness "${harness}" would change it ${why}`;

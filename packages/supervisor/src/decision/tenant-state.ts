@@ -5,14 +5,14 @@ import { Limits } from "../limits/limits.ts";
 import { limitTables } from "../limits/tables.ts";
 
 /** What has been counted for a tenant under one policy. */
-export interface Standing {
+export interface TenantState {
   readonly policy: Policy;
   readonly history: History;
   readonly limits: Limits;
 }
 
 /** What counts are restored from. */
-export interface StandingOptions {
+export interface TenantStateOptions {
   readonly store: Pick<Store, "query">;
   readonly ledger: Pick<LedgerReader, "read">;
   readonly now: () => number;
@@ -20,7 +20,7 @@ export interface StandingOptions {
 }
 
 interface Held {
-  readonly standing: Standing;
+  readonly state: TenantState;
   /** Decisions that were begun under it and are not yet written down. */
   open: number;
   /** Told when there are none. */
@@ -33,12 +33,12 @@ const PAGE = 1_000;
  * The counts of every tenant. A process that starts takes them from the store and the ledger; a policy that is swapped
  * takes them over from the one before, after what was under way is written down, so that nothing escapes a limit.
  */
-export class Standings {
-  readonly #options: StandingOptions;
+export class TenantStates {
+  readonly #options: TenantStateOptions;
   readonly #held = new Map<string, Held>();
   readonly #preparing = new Map<string, Promise<void>>();
 
-  constructor(options: StandingOptions) {
+  constructor(options: TenantStateOptions) {
     this.#options = options;
   }
 
@@ -46,16 +46,16 @@ export class Standings {
   async under<Result>(
     tenant: string,
     policy: Policy,
-    decide: (standing: Standing) => Promise<Result>,
+    decide: (state: TenantState) => Promise<Result>,
   ): Promise<Result> {
     let held = this.#held.get(tenant);
-    while (held?.standing.policy !== policy) {
+    while (held?.state.policy !== policy) {
       await this.#prepared(tenant, policy);
       held = this.#held.get(tenant);
     }
     held.open += 1;
     try {
-      return await decide(held.standing);
+      return await decide(held.state);
     } finally {
       held.open -= 1;
       if (held.open === 0) held.idle?.();
@@ -63,8 +63,8 @@ export class Standings {
   }
 
   /** A tenant's counts as they are now, if anything was decided yet. */
-  of(tenant: string): Standing | undefined {
-    return this.#held.get(tenant)?.standing;
+  of(tenant: string): TenantState | undefined {
+    return this.#held.get(tenant)?.state;
   }
 
   #prepared(tenant: string, policy: Policy): Promise<void> {
@@ -79,10 +79,10 @@ export class Standings {
     const before = this.#held.get(tenant);
     if (before) await concluded(before);
     const limits = new Limits(policy, this.#options.newId);
-    if (before) limits.takeOver(before.standing.limits);
+    if (before) limits.takeOver(before.state.limits);
     else limits.restore(await this.#uses(tenant, limits.longestMs));
     const history = await this.#history(tenant, policy);
-    this.#held.set(tenant, { standing: { policy, history, limits }, open: 0, idle: undefined });
+    this.#held.set(tenant, { state: { policy, history, limits }, open: 0, idle: undefined });
   }
 
   async #uses(tenant: string, longestMs: number) {

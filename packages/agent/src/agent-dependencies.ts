@@ -9,36 +9,36 @@ import type { HostServices } from "./tools/host-services.ts";
 import { type CommandRunner, SystemCommands } from "./tools/run-command.ts";
 import { TURN_LIMITS, type TurnLimits } from "./turn/turn.ts";
 
-/** What the agent stands on. */
+/** Dependencies of the native agent. */
 export interface AgentDependencies {
-  /** Where sessions outlive their process. */
+  /** Stores sessions. */
   readonly store: SessionStore;
   readonly models: Models;
-  /** The supervisor, for what only the agent can see. */
+  /** Decides what only the agent can see. */
   readonly control: ControlPort;
-  /** What the host lends: mail, board, subagents. */
+  /** Mail, board and subagents of the host. */
   readonly services: HostServices;
   readonly memory: Memory | undefined;
   readonly commands: CommandRunner;
-  /** Whether a session may use a tool at all. One that it may not use is never shown to the model. */
+  /** Whether a session may use a tool. A tool that it may not use is never offered to the model. */
   readonly mayUse: (tool: string, sessionId: string) => boolean | Promise<boolean>;
   readonly limits: TurnLimits;
-  /** What comes after the agent's own system prompt in the requests of a session, as it is now. */
+  /** Text that follows the agent's system prompt, read for every turn of a session. */
   readonly instructions: (sessionId: string) => string | undefined;
   readonly clock: Clock;
-  /** From 0 to 1. */
+  /** A number from 0 to 1. */
   readonly random: () => number;
   readonly newId: () => string;
-  /** Told of what should not happen. */
+  /** Reports an unexpected error that does not stop the agent. */
   readonly onFault: (fault: unknown) => void;
 }
 
-/** What an agent is made from; whatever is left out has a default that works. */
+/** Options of the native agent; every dependency has a default. */
 export type NativeAgentOptions = Partial<Omit<AgentDependencies, "limits">> & {
   readonly limits?: Partial<TurnLimits>;
 };
 
-/** All parts, with defaults for those that were not given. */
+/** Fills in the defaults. */
 export function dependenciesFrom({ limits, ...given }: NativeAgentOptions): AgentDependencies {
   const { memory } = given;
   return {

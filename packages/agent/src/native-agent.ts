@@ -24,8 +24,8 @@ const PROTOCOL_VERSION = 1;
 const PAGE = 50;
 
 /**
- * The native agent: an ACP agent that thinks with whichever model there is, asks before everything it does, and lets a
- * supervisor decide what nobody else can see. It runs behind whoever speaks through its port, and never by itself.
+ * The native agent: an ACP agent on any configured model. It asks permission for every tool call and lets a supervisor
+ * decide what only the agent can see; it runs behind a port and never by itself.
  */
 export class NativeAgent {
   readonly #dependencies: AgentDependencies;
@@ -44,7 +44,7 @@ export class NativeAgent {
     this.#rpc.signal.addEventListener("abort", () => this.#sessions.cancelAll());
   }
 
-  /** Ends every turn; sessions stay where they are kept. */
+  /** Cancels every turn. Sessions stay in their store. */
   async close(reason = "the agent is closing"): Promise<void> {
     this.#sessions.cancelAll();
     await this.#sessions.settled();
@@ -142,7 +142,7 @@ export class NativeAgent {
     return this.#describe(session, mcpServers ?? []);
   }
 
-  /** Lends a session what its client gave it, and says what it can be set to. */
+  /** Connects a session to the client's MCP servers and returns its settings. */
   async #describe(session: Session, mcpServers: readonly unknown[]): Promise<JsonObject> {
     await session.setMcpServers(mcpServers);
     return { sessionId: session.id, ...settingsOf(session.header, this.#dependencies.models) };
@@ -195,8 +195,7 @@ export class NativeAgent {
   }
 
   /**
-   * The id of a model; a name of none is refused here, and not only by the next prompt. One whose provider lacks a key can
-   * be set: the key may come.
+   * The id of a model. Rejects an unknown name; a model that only lacks a key is accepted, because the key may follow.
    */
   #modelNamed(name: string): string {
     const model = this.#dependencies.models.open(name);

@@ -1,11 +1,11 @@
 import { errorMessage } from "@reins/kit";
-/** An object of JSON, as it came; what we do not know in it stays. */
+/** A JSON object as received; unknown members stay. */
 export type JsonObject = Record<string, unknown>;
 
-/** The id of a request, which goes back as it came. */
+/** The id of a JSON-RPC request, returned unchanged in its response. */
 export type RequestId = string | number | null;
 
-/** What a message is. */
+/** A message by its kind. */
 export type Classified =
   | { readonly kind: "request"; readonly id: RequestId; readonly method: string; readonly params: unknown }
   | { readonly kind: "notification"; readonly method: string; readonly params: unknown }
@@ -13,7 +13,7 @@ export type Classified =
   | { readonly kind: "error"; readonly id: RequestId; readonly error: unknown }
   | { readonly kind: "malformed"; readonly id: RequestId; readonly reason: string };
 
-/** Tells requests, notifications and answers apart. */
+/** Tells requests, notifications and responses apart. */
 export function classify(message: JsonObject): Classified {
   const { method, params } = message;
   const id = idIn(message);
@@ -40,7 +40,7 @@ function malformed(id: RequestId | undefined, reason: string): Classified {
   return { kind: "malformed", id: id ?? null, reason };
 }
 
-/** Whether a value is an object of JSON. */
+/** Whether a value is a JSON object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -59,7 +59,7 @@ export function parseObject(json: string): JsonObject {
   }
 }
 
-/** Codes of JSON-RPC and ACP. */
+/** Error codes of JSON-RPC and ACP. */
 export const CODE = {
   parse: -32700,
   invalidRequest: -32600,
@@ -71,7 +71,7 @@ export const CODE = {
   cancelled: -32800,
 } as const;
 
-/** An error that goes over the wire. */
+/** An error with a code of JSON-RPC or ACP. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: number;
@@ -83,7 +83,7 @@ export class RpcError extends Error {
     this.data = data;
   }
 
-  /** What an answer says went wrong. Agents write errors in several ways; the words are kept. */
+  /** Parses the error of a response. Agents write errors in several ways; the message is kept. */
   static read(error: unknown): RpcError {
     if (!isObject(error)) return new RpcError(CODE.internal, String(error));
     const { code, message, data } = error;
@@ -94,13 +94,13 @@ export class RpcError extends Error {
     );
   }
 
-  /** The error that a failure becomes for the other side. */
+  /** Maps any error to one that can be sent. */
   static of(error: unknown): RpcError {
     if (error instanceof RpcError) return error;
     return new RpcError(CODE.internal, errorMessage(error));
   }
 
-  /** As JSON-RPC has it. */
+  /** The error object of a JSON-RPC response. */
   toWire(): { code: number; message: string; data?: unknown } {
     return { code: this.code, message: this.message, ...(this.data !== undefined && { data: this.data }) };
   }

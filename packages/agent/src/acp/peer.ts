@@ -1,21 +1,21 @@
 import { CODE, classify, type JsonObject, membersOf, type RequestId, RpcError } from "./json-rpc.ts";
 
-/** The way to whoever runs the agent: JSON-RPC messages, whole and in order. */
+/** The connection to the host of the agent: whole JSON-RPC messages, in order. */
 export interface AgentPort {
-  /** Sends; settles when there is room for another, and rejects when the other side has gone. */
+  /** Resolves when there is room for another message; rejects when the connection has closed. */
   send(message: JsonObject): Promise<void>;
-  /** Who takes the messages; the next one comes when the promise settles. */
+  /** The next message arrives when the listener's promise settles. */
   onMessage(listener: (message: JsonObject) => void | Promise<void>): void;
-  /** Settles when the other side has gone, with why. */
+  /** Resolves with the reason when the connection closes. */
   readonly closed?: Promise<Error>;
 }
 
-/** Who answers the other side. */
+/** Handles the messages of the other side. */
 export interface PeerHandlers {
-  /** Answers a request; the signal aborts when it is taken back or the other side has gone. */
+  /** The signal aborts when the request is cancelled or the connection closes. */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown>;
   notification(method: string, params: JsonObject): void;
-  /** Told of what could not be understood, or not be sent. */
+  /** Reports a malformed message or one that could not be sent. */
   fault(reason: string): void;
 }
 
@@ -26,9 +26,9 @@ interface Pending {
 
 const CANCEL = "$/cancel_request";
 
-/** JSON-RPC with somebody who both asks and is asked. When the other side goes, everything that waits for it fails. */
+/** One end of a JSON-RPC connection in both directions. Closing it rejects every pending request. */
 export class RpcPeer {
-  /** Aborts when the other side has gone. */
+  /** Aborts when the connection closes. */
   readonly signal: AbortSignal;
   readonly #port: AgentPort;
   readonly #handlers: PeerHandlers;
@@ -45,7 +45,7 @@ export class RpcPeer {
     port.onMessage((message) => this.#receive(message));
   }
 
-  /** Asks, and waits for the answer. Aborting takes the question back and waits no longer. */
+  /** Sends a request and returns its result. Aborting the signal cancels the request. */
   async request(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
     signal.throwIfAborted();
     this.signal.throwIfAborted();
@@ -66,12 +66,11 @@ export class RpcPeer {
     }
   }
 
-  /** Tells. */
   notify(method: string, params: JsonObject): Promise<void> {
     return this.#port.send({ jsonrpc: "2.0", method, params });
   }
 
-  /** Ends everything that waits. */
+  /** Rejects every pending request. */
   close(reason: Error): void {
     this.#gone.abort(reason);
     for (const { reject } of this.#pending.values()) reject(reason);
@@ -82,7 +81,7 @@ export class RpcPeer {
     const classified = classify(message);
     switch (classified.kind) {
       case "request":
-        // Not waited for: what comes next may be the answer that this one needs, or take it back.
+        // Not awaited: the next message may be a response that this request needs, or its cancellation.
         void this.#answer(classified.id, classified.method, membersOf(classified.params));
         return;
       case "notification":
@@ -90,7 +89,7 @@ export class RpcPeer {
         else this.#handlers.notification(classified.method, membersOf(classified.params));
         return;
       case "result":
-        // An answer that comes after its question was taken back finds nobody.
+        // A response to a cancelled request has no pending entry.
         this.#pending.get(classified.id)?.resolve(classified.result);
         return;
       case "error":

@@ -7,31 +7,31 @@ import { contextTokens, type Turn } from "../turn/turn.ts";
 import { digestOf } from "./digest.ts";
 import { summarize } from "./summarize.ts";
 
-/** From which part of the room on the conversation is put together. */
+/** The share of the context from which a turn compacts the conversation. */
 const FULL = 0.85;
-/** From which part of the room on that may be done while nobody waits. */
+/** The share of the context from which an idle session is compacted. */
 const HALF_FULL = 0.5;
-/** Which part of the room is kept word for word. */
+/** The share of the context that is kept verbatim. */
 const KEPT = 0.3;
 
-/** How many tokens a conversation may have, so that there is room for an answer. */
+/** The tokens that a conversation may have, with the model's output reserved. */
 function roomFor({ contextTokens: all, maxOutputTokens }: ModelInfo): number {
   return Math.max(1_000, all - maxOutputTokens);
 }
 
-/** Whether a history has become so long that it is better put together before somebody waits for it. */
+/** Whether a history is long enough to be compacted while the session is idle. */
 export function isHalfFull(entries: readonly HistoryEntry[], info: ModelInfo): boolean {
   return tokensOfAll(transcriptOf(entries)) > HALF_FULL * roomFor(info);
 }
 
-/** Puts the older part of a conversation into a summary when the room becomes short. */
+/** Compacts the conversation when the context is nearly full. */
 export async function compactIfFull(turn: Turn): Promise<void> {
   if (contextTokens(turn) > FULL * roomFor(turn.setting.model.info)) await compact(turn);
 }
 
 /**
- * Puts the older part of a conversation into a summary, and says so. Whether there was anything to put away. At least
- * half of it goes: who says that it is too long may have less room than is known.
+ * Replaces the older part of a conversation by a summary and returns whether there was one. At least half is replaced:
+ * a model that rejects the length may have a smaller context than known.
  */
 export async function compact(turn: Turn): Promise<boolean> {
   const { entries, emit, keep, newId, model } = turn.setting;
@@ -56,7 +56,7 @@ export async function compact(turn: Turn): Promise<boolean> {
   }
 }
 
-/** What a model makes of it, where one can, and always what must not be lost. */
+/** The model's summary, where there is one, and the digest. */
 async function summaryOf(turn: Turn, covered: readonly HistoryEntry[]): Promise<string> {
   const digest = digestOf(covered);
   const told = await summarize(turn, covered, digest);
@@ -65,8 +65,8 @@ async function summaryOf(turn: Turn, covered: readonly HistoryEntry[]): Promise<
 }
 
 /**
- * How many entries from the beginning are to be put into a summary, so that what is kept word for word has at most so
- * many tokens. Results stay with the calls they belong to. `undefined` when there is nothing to put away.
+ * How many entries from the start a summary has to cover so that the rest fits into a number of tokens; `undefined` for
+ * none. Results stay with their calls.
  */
 export function coveredCount(entries: readonly HistoryEntry[], keptTokens: number): number | undefined {
   const before = entries.findLast((entry) => entry.kind === "compaction")?.covers ?? 0;
@@ -79,7 +79,7 @@ export function coveredCount(entries: readonly HistoryEntry[], keptTokens: numbe
     if (tokens > keptTokens) break;
     if (entry.kind === "user" || entry.kind === "assistant") cut = index;
   }
-  // Not even the last message fits; then all of it is told in short.
+  // Not even the last message fits: cover everything.
   const covers = cut ?? entries.length;
   const covered = entries.slice(before, covers).some(({ kind }) => kind === "user" || kind === "assistant");
   return covered ? covers : undefined;

@@ -10,8 +10,8 @@ const SAID_LENGTH = 1_500;
 const EARLIER_LENGTH = 6_000;
 
 /**
- * What must not be forgotten of a stretch of history, found without a model: what was asked, what was done and came of
- * it, what was not allowed, which files were changed, how the plan stood and what was said last.
+ * Extracts from a history, without a model, what a summary must not lose: prompts, calls and outcomes, refusals,
+ * changed files, the plan and the last text.
  */
 export function digestOf(entries: readonly HistoryEntry[]): string {
   const withdrawn = new Set(entries.filter(({ kind }) => kind === "withdrawn").map(({ turn }) => turn));

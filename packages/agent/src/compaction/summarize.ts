@@ -8,11 +8,11 @@ import type { Turn } from "../turn/turn.ts";
 const SYSTEM =
   "You put a conversation between a person and an agent into a summary that the agent will go on from. Say what the person wants, what was decided and why, what was found out, what is done and what is left. Keep names, paths, commands and numbers exact. Write nothing else.";
 
-/** Tokens have about four characters; half of the room is left for the answer and for being wrong. */
+/** Tokens have about four characters; half of the context is reserved for output and error of estimate. */
 const CHARACTERS_PER_TOKEN = 2;
 const MAX_SUMMARY = 8_000;
 
-/** A summary in the model's own words; `undefined` when it has none to give, or may not be asked. */
+/** A summary by the model; `undefined` when it cannot summarise, fails or is not permitted. */
 export async function summarize(
   turn: Turn,
   covered: readonly HistoryEntry[],
@@ -68,7 +68,7 @@ async function answerTo(turn: Turn, text: string): Promise<string | undefined> {
   return said.trim() === "" ? undefined : said.slice(0, MAX_SUMMARY).trim();
 }
 
-/** A conversation as a text, its middle left out where it is too long. */
+/** A conversation as text; the middle is left out when it is too long. */
 function conversationIn(entries: readonly HistoryEntry[], characters: number): string {
   const text = transcriptOf(entries)
     .map((message) =>

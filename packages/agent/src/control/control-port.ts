@@ -1,16 +1,16 @@
 import type { DecisionEvents, DecisionEventType } from "./events.ts";
 
-/** Whose event it is. */
+/** Context of a control event. */
 export interface ControlCall {
-  /** The session, by the agent's own id; absent for what concerns all of them. */
+  /** The agent's id of the session; absent for events of all sessions. */
   readonly sessionId?: string;
-  /** Aborts when nobody waits for the decision any more. */
+  /** Aborts when the decision is no longer needed. */
   readonly signal: AbortSignal;
 }
 
 /**
- * The supervisor, for what only the agent itself can see. It decides in AHP's terms, and its decisions are obeyed: what
- * is blocked is not done, what is changed is done as changed. A decision that does not come is a block.
+ * Decides control events that only the agent can see, in AHP's terms. The agent obeys: a blocked step is not done, a
+ * modified one is done as modified, and a missing decision blocks.
  */
 export interface ControlPort {
   ask<Type extends DecisionEventType>(
@@ -23,7 +23,7 @@ export interface ControlPort {
     payload: ReportEvents[Type],
     call?: Pick<ControlCall, "sessionId">,
   ): void;
-  /** Counts what a request to a model used towards limits. The next request is decided after that. */
+  /** Charges the tokens of a model request to limits, before the next request is decided. */
   charge(
     usage: { readonly tokens: number; readonly cost?: number },
     call: Pick<ControlCall, "sessionId">,
@@ -36,7 +36,7 @@ interface HeartbeatPayload {
   readonly total_events_processed: number;
   readonly current_state: string;
   readonly memory_bytes: number;
-  /** Turns that are under way. */
+  /** Turns in progress. */
   readonly pending_actions: number;
 }
 
@@ -51,10 +51,10 @@ interface SuccessPayload {
 /** Payload of `error`. */
 interface ErrorPayload {
   readonly session_id: string;
-  /** A word for programs. */
+  /** Machine-readable. */
   readonly code: string;
   readonly message: string;
-  /** Whether trying again can help. */
+  /** Whether a retry can help. */
   readonly retryable: boolean;
   readonly tool?: string;
 }
@@ -71,7 +71,7 @@ export interface RunLifecyclePayload {
   readonly updated_at: string;
 }
 
-/** Payload of `task_list`: the plan as it stands. */
+/** Payload of `task_list`: the current plan. */
 interface TaskListPayload {
   readonly run_id: string;
   readonly session_id: string;
@@ -83,7 +83,7 @@ interface TaskListPayload {
   readonly updated_at: string;
 }
 
-/** Payload of `verification`: what was checked, and what came of it. */
+/** Payload of `verification`: checks and their results. */
 interface VerificationPayload {
   readonly run_id: string;
   readonly session_id: string;
@@ -98,7 +98,7 @@ interface VerificationPayload {
   readonly updated_at: string;
 }
 
-/** Every event that nobody waits for. */
+/** Events that expect no decision, with their payloads. */
 export interface ReportEvents {
   readonly heartbeat: HeartbeatPayload;
   readonly success: SuccessPayload;
@@ -108,5 +108,4 @@ export interface ReportEvents {
   readonly verification: VerificationPayload;
 }
 
-/** The types of events that nobody waits for. */
 export type ReportEventType = keyof ReportEvents;

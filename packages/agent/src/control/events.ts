@@ -1,6 +1,6 @@
 import type { ContextPerceptionDecision, ContextPerceptionPayload } from "./perception.ts";
 
-/** Something known, where it is from, and how sure that is. */
+/** A known fact with its source. */
 export interface Fact {
   readonly content: string;
   readonly source: string;
@@ -10,7 +10,7 @@ export interface Fact {
 
 type Optional<Value> = Value | null | undefined;
 
-/** The generic decision. A person who has to be asked has been, when the answer is `allow` or `block`. */
+/** The generic decision. When a person had to be asked, `allow` or `block` is already the person's answer. */
 type Decision =
   | { readonly decision: "allow"; readonly modified_payload?: unknown }
   | { readonly decision: "block"; readonly reason: string }
@@ -18,16 +18,16 @@ type Decision =
   | { readonly decision: "defer"; readonly retry_after_ms: number; readonly reason?: Optional<string> }
   | { readonly decision: "escalate"; readonly reason: string };
 
-/** Payload of `pre_prompt`: what a model is about to be told. */
+/** Payload of `pre_prompt`: a request that is about to be sent to a model. */
 interface PrePromptPayload {
   readonly session_id: string;
-  /** What is new since the last request: the person's words, or what tools gave back. */
+  /** What is new since the last request: the prompt, or the results of tools. */
   readonly prompt: string;
   readonly message_count: number;
   readonly model: string;
-  /** Which request of the turn it is, from 1. */
+  /** Number of the request in its turn, from 1. */
   readonly request: number;
-  /** What the turn has used so far. */
+  /** Tokens of the turn so far. */
   readonly tokens_used: number;
   readonly purpose: "turn" | "compaction";
 }
@@ -40,14 +40,14 @@ interface IntentDetectionPayload {
   readonly language_hint?: string | undefined;
 }
 
-/** What a detected intent points at. */
+/** The target of a detected intent. */
 export interface TargetHints {
   readonly target_type?: Optional<string>;
   readonly target_name?: Optional<string>;
   readonly domain?: Optional<string>;
 }
 
-/** What the person wants, and how sure that is. */
+/** The detected intent. */
 export type IntentDetectionDecision =
   | {
       readonly decision: "allow";
@@ -66,12 +66,12 @@ interface MemoryRecallPayload {
   readonly working_directory: string;
 }
 
-/** What memory holds about it. */
+/** Facts found in memory. */
 type MemoryRecallDecision =
   | { readonly decision: "allow"; readonly injected_facts: readonly Fact[] }
   | { readonly decision: "block"; readonly reason: string };
 
-/** How a task may be planned. */
+/** A planning strategy. */
 export type PlanningStrategy =
   | "none"
   | "step_by_step"
@@ -87,7 +87,7 @@ export interface PlanningPayload {
   readonly constraints?: unknown;
 }
 
-/** How to plan, or what to plan instead. */
+/** A strategy, or a modified task. */
 type PlanningDecision =
   | {
       readonly decision: "allow";
@@ -114,12 +114,12 @@ interface ReasoningPayload {
   readonly hints?: readonly string[] | undefined;
 }
 
-/** Hints for reasoning, or none of it. */
+/** Hints for reasoning, or a block that turns thinking off. */
 type ReasoningDecision =
   | { readonly decision: "allow"; readonly hints?: Optional<readonly string[]> }
   | { readonly decision: "block"; readonly reason: string };
 
-/** Which limit was hit. */
+/** The kind of limit. */
 export type RateLimitType =
   | "llm_token_limit"
   | "llm_request_limit"
@@ -135,13 +135,13 @@ interface RateLimitPayload {
   readonly current_usage: string;
 }
 
-/** What to do about a limit that was hit. */
+/** How to handle a limit. */
 type RateLimitDecision =
   | { readonly decision: "retry"; readonly retry_after_ms: number }
   | { readonly decision: "queue" }
   | { readonly decision: "skip"; readonly reason: string };
 
-/** Why approval is sought. */
+/** The reason for a confirmation. */
 export type ConfirmationType =
   | "safety_confirm"
   | "user_confirm"
@@ -156,7 +156,7 @@ interface ConfirmationPayload {
   readonly options?: readonly string[];
 }
 
-/** Approved, rejected, or for a person to say. */
+/** Approved, rejected, or escalated to a person. */
 type ConfirmationDecision =
   | { readonly decision: "approve" }
   | { readonly decision: "reject"; readonly reason: string }
@@ -175,7 +175,7 @@ type IdleDecision =
   | { readonly decision: "allow" }
   | { readonly decision: "defer"; readonly reason?: Optional<string> };
 
-/** Every event that waits for a decision: what it says, and what decides it. */
+/** Events that expect a decision, with their payloads and decisions. */
 export interface DecisionEvents {
   readonly pre_prompt: { readonly payload: PrePromptPayload; readonly decision: Decision };
   readonly intent_detection: {
@@ -194,5 +194,4 @@ export interface DecisionEvents {
   readonly idle: { readonly payload: IdlePayload; readonly decision: IdleDecision };
 }
 
-/** The types of events that wait for a decision. */
 export type DecisionEventType = keyof DecisionEvents;

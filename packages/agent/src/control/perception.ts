@@ -1,6 +1,6 @@
 import type { Fact } from "./events.ts";
 
-/** What the agent wants to do with the context it asks for. */
+/** The purpose of the requested context. */
 export type PerceptionIntent =
   | "recognize"
   | "understand"
@@ -12,7 +12,7 @@ export type PerceptionIntent =
   | "compare"
   | "track";
 
-/** The field of work. */
+/** The domain of the work. */
 export type PerceptionDomain =
   | "coding"
   | "writing"
@@ -30,7 +30,7 @@ interface TimeRange {
   relative?: unknown;
 }
 
-/** What the context is to be about; the agent asks about places, and may be told to ask about something else. */
+/** The target of perception. The agent asks about locations; a `refine` decision may name any other. */
 export type PerceptionTarget =
   | { location: { path: string; location_type: string } }
   | { entity: { name: string; entity_type: string; identifier?: string | null | undefined } }
@@ -60,14 +60,14 @@ export interface ContextPerceptionPayload {
   };
 }
 
-/** Part of a file that matters here. */
+/** A quoted part of a file. */
 export interface FileSnippet {
   readonly path: string;
   readonly snippet: string;
   readonly relevance_score: number;
 }
 
-/** A project in a few lines. */
+/** A summary of a project. */
 export interface ProjectSummary {
   readonly project_name: string;
   readonly language?: string | null | undefined;
@@ -75,7 +75,7 @@ export interface ProjectSummary {
   readonly structure_description: string;
 }
 
-/** What is added to the agent's context. */
+/** Context that is added to the prompt. */
 export interface InjectedContext {
   readonly facts: readonly Fact[];
   readonly file_contents?: readonly FileSnippet[] | null | undefined;
@@ -84,7 +84,7 @@ export interface InjectedContext {
   readonly suggestions?: readonly string[] | null | undefined;
 }
 
-/** Context for the agent, none, or how to ask better. */
+/** Context for the agent, or a refined question. */
 export type ContextPerceptionDecision =
   | { readonly decision: "allow"; readonly injected_context: InjectedContext }
   | { readonly decision: "block"; readonly reason: string }

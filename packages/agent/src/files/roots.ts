@@ -3,7 +3,6 @@ import { isAbsolute, relative, sep } from "node:path";
 import { promisify } from "node:util";
 import { errorCode } from "@reins/kit";
 
-/** Why a file could not be used. */
 export type FileErrorCode =
   | "outside"
   | "missing"
@@ -13,7 +12,7 @@ export type FileErrorCode =
   | "too_large"
   | "invalid";
 
-/** A file that cannot be used, and why; said so that a model can do something about it. */
+/** A file that cannot be used. The message is written for the model. */
 export class FileError extends Error {
   override readonly name = "FileError";
   readonly code: FileErrorCode;
@@ -24,13 +23,13 @@ export class FileError extends Error {
   }
 }
 
-// The system's own, which follows links before it takes `..` away, as opening a file does.
+// The native realpath follows links before it resolves `..`, as opening a file does.
 const realpath = promisify(realpathCallback.native);
 
-/** How many folders that do not exist a path may go through. */
+/** The most missing folders in a path. */
 const MAX_MISSING = 64;
 
-/** The folders that a session works in. Nothing outside of them is touched. */
+/** The folders of a session. No tool touches anything outside of them. */
 export class Roots {
   readonly cwd: string;
   readonly #roots: readonly string[];
@@ -41,15 +40,15 @@ export class Roots {
     this.#roots = [cwd, ...additional];
   }
 
-  /** Where the folders really lie. Found out once: what is put in their place later is outside. */
+  /** The real paths of the folders. Resolved once: a folder that replaces one later is outside. */
   find(): Promise<readonly string[]> {
     this.#real ??= Promise.all(this.#roots.map((root) => resolved(root)));
     return this.#real;
   }
 
   /**
-   * Where a path really leads. Links and `..` are followed; of what does not exist, the nearest folder above that does
-   * is looked at, and the rest put after it. Throws when that is outside.
+   * Resolves a path with its links and `..` to a real path; the missing end of a path is appended to the nearest
+   * existing folder. Throws when the result is outside.
    */
   async resolve(path: string): Promise<string> {
     if (path.includes("\0")) throw new FileError("invalid", "a path holds no zero characters");
@@ -59,7 +58,7 @@ export class Roots {
     return real;
   }
 
-  /** Throws unless a real path is inside; `shown` is what it was called. */
+  /** Throws unless a real path is inside; `shown` is the path as given. */
   async requireInside(real: string, shown: string): Promise<void> {
     const roots = await this.find();
     if (roots.some((root) => isWithin(root, real))) return;
@@ -71,7 +70,7 @@ export class Roots {
     return (await this.find()).includes(real);
   }
 
-  /** A real path as it is shown: from the working folder on, where it is inside. */
+  /** A real path for display: relative to the working folder where it is inside. */
   async shown(real: string): Promise<string> {
     const [cwd = this.cwd] = await this.find();
     return isWithin(cwd, real) ? relative(cwd, real) || "." : real;

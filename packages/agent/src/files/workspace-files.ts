@@ -5,7 +5,9 @@ import { basename, dirname, join } from "node:path";
 import { errorCode } from "@reins/kit";
 import { FileError, Roots } from "./roots.ts";
 
-/** Uses a file within the roots: resolved, opened, and looked at through the descriptor, so that nobody can swap it. */
+/**
+ * Opens a file within the roots. It is checked through its descriptor, so that it cannot be swapped after the check.
+ */
 export async function withFile<Result>(
   roots: Roots,
   path: string,
@@ -25,12 +27,12 @@ export async function withFile<Result>(
   }
 }
 
-/** Where a descriptor really leads. Only Linux tells; elsewhere it is where it was opened. */
+/** The real path of a descriptor. Only Linux knows it; elsewhere it is the path that was opened. */
 async function descriptorPath({ fd }: FileHandle, opened: string): Promise<string> {
   return readlink(`/proc/self/fd/${fd}`).catch(() => opened);
 }
 
-/** The beginning of an open file. */
+/** Reads the start of an open file. */
 export async function readStart(file: FileHandle, bytes: number): Promise<Buffer> {
   const buffer = Buffer.alloc(bytes);
   let length = 0;
@@ -52,8 +54,8 @@ function translated(error: unknown, path: string): Error {
 }
 
 /**
- * Uses a folder within the roots by a path that keeps leading there: on Linux through its descriptor, so that nobody who
- * moves folders about meanwhile can lead us elsewhere. `make` makes it when it is not there.
+ * Opens a folder within the roots and passes a path that stays valid: on Linux that of its descriptor, so that moving
+ * folders cannot redirect it. `make` creates a missing folder.
  */
 export async function withFolder<Result>(
   roots: Roots,
@@ -78,7 +80,7 @@ export async function withFolder<Result>(
   }
 }
 
-/** Throws unless there is a folder at a real path; `shown` is what it was called. */
+/** Throws unless a real path is a folder; `shown` is the path as given. */
 export async function requireFolder(real: string, shown: string): Promise<void> {
   const found = await stat(real).catch((error: unknown) => {
     if (errorCode(error) === "ENOENT") throw new FileError("missing", `there is no folder ${shown}`);
@@ -87,7 +89,7 @@ export async function requireFolder(real: string, shown: string): Promise<void> 
   if (!found.isDirectory()) throw new FileError("not_a_folder", `${shown} is no folder`);
 }
 
-/** Writes a file as a whole: who reads it meanwhile sees the old one or the new one. Folders are made as needed. */
+/** Replaces a file atomically: readers see the old or the new content. Missing folders are created. */
 export async function writeAtomically(roots: Roots, path: string, content: string): Promise<void> {
   const real = await roots.resolve(path);
   const name = basename(real);
@@ -111,7 +113,7 @@ export async function writeAtomically(roots: Roots, path: string, content: strin
   });
 }
 
-/** The rights of the file that is replaced; `undefined` when there is none. */
+/** The mode of the file that is replaced; `undefined` when there is none. */
 async function modeOf(at: string, path: string): Promise<number | undefined> {
   try {
     const found = await lstat(at);
@@ -123,7 +125,7 @@ async function modeOf(at: string, path: string): Promise<number | undefined> {
   }
 }
 
-/** The text in bytes that may be cut within a sign; `undefined` when they are no text. */
+/** Decodes UTF-8 that may be cut within a character; `undefined` when the bytes are no text. */
 export function decodeText(bytes: Buffer, isCut: boolean): string | undefined {
   const whole = isCut ? bytes.subarray(0, wholeSigns(bytes)) : bytes;
   if (whole.includes(0)) return undefined;
@@ -134,7 +136,7 @@ export function decodeText(bytes: Buffer, isCut: boolean): string | undefined {
   }
 }
 
-/** How many bytes are whole signs of UTF-8. */
+/** The length of the whole characters in UTF-8. */
 function wholeSigns(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;

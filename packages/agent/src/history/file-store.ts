@@ -12,18 +12,18 @@ import {
 } from "./session-store.ts";
 
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
-/** How many headers are remembered, so that they are not written again as they are. */
+/** The most headers that are cached to skip unchanged writes. */
 const REMEMBERED = 1_000;
 
 /**
- * Sessions in a folder: for each a file of what is known of it, replaced as a whole, and a file of entries, one a line,
- * to which lines are only added. A line that was cut off by a crash is passed over.
+ * Stores sessions in a folder: a header file that is replaced atomically, and an append-only file with one entry per
+ * line. A line that a crash cut off is skipped.
  */
 export class FileSessionStore implements SessionStore {
   readonly #folder: string;
   /** Keyed by session. */
   readonly #writes = new KeyedQueue();
-  /** What the headers of sessions say that were written last, but for when. */
+  /** The last written header of a session, without its time. */
   readonly #written = new Map<string, string>();
 
   constructor(folder: string) {
@@ -51,7 +51,7 @@ export class FileSessionStore implements SessionStore {
   append(header: SessionHeader, entries: readonly HistoryEntry[]): Promise<void> {
     return this.#inOrder(header.id, async () => {
       if (!this.#written.has(header.id)) await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-      // After a crash the file may end within a line; whatever stands there must not swallow the next one.
+      // After a crash the file may end within a line; the next entry must start a new one.
       const lines = entries.map((entry) => `\n${JSON.stringify(entry)}`).join("");
       if (lines !== "") await appendFile(this.#entriesOf(header.id), lines, { mode: 0o600 });
       if (this.#isNews(header, entries)) await this.#replace(header);
@@ -66,7 +66,7 @@ export class FileSessionStore implements SessionStore {
     });
   }
 
-  /** Whether a header says more than when: that alone is written when a turn ends, and not at each of its steps. */
+  /** Whether a header has to be written: the time alone is written at the end of a turn only. */
   #isNews(header: SessionHeader, entries: readonly HistoryEntry[]): boolean {
     return entries.some(({ kind }) => kind === "end") || this.#written.get(header.id) !== withoutTime(header);
   }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { HistoryEntry } from "./entry.ts";
 
-/** What is known of a session beside its history. */
+/** The settings and metadata of a session. */
 export const SessionHeader = z.object({
   id: z.string(),
   cwd: z.string(),
@@ -15,17 +15,17 @@ export const SessionHeader = z.object({
 });
 export type SessionHeader = z.infer<typeof SessionHeader>;
 
-/** A session as it was kept. */
+/** A session as stored. */
 export interface StoredSession {
   readonly header: SessionHeader;
   readonly entries: readonly HistoryEntry[];
 }
 
-/** Which sessions are wanted. */
+/** A query for sessions. */
 export interface SessionQuery {
-  /** Those of one folder only. */
+  /** Only sessions of this folder. */
   readonly cwd?: string | undefined;
-  /** From where the last page ended. */
+  /** The `nextCursor` of the last page. */
   readonly cursor?: string | undefined;
   readonly limit: number;
 }
@@ -36,17 +36,17 @@ export interface SessionPage {
   readonly nextCursor?: string;
 }
 
-/** Where sessions outlive their process. Entries are only ever added; whoever has seen one will find it again. */
+/** Stores sessions. Entries are append-only and durable once appended. */
 export interface SessionStore {
   read(id: string): Promise<StoredSession | undefined>;
   list(query: SessionQuery): Promise<SessionPage>;
-  /** Adds entries, and replaces the header; makes the session if there is none. */
+  /** Appends entries and replaces the header; creates the session if it does not exist. */
   append(header: SessionHeader, entries: readonly HistoryEntry[]): Promise<void>;
-  /** Forgets a session, if there is one. */
+  /** Deletes a session, if it exists. */
   remove(id: string): Promise<void>;
 }
 
-/** The page of a list of headers, for stores that hold them all. Cursors name the last one that was seen. */
+/** Pages a list of headers in memory. A cursor names the last header of a page. */
 export function pageOf(headers: readonly SessionHeader[], { cwd, cursor, limit }: SessionQuery): SessionPage {
   const ordered = headers
     .filter((header) => cwd === undefined || header.cwd === cwd)
@@ -65,7 +65,7 @@ function compare(left: string, right: string): number {
   return left < right ? -1 : Number(left > right);
 }
 
-/** Sessions that last as long as their process. */
+/** Stores sessions in memory. */
 export class VolatileSessionStore implements SessionStore {
   readonly #sessions = new Map<string, { header: SessionHeader; readonly entries: HistoryEntry[] }>();
 

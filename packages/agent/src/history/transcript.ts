@@ -1,18 +1,18 @@
 import type { AssistantPart, EntryOf, HistoryEntry, ToolResult, UserPart } from "./entry.ts";
 
-/** One message of a conversation, as a model gets it. */
+/** A message of a conversation, as sent to a model. */
 export type Message =
   | { readonly role: "user"; readonly parts: readonly UserPart[] }
   | { readonly role: "assistant"; readonly model: string; readonly parts: readonly AssistantPart[] }
   | { readonly role: "tool"; readonly results: readonly ToolResult[] };
 
-/** What a model is told of a call whose end nobody saw. It is never made again by itself. */
+/** The result of a call that was interrupted. It is never repeated automatically. */
 const UNKNOWN_OUTCOME =
   "The process ended before the result came in. Whether it was carried out is unknown; look before you do it again.";
 
 /**
- * The conversation that a history amounts to: without what was withdrawn, from the last compaction on, and with a result
- * for every call, because models take no conversation in which one is missing.
+ * Builds the conversation of a history: without withdrawn turns, from the last compaction on, and with a result for
+ * every call, because models reject a conversation in which one is missing.
  */
 export function transcriptOf(entries: readonly HistoryEntry[]): readonly Message[] {
   const withdrawn = new Set(entries.filter(({ kind }) => kind === "withdrawn").map(({ turn }) => turn));
@@ -37,7 +37,7 @@ export function transcriptOf(entries: readonly HistoryEntry[]): readonly Message
   return open.length > 0 ? [...messages, { role: "tool", results: open }] : messages;
 }
 
-/** The turns that began and did not end, most likely because the process did. */
+/** The turns that started and never ended, most likely because the process did. */
 export function interruptedTurns(entries: readonly HistoryEntry[]): ReadonlySet<string> {
   const turns = new Set(entries.filter(({ kind }) => kind === "user").map(({ turn }) => turn));
   for (const { kind, turn } of entries) if (kind === "end" || kind === "withdrawn") turns.delete(turn);

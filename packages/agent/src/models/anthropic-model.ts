@@ -12,7 +12,7 @@ import {
 import { CallArguments, modelErrorOf } from "./provider-api.ts";
 import { reportedTokens } from "./tokens.ts";
 
-/** How to reach Anthropic, or whoever speaks like it. */
+/** Access to Anthropic or a compatible server. */
 export interface AnthropicAccess {
   readonly apiKey?: string | undefined;
   readonly authToken?: string | undefined;
@@ -29,7 +29,7 @@ const STOPS: ReadonlyMap<string, ModelStop> = new Map<string, ModelStop>([
   ["model_context_window_exceeded", "context_exceeded"],
 ]);
 
-/** A model that is spoken to by Anthropic's Messages API. */
+/** A model behind Anthropic's Messages API. */
 export class AnthropicModel implements Model {
   readonly info: ModelInfo;
   readonly #settings: AnthropicSettings;
@@ -54,12 +54,12 @@ export class AnthropicModel implements Model {
       signal.throwIfAborted();
       throw modelErrorOf(error, this.info.id);
     }
-    // An aborted stream ends as if nothing had happened.
+    // The SDK ends an aborted stream without an error.
     signal.throwIfAborted();
   }
 }
 
-/** The SDK takes a while to load, so it is loaded by the first request. */
+/** Loads the SDK on the first request, because loading takes a while. */
 async function clientFor({ apiKey, authToken, baseUrl }: AnthropicAccess): Promise<Anthropic> {
   const { default: Client } = await import("@anthropic-ai/sdk");
   return new Client({
@@ -160,7 +160,7 @@ function usageFrom(
   };
 }
 
-/** How a model is told to think: by effort, by a budget of tokens, or not at all. */
+/** How a model is configured to think: by effort, by a token budget, or not at all. */
 export type ThinkingStyle = "adaptive" | "budget" | "none";
 
 /** What is known of a family of models. */
@@ -170,10 +170,9 @@ interface KnownModel {
   readonly thinking: ThinkingStyle;
 }
 
-/** The model that is used when nobody names one. */
 export const DEFAULT_ANTHROPIC_MODEL = "claude-sonnet-5-5";
 
-/** The models that are offered where there is a key. */
+/** The models that are offered when there is a key. */
 export const OFFERED_ANTHROPIC_MODELS: readonly string[] = [
   "claude-sonnet-5-5",
   "claude-opus-5-5",
@@ -189,7 +188,7 @@ const KNOWN: readonly (readonly [RegExp, KnownModel])[] = [
   [/^claude-/, { contextTokens: 200_000, maxOutputTokens: 32_000, thinking: "adaptive" }],
 ];
 
-/** What is known of a model by its name; of others, what is safe to assume. */
+/** The limits of a model by its name; safe values for an unknown one. */
 function knownAnthropic(model: string): KnownModel {
   const found = KNOWN.find(([name]) => name.test(model))?.[1];
   return found ?? { contextTokens: 128_000, maxOutputTokens: 8_192, thinking: "none" };

@@ -7,11 +7,11 @@ import type { ModelRequest, ThoughtLevel } from "./model.ts";
 
 type Block = Anthropic.ContentBlockParam;
 
-/** What a request of ours is to Anthropic. */
+/** Settings of a model at Anthropic. */
 export interface AnthropicSettings {
-  /** The model's name there. */
+  /** The model's name at Anthropic. */
   readonly model: string;
-  /** Its id here, under which it sealed its thoughts. */
+  /** Our id of the model, under which its thoughts are sealed. */
   readonly id: string;
   readonly maxOutputTokens: number;
   readonly thinking: ThinkingStyle;
@@ -25,8 +25,8 @@ const BUDGETS: Readonly<Record<"low" | "medium" | "high", number>> = {
 };
 
 /**
- * A request in Anthropic's words. What does not change comes first and is marked, so that it is paid for once: tools and
- * system prompt together, then the conversation up to the last two messages of the user's side.
+ * Builds a request for Anthropic's Messages API. The stable parts come first and are marked for caching: tools and
+ * system prompt, then the conversation up to the last two user messages.
  */
 export function anthropicRequest(
   { system, messages, tools, thoughtLevel }: ModelRequest,
@@ -64,7 +64,7 @@ interface Turn {
   readonly content: Block[];
 }
 
-/** Results of tools are said by the user; what one side says in several messages is one. */
+/** Tool results belong to the user; consecutive messages of one side are joined. */
 function conversation(messages: readonly Message[], id: string): readonly Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
@@ -112,7 +112,7 @@ function assistantBlock(part: AssistantPart, id: string): Block[] {
   }
 }
 
-/** Thoughts go back as they came, or not at all. */
+/** Thoughts are returned unchanged or not at all. */
 function thoughtBlock(thinking: string, { signature, data }: JsonObject): Block[] {
   if (typeof data === "string") return [{ type: "redacted_thinking", data }];
   return typeof signature === "string" ? [{ type: "thinking", thinking, signature }] : [];

@@ -41,14 +41,14 @@ const SCENES: Partial<Record<IntentName, Scene>> = {
   delegate,
 };
 
-/** As much of a prompt as it looks at: its patterns are not made for more. */
+/** The longest prompt that the patterns are made for. */
 const LOOKED_AT = 4_000;
-/** A few words at a time, as a model speaks. */
+/** Splits text into pieces of a few words, as a model streams. */
 const PIECE = /(?:\S+\s*){1,6}|\s+/g;
 
 /**
- * A model without a model: the same conversation, the same answer. It looks at nothing but the words of the last
- * prompt and what its tools gave back since, and needs neither key nor network.
+ * A deterministic script in place of a model. It reads only the last prompt and the results since, and needs neither
+ * key nor network.
  */
 export class DemoModel implements Model {
   readonly info: ModelInfo = {
@@ -96,13 +96,13 @@ function sceneFor(words: string): Scene {
   return SCENES[detectIntent(words).intent] ?? introduce;
 }
 
-/** The last prompt in the person's own words, and what tools have given back since. */
+/** The last prompt in the user's words, and the results since. */
 function situationOf(messages: readonly Message[]): {
   readonly words: string;
   readonly results: readonly ToolResult[];
-  /** What was told beside it. */
+  /** What the harness added to the prompt. */
   readonly context: string;
-  /** Whether nothing was asked before. */
+  /** Whether it is the first prompt of the conversation. */
   readonly isFirst: boolean;
 } {
   const last = messages.findLastIndex(isPrompt);

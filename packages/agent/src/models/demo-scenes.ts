@@ -2,23 +2,23 @@ import type { JsonObject } from "../acp/json-rpc.ts";
 import { pathsIn, quotedIn } from "../advisor/intent.ts";
 import type { ToolResult } from "../history/entry.ts";
 
-/** What the demo model does next: it says something, and calls a tool or is done. */
+/** The next step of the demo model: a text, and a tool call unless it is done. */
 export interface Step {
   readonly say: string;
   readonly call?: { readonly name: string; readonly arguments: JsonObject };
-  /** Milliseconds between two words, for an answer that takes its time. */
+  /** Milliseconds between two words. */
   readonly pace?: number;
 }
 
-/** One thing the demo model can do: the next step, by what was asked and what tools have given back so far. */
+/** One ability of the demo model: the next step for a prompt and the results so far. */
 export type Scene = (
   words: string,
   results: readonly ToolResult[],
-  /** What was told beside the prompt. */
+  /** What the harness added to the prompt. */
   context: string,
 ) => Step;
 
-/** Said once in a session, so that nobody takes a script for a model. */
+/** Added once per session, so that the script is not mistaken for a model. */
 export const WHO =
   "(This was the demo model, a script that needs no key. Say hello to hear what it can do. For a model that thinks, set ANTHROPIC_API_KEY or OPENAI_API_KEY.)";
 
@@ -27,14 +27,14 @@ function calling(say: string, name: string, given: JsonObject): Step {
   return { say, call: { name, arguments: given } };
 }
 
-/** A last step. */
+/** The last step. */
 export function saying(say: string): Step {
   return { say };
 }
 
 const REFUSAL = /^Not allowed: (.+?)(?:\. It was not done\b|$)/s;
 
-/** What is said of something that was not done. */
+/** The last step after a call that failed or was refused. */
 function refused({ text }: ToolResult): Step {
   const [, reason] = REFUSAL.exec(text) ?? [];
   if (reason === undefined) return saying(`That did not work. ${text}`);
@@ -43,16 +43,16 @@ function refused({ text }: ToolResult): Step {
   );
 }
 
-/** Whether something was not done because it was not allowed. */
+/** Whether a call was refused. */
 function isRefusal({ text }: ToolResult): boolean {
   return REFUSAL.test(text);
 }
 
 const SHOWN = 12;
-/** What the tool says of a folder in which it found nothing. */
+/** The tool's text for an empty folder. */
 const NOTHING = /^(?:There is nothing in|Nothing in) /;
 
-/** Looks into a folder. */
+/** Lists a folder. */
 export const explore: Scene = (words, [listing]) => {
   const path = pathsIn(words)[0];
   if (!listing) return calling("Let me look.\n", "list_files", path === undefined ? {} : { path });
@@ -75,7 +75,7 @@ function countOf(names: readonly string[]): string {
   return `There are ${names.length} entries here, ${folders === 0 ? "none of them a folder" : some}`;
 }
 
-/** Reads a file and says what is in it. */
+/** Reads a file and summarises it. */
 export const read: Scene = (words, [content]) => {
   const path = pathsIn(words)[0] ?? quotedIn(words)[0];
   if (path === undefined) return saying('Which file? Say, for example, "read README.md and summarise it".');
@@ -83,7 +83,7 @@ export const read: Scene = (words, [content]) => {
   return content.isError ? refused(content) : saying(summaryOf(path, content.text));
 };
 
-/** Looks for a text. */
+/** Searches for a text. */
 export const search: Scene = (words, [matches]) => {
   const query = quotedIn(words)[0] ?? /\b(?:for|of|is|are)\s+(?:the\s+)?([\w.$-]+)/i.exec(words)?.[1];
   if (query === undefined) return saying('What am I to look for? Say, for example, "search for `port`".');
@@ -115,11 +115,11 @@ function isNotice(line: string): boolean {
 }
 
 const MOST = 10_000;
-/** A short count is a test of patience for nobody. */
+/** Shorter counts are said without a pause. */
 const COUNT_AT_ONCE = 50;
 const COUNT_PACE = 20;
 
-/** Says what it is. */
+/** Introduces itself. */
 export const introduce: Scene = () =>
   saying(
     [
@@ -135,14 +135,14 @@ export const introduce: Scene = () =>
     ].join("\n"),
   );
 
-/** Counts, which takes as long as one likes. */
+/** Counts, for a turn of any length. */
 export const count: Scene = (words) => {
   const to = Math.min(Number(/\bcount (?:up )?to (\d+)/i.exec(words)?.[1] ?? 10), MOST);
   const numbers = Array.from({ length: to }, (_, index) => index + 1).join(" ");
   return { say: numbers, ...(to > COUNT_AT_ONCE && { pace: COUNT_PACE }) };
 };
 
-/** Keeps a fact for later, or says which it was told. */
+/** Stores a fact, or repeats the facts that were recalled. */
 export const remember: Scene = (words, [kept], context) => {
   if (/^\s*(?:what|which|who|where|do you)\b/i.test(words)) return recall(context);
   const content = /\b(?:that|this|:)\s+(.+)$/is.exec(words)?.[1]?.trim() ?? words.trim();
@@ -159,7 +159,7 @@ function recall(context: string): Step {
   return saying(`This is what I was told to remember:\n${facts.trim()}`);
 }
 
-/** Reads the mail, or sends some. */
+/** Reads the mailbox, or sends a message. */
 export const mail: Scene = (words, [result]) => {
   const outgoing = /\bto\s+@?([\w.:-]+)\b[\s,]*(?:saying|that|about|:)?\s*(.+)$/is.exec(words);
   if (/\b(send|write|tell|notify)\b/i.test(words) && outgoing) {
@@ -186,7 +186,7 @@ export const board: Scene = (words, [result]) => {
   return result.isError ? refused(result) : saying(`The board says:\n${result.text}`);
 };
 
-/** Has somebody else do it. */
+/** Delegates to a subagent. */
 export const delegate: Scene = (words, [result]) => {
   const prompt = quotedIn(words)[0] ?? /\b(?:to|that)\s+(.+)$/is.exec(words)?.[1]?.trim();
   if (prompt === undefined)
@@ -197,7 +197,7 @@ export const delegate: Scene = (words, [result]) => {
   return result.isError ? refused(result) : saying(`It reports:\n${result.text.replace(WHO, "").trim()}`);
 };
 
-/** Which command runs the tests of a project, by a file that it has. */
+/** The command that runs the tests, by a file of the project. */
 const TEST_COMMANDS: readonly (readonly [string, string])[] = [
   ["package.json", "npm test"],
   ["Cargo.toml", "cargo test"],
@@ -245,7 +245,7 @@ export const remove: Scene = (words, results) => {
   return saying(`${refused(second).say}\nWhat lies in this folder is another matter: ${ASK_A_PERSON}`);
 };
 
-/** The home folder's own entry: by its standard, rm removes no such thing, whoever lets it run. */
+/** POSIX rm refuses the entry `.`, so `rm -rf -- ~/.` deletes nothing even if it is allowed. */
 const AT_YOUR_WORD = "Taken at your word, everything is the whole home folder.\n";
 const ASK_A_PERSON = 'say "delete everything in this folder", and a person is asked first.';
 

@@ -2,18 +2,18 @@ import type { JsonObject } from "../acp/json-rpc.ts";
 import type { TokenUsage } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
 
-/** How much a model is to think before it speaks; `default` leaves it to the model. */
+/** How much a model thinks before it answers; `default` leaves it to the model. */
 export type ThoughtLevel = "default" | "off" | "low" | "medium" | "high";
 
 /** A tool that a model may call. */
 interface ToolDefinition {
   readonly name: string;
   readonly description: string;
-  /** What it takes, as a JSON Schema. */
+  /** A JSON Schema. */
   readonly parameters: JsonObject;
 }
 
-/** What a model is told. */
+/** A request to a model. */
 export interface ModelRequest {
   readonly system: string;
   readonly messages: readonly Message[];
@@ -21,62 +21,60 @@ export interface ModelRequest {
   readonly thoughtLevel: ThoughtLevel;
 }
 
-/** Why a model stopped. */
 export type ModelStop =
   | "end"
   | "tool_use"
   | "max_tokens"
   | "refusal"
-  /** It took a break of its own and goes on when asked again. */
+  /** The model paused and continues with the next request. */
   | "paused"
-  /** The conversation no longer fits. */
+  /** The conversation exceeds the context. */
   | "context_exceeded";
 
-/** What comes back, piece by piece. */
+/** An event of a model's stream. */
 export type ModelEvent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "thinking"; readonly text: string }
-  /** A thought is over; the seal is what this model needs to be given back. */
+  /** The end of a thought; the seal has to be returned to the model with it. */
   | { readonly type: "thinking_end"; readonly seal?: JsonObject }
-  /** A whole call; one that was cut off never comes. */
+  /** A complete call; one that was cut off is never reported. */
   | { readonly type: "call"; readonly id: string; readonly name: string; readonly arguments: string }
-  /** Something came that says nothing by itself, such as a piece of a call: the model is still at it. */
+  /** Activity without content, such as a fragment of a call. */
   | { readonly type: "progress" }
-  /** What the request has used so far. */
+  /** The usage of the request so far. */
   | { readonly type: "usage"; readonly usage: TokenUsage }
-  /** Always last; an answer without it was cut off. */
+  /** Always last; a stream without it was cut off. */
   | { readonly type: "end"; readonly stop: ModelStop };
 
-/** What a model costs: dollars for a million tokens. */
+/** The price of a model in dollars per million tokens. */
 export interface Price {
   readonly input: number;
   readonly output: number;
-  /** Of input that was read from a cache, and of input that was put into one; as other input where it is not given. */
+  /** For input that is read from or written to a cache; as other input when absent. */
   readonly cacheRead?: number | undefined;
   readonly cacheWrite?: number | undefined;
 }
 
 /** What is known of a model. */
 export interface ModelInfo {
-  /** How it is chosen, such as `anthropic:claude-sonnet-5-5`. */
+  /** The id by which it is chosen, such as `anthropic:claude-sonnet-5-5`. */
   readonly id: string;
   readonly contextTokens: number;
   readonly maxOutputTokens: number;
-  /** Whether it can see images. */
+  /** Whether it accepts images. */
   readonly images: boolean;
-  /** Whether it can put a conversation into its own words. */
+  /** Whether it can summarise a conversation. */
   readonly summarises: boolean;
-  /** Absent where the operator has not said it: then no limit in money counts what it uses. */
+  /** Absent when not configured; then limits in money do not count it. */
   readonly price?: Price | undefined;
 }
 
-/** A model, wherever it runs. Every failure is a {@link ModelError}; aborting ends the stream with the signal's reason. */
+/** A model. Every failure is a {@link ModelError}; aborting ends the stream with the signal's reason. */
 export interface Model {
   readonly info: ModelInfo;
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
 }
 
-/** What can be wrong with a model, in one word. */
 export type ModelErrorCode =
   | "unauthorized"
   | "unpaid"
@@ -90,12 +88,12 @@ export type ModelErrorCode =
   | "cut_off"
   | "too_long";
 
-/** What may be known of a failure. */
+/** Details of a failure. */
 export interface ModelErrorDetails extends ErrorOptions {
   readonly status?: number | undefined;
-  /** How long the other side wants to be left alone. */
+  /** How long the server asks to wait. */
   readonly retryAfterMs?: number | undefined;
-  /** Which limit was hit, where one was. */
+  /** The limit that was exceeded. */
   readonly limit?: "tokens" | "requests" | undefined;
 }
 
@@ -106,7 +104,7 @@ const RETRYABLE: ReadonlySet<ModelErrorCode> = new Set([
   "cut_off",
 ]);
 
-/** A model that did not answer, why, and what to do. */
+/** A failed request to a model. The message says what to do. */
 export class ModelError extends Error {
   override readonly name = "ModelError";
   readonly code: ModelErrorCode;
@@ -126,7 +124,7 @@ export class ModelError extends Error {
     this.limit = limit;
   }
 
-  /** Whether the same request may work later. */
+  /** Whether a retry may succeed. */
   get isRetryable(): boolean {
     return RETRYABLE.has(this.code);
   }

@@ -10,15 +10,15 @@ import { ChatModel } from "./openai-chat.ts";
 import { DEFAULT_OPENAI_MODEL, OFFERED_OPENAI_MODELS, type OpenAiAccess } from "./openai-client.ts";
 import { ResponsesModel } from "./openai-responses.ts";
 
-/** What decides which models there are. */
+/** Configures which models are available. */
 export interface ModelConfig {
-  /** The model to begin with, such as `claude-sonnet-5-5`, `openai:gpt-6-sol` or `demo`. */
+  /** The default model, such as `claude-sonnet-5-5`, `openai:gpt-6-sol` or `demo`. */
   readonly model?: string | undefined;
   readonly anthropic?: AnthropicAccess | undefined;
   readonly openai?: (OpenAiAccess & { readonly api?: "responses" | "chat" | undefined }) | undefined;
 }
 
-/** The configuration that environment variables make up. Empty ones count as absent. */
+/** Reads the configuration from environment variables; empty ones count as absent. */
 export function modelConfigFrom(env: Readonly<Record<string, string | undefined>>): ModelConfig {
   const given = (name: string) => env[name]?.trim() || undefined;
   const api = given("OPENAI_API");
@@ -37,20 +37,20 @@ export function modelConfigFrom(env: Readonly<Record<string, string | undefined>
   };
 }
 
-/** What models cost, by their ids. */
+/** Prices by model id. */
 export type Prices = Readonly<Record<string, Price>>;
 
-/** The models that an agent may speak to. */
+/** The models of an agent. */
 export interface Models {
-  /** The one that is used until somebody chooses. */
+  /** The model of a new session. */
   readonly defaultId: string;
-  /** Those on offer; others can be asked for by name. */
+  /** The models on offer; others can be chosen by name. */
   readonly choices: readonly string[];
-  /** The model of an id. One that cannot run says so when it is asked. */
+  /** The model with an id. One that cannot run reports so on each request. */
   open(id: string): Model;
 }
 
-/** The models that a configuration gives access to. Without any key there is `demo`, which needs none. */
+/** The models that a configuration gives access to. `demo` is always among them and needs no key. */
 export function modelsFrom(config: ModelConfig, prices: Prices = {}): Models {
   const opened = new Map<string, Model>();
   return {
@@ -65,7 +65,7 @@ export function modelsFrom(config: ModelConfig, prices: Prices = {}): Models {
   };
 }
 
-/** A model with its price, by its whole id or by its name alone. */
+/** A model with its price, which is configured by full id or by name. */
 function priced(model: Model, prices: Prices): Model {
   const { id } = model.info;
   const names = [id, id.slice(id.indexOf(":") + 1)];
@@ -111,7 +111,7 @@ function offered(config: ModelConfig): readonly string[] {
   ];
 }
 
-/** A name without a provider is taken as what it looks like. */
+/** Completes a name without a provider by what it looks like. */
 function fullId(id: string, config: ModelConfig): string {
   if (id === "demo" || /^(?:anthropic|openai|openai-chat):/.test(id)) return id;
   if (id.startsWith("claude")) return `anthropic:${id}`;
@@ -119,7 +119,7 @@ function fullId(id: string, config: ModelConfig): string {
   return id;
 }
 
-/** Servers other than OpenAI's own understand Chat Completions, and seldom more. */
+/** Servers other than OpenAI's own usually support Chat Completions only. */
 function openAiDialect({ openai }: ModelConfig): "openai" | "openai-chat" {
   return openai?.api === "chat" || (openai?.api === undefined && openai?.baseUrl !== undefined)
     ? "openai-chat"
@@ -134,12 +134,11 @@ function hasOpenAi({ openai }: ModelConfig): boolean {
   return openai?.apiKey !== undefined || openai?.baseUrl !== undefined;
 }
 
-/** Stands for a model that was asked for by name and cannot run: every request says why. */
+/** A model that was chosen by name and cannot run: every request fails with the reason. */
 export class UnavailableModel implements Model {
   readonly info: ModelInfo;
-  /** Why it cannot run. */
   readonly reason: string;
-  /** Whether it is a model of a provider that lacks a key, not a name of none. */
+  /** Whether only the key of its provider is missing. */
   readonly isKnown: boolean;
 
   constructor(id: string, reason: string, isKnown: boolean) {

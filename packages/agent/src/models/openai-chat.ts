@@ -22,7 +22,7 @@ const STOPS: ReadonlyMap<string, ModelStop> = new Map<string, ModelStop>([
   ["content_filter", "refusal"],
 ]);
 
-/** A model that is spoken to by OpenAI's Chat Completions API, wherever it is served. */
+/** A model behind OpenAI's Chat Completions API, on any server. */
 export class ChatModel implements Model {
   readonly info: ModelInfo;
   readonly #model: string;
@@ -52,7 +52,7 @@ export class ChatModel implements Model {
       signal.throwIfAborted();
       throw modelErrorOf(error, this.info.id);
     }
-    // An aborted stream ends as if nothing had happened.
+    // The SDK ends an aborted stream without an error.
     signal.throwIfAborted();
   }
 }
@@ -64,7 +64,6 @@ interface OpenCall {
   readonly arguments: CallArguments;
 }
 
-/** More calls than this are none that anybody would make. */
 const MOST_CALLS = 1_000;
 
 async function* readChunks(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): AsyncIterable<ModelEvent> {
@@ -73,7 +72,7 @@ async function* readChunks(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): A
   let usage: TokenUsage = { inputTokens: 0, outputTokens: 0 };
   for await (const { choices, usage: told } of chunks) {
     if (told) usage = usageFrom(told);
-    // Servers of all kinds speak this; some leave out what has to be there.
+    // Some servers leave out required members.
     const [choice] = choices ?? [];
     if (!choice) continue;
     const { delta = {}, finish_reason } = choice;
@@ -87,7 +86,7 @@ async function* readChunks(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): A
     }
     finish = finish_reason ?? finish;
   }
-  // The last piece of a call is not marked; only the end of the answer says that it is whole.
+  // The last fragment of a call is not marked; only the end of the stream says that it is complete.
   if (finish === undefined) throw new ModelError("cut_off", "the answer broke off in the middle");
   for (const call of calls)
     yield { type: "call", id: call.id, name: call.name, arguments: String(call.arguments) || "{}" };
@@ -98,7 +97,7 @@ async function* readChunks(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): A
   };
 }
 
-/** Servers count calls as they like, or not at all: one that begins with another id is another call. */
+/** Collects fragments of calls. Servers number calls differently or not at all: another id starts another call. */
 function collect(
   calls: OpenCall[],
   { index, id, function: called }: OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall,
@@ -118,7 +117,7 @@ function collect(
     throw new ModelError("too_long", `the model made more than ${MOST_CALLS} calls at once`);
 }
 
-/** Other servers show what a model thinks under names of their own. */
+/** Servers stream reasoning under names of their own. */
 function thoughtIn(delta: object): string {
   const found = ["reasoning_content", "reasoning"].map((name) => Reflect.get(delta, name));
   return found.find((text) => typeof text === "string") ?? "";
@@ -142,7 +141,7 @@ function usageFrom({
 
 type Param = OpenAI.ChatCompletionMessageParam;
 
-/** A request in the words of OpenAI's Chat Completions, which most other servers understand. */
+/** Builds a request for OpenAI's Chat Completions, which most other servers support. */
 export function chatRequest(
   model: string,
   { system, messages, tools, thoughtLevel }: ModelRequest,
@@ -159,7 +158,7 @@ export function chatRequest(
   };
 }
 
-/** Joins what the user's side says in several messages: the templates of many models refuse two in a row. */
+/** Joins consecutive user messages: the templates of many models reject two in a row. */
 function alternating(params: readonly Param[]): Param[] {
   const joined: Param[] = [];
   for (const param of params) {
@@ -175,7 +174,7 @@ function contentsOf({ content }: OpenAI.ChatCompletionUserMessageParam): OpenAI.
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-/** Text alone goes as a string: not every server knows lists. */
+/** Sends text alone as a string: not every server supports lists. */
 function plain(param: Param): Param {
   if (param.role !== "user" || typeof param.content === "string") return param;
   const texts = param.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
@@ -212,7 +211,7 @@ function assistantParam({ parts }: Extract<Message, { role: "assistant" }>): Par
   ];
 }
 
-/** Arguments as they were if they are an object; strict servers refuse a conversation that holds broken ones. */
+/** The arguments, or an empty object if they are none: strict servers reject a conversation with invalid ones. */
 export function objectText(json: string): string {
   try {
     return isObject(JSON.parse(json)) ? json : "{}";

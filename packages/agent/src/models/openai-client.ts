@@ -1,13 +1,13 @@
 import type OpenAI from "openai";
 import type { ThoughtLevel } from "./model.ts";
 
-/** How to reach OpenAI, or whoever speaks like it. */
+/** Access to OpenAI or a compatible server. */
 export interface OpenAiAccess {
   readonly apiKey?: string | undefined;
   readonly baseUrl?: string | undefined;
 }
 
-/** The SDK takes a while to load, so it is loaded by the first request. Servers of one's own often want no key. */
+/** Loads the SDK on the first request, because loading takes a while. Local servers often need no key. */
 export async function clientFor({ apiKey, baseUrl }: OpenAiAccess): Promise<OpenAI> {
   const { default: Client } = await import("openai");
   return new Client({
@@ -18,15 +18,14 @@ export async function clientFor({ apiKey, baseUrl }: OpenAiAccess): Promise<Open
   });
 }
 
-/** A thought level as OpenAI calls it. */
+/** OpenAI's name of a thought level. */
 export function effortOf(level: Exclude<ThoughtLevel, "default">): "none" | "low" | "medium" | "high" {
   return level === "off" ? "none" : level;
 }
 
-/** The model that is used when nobody names one. */
 export const DEFAULT_OPENAI_MODEL = "gpt-6.1-terra";
 
-/** The models that are offered where there is a key. */
+/** The models that are offered when there is a key. */
 export const OFFERED_OPENAI_MODELS: readonly string[] = ["gpt-6.1-terra", "gpt-6.1-sol", "gpt-6-luna"];
 
 const CONTEXTS: readonly (readonly [RegExp, number])[] = [
@@ -35,7 +34,7 @@ const CONTEXTS: readonly (readonly [RegExp, number])[] = [
   [/^o\d/, 200_000],
 ];
 
-/** How many tokens a model takes, by its name; of others, what is safe to assume. */
+/** The context of a model by its name; a safe value for an unknown one. */
 export function knownContext(model: string): number {
   return CONTEXTS.find(([name]) => name.test(model))?.[1] ?? 128_000;
 }

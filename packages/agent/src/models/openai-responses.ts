@@ -10,7 +10,7 @@ import { reportedTokens } from "./tokens.ts";
 
 type Response = OpenAI.Responses.Response;
 
-/** A model that is spoken to by OpenAI's Responses API. */
+/** A model behind OpenAI's Responses API. */
 export class ResponsesModel implements Model {
   readonly info: ModelInfo;
   readonly #model: string;
@@ -41,7 +41,7 @@ export class ResponsesModel implements Model {
       signal.throwIfAborted();
       throw modelErrorOf(error, this.info.id);
     }
-    // An aborted stream ends as if nothing had happened.
+    // The SDK ends an aborted stream without an error.
     signal.throwIfAborted();
   }
 }
@@ -106,7 +106,7 @@ function failureOf({ error }: Response): ModelError {
   return failure(error?.message ?? "it failed without saying why", error?.code);
 }
 
-/** A failure in the middle of an answer, by its words and its word for programs. */
+/** Maps a failure in the middle of a stream by its message and type. */
 function failure(message: string, type: string | null | undefined): ModelError {
   return modelErrorOf(Object.assign(new Error(message), { type }), "the model");
 }
@@ -129,7 +129,7 @@ function usageFrom({
 
 type Item = OpenAI.Responses.ResponseInputItem;
 
-/** A request in the words of OpenAI's Responses API. Nothing is kept on the other side. */
+/** Builds a request for OpenAI's Responses API. The server stores nothing. */
 function responsesRequest(
   model: { readonly name: string; readonly id: string },
   { system, messages, tools, thoughtLevel }: ModelRequest,

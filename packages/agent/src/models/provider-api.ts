@@ -20,7 +20,7 @@ const BY_STATUS: Readonly<Record<number, ModelErrorCode | undefined>> = {
 const TOO_LONG =
   /prompt is too long|context[ _](length|window)|maximum context|too many tokens|context_length_exceeded/i;
 
-/** Said with 429 too, although waiting does not help. */
+/** Also sent with status 429, although waiting does not help. */
 const UNPAID = /insufficient_quota|credit balance is too low|billing_hard_limit/i;
 
 const ADVICE: Partial<Record<ModelErrorCode, string>> = {
@@ -33,7 +33,7 @@ const ADVICE: Partial<Record<ModelErrorCode, string>> = {
 
 const MAX_MESSAGE = 500;
 
-/** What an error that an SDK threw means. Both SDKs give the HTTP status, the headers and the body along. */
+/** Maps an error of a provider's SDK. Both SDKs attach HTTP status, headers and body. */
 export function modelErrorOf(cause: unknown, model: string): ModelError {
   if (cause instanceof ModelError) return cause;
   const { status, headers, type, error } = fieldsOf(cause);
@@ -57,7 +57,7 @@ function howOf(status: number | undefined, type: string | undefined): string {
   return type === undefined ? "could not be reached" : "failed in the middle";
 }
 
-/** The message in the body of an answer, however deep it lies there. */
+/** The message in an error body, at any depth. */
 function messageIn(body: unknown): string | undefined {
   if (!isObject(body)) return undefined;
   return messageIn(body.error) ?? (typeof body.message === "string" ? body.message : undefined);
@@ -87,7 +87,7 @@ function codeOf(status: number | undefined, words: string, type: string | undefi
   if ((status === undefined || status === 400) && TOO_LONG.test(words)) return "context_exceeded";
   if (UNPAID.test(words)) return "unpaid";
   if (status !== undefined) return BY_STATUS[status] ?? (status >= 500 ? "unavailable" : "bad_request");
-  // In the middle of a stream there is no status, only a word.
+  // An error in the middle of a stream has a type but no status.
   if (type === "overloaded_error") return "overloaded";
   if (type === "rate_limit_error" || type === "rate_limit_exceeded") return "rate_limited";
   if (type === "invalid_request_error" || type === "invalid_prompt") return "bad_request";
@@ -106,15 +106,14 @@ function retryAfter(headers: Headers | undefined): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-/** As much as the arguments of one call may hold. */
 const MAX_ARGUMENTS = 1 << 20;
 
-/** The arguments of a call, as they come in. */
+/** Collects the arguments of a call from fragments. */
 export class CallArguments {
   #pieces: string[] = [];
   #length = 0;
 
-  /** Adds a piece. A call that never ends is no call. */
+  /** Throws when the arguments grow without end. */
   add(piece: string): void {
     this.#length += piece.length;
     if (this.#length > MAX_ARGUMENTS)
@@ -122,7 +121,6 @@ export class CallArguments {
     this.#pieces.push(piece);
   }
 
-  /** All of it. */
   toString(): string {
     this.#pieces = [this.#pieces.join("")];
     return this.#pieces[0] ?? "";

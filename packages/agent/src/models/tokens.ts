@@ -2,34 +2,34 @@ import type { TokenUsage } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
 import type { Price } from "./model.ts";
 
-/** Characters of a token, roughly, in most languages and models. */
+/** Characters per token, roughly, for most languages and models. */
 const CHARACTERS = 4;
-/** What an image takes, roughly. */
+/** Tokens of an image, roughly. */
 const IMAGE_TOKENS = 1_500;
-/** What surrounds a message or a part. */
+/** Tokens around a message or a part. */
 const OVERHEAD = 4;
 
-/** A number of tokens that a server told; `otherwise` where it told none, or nothing that can be counted with. */
+/** A token count as reported by a server; `otherwise` when it is absent or no valid count. */
 export function reportedTokens(told: unknown, otherwise = 0): number {
   return typeof told === "number" && Number.isFinite(told) && told >= 0 ? told : otherwise;
 }
 
-/** How many tokens a text has, roughly. */
+/** Estimates the tokens of a text. */
 export function tokensIn(text: string): number {
   return tokensFor(text.length);
 }
 
-/** How many tokens so many characters are, roughly. */
+/** Estimates the tokens of a number of characters. */
 export function tokensFor(characters: number): number {
   return Math.ceil(characters / CHARACTERS);
 }
 
-/** How many tokens messages have together, roughly. */
+/** Estimates the tokens of messages. */
 export function tokensOfAll(messages: readonly Message[]): number {
   return messages.reduce((sum, message) => sum + tokensOf(message), 0);
 }
 
-/** How many tokens a message has, roughly. */
+/** Estimates the tokens of a message. */
 export function tokensOf(message: Message): number {
   if (message.role === "tool")
     return message.results.reduce(
@@ -43,10 +43,9 @@ export function tokensOf(message: Message): number {
   }, OVERHEAD);
 }
 
-/** Nothing used. */
 export const NO_USAGE: TokenUsage = { inputTokens: 0, outputTokens: 0 };
 
-/** What two requests used together. */
+/** Adds the usage of two requests. */
 export function addUsage(left: TokenUsage, right: TokenUsage): TokenUsage {
   const sum = (name: "thoughtTokens" | "cachedReadTokens" | "cachedWriteTokens" | "cost") => {
     const both = (left[name] ?? 0) + (right[name] ?? 0);
@@ -64,7 +63,7 @@ export function addUsage(left: TokenUsage, right: TokenUsage): TokenUsage {
 
 const MILLION = 1_000_000;
 
-/** What a request cost, in the currency of the price. Tokens from a cache cost as much as others where nothing is said. */
+/** The cost of a request. Cached tokens cost as much as others when the price does not say otherwise. */
 export function costOf(usage: TokenUsage, price: Price): number {
   const { inputTokens, outputTokens, cachedReadTokens = 0, cachedWriteTokens = 0 } = usage;
   const { input, output, cacheRead = input, cacheWrite = input } = price;
@@ -76,7 +75,7 @@ export function costOf(usage: TokenUsage, price: Price): number {
   return sum / MILLION;
 }
 
-/** All tokens of a request: those that were read, wherever from, and those that were written. */
+/** All tokens of a request: input, cached or not, and output. */
 export function totalOf({
   inputTokens,
   outputTokens,

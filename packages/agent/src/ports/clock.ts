@@ -1,16 +1,16 @@
 import { setTimeout } from "node:timers/promises";
 
-/** Time, as far as the agent needs it. */
+/** Time. */
 export interface Clock {
   now(): Date;
-  /** Waits; rejects when the signal aborts. */
+  /** Rejects when the signal aborts. */
   sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
 }
 
-/** A timer that is to take longer goes off at once. */
+/** A timer with a longer delay would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** The time of the machine. */
+/** The machine's clock. */
 export const systemClock: Clock = {
   now: () => new Date(),
   async sleep(milliseconds, signal) {

@@ -16,17 +16,15 @@ const THOUGHT_LEVELS: readonly { readonly value: ThoughtLevel; readonly name: st
   { value: "high", name: "High" },
 ];
 
-/** Whether there is such a mode. */
 export function isMode(mode: string): boolean {
   return MODES.some(({ id }) => id === mode);
 }
 
-/** Whether a model can be told to think so much. */
 export function isThoughtLevel(level: string): level is ThoughtLevel {
   return THOUGHT_LEVELS.some(({ value }) => value === level);
 }
 
-/** What a session can be set to, and is, in ACP's words. */
+/** The modes and options of a session, in ACP's form. */
 export function settingsOf({ mode, model, thoughtLevel }: SessionHeader, models: Models): JsonObject {
   return {
     modes: { currentModeId: mode, availableModes: MODES },
@@ -34,7 +32,7 @@ export function settingsOf({ mode, model, thoughtLevel }: SessionHeader, models:
   };
 }
 
-/** The options of a session. A model that was asked for by name is on offer for as long as it is in use. */
+/** The options of a session. A model that was chosen by name is listed while it is in use. */
 export function configOptionsOf(
   { model, thoughtLevel }: Pick<SessionHeader, "model" | "thoughtLevel">,
   { choices }: Pick<Models, "choices">,

@@ -6,7 +6,7 @@ const AbsolutePath = z.string().startsWith("/", "is an absolute path");
 const Directories = z.array(AbsolutePath).max(100);
 const SessionId = z.string().min(1).max(256);
 
-/** How a client says hello; of what it can do, what we make use of. */
+/** Parameters of `initialize`, with the capabilities that we use. */
 export const Initialize = z.looseObject({
   protocolVersion: z.number().optional(),
   clientCapabilities: z
@@ -16,32 +16,32 @@ export const Initialize = z.looseObject({
     .nullish(),
 });
 
-/** How a session is begun. */
+/** Parameters of `session/new`. */
 export const NewSession = z.looseObject({
   cwd: AbsolutePath,
   additionalDirectories: Directories.nullish(),
   mcpServers: z.array(z.unknown()).nullish(),
 });
 
-/** How a session is taken up again, or forked. */
+/** Parameters of `session/load`, `session/resume` and `session/fork`. */
 export const EarlierSession = NewSession.extend({ sessionId: SessionId, cwd: AbsolutePath.optional() });
 
-/** Which sessions are to be listed. */
+/** Parameters of `session/list`. */
 export const ListSessions = z.looseObject({
   cwd: AbsolutePath.nullish(),
   cursor: z.string().max(512).nullish(),
 });
 
-/** Which session. */
+/** Parameters of methods that only name a session. */
 export const OneSession = z.looseObject({ sessionId: SessionId });
 
-/** A mode to work in. */
+/** Parameters of `session/set_mode`. */
 export const SetMode = OneSession.extend({ modeId: z.string() });
 
-/** An option to be set. */
+/** Parameters of `session/set_config_option`. */
 export const SetConfigOption = OneSession.extend({ configId: z.string(), value: z.string().min(1).max(200) });
 
-/** A prompt. */
+/** Parameters of `session/prompt`. */
 export const Prompt = OneSession.extend({
   prompt: z
     .array(z.looseObject({ type: z.string() }))
@@ -49,7 +49,7 @@ export const Prompt = OneSession.extend({
     .max(1_000),
 });
 
-/** Reads the parameters of a method; what does not fit is said to whoever called it. */
+/** Parses the parameters of a method. Throws an error for the client when they are invalid. */
 export function read<Schema extends z.ZodType>(
   schema: Schema,
   method: string,
@@ -85,8 +85,7 @@ const Block = z.discriminatedUnion("type", [
 ]);
 
 /**
- * What a prompt of a client is to a model. A block that is meant for the assistant alone is none of the person's words;
- * neither is a file that comes along.
+ * Converts the blocks of a prompt. Blocks for the assistant alone and attached files are context, not the user's words.
  */
 export function promptParts(
   blocks: readonly unknown[],

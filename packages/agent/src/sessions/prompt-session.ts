@@ -17,7 +17,7 @@ import { isThoughtLevel } from "./config-options.ts";
 import type { Session } from "./session.ts";
 import { type ClientCapabilities, updateFor } from "./updates.ts";
 
-/** What turns of all sessions have in common. */
+/** What the turns of all sessions share. */
 export interface TurnContext {
   readonly dependencies: AgentDependencies;
   readonly rpc: RpcPeer;
@@ -25,7 +25,7 @@ export interface TurnContext {
   readonly capabilities: () => ClientCapabilities;
 }
 
-/** What the turns of a session stand on, as it is set now. */
+/** The dependencies of a turn, with the session's current settings. */
 export async function settingFor(
   context: TurnContext,
   session: Session,
@@ -68,7 +68,7 @@ export async function settingFor(
   };
 }
 
-/** The tools that a session is offered: those that its mode and its policy leave it. */
+/** The tools that the session's mode and policy permit. */
 async function offeredTools(
   { services, memory, mayUse }: AgentDependencies,
   { id, header, servers }: Session,
@@ -82,7 +82,7 @@ async function offeredTools(
   return tools.filter((_, index) => allowed[index]);
 }
 
-/** Runs one turn of a session, and gives what its prompt is answered with. */
+/** Runs one turn of a session and returns the result of its prompt. */
 export async function promptSession(
   context: TurnContext,
   session: Session,
@@ -103,7 +103,7 @@ export async function promptSession(
   return { stopReason: end.reason, usage: usageOf(turn) };
 }
 
-/** A session is called after the first thing that was asked in it. */
+/** Titles a session after its first prompt. */
 async function setTitle({ rpc }: TurnContext, session: Session, { words }: Turn): Promise<void> {
   const title = session.titleFrom(words);
   if (title === undefined) return;
@@ -112,7 +112,7 @@ async function setTitle({ rpc }: TurnContext, session: Session, { words }: Turn)
   await rpc.notify("session/update", { sessionId: session.id, update });
 }
 
-/** Says of servers that could not be used why, once. */
+/** Reports, once, why MCP servers could not be used. */
 async function reportMcpFaults({ servers, faulty }: Session, { setting }: Turn): Promise<void> {
   for (const { server, reason } of (await servers.offered()).faults) {
     if (faulty.has(server)) continue;
@@ -122,7 +122,7 @@ async function reportMcpFaults({ servers, faulty }: Session, { setting }: Turn):
   }
 }
 
-/** Puts down how a turn ended, and tells it. One that came to nothing is not mentioned again. */
+/** Records and reports the end of a turn. A failed turn without an answer is withdrawn. */
 async function recordEnd(turn: Turn, end: TurnEnd): Promise<void> {
   const { keep, entries, sessionId, clock } = turn.setting;
   const isAnswered = entries.some((entry) => entry.turn === turn.id && entry.kind === "assistant");
@@ -153,7 +153,7 @@ function usageOf({ usage }: Turn): JsonObject {
   return { totalTokens: totalOf(usage), ...usage };
 }
 
-/** A model that did not answer is an error of the prompt; the session stays as it is. */
+/** Maps the error of a model to one of ACP. The session stays usable. */
 function promptError(error: Error): RpcError {
   if (!(error instanceof ModelError)) return RpcError.of(error);
   const { code, status, isRetryable } = error;
@@ -169,7 +169,7 @@ const OPTIONS = [
   { optionId: "reject_once", name: "Do not allow", kind: "reject_once" },
 ];
 
-/** Asks by `session/request_permission`. What was allowed "always" is asked about again: remembering is not ours. */
+/** Asks by `session/request_permission`. The host remembers "always"; this agent asks every time. */
 class AcpPermissionGate implements PermissionGate {
   readonly #rpc: RpcPeer;
   readonly #sessionId: string;

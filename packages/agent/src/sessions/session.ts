@@ -5,23 +5,23 @@ import { McpServers } from "../tools/mcp-servers.ts";
 
 const TITLE_LENGTH = 80;
 
-/** A session that is open: what is known of it, what was said in it, and what it is doing. */
+/** An open session: its header, history and activity. */
 export class Session {
   readonly #store: SessionStore;
   readonly #entries: HistoryEntry[];
   #header: SessionHeader;
   #roots: Roots;
-  /** Settles when the last change is kept, or could not be. */
+  /** Settles when the last change is stored or has failed. */
   #changed: Promise<unknown> = Promise.resolve();
-  /** The servers of which was said that they cannot be used. */
+  /** The MCP servers whose failure has been reported. */
   readonly faulty = new Set<string>();
-  /** The servers of tools that its client gave it. */
+  /** The MCP servers of its client. */
   servers: McpServers = new McpServers([]);
-  /** Ends the turn that is under way. */
+  /** Cancels the turn in progress. */
   turn: AbortController | undefined;
-  /** Settles when the last turn is over. */
+  /** Settles when the last turn has ended. */
   turnOver: Promise<void> = Promise.resolve();
-  /** Ends what is done while nobody wants anything. */
+  /** Cancels background work. */
   background: { readonly controller: AbortController; readonly done: Promise<void> } | undefined;
 
   constructor(store: SessionStore, { header, entries }: StoredSession) {
@@ -39,7 +39,7 @@ export class Session {
     return this.#header;
   }
 
-  /** The folders it works in, where they lay when it was last let into them. */
+  /** The folders it works in, resolved when it last entered them. */
   get roots(): Roots {
     return this.#roots;
   }
@@ -48,12 +48,12 @@ export class Session {
     return this.#entries;
   }
 
-  /** Changes what is known of it, and keeps that. */
+  /** Changes and stores the header. */
   async set(changes: Partial<SessionHeader>): Promise<void> {
     await this.#change(changes, []);
   }
 
-  /** Has it work in these folders, or where it did, as they lie now. */
+  /** Changes the folders it works in, or resolves the current ones again. */
   async enter(place: Partial<Pick<SessionHeader, "cwd" | "additionalDirectories">>): Promise<void> {
     await this.set(place);
     const { cwd, additionalDirectories } = this.#header;
@@ -62,19 +62,19 @@ export class Session {
     this.#roots = roots;
   }
 
-  /** Adds to its history. What is in it is kept. */
+  /** Appends an entry to the history. */
   async keep(entry: HistoryEntry): Promise<void> {
     await this.#change({ updatedAt: entry.at }, [entry]);
   }
 
-  /** Gives it other servers of tools, in the place of those it had. */
+  /** Replaces its MCP servers. */
   async setMcpServers(servers: readonly unknown[]): Promise<void> {
     const before = this.servers;
     this.servers = new McpServers(servers);
     await before.close();
   }
 
-  /** Its title, from the first thing that was asked in it; `undefined` when it has one. */
+  /** A title from the first prompt; `undefined` when there is one. */
   titleFrom(words: string): string | undefined {
     if (this.#header.title !== undefined) return undefined;
     const line = words.trim().split("\n")[0]?.replace(/\s+/g, " ") ?? "";
@@ -82,7 +82,7 @@ export class Session {
     return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH)}…` : line;
   }
 
-  /** One change after the other: a setting that is made in the middle of a turn must not be undone by its next entry. */
+  /** Serialises changes: an entry of a turn must not undo a setting that was made meanwhile. */
   #change(changes: Partial<SessionHeader>, entries: readonly HistoryEntry[]): Promise<void> {
     const changed = this.#changed.then(async () => {
       const header = { ...this.#header, ...changes };

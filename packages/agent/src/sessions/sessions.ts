@@ -11,10 +11,9 @@ import { Session } from "./session.ts";
 import { Heartbeat, IdleWork } from "./timers.ts";
 import type { ClientCapabilities } from "./updates.ts";
 
-/** Where a session works. */
 type Folders = Pick<SessionHeader, "cwd" | "additionalDirectories">;
 
-/** The sessions that are open in this process, each with at most one turn at a time. */
+/** The open sessions of this process, each with at most one turn at a time. */
 export class Sessions {
   readonly #dependencies: AgentDependencies;
   readonly #context: TurnContext;
@@ -31,13 +30,12 @@ export class Sessions {
     this.#idleWork = new IdleWork({ delayMs: limits.idleMs, now: () => clock.now(), onFault });
   }
 
-  /** Begins a session. */
   async create(folders: Folders): Promise<Session> {
     const { models } = this.#dependencies;
     return this.#open({ ...folders, model: models.defaultId, mode: "default", thoughtLevel: "default" }, []);
   }
 
-  /** Takes up a session that is kept, in another folders if one is given. */
+  /** Resumes a stored session, in other folders if given. */
   async resume(id: string, folders: Partial<Folders>): Promise<Session> {
     const open = this.#sessions.get(id);
     if (open?.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
@@ -47,20 +45,20 @@ export class Sessions {
     return session;
   }
 
-  /** Begins a session with the history of another. */
+  /** Creates a session with the history of another. */
   async fork(id: string, folders: Partial<Folders>): Promise<Session> {
     const { header, entries } = await this.#kept(id);
     return this.#open({ ...header, ...folders }, entries);
   }
 
-  /** A session that is open. */
+  /** Returns an open session or throws. */
   expect(id: string): Session {
     const session = this.#sessions.get(id);
     if (session) return session;
     throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)} here; load it first`);
   }
 
-  /** Runs one turn, and gives what its prompt is answered with. Taking the request back cancels the turn. */
+  /** Runs one turn and returns the result of its prompt. Cancelling the request cancels the turn. */
   async prompt(session: Session, prompt: readonly UserPart[], signal: AbortSignal): Promise<JsonObject> {
     if (session.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
     const turn = new AbortController();
@@ -83,7 +81,7 @@ export class Sessions {
     }
   }
 
-  /** Cancels the turn that is under way in a session. */
+  /** Cancels the turn of a session. */
   cancel(id: string): void {
     this.#sessions.get(id)?.turn?.abort(new Error("the turn was cancelled"));
   }
@@ -97,13 +95,13 @@ export class Sessions {
     }
   }
 
-  /** Settles when no turn is under way, and lets go of what sessions were lent. */
+  /** Settles when no turn is in progress and all MCP servers are closed. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#running);
     await Promise.allSettled([...this.#sessions.values()].map(({ servers }) => servers.close()));
   }
 
-  /** Closes a session, if it is open, and ends its turn first; what is kept of it stays. */
+  /** Closes a session, if it is open, and cancels its turn first. It stays in the store. */
   async close(id: string): Promise<void> {
     const session = this.#sessions.get(id);
     if (!session) return;
@@ -147,7 +145,7 @@ export class Sessions {
     await session.background?.done;
   }
 
-  /** A session that nobody wants anything of has something done for it later, if there is anything to do. */
+  /** Schedules compaction for an idle session with a long history. */
   #scheduleIdleWork(session: Session): void {
     const { info } = this.#dependencies.models.open(session.header.model);
     if (this.#isOpen(session) && isHalfFull(session.entries, info))
@@ -158,7 +156,7 @@ export class Sessions {
     return this.#sessions.get(session.id) === session && !this.#context.rpc.signal.aborted;
   }
 
-  /** Puts a long conversation together while nobody waits for it, if that may be done now. */
+  /** Compacts a long conversation while the session is idle, if the supervisor allows it. */
   async #compactIdle(session: Session, idleMs: number): Promise<void> {
     if (session.turn) return;
     const controller = new AbortController();

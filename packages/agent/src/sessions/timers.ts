@@ -1,10 +1,9 @@
 import type { ControlPort } from "../control/control-port.ts";
 import type { Clock } from "../ports/clock.ts";
 
-/** How often a working agent tells that it is alive. */
 const INTERVAL_MS = 30_000;
 
-/** Tells that the agent is alive for as long as any of its turns runs; one timer for all of them, and none when idle. */
+/** Reports a heartbeat while any turn runs, with one timer for all of them. */
 export class Heartbeat {
   readonly #control: Pick<ControlPort, "report">;
   readonly #clock: Pick<Clock, "now">;
@@ -21,12 +20,12 @@ export class Heartbeat {
     this.#began = clock.now().getTime();
   }
 
-  /** Notes that something happened. */
+  /** Counts an event. */
   count(): void {
     this.#events += 1;
   }
 
-  /** A turn begins; what it gives back ends it. */
+  /** Counts a turn; the result ends it. */
   begin(): () => void {
     this.#running += 1;
     this.#timer ??= setInterval(() => this.#beat(), this.#intervalMs).unref();
@@ -49,21 +48,19 @@ export class Heartbeat {
   }
 }
 
-/** What waits for a quiet moment. */
 interface Waiting {
   readonly since: number;
   readonly run: (idleMs: number) => Promise<void>;
 }
 
-/** What background work stands on. */
 export interface IdleWorkOptions {
-  /** How long nobody must have wanted anything. */
+  /** The shortest idle time of a session before its work runs. */
   readonly delayMs: number;
   readonly now: () => Date;
   readonly onFault: (fault: unknown) => void;
 }
 
-/** Work that can wait until nobody wants anything: one timer for all sessions, and none when nothing waits. */
+/** Runs work for sessions that have been idle for a while, with one timer for all of them. */
 export class IdleWork {
   readonly #options: IdleWorkOptions;
   readonly #waiting = new Map<string, Waiting>();
@@ -74,13 +71,13 @@ export class IdleWork {
     this.#options = options;
   }
 
-  /** Has something done for a session when it has been idle for a while. */
+  /** Schedules work for an idle session; replaces what was scheduled before. */
   schedule(sessionId: string, run: Waiting["run"]): void {
     this.#waiting.set(sessionId, { since: this.#options.now().getTime(), run });
     this.#arm();
   }
 
-  /** The session is busy again, or gone. */
+  /** Cancels the work of a session that is active again or closed. */
   cancel(sessionId: string): void {
     this.#waiting.delete(sessionId);
     if (this.#waiting.size > 0) return;
@@ -88,13 +85,13 @@ export class IdleWork {
     this.#timer = undefined;
   }
 
-  /** What comes up while others have something done is looked at when that is done. */
+  /** Work that is scheduled while other work runs waits for its end. */
   #arm(): void {
     if (this.#isRunning || this.#waiting.size === 0) return;
     this.#timer ??= setTimeout(() => void this.#runDue(), this.#options.delayMs).unref();
   }
 
-  /** One after the other: what runs in the background leaves room for what does not. */
+  /** Runs work one by one, to leave room for turns. */
   async #runDue(): Promise<void> {
     this.#isRunning = true;
     const now = this.#options.now().getTime();

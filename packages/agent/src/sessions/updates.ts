@@ -4,13 +4,13 @@ import { interruptedTurns } from "../history/transcript.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { TurnEvent } from "../turn/turn-event.ts";
 
-/** What a client wants to hear about. */
+/** What a client can display. */
 export interface ClientCapabilities {
   readonly notices: boolean;
   readonly compaction: boolean;
 }
 
-/** How an event of a turn is told to a client: as a `session/update`, or not at all. */
+/** Converts an event of a turn to a `session/update`; `undefined` for none. */
 export function updateFor(
   event: TurnEvent,
   { notices, compaction }: ClientCapabilities,
@@ -49,7 +49,7 @@ export function updateFor(
       return compaction ? compactionUpdate(event) : compactionThought(event);
     case "notice": {
       const { type: _, ...notice } = event;
-      // A client that knows no notices is told by a thought, so that nothing goes by unseen.
+      // A client without notices gets a thought, so that no notice is lost.
       return notices ? { sessionUpdate: "notice", ...notice } : thought(notice.title, notice.description);
     }
   }
@@ -89,7 +89,7 @@ function chunk(sessionUpdate: string, text: string, messageId?: string): JsonObj
   return { sessionUpdate, content: { type: "text", text }, ...(messageId !== undefined && { messageId }) };
 }
 
-/** A history as the updates that a client once saw. What was withdrawn, or added for the model, is left out. */
+/** Converts a history to the updates that a client once received. Withdrawn turns and added context are left out. */
 export function* replay(entries: readonly HistoryEntry[], tools: readonly Tool[]): Iterable<JsonObject> {
   const withdrawn = new Set(entries.filter(({ kind }) => kind === "withdrawn").map(({ turn }) => turn));
   const results = new Map(
@@ -154,7 +154,7 @@ function titleOf({ name }: CallPart, rawInput: JsonObject, tool: Tool | undefine
   try {
     return tool?.call(rawInput).title ?? name;
   } catch {
-    // It never fitted; its name will do.
+    // The arguments were invalid.
     return name;
   }
 }

@@ -9,7 +9,7 @@ import { search } from "./search.ts";
 import { spawnSubagent } from "./spawn-subagent.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
-/** The tools of the native agent, as far as what they stand on is there. */
+/** The tools of the native agent whose services are available. */
 export function allTools(
   { mail, board, subagents }: HostServices,
   memory: Memory | undefined,
@@ -30,7 +30,7 @@ export function allTools(
   ];
 }
 
-/** Shows what is to be done and how far it is. It touches nothing but the agent's own plan. */
+/** Shows the plan and its progress. It changes nothing but the agent's own plan. */
 export const updatePlan = defineTool({
   name: "update_plan",
   description:

@@ -6,7 +6,6 @@ import { FileError, type Roots } from "../files/roots.ts";
 import { decodeText, readStart, withFile, withFolder, writeAtomically } from "../files/workspace-files.ts";
 import { defineTool, ToolError } from "./tool.ts";
 
-/** As much of a file as is read. */
 const MAX_READ_BYTES = 50 * 1024;
 
 /** Reads a text file. */
@@ -31,7 +30,7 @@ export const readFile = defineTool({
     }),
 });
 
-/** Makes a file, or replaces one. */
+/** Creates or replaces a file. */
 export const writeFile = defineTool({
   name: "write_file",
   description: "Writes a text file of the workspace, replacing what was there. Folders are made as needed.",
@@ -41,7 +40,7 @@ export const writeFile = defineTool({
     content: z.string().describe("All of its text"),
   }),
   title: ({ path }) => `Write ${path}`,
-  // The old text is not looked at for this: whether it may be is what is being asked.
+  // The old text is not read here: whether it may be read is part of the question.
   prepare: async ({ path, content }, { roots }) => {
     const real = await roots.resolve(path);
     return { locations: [real], content: [{ type: "diff", path: real, oldText: null, newText: content }] };
@@ -56,10 +55,9 @@ export const writeFile = defineTool({
   },
 });
 
-/** The largest file that is edited. */
 const MAX_EDITED_BYTES = 5 * 1024 * 1024;
 
-/** Replaces a text within a file. */
+/** Replaces a text in a file. */
 export const editFile = defineTool({
   name: "edit_file",
   description:
@@ -120,14 +118,14 @@ export const deleteFile = defineTool({
         if (errorCode(error) === "ENOENT") throw new FileError("missing", `there is no ${path}`);
         throw error;
       });
-      // Links within are taken away and not followed.
+      // Links inside are removed, not followed.
       await rm(at, { recursive: true });
     });
     return { text: `Deleted ${path}.` };
   },
 });
 
-/** The real folder of what is to go, and its name there. A link is what it is, not what it leads to. */
+/** The real parent folder and the name of an entry. A link counts as itself, not as its target. */
 async function parentAndName(roots: Roots, path: string): Promise<readonly [folder: string, name: string]> {
   const name = basename(path);
   if (name === "" || name === "." || name === ".." || (await roots.isRoot(await roots.resolve(path))))

@@ -1,10 +1,8 @@
-/** More alternatives than a pattern needs. */
 const MOST_OPTIONS = 64;
 
 /**
- * Compiles a pattern of a model's into a test of paths that takes at most the length of the pattern times that of the
- * path: `*` and `?` within a name, `**` for any number of folders, `{a,b}` for one of several. `undefined` when it stands
- * for too many.
+ * Compiles a glob into a test of paths: `*` and `?` within a name, `**` for any number of folders, `{a,b}` for
+ * alternatives. The test takes at most the product of both lengths; `undefined` for too many alternatives.
  */
 export function compilePattern(pattern: string): ((path: string) => boolean) | undefined {
   const options = alternatives(pattern.replace(/^(?:\.\/)+/, ""));
@@ -17,7 +15,7 @@ function matchesName(pattern: string, name: string): boolean {
   return matchesSequence([...pattern], [...name], "*", (token, one) => token === "?" || token === one);
 }
 
-/** A wild part takes as little as it can; when what follows fails, the last one takes one more. */
+/** A wildcard matches as little as possible; when the rest fails, the last wildcard takes one more. */
 function matchesSequence(
   parts: readonly string[],
   texts: readonly string[],
@@ -42,7 +40,7 @@ function matchesSequence(
   return parts.slice(at).every((part) => part === wild);
 }
 
-/** The pattern with its braces written out, innermost first. */
+/** Expands braces, innermost first. */
 function alternatives(pattern: string): readonly string[] | undefined {
   const done: string[] = [];
   const work = [pattern];

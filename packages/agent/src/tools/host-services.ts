@@ -9,7 +9,7 @@ export interface Mail {
   readonly timestamp: string;
 }
 
-/** The mail of the agent that a session belongs to. */
+/** The mailbox of a session's agent. */
 export interface MailService {
   send(
     sessionId: string,
@@ -18,7 +18,7 @@ export interface MailService {
   unread(sessionId: string): Promise<readonly Mail[]>;
 }
 
-/** The board on which everybody leaves word. */
+/** The shared board. */
 export interface BoardService {
   /** The last lines, oldest first. */
   read(sessionId: string, lines: number): Promise<readonly string[]>;
@@ -26,42 +26,42 @@ export interface BoardService {
   post(sessionId: string, content: string): Promise<void>;
 }
 
-/** What a subagent is to do. */
+/** A task for a subagent. */
 export interface SubagentTask {
-  /** The session that wants it. */
+  /** The parent session. */
   readonly sessionId: string;
   readonly prompt: string;
   /** The real folder it works in. */
   readonly workingDir: string;
-  /** The agent it is given to; by default the one that gives it. */
+  /** The agent that runs it; the session's own by default. */
   readonly agent?: string | undefined;
-  /** The only tools it may use; all that policy leaves it when absent. */
+  /** The only tools it may use; all that policy permits when absent. */
   readonly tools?: readonly string[] | undefined;
-  /** How much it may use; what is left out has a default of the host's. */
+  /** Limits of its usage; the host has defaults. */
   readonly allowance?: { readonly calls?: number | undefined; readonly tokens?: number | undefined };
-  /** Told how it is doing, and what is learned of it, such as its session. */
+  /** Receives the progress, and details such as the child's session once they are known. */
   readonly onProgress: (details: WorkerDetails, event?: "WorkerProgressed" | "WorkerWaitingForInput") => void;
 }
 
-/** Where governed children are started. */
+/** Starts subagents as governed sessions. */
 export interface SubagentService {
-  /** What the child said in the end. The signal aborts when its time is over. */
+  /** Returns the child's last message. The signal aborts on timeout. */
   run(task: SubagentTask, signal: AbortSignal): Promise<string>;
 }
 
-/** A tool that the client of a session brings along. */
+/** A tool that the client of a session provides. */
 export interface ClientTool {
   readonly name: string;
   readonly description: string;
-  /** What it takes, as a JSON Schema. */
+  /** A JSON Schema. */
   readonly parameters: JsonObject;
 }
 
-/** What the clients of sessions carry out themselves. */
+/** Runs tools in the clients of sessions. */
 export interface ClientToolService {
-  /** The tools that the client of a session offers in the turn that begins. */
+  /** The tools of a session's client for the turn that starts. */
   offered(sessionId: string): readonly ClientTool[];
-  /** Has the client carry one out. The signal aborts with the turn. */
+  /** The signal aborts with the turn. */
   call(
     sessionId: string,
     name: string,
@@ -70,11 +70,14 @@ export interface ClientToolService {
   ): Promise<{ readonly text: string; readonly isError: boolean }>;
 }
 
-/** What a host lends its sessions. A tool whose service is not there is not offered. */
+/** What a host offers to sessions. A tool whose service is absent is not offered. */
 export interface HostServices {
-  /** What clients call a session, where that is not what the agent calls it. */
+  /** The client's id of a session, where it differs from the agent's. */
   readonly nameOf?: (sessionId: string) => string;
-  /** Whether a session may read a file, from its working folder on or absolute, without anybody being asked; any if absent. */
+  /**
+   * Whether a session may read a file without asking, by absolute path or relative to the working folder; any file if
+   * absent.
+   */
   readonly mayRead?: (sessionId: string, path: string) => Promise<boolean>;
   readonly mail?: MailService;
   readonly board?: BoardService;

@@ -10,7 +10,7 @@ import { defineTool, ToolError } from "./tool.ts";
 
 const MAX_ENTRIES = 200;
 
-/** Lists what is in a folder. */
+/** Lists a folder. */
 export const listFiles = defineTool({
   name: "list_files",
   description:
@@ -57,20 +57,18 @@ function requireInside(pattern: string): void {
     throw new FileError("outside", `the pattern ${pattern} leads out of the folder`);
 }
 
-/** Something in a folder, by its path from where the walk began. */
+/** An entry with its path relative to the start of the walk. */
 export interface Found {
   readonly path: string;
   readonly isFolder: boolean;
 }
 
-/** Folders that hold what nobody wrote here. They are named, and not gone into. */
+/** Folders that are listed but not entered. */
 export const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([".git", "node_modules"]);
-/** How much is looked at, whatever is found. */
+/** The most entries that are read. */
 const MAX_SEEN = 50_000;
 
-/**
- * Walks a folder, level by level and in order, without following links. `goesInto` says which folders are of interest.
- */
+/** Walks a folder breadth first and in order, without following links. `goesInto` selects the folders to enter. */
 async function* walk(root: string, goesInto: (path: string) => boolean): AsyncIterable<Found> {
   let level = [""];
   let seen = 0;
@@ -98,7 +96,7 @@ async function entriesOf(folder: string, limit: number): Promise<readonly Dirent
       if (entries.length >= limit) break;
     }
   } catch (error) {
-    // A folder may be closed to us, or gone by now.
+    // The folder may be unreadable or deleted by now.
     if (errorCode(error) !== "EACCES" && errorCode(error) !== "ENOENT") throw error;
   }
   return entries.toSorted((left, right) => (left.name < right.name ? -1 : 1));

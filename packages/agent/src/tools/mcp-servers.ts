@@ -7,19 +7,18 @@ import { type Tool, ToolError } from "./tool.ts";
 const CONNECT_MS = 30_000;
 const MAX_TOOLS = 200;
 
-/** A server that could not be used, and why. */
 interface McpFault {
   readonly server: string;
   readonly reason: string;
 }
 
-/** What the servers of a session offer. */
+/** The tools of all servers, and the servers that failed. */
 export interface McpOffer {
   readonly tools: readonly Tool[];
   readonly faults: readonly McpFault[];
 }
 
-/** The servers of tools that a session was given. They are reached when the first turn needs them, and once. */
+/** The MCP servers of a session. They are connected once, when the first turn needs them. */
 export class McpServers {
   readonly #declared: readonly unknown[];
   readonly #transports: Transport[] = [];
@@ -30,13 +29,13 @@ export class McpServers {
     this.#declared = declared;
   }
 
-  /** The tools of all servers that can be reached. */
+  /** Connects, and returns the tools of all reachable servers. */
   offered(): Promise<McpOffer> {
     this.#offered ??= this.#connectAll();
     return this.#offered;
   }
 
-  /** Lets go of every server. */
+  /** Closes every connection. */
   async close(): Promise<void> {
     this.#closing.abort(new Error("the session was closed"));
     await this.#offered;
@@ -54,7 +53,7 @@ export class McpServers {
     if (error) return failed("a server", `it is not declared as one: ${z.prettifyError(error)}`);
     const limits = { timeout: CONNECT_MS, signal: this.#closing.signal };
     try {
-      // Loaded by the first session that has a server.
+      // Loaded lazily: most sessions have no server.
       const { Client } = await import("@modelcontextprotocol/client");
       const client = new Client({ name: "reins-native", version: "0.1.0" });
       const transport = await transportTo(entry);
@@ -106,11 +105,11 @@ const HttpServer = z.object({
   headers: z.array(Named).default([]),
 });
 
-/** A server of tools, as `session/new` declares it. */
+/** A server as declared by `session/new`. */
 const McpServerEntry = z.union([HttpServer, StdioServer]);
 type McpServerEntry = z.infer<typeof McpServerEntry>;
 
-/** Names and values as an object. */
+/** Converts pairs to an object. */
 function asRecord(pairs: readonly z.infer<typeof Named>[]): Record<string, string> {
   return Object.fromEntries(pairs.map(({ name, value }) => [name, value]));
 }
@@ -119,12 +118,12 @@ const TIMEOUT_MS = 300_000;
 const MAX_DESCRIPTION = 2_000;
 const MAX_NAME = 64;
 
-/** What the agent calls a tool of a server; models take no other signs than these. */
+/** A tool name that every model accepts. */
 function mcpToolName(server: string, tool: string): string {
   return `mcp__${server}__${tool}`.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_NAME);
 }
 
-/** A tool of a server as one of the agent's own: asked about like any other, and carried out by the server. */
+/** Wraps a tool of a server. It is decided like any other and performed by the server. */
 function mcpTool(server: string, client: Pick<Client, "callTool">, tool: McpTool): Tool {
   const name = mcpToolName(server, tool.name);
   return {
@@ -132,7 +131,7 @@ function mcpTool(server: string, client: Pick<Client, "callTool">, tool: McpTool
     description: (tool.description ?? "").slice(0, MAX_DESCRIPTION),
     parameters: { ...tool.inputSchema },
     kind: "other",
-    // What a server says of its tools is a claim, and no reason to use them while planning.
+    // A server's claims about its tools do not make them available in plan mode.
     isReadOnly: false,
     isInner: false,
     call(given) {

@@ -3,7 +3,7 @@ import { requireFolder } from "../files/workspace-files.ts";
 import { type ProgramEnd, runProgram } from "./run-program.ts";
 import { defineTool } from "./tool.ts";
 
-/** A command line to be run. */
+/** A command line to run. */
 export interface CommandRun {
   readonly command: string;
   /** The real folder it starts in. */
@@ -11,12 +11,12 @@ export interface CommandRun {
   readonly timeoutMs: number;
 }
 
-/** Where command lines run. A host may give one that the operating system confines. */
+/** Runs command lines. A host may provide a sandbox. */
 export interface CommandRunner {
   run(command: CommandRun, signal: AbortSignal): Promise<ProgramEnd>;
 }
 
-/** What of the environment every command gets; nothing else, and no keys. */
+/** The only variables that commands inherit: no keys. */
 const PASSED = ["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 const HEAD_BYTES = 24 * 1024;
 const TAIL_BYTES = 24 * 1024;
@@ -35,7 +35,7 @@ export class SystemCommands implements CommandRunner {
   }
 }
 
-/** The environment of commands, out of a whole one. */
+/** Reduces an environment to the variables of commands. */
 export function commandEnvironment(
   env: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
@@ -87,7 +87,7 @@ function endingOf({ exitCode, signal, timedOut }: ProgramEnd, timeoutMs: number)
   return exitCode === null ? `ended by ${signal ?? "a signal"}` : `exit code ${exitCode}`;
 }
 
-/** What a command checks, by how it is called. */
+/** What a command checks, by its words. */
 const CHECKS: readonly (readonly [subject: string, RegExp])[] = [
   ["tests", /\b(?:npm|pnpm|yarn|bun) (?:run )?test\b|\b(?:pytest|vitest|jest|mocha|tox|rspec|phpunit)\b/],
   ["tests", /\b(?:cargo|go|dotnet|mvn|gradle|swift|mix|deno|make) (?:\S+ )?(?:test|check)\b/],
@@ -100,7 +100,7 @@ const CHECKS: readonly (readonly [subject: string, RegExp])[] = [
   ],
 ];
 
-/** What a command says about the work when it ends; `undefined` when it checks nothing. */
+/** The subject that a command checks, such as tests; `undefined` for other commands. */
 export function checkOf(command: string): string | undefined {
   return CHECKS.find(([, sign]) => sign.test(command))?.[0];
 }

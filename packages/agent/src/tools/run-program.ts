@@ -4,23 +4,23 @@ import type { Readable } from "node:stream";
 import { setTimeout as setTimeoutPromise } from "node:timers/promises";
 import { errorCode } from "@reins/kit";
 
-/** A program to be run. */
+/** A program to run. */
 export interface ProgramRun {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** How much of the beginning and of the end of its output is kept. */
+  /** How much output is kept from the start and from the end. */
   readonly headBytes: number;
   readonly tailBytes: number;
-  /** Whether it is ended when more than the beginning has come. */
+  /** Whether to stop it once `headBytes` are exceeded. */
   readonly stopWhenFull?: boolean;
 }
 
-/** How a program ended. */
+/** The result of a program. */
 export interface ProgramEnd {
-  /** What it wrote, to either stream, in the order it came. */
+  /** The output of both streams, in order of arrival. */
   readonly output: string;
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -29,10 +29,10 @@ export interface ProgramEnd {
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
-/** How long a program may take to end when it is asked to. */
+/** How long a program may take to end after SIGTERM. */
 const GRACE_MS = 2_000;
 
-/** Runs a program in a group of its own, and ends the whole group with it, in time or when the signal aborts. */
+/** Runs a program in its own process group, and kills the whole group with it, on timeout or when the signal aborts. */
 export async function runProgram(run: ProgramRun, signal: AbortSignal): Promise<ProgramEnd> {
   signal.throwIfAborted();
   const child: Child = spawn(run.file, run.args, {
@@ -62,13 +62,13 @@ export async function runProgram(run: ProgramRun, signal: AbortSignal): Promise<
   try {
     const closed = once(child, "close").catch(() => undefined);
     await once(child, "exit");
-    // Whoever was left behind by it holds its streams open, and has no business here any more.
+    // Background processes of the program may keep its streams open.
     killGroup(child, "SIGKILL");
     await Promise.race([closed, setTimeoutPromise(GRACE_MS, undefined, { ref: false })]);
   } finally {
     clearTimeout(timer);
     clearTimeout(ending);
-    // One that left the group may hold them open still; it is not listened to.
+    // A process that left the group may still hold the streams; stop reading.
     child.stdout.destroy();
     child.stderr.destroy();
     signal.removeEventListener("abort", end);
@@ -82,12 +82,12 @@ function killGroup({ pid }: Child, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch (error) {
-    // Nobody is left in it; or, on some systems, only what has ended and was not yet collected.
+    // The group is gone; EPERM is what some systems report for a group of zombies.
     if (errorCode(error) !== "ESRCH" && errorCode(error) !== "EPERM") throw error;
   }
 }
 
-/** What a program wrote: its beginning and its end, however much there was between them. */
+/** Keeps the start and the end of a program's output. */
 export class OutputBuffer {
   readonly #headLimit: number;
   readonly #tailLimit: number;
@@ -102,7 +102,7 @@ export class OutputBuffer {
     this.#tailLimit = tailLimit;
   }
 
-  /** How many bytes were written altogether. */
+  /** All bytes that were written. */
   get total(): number {
     return this.#total;
   }
@@ -119,7 +119,7 @@ export class OutputBuffer {
     if (this.#tailLength > 2 * this.#tailLimit) this.#trim();
   }
 
-  /** What was kept, with a line where something was left out. */
+  /** The kept output, with a line where bytes were left out. */
   get text(): string {
     this.#trim();
     const left = this.#total - this.#headLength - this.#tailLength;
@@ -130,7 +130,7 @@ export class OutputBuffer {
   #trim(): void {
     const tail = Buffer.concat(this.#tail);
     const kept = tail.subarray(Math.max(0, tail.length - this.#tailLimit));
-    // A copy, so that what was left out can go.
+    // A copy, so that the dropped buffers can be freed.
     this.#tail = [Buffer.from(kept)];
     this.#tailLength = kept.length;
   }

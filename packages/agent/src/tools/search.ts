@@ -15,10 +15,7 @@ const IGNORE_BYTES = 64 * 1024;
 const OUTPUT_BYTES = 256 * 1024;
 const LEFT_OUT = /^\[\d+ bytes left out\]$/;
 
-/**
- * Looks for a text. Grep does it, in a process of its own: a pattern that somebody else wrote can take for ever, and
- * must not take the agent along.
- */
+/** Searches with grep, in a separate process: a malicious pattern can run forever and must not block the agent. */
 export const search = defineTool({
   name: "search",
   description:
@@ -69,8 +66,8 @@ export const search = defineTool({
 });
 
 /**
- * What grep passes over: version control, dependencies, and the names that the workspace's .gitignore lists. A search in
- * a folder of such a name goes into it.
+ * Arguments that exclude version control, dependencies and the names in the workspace's .gitignore. A search inside
+ * such a folder is not excluded.
  */
 async function excludesIn(cwd: string, path: string): Promise<readonly string[]> {
   const ignored = (await readHead(join(cwd, ".gitignore"), IGNORE_BYTES)).split(/\r?\n/).flatMap(nameIn);
@@ -82,7 +79,7 @@ async function excludesIn(cwd: string, path: string): Promise<readonly string[]>
     );
 }
 
-/** The name in a line of .gitignore that is a plain name, such as `dist/` or `*.log`; others are left to git. */
+/** The plain name in a line of .gitignore, such as `dist/` or `*.log`; other patterns are ignored. */
 function nameIn(line: string): readonly string[] {
   const [, name] = /^\/?([^\s/!#][^\s/]*)\/?$/.exec(line.trim()) ?? [];
   return name === undefined || name === "*" ? [] : [name];
@@ -95,19 +92,19 @@ async function readHead(path: string, bytes: number): Promise<string> {
     return buffer.toString("utf8", 0, bytesRead);
   } catch (error) {
     if (errorCode(error) === undefined) throw error;
-    // None there, or none that can be read.
+    // Missing or unreadable.
     return "";
   }
 }
 
-/** What was found in files that may be read, as far as it is shown, and how much there was in others. */
+/** The matches in readable files that are shown, and the number in other files. */
 interface Matches {
   readonly shown: readonly string[];
   readonly hidden: number;
   readonly isCut: boolean;
 }
 
-/** Grep reads whatever lies there; what a session could not read by itself is not shown to it. */
+/** Filters grep's matches: a file that the session may not read is not shown. */
 async function readableOf(
   lines: readonly string[],
   mayRead: (file: string) => boolean | Promise<boolean>,

@@ -17,7 +17,7 @@ const MAX_TIMEOUT_SECONDS = 3_600;
 const MAX_TEXT = 50 * 1024;
 const SUMMARY_LENGTH = 200;
 
-/** Has a child do something: a governed session of its own, which clients see from its first step to its last. */
+/** Runs a task in a governed child session, which clients follow as a worker. */
 export const spawnSubagent = defineTool({
   name: "spawn_subagent",
   description:
@@ -86,13 +86,13 @@ export const spawnSubagent = defineTool({
   },
 });
 
-/** A worker whose every step is shown, in order. */
+/** Reports every step of a worker, in order. */
 class WorkerReporter {
   readonly #context: Pick<ToolContext, "onWorker" | "clock">;
   #worker: Worker;
   #reported: Promise<void>;
 
-  /** `parent` is what clients call the session that has it done. */
+  /** `parent` is the client's id of the parent session. */
   constructor(
     context: Pick<ToolContext, "onWorker" | "clock" | "newId">,
     { name, task, parent }: { readonly name: string; readonly task: string; readonly parent: string },
@@ -109,13 +109,13 @@ class WorkerReporter {
     this.#reported = handled(context.onWorker(workerUpdate(this.#worker)));
   }
 
-  /** Settles when everything so far has been shown. */
+  /** Settles when all reports have been delivered. */
   get reported(): Promise<void> {
     return this.#reported;
   }
 
   report(event: Exclude<WorkerEvent, "WorkerSpawned">, details: WorkerDetails): void {
-    // What comes after its end, as from a child that was given up, changes nothing.
+    // Events after the end, as of an abandoned child, change nothing.
     if (isTerminal(this.#worker)) return;
     this.#worker = advanceWorker(this.#worker, event, this.#context.clock.now().toISOString(), details);
     const update = workerUpdate(this.#worker);
@@ -123,17 +123,17 @@ class WorkerReporter {
   }
 }
 
-/** A promise whose failure is heard by whoever waits for it in the end, and until then by nobody. */
+/** Marks a rejection as handled; the last await still receives it. */
 function handled(reported: Promise<void>): Promise<void> {
   reported.catch(() => undefined);
   return reported;
 }
 
-/** How time is taken. */
+/** The timers of a timeout. */
 export interface TimerSource {
-  /** Milliseconds from some moment on. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** Runs something later, unless what this gives back is called. */
+  /** Runs a callback once; returns a function that cancels it. */
   readonly after: (milliseconds: number, run: () => void) => () => void;
 }
 
@@ -145,7 +145,7 @@ const systemTimers: TimerSource = {
   },
 };
 
-/** Time that counts only while it runs: whoever waits for a person is not hurried by it. */
+/** A timeout that can be paused, as while a person is asked. */
 export class PausableTimeout {
   readonly #over = new AbortController();
   readonly #timers: TimerSource;
@@ -160,25 +160,25 @@ export class PausableTimeout {
     this.resume();
   }
 
-  /** Aborts when it is over. */
+  /** Aborts on timeout. */
   get signal(): AbortSignal {
     return this.#over.signal;
   }
 
-  /** Counts from now on, if it does not already. */
+  /** Starts or continues the countdown. */
   resume(): void {
     if (this.#began !== undefined || this.#isDone) return;
     this.#began = this.#timers.now();
     this.#cancelTimer = this.#timers.after(this.#left, () => this.#over.abort(new Error("its time is over")));
   }
 
-  /** Never counts again. */
+  /** Stops the countdown for good. */
   cancel(): void {
     this.pause();
     this.#isDone = true;
   }
 
-  /** Does not count until it runs again. */
+  /** Pauses the countdown. */
   pause(): void {
     if (this.#began === undefined) return;
     this.#cancelTimer();

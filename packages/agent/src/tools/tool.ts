@@ -6,7 +6,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { HostServices } from "./host-services.ts";
 import type { CommandRunner } from "./run-command.ts";
 
-/** What a tool does, in ACP's words. */
+/** The kind of a tool, in ACP's words. */
 export type ToolKind = "read" | "edit" | "delete" | "search" | "execute" | "think" | "other";
 
 /** One step of a plan. */
@@ -16,7 +16,7 @@ export interface PlanEntry {
   readonly status: "pending" | "in_progress" | "completed";
 }
 
-/** What a tool works with. */
+/** What a tool call works with. */
 export interface ToolContext {
   readonly sessionId: string;
   readonly roots: Roots;
@@ -27,35 +27,35 @@ export interface ToolContext {
   readonly newId: () => string;
   /** Aborts when the turn is cancelled. */
   readonly signal: AbortSignal;
-  /** Shows clients how a worker is doing. */
+  /** Reports the progress of a worker to clients. */
   readonly onWorker: (update: WorkerUpdate) => Promise<void>;
 }
 
-/** What came of a call. */
+/** The outcome of a tool call. */
 export interface ToolOutcome {
-  /** What the model is told. */
+  /** The text for the model. */
   readonly text: string;
   readonly isError?: boolean;
-  /** What clients are shown instead of the text, as ACP has it. */
+  /** The content for clients instead of the text, in ACP's form. */
   readonly content?: readonly JsonObject[];
-  /** The plan as it stands now, where the call changed it. */
+  /** The plan after the call, where the call changed it. */
   readonly plan?: readonly PlanEntry[];
-  /** What a command's end says about the work, where it checks any. */
+  /** The result of a command that checks the work. */
   readonly check?: { readonly command: string; readonly passed: boolean; readonly message: string };
 }
 
-/** What is known of a call before it is made. */
+/** What is known of a call before it is performed. */
 export interface Preparation {
-  /** The real paths it is about. */
+  /** The real paths it concerns. */
   readonly locations?: readonly string[];
-  /** What would change, as ACP has it. */
+  /** The change it would make, in ACP's form. */
   readonly content?: readonly JsonObject[];
 }
 
-/** A call with arguments that fit. */
+/** A call with valid arguments. */
 export interface Call {
   readonly title: string;
-  /** Finds out what the call is about without doing any of it; throws when it could not be done anyway. */
+  /** Describes the call without any effect; throws when it could not succeed. */
   prepare(context: ToolContext): Promise<Preparation>;
   perform(context: ToolContext): Promise<ToolOutcome>;
 }
@@ -64,18 +64,18 @@ export interface Call {
 export interface Tool {
   readonly name: string;
   readonly description: string;
-  /** What it takes, as a JSON Schema. */
+  /** A JSON Schema. */
   readonly parameters: JsonObject;
   readonly kind: ToolKind;
-  /** Whether it changes nothing, and so may be used while planning. */
+  /** Whether it has no effect, and so is available in plan mode. */
   readonly isReadOnly: boolean;
-  /** Whether it touches nothing but the agent itself, and so needs nobody's leave. */
+  /** Whether it affects only the agent itself, and so needs no permission. */
   readonly isInner: boolean;
-  /** A call with these arguments; throws when they do not fit. */
+  /** Throws when the arguments are invalid. */
   call(given: unknown): Call;
 }
 
-/** How a tool is defined. */
+/** The definition of a tool. */
 export interface ToolPlan<Schema extends z.ZodType> {
   readonly name: string;
   readonly description: string;
@@ -90,7 +90,7 @@ export interface ToolPlan<Schema extends z.ZodType> {
 
 const TITLE_LENGTH = 200;
 
-/** Makes a tool. Its arguments are described and checked by one schema. */
+/** Defines a tool. One schema describes and validates its arguments. */
 export function defineTool<Schema extends z.ZodType>(plan: ToolPlan<Schema>): Tool {
   const { name, description, kind, isReadOnly = false, isInner = false } = plan;
   const { $schema: _, ...parameters } = z.toJSONSchema(plan.arguments);
@@ -120,10 +120,9 @@ function faultsIn(error: z.ZodError): string {
     .join("; ");
 }
 
-/** Why a call was not made, or did not work. */
 export type ToolErrorCode = "malformed" | "unknown_tool" | "not_allowed" | "outside_workspace" | "failed";
 
-/** A call that did not work, said so that a model can do better. */
+/** A failed tool call. The message is written for the model. */
 export class ToolError extends Error {
   override readonly name = "ToolError";
   readonly code: ToolErrorCode;

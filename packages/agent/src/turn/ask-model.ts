@@ -10,8 +10,8 @@ const CONTINUE =
   "[The connection broke off here. Go on exactly where your last message ends, without repeating any of it.]";
 
 /**
- * Asks the model, and shows what it says while it says it. What fails for a while is tried again; an answer that broke
- * off is gone on with. Throws a {@link ModelError} when there is no answer to be had.
+ * Requests an answer from the model and streams it to clients. Retries temporary failures and continues an answer that
+ * was cut off; throws a {@link ModelError} when there is none.
  */
 export async function askModel(turn: Turn): Promise<Answer> {
   const { model, limits, newId } = turn.setting;
@@ -21,7 +21,7 @@ export async function askModel(turn: Turn): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
     const failure = await readAnswer(turn, draft)
       .catch(async (error: unknown) => {
-        // What came until then has to be paid for.
+        // The part that arrived has to be charged.
         if (draft.tokens > 0) await turn.charge(usageOf(turn, draft));
         if (error instanceof ModelError && error.isRetryable && attempt <= limits.retries) return error;
         throw error;
@@ -57,7 +57,7 @@ async function readAnswer(turn: Turn, draft: Draft): Promise<Answer> {
   }
 }
 
-/** What is left of an answer that would not end. Calls in it are not made. */
+/** Ends an answer that exceeds the limit. Its calls are not made. */
 async function cutShort(turn: Turn, draft: Draft): Promise<Answer> {
   const { limits, emit } = turn.setting;
   await emit({
@@ -71,7 +71,7 @@ async function cutShort(turn: Turn, draft: Draft): Promise<Answer> {
   return draft.finish("max_tokens", usage);
 }
 
-/** What a request used: as the model says, or roughly, where it does not or was not heard to the end. */
+/** The usage of a request: as reported, or estimated when the model did not report it. */
 function usageOf(turn: Turn, { usage, tokens }: Draft): TokenUsage {
   return totalOf(usage) > 0 ? usage : { inputTokens: contextTokens(turn), outputTokens: tokens };
 }
@@ -88,7 +88,7 @@ function requestFor(turn: Turn, draft: Draft): ModelRequest {
   return { system, messages: [...turn.messages, ...said], tools, thoughtLevel: turn.thoughtLevel };
 }
 
-/** Waits until another attempt makes sense; what it gives back lets others in who wait as well. */
+/** Waits until a retry makes sense. The result releases the model's queue. */
 async function waitAfter(turn: Turn, error: ModelError, attempt: number): Promise<() => void> {
   const { clock, limits, random, emit, model, queue } = turn.setting;
   const backoff = Math.round(limits.backoffMs * 2 ** (attempt - 1) * (1 + random() / 2));
@@ -130,11 +130,11 @@ async function waitAfter(turn: Turn, error: ModelError, attempt: number): Promis
   }
 }
 
-/** Who waits for a model whose limit was hit: one request at a time, in the order they came. */
+/** Serialises requests to a model whose rate limit was hit, in order. */
 export class ModelQueue {
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Waits for one's turn; what it gives back lets the next one in, and is to be called in any case. */
+  /** Waits for its turn. The result releases the next request and must be called in any case. */
   async enter(model: string, signal: AbortSignal): Promise<() => void> {
     const before = this.#last.get(model) ?? Promise.resolve();
     const { promise: done, resolve: release } = Promise.withResolvers<void>();
@@ -153,7 +153,7 @@ export class ModelQueue {
   }
 }
 
-/** The time in which a model says noop; its signal aborts when that is too long. */
+/** Aborts its signal when a model sends nothing for too long. */
 export class IdleTimeout {
   readonly signal: AbortSignal;
   readonly #limitMs: number;

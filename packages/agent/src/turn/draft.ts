@@ -2,7 +2,7 @@ import type { AssistantPart, TokenUsage } from "../history/entry.ts";
 import type { ModelEvent, ModelStop } from "../models/model.ts";
 import { NO_USAGE, tokensFor } from "../models/tokens.ts";
 
-/** What a model answered. */
+/** The answer of a model. */
 export interface Answer {
   readonly id: string;
   readonly parts: readonly AssistantPart[];
@@ -10,7 +10,7 @@ export interface Answer {
   readonly usage: TokenUsage;
 }
 
-/** An answer while it is being given. */
+/** An answer in progress. */
 export class Draft {
   readonly id: string;
   readonly #model: string;
@@ -18,7 +18,7 @@ export class Draft {
   #parts: AssistantPart[] = [];
   #usage: TokenUsage = NO_USAGE;
   #length = 0;
-  /** How many characters it had when the model was last asked. */
+  /** Its length at the start of the current request. */
   #before = 0;
 
   constructor(id: string, model: string, newId: () => string) {
@@ -27,27 +27,27 @@ export class Draft {
     this.#newId = newId;
   }
 
-  /** How many characters it has. */
+  /** In characters. */
   get length(): number {
     return this.#length;
   }
 
-  /** What the model says that it used, since it was last asked. */
+  /** The reported usage of the current request. */
   get usage(): TokenUsage {
     return this.#usage;
   }
 
-  /** How many tokens came since it was last asked, roughly. */
+  /** The estimated output tokens of the current request. */
   get tokens(): number {
     return tokensFor(this.#length - this.#before);
   }
 
-  /** The text that was said so far. */
+  /** The text so far. */
   get text(): string {
     return this.#parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
   }
 
-  /** Takes in what the model said next. */
+  /** Adds an event of the stream. */
   add(event: Exclude<ModelEvent, { type: "end" }>): void {
     switch (event.type) {
       case "text":
@@ -68,14 +68,14 @@ export class Draft {
     }
   }
 
-  /** Forgets what cannot be gone on with: calls that were not made, and thoughts that were not finished. */
+  /** Drops what cannot be continued: calls that were not made and unfinished thoughts. */
   discardUnfinished(): void {
     this.#parts = this.#parts.filter(({ type }) => type === "text");
     this.#usage = NO_USAGE;
     this.#before = this.#length;
   }
 
-  /** The whole answer. */
+  /** Completes the answer. */
   finish(stop: ModelStop, usage: TokenUsage = this.#usage): Answer {
     return { id: this.id, parts: this.#parts, stop, usage };
   }

@@ -15,14 +15,14 @@ export interface Brief {
   readonly context: InjectedContext | undefined;
   readonly recalled: readonly Fact[];
   readonly strategy: PlanningStrategy;
-  /** The steps to begin with, where somebody gave some. */
+  /** Steps of a plan, where the planner provides them. */
   readonly template: unknown;
   readonly hints: readonly string[];
-  /** What is to be done instead of what was asked. */
+  /** Replaces the task of the prompt. */
   readonly modifiedTask: string | undefined;
 }
 
-/** A prompt that may not be followed, and why. */
+/** A blocked prompt with its reason. */
 export interface Refusal {
   readonly refused: string;
 }
@@ -61,13 +61,13 @@ const STRATEGIES: readonly PlanningStrategy[] = [
 const MAX_FACTS = 8;
 const MAX_SNIPPETS = 12;
 const MAX_CONTEXT = 8_000;
-/** How often a question may be put better. */
+/** The most refinements of a perception. */
 const REFINEMENTS = 2;
 const MAX_TASK = 8_000;
 
 /**
- * Asks the supervisor everything that only the agent knows to ask, before the model says a word: what the person wants,
- * what is known about it, how to plan it and what to keep in mind. Advice that does not come is done without.
+ * Asks the supervisor before the first request: for the intent, context, memory, a plan and hints. Except for the
+ * intent, a decision that fails is skipped.
  */
 export async function gather(turn: Turn): Promise<Brief | Refusal> {
   const { sessionId, toolContext } = turn.setting;
@@ -122,7 +122,7 @@ function briefOf(intent: string, more: Partial<Brief> = {}): Brief {
   };
 }
 
-/** A decision that does not come is not waited for again; the turn goes on without, and somebody is told. */
+/** Skips a decision that fails, and reports the error. */
 async function advice<Value>(turn: Turn, ask: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await ask();

@@ -19,8 +19,8 @@ import type { DisplayedCall } from "./turn-event.ts";
 const NOT_BEGUN = "Not done: the turn was cancelled.";
 
 /**
- * Carries out what a model called for, one after the other: each call is asked about, then made, then reported. Whatever
- * goes wrong with one becomes its result, so that the model can do better; only the end of the turn ends the rest.
+ * Performs tool calls one after another: asks permission, performs, reports. A failure becomes the result of its call,
+ * for the model to handle; only cancelling the turn stops the rest.
  */
 export async function performCalls(turn: Turn, parts: readonly CallPart[]): Promise<readonly ToolResult[]> {
   const { callsAtOnce, resultCharacters } = turn.setting.limits;
@@ -43,7 +43,7 @@ async function performCall(turn: Turn, part: CallPart): Promise<ToolOutcome> {
   return askAndPerform(turn, part, ready);
 }
 
-/** A call that can be made, as far as one can tell without making it. */
+/** A call that has been validated and prepared. */
 interface Ready {
   readonly tool: Tool;
   readonly given: unknown;
@@ -51,7 +51,7 @@ interface Ready {
   readonly preparation: Preparation;
 }
 
-/** What is wrong with a call before anybody was asked is between the model and us; clients get a notice. */
+/** Validates a call. A fault before permission is asked goes to the model, and to clients as a notice. */
 async function prepare(
   turn: Turn,
   part: CallPart,
@@ -152,7 +152,7 @@ declare global {
   }
 }
 
-/** A number that JavaScript would change keeps its digits: what is asked about and done is what the model wrote. */
+/** Keeps the digits of numbers that JavaScript would round: the decided arguments are those that the model wrote. */
 function keepDigits(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
   if (typeof value !== "number" || context?.source === undefined) return value;
   const isHeld = Number.isSafeInteger(value) || !/^-?\d+$/.test(context.source);
@@ -164,7 +164,7 @@ function parsed({ name, arguments: json }: CallPart): JsonObject {
     const given: unknown = JSON.parse(json, keepDigits);
     if (isObject(given)) return given;
   } catch {
-    // Said below, together with what is JSON and no object.
+    // Reported below, as is JSON that is not an object.
   }
   throw new ToolError("malformed", `the arguments of ${name} are no JSON object: ${json.slice(0, 200)}`);
 }
@@ -198,7 +198,7 @@ function clipped(text: string, limit: number): string {
     : `${text.slice(0, limit)}\n[cut here: ${text.length - limit} more characters]`;
 }
 
-/** Shows a plan to clients, and tells it as the run's list of tasks. */
+/** Shows a plan to clients and reports it as the tasks of the run. */
 export async function showPlan(turn: Turn, entries: readonly PlanEntry[]): Promise<void> {
   turn.report("task_list", {
     run_id: turn.id,
@@ -209,7 +209,7 @@ export async function showPlan(turn: Turn, entries: readonly PlanEntry[]): Promi
   await turn.setting.emit({ type: "plan", entries });
 }
 
-/** Tells what a command that checks the work found. */
+/** Reports the result of a command that checks the work. */
 function reportCheck(turn: Turn, toolCallId: string, check: NonNullable<ToolOutcome["check"]>): void {
   const { command, passed, message } = check;
   const status = passed ? "passed" : "failed";

@@ -8,12 +8,12 @@ export type PromptPermission =
   | { readonly kind: "given" }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** As much of what is new as is told. */
+/** The longest prompt that is reported. */
 const MAX_PROMPT = 256 * 1024;
-/** How often a decision may be put off. */
+/** The most deferrals of one decision. */
 const MAX_DEFERRALS = 20;
 
-/** Asks whether the model may be asked: every request of a turn is a prompt of its own. */
+/** Requests permission for a request to the model; every request of a turn is decided. */
 export async function requestPromptPermission(turn: Turn, request: number): Promise<PromptPermission> {
   const { sessionId, model, clock } = turn.setting;
   for (let deferrals = 0; deferrals <= MAX_DEFERRALS; deferrals += 1) {
@@ -41,7 +41,7 @@ export async function requestPromptPermission(turn: Turn, request: number): Prom
   return { kind: "refused", reason: "no decision came, however often it was asked for" };
 }
 
-/** What the person said can be changed; what tools gave back cannot, so that a change of it is a refusal. */
+/** Only the user's words can be modified; a modification of tool results blocks the request. */
 function modify(turn: Turn, request: number, payload: unknown): PromptPermission {
   if (payload === undefined || payload === null) return { kind: "given" };
   if (!isObject(payload) || typeof payload.prompt !== "string")
@@ -58,7 +58,7 @@ function lastResults(turn: Turn): string {
   return last.role === "tool" ? last.results.map(({ text }) => text).join("\n") : textOf(last.parts);
 }
 
-/** Whether a turn that has gone on for long may go on: the supervisor says so, or a person. */
+/** Whether a long turn may continue: the supervisor decides, or a person. */
 export async function mayContinue(turn: Turn, request: number): Promise<boolean> {
   const { limits, emit, sessionId } = turn.setting;
   const made = request - 1;
@@ -77,7 +77,7 @@ export async function mayContinue(turn: Turn, request: number): Promise<boolean>
   return false;
 }
 
-/** Puts the question to whoever answers permission requests; why not, if so. */
+/** Asks a person by a permission request; returns the reason of a refusal. */
 async function confirmByPerson(turn: Turn, message: string): Promise<string | undefined> {
   const { gate, emit, newId } = turn.setting;
   const toolCallId = newId();

@@ -2,16 +2,16 @@ import type { PlanningStrategy } from "../control/events.ts";
 import type { InjectedContext } from "../control/perception.ts";
 import type { Brief } from "./gather.ts";
 
-/** What a system prompt is made from. It changes seldom in a session, so that models can cache it. */
+/** The parts of a system prompt. It changes rarely within a session, so that models can cache it. */
 export interface SystemPromptParts {
   readonly cwd: string;
   readonly additionalDirectories: readonly string[];
   readonly mode: string;
-  /** What the host adds: constitution, mandate, board. */
+  /** Constitution, mandate and board, added by the host. */
   readonly instructions?: string | undefined;
 }
 
-/** What a model is told before every conversation. */
+/** The system prompt. */
 export function systemPrompt({ cwd, additionalDirectories, mode, instructions }: SystemPromptParts): string {
   const more = additionalDirectories.length > 0 ? ` and in ${additionalDirectories.join(", ")}` : "";
   return [
@@ -39,8 +39,8 @@ const PLANS: Readonly<Record<Exclude<PlanningStrategy, object>, string>> = {
 };
 
 /**
- * What a model is told beside the prompt, or nothing. `told` is what stands beside earlier prompts of the conversation;
- * what is in it is not said again.
+ * The text that accompanies a prompt; empty for none. Sections that are already in `told`, the context of earlier
+ * prompts, are left out.
  */
 export function briefText(brief: Brief, told: string): string {
   const { context, recalled, hints, strategy } = brief;
@@ -92,7 +92,7 @@ function list(title: string, items: readonly string[]): string {
     : [`${title}:`, ...items.map((item) => `- ${item.replace(/\s+/g, " ")}`)].join("\n");
 }
 
-/** A file's text, every line marked, so that none can pass for a line of ours. */
+/** Quotes a file. Every line is marked, so that none can pass for a line of the harness. */
 function quoted(path: string, text: string): string {
   return [`From ${path}:`, ...text.split("\n").map((line) => `> ${line}`)].join("\n");
 }

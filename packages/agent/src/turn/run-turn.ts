@@ -12,9 +12,8 @@ import type { Turn } from "./turn.ts";
 import type { StopReason, TurnEnd } from "./turn-event.ts";
 
 /**
- * One turn, from the prompt to its end: find out what is wanted, ask the model, carry out what it calls for, and ask
- * again, until it has nothing more to do or may not go on. It never throws: a failure is an end like any other, after
- * which the session can be used.
+ * Runs one turn: find out what is wanted, ask the model, perform its calls and ask again, until it is done or may not
+ * continue. It never throws: a failure is an end like any other, after which the session can be used.
  */
 export async function runTurn(turn: Turn): Promise<TurnEnd> {
   const { limits, keep } = turn.setting;
@@ -32,7 +31,7 @@ export async function runTurn(turn: Turn): Promise<TurnEnd> {
       const answer = await answerOf(turn);
       await keepAnswer(turn, answer);
       const calls = callsIn(answer);
-      // A model that stops for calls and makes none would stop there again.
+      // A model that stops for calls and makes none would do so again.
       switch (answer.stop === "tool_use" && calls.length === 0 ? "end" : answer.stop) {
         case "end":
           return stopped("end_turn");
@@ -67,7 +66,7 @@ function stopped(reason: StopReason): TurnEnd {
   return { kind: "stopped", reason };
 }
 
-/** Keeps what the person said, and what the model is told beside it. */
+/** Records the prompt and the context that accompanies it. */
 async function begin(turn: Turn, brief: Brief): Promise<void> {
   const { keep } = turn.setting;
   await keep({ kind: "user", ...turn.mark, parts: [...turn.prompt] });
@@ -84,7 +83,7 @@ async function begin(turn: Turn, brief: Brief): Promise<void> {
   turn.setStatus("executing");
 }
 
-/** A prompt that may not be followed is not mentioned again; the person is told why. */
+/** Withdraws a blocked prompt from the conversation and shows the reason. */
 async function refuse(turn: Turn, reason: string): Promise<TurnEnd> {
   const { keep, emit, entries, newId } = turn.setting;
   if (!entries.some((entry) => entry.turn === turn.id && entry.kind === "user"))
@@ -94,7 +93,7 @@ async function refuse(turn: Turn, reason: string): Promise<TurnEnd> {
   return { kind: "stopped", reason: "refusal", note: reason };
 }
 
-/** The model's answer; a conversation that turns out to be too long is put together once, and tried again. */
+/** Requests an answer; a conversation that turns out to be too long is compacted once. */
 async function answerOf(turn: Turn): Promise<Answer> {
   try {
     return await askModel(turn);
@@ -108,7 +107,7 @@ async function answerOf(turn: Turn): Promise<Answer> {
 async function keepAnswer(turn: Turn, answer: Answer): Promise<void> {
   const { keep, emit, model } = turn.setting;
   await turn.charge(answer.usage);
-  // Calls are made only when the model stopped for them; those of an answer that was cut short are not, nor kept.
+  // Calls are made, and kept, only when the model stopped for them: those of an answer that was cut short are dropped.
   const parts =
     answer.stop === "tool_use" ? answer.parts : answer.parts.filter(({ type }) => type !== "call");
   if (parts.length > 0)
@@ -119,7 +118,7 @@ async function keepAnswer(turn: Turn, answer: Answer): Promise<void> {
   await emit({ type: "usage", used, size: model.info.contextTokens, ...(cost !== undefined && { cost }) });
 }
 
-/** What the person has seen of an answer that broke off is part of the conversation. */
+/** Keeps the part of an unfinished answer that the user has seen. */
 async function keepUnfinished(turn: Turn): Promise<void> {
   const { keep, model } = turn.setting;
   const { draft } = turn;
@@ -132,7 +131,7 @@ function callsIn({ parts }: Answer): readonly CallPart[] {
   return parts.filter((part) => part.type === "call");
 }
 
-/** What was said in a turn, for whoever wants it in a line. */
+/** The first characters of the turn's last message. */
 export function summaryOf(turn: Turn): string {
   const said = turn.setting.entries.findLast((entry) => entry.turn === turn.id && entry.kind === "assistant");
   return said?.kind === "assistant" ? textOf(said.parts).slice(0, 200) : "";

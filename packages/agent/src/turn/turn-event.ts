@@ -2,19 +2,19 @@ import type { WorkerUpdate } from "@reins/bridge";
 import type { JsonObject } from "../acp/json-rpc.ts";
 import type { PlanEntry, ToolKind } from "../tools/tool.ts";
 
-/** A call of a tool, as clients see it before it is made. */
+/** A tool call, as clients see it before it is performed. */
 export interface DisplayedCall {
   readonly toolCallId: string;
   readonly title: string;
   readonly name: string;
   readonly kind: ToolKind;
-  /** The arguments, exactly as the model gave them. */
+  /** The arguments, exactly as the model wrote them. */
   readonly rawInput: unknown;
   readonly locations: readonly string[];
   readonly content: readonly JsonObject[];
 }
 
-/** Everything that can be seen of a turn from outside. */
+/** An event of a turn, for clients. */
 export type TurnEvent =
   | { readonly type: "text"; readonly messageId: string; readonly text: string }
   | { readonly type: "thought"; readonly messageId: string; readonly text: string }
@@ -28,7 +28,7 @@ export type TurnEvent =
     }
   | { readonly type: "worker"; readonly update: WorkerUpdate }
   | { readonly type: "plan"; readonly entries: readonly PlanEntry[] }
-  /** How much of the context is in use. */
+  /** The used share of the context. */
   | { readonly type: "usage"; readonly used: number; readonly size: number; readonly cost?: number }
   | {
       readonly type: "compaction";
@@ -44,24 +44,24 @@ export type TurnEvent =
       readonly description?: string;
     };
 
-/** Why a turn ended, in ACP's words. */
+/** The stop reason, in ACP's words. */
 export type StopReason = "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled";
 
-/** How a turn ended. */
+/** The end of a turn. */
 export type TurnEnd =
   | { readonly kind: "stopped"; readonly reason: StopReason; readonly note?: string }
   | { readonly kind: "failed"; readonly error: Error };
 
-/** What was said to a call. */
+/** The answer to a permission request. */
 export type Permission =
   | {
       readonly kind: "given";
-      /** What is to be done instead of what was asked, where it was changed. */
+      /** Arguments that replace the requested ones. */
       readonly modified?: JsonObject;
     }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** Whoever is asked before anything is done. Rejects when the turn is cancelled. */
+/** Asks permission for a tool call. Rejects when the turn is cancelled. */
 export interface PermissionGate {
   ask(call: DisplayedCall, signal: AbortSignal): Promise<Permission>;
 }

@@ -15,13 +15,13 @@ import type { ModelQueue } from "./ask-model.ts";
 import type { Draft } from "./draft.ts";
 import type { PermissionGate, TurnEvent } from "./turn-event.ts";
 
-/** What the turns of a session stand on. */
+/** The dependencies of a session's turns. */
 export interface TurnSetting {
   readonly sessionId: string;
   readonly model: Model;
   readonly thoughtLevel: ThoughtLevel;
   readonly mode: string;
-  /** What comes before every conversation. */
+  /** The system prompt. */
   readonly system: string;
   /** The tools that the session may use. */
   readonly tools: readonly Tool[];
@@ -31,31 +31,29 @@ export interface TurnSetting {
   readonly queue: ModelQueue;
   readonly limits: TurnLimits;
   readonly clock: Clock;
-  /** From 0 to 1, so that not everybody tries again at the same moment. */
+  /** A number from 0 to 1 that spreads retries. */
   readonly random: () => number;
   readonly newId: () => string;
-  /** The history, as far as it is kept. */
+  /** The history so far. */
   readonly entries: readonly HistoryEntry[];
-  /** Keeps an entry; it is in `entries` when this settles. */
+  /** Appends an entry; it is in `entries` when this resolves. */
   readonly keep: (entry: HistoryEntry) => Promise<void>;
-  /** Shows clients what happens. */
+  /** Sends an event to clients. */
   readonly emit: (event: TurnEvent) => Promise<void>;
-  /** Told of what should not happen, and does not stop the turn. */
+  /** Reports an unexpected error that does not stop the turn. */
   readonly onFault: (fault: unknown) => void;
 }
 
-/** One prompt and everything until it is answered. */
+/** One prompt and the work until its end. */
 export class Turn {
   readonly id: string;
   readonly setting: TurnSetting;
   readonly signal: AbortSignal;
   readonly startedAt: string;
-  /** What the person said. */
   prompt: readonly UserPart[];
-  /** How much the model is to think in this turn. */
   thoughtLevel: ThoughtLevel;
   usage: TokenUsage = NO_USAGE;
-  /** What the model is saying, until it is kept. */
+  /** The answer in progress, until it is recorded. */
   draft: Draft | undefined;
   #status: RunLifecyclePayload["status"] | undefined;
 
@@ -72,36 +70,36 @@ export class Turn {
     return this.setting.clock.now().toISOString();
   }
 
-  /** The conversation as it stands. */
+  /** The conversation so far. */
   get messages(): readonly Message[] {
     return transcriptOf(this.setting.entries);
   }
 
-  /** What the person said, in words. */
+  /** The user's words, without added context. */
   get words(): string {
     return this.prompt
       .flatMap((part) => (part.type === "text" && part.context !== true ? [part.text] : []))
       .join("\n");
   }
 
-  /** What stands beside the prompts of the conversation, in words. */
+  /** The context that accompanied the prompts of the conversation. */
   get context(): string {
     const parts = this.messages.flatMap((message) => (message.role === "user" ? message.parts : []));
     return textOf(parts.filter((part) => part.type === "text" && part.context === true));
   }
 
-  /** What every entry of the turn has in common. */
+  /** The members that all entries of the turn share. */
   get mark(): { readonly turn: string; readonly at: string } {
     return { turn: this.id, at: this.now() };
   }
 
-  /** Puts other words in the place of the person's; images and what the harness added stay. */
+  /** Replaces the user's words; images and added context stay. */
   replaceWords(words: string): void {
     const others = this.prompt.filter((part) => part.type !== "text" || part.context === true);
     this.prompt = [...others, { type: "text", text: words }];
   }
 
-  /** Counts what a request to the model used, towards the turn and towards limits. */
+  /** Charges the usage of a request to the turn and to limits. */
   async charge(usage: TokenUsage): Promise<void> {
     const { model, control, sessionId } = this.setting;
     const { price } = model.info;
@@ -111,13 +109,13 @@ export class Turn {
     await control.charge({ tokens: totalOf(usage), ...(cost !== undefined && { cost }) }, { sessionId });
   }
 
-  /** What the session has cost so far; `undefined` where the price of its models is not known. */
+  /** The cost of the session; `undefined` when the price of its models is unknown. */
   get cost(): number | undefined {
     const ended = this.setting.entries.flatMap((entry) => (entry.kind === "end" ? [entry.usage] : []));
     return [...ended, this.usage].reduce(addUsage, NO_USAGE).cost;
   }
 
-  /** Asks the supervisor. */
+  /** Asks the supervisor for a decision. */
   ask<Type extends DecisionEventType>(
     type: Type,
     payload: DecisionEvents[Type]["payload"],
@@ -126,13 +124,13 @@ export class Turn {
     return control.ask(type, payload, { sessionId, signal: this.signal });
   }
 
-  /** Tells the supervisor. */
+  /** Reports an event to the supervisor. */
   report<Type extends ReportEventType>(type: Type, payload: ReportEvents[Type]): void {
     const { control, sessionId } = this.setting;
     control.report(type, payload, { sessionId });
   }
 
-  /** Tells where the run stands, once for each change. */
+  /** Reports the status of the run, once for each change. */
   setStatus(status: RunLifecyclePayload["status"], more: Partial<RunLifecyclePayload> = {}): void {
     if (this.#status === status) return;
     this.#status = status;
@@ -147,31 +145,30 @@ export class Turn {
   }
 }
 
-/** How far one turn may go. */
+/** Limits of one turn. */
 export interface TurnLimits {
   /** Requests to the model. */
   readonly requests: number;
-  /** After how many requests somebody is asked whether to go on. */
+  /** The number of requests between two confirmations. */
   readonly confirmEvery: number;
-  /** Times that a request which failed is made again. */
+  /** Retries of one request. */
   readonly retries: number;
-  /** Characters that the model may say or think at once. */
+  /** Characters of one answer, thoughts included. */
   readonly answerCharacters: number;
-  /** Calls that the model may make at once. */
+  /** Calls of one answer. */
   readonly callsAtOnce: number;
-  /** Characters of a result that the model is told, and clients are shown. */
+  /** Characters of a tool result, for the model and for clients. */
   readonly resultCharacters: number;
-  /** How long a model may be silent in the middle of an answer. */
+  /** The idle timeout of a model's stream. */
   readonly quietMs: number;
-  /** The first wait before a request is made again; each further one is twice as long. */
+  /** The first backoff; it doubles with each retry. */
   readonly backoffMs: number;
-  /** The longest wait that a model may ask for, unless the supervisor says otherwise. */
+  /** The longest wait that a model may ask for, unless the supervisor decides otherwise. */
   readonly longestWaitMs: number;
-  /** How long a session is left alone before anything is done for it in the background. */
+  /** How long a session is idle before background work runs. */
   readonly idleMs: number;
 }
 
-/** As far as a person in front of it will want it to go. */
 export const TURN_LIMITS: TurnLimits = {
   requests: 100,
   confirmEvery: 50,
@@ -185,7 +182,7 @@ export const TURN_LIMITS: TurnLimits = {
   idleMs: 30_000,
 };
 
-/** How many tokens a conversation has, roughly, with what goes before it. */
+/** Estimates the tokens of the conversation and the system prompt. */
 export function contextTokens({ messages, setting }: Turn): number {
   const { system, tools } = setting;
   const described = JSON.stringify(tools.map(({ parameters, description }) => [parameters, description]));

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from "node:http";
 import { describe, expect, test } from "vitest";
 import { codeOfStatus, PROBLEMS, Problem, problem } from "./problem.ts";
 
@@ -6,7 +7,7 @@ describe("a problem", () => {
     const found = problem("conflict", "somebody else was first");
     expect(found).toEqual({
       type: "urn:reins:problem:conflict",
-      title: "Somebody was first",
+      title: "Conflict",
       status: 409,
       detail: "somebody else was first",
       code: "conflict",
@@ -17,6 +18,12 @@ describe("a problem", () => {
   test("keeps members that this version does not know", () => {
     const found = { ...problem("invalid", "no", [{ path: "a", message: "b" }]), balance: 30 };
     expect(Problem.parse(found)).toEqual(found);
+  });
+
+  test("has the standard reason phrase of its status as its title", () => {
+    // Node has the phrase of RFC 7231 for 413; RFC 9110 renamed it.
+    const phrases: typeof STATUS_CODES = { ...STATUS_CODES, 413: "Content Too Large" };
+    for (const { status, title } of Object.values(PROBLEMS)) expect(title).toBe(phrases[status]);
   });
 
   test("has a status of its own for every kind", () => {

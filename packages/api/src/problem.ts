@@ -1,27 +1,27 @@
 import { z } from "zod";
 import { named } from "./named.ts";
 
-/** Every kind of problem that this API knows: its status, and what it is called. */
+/** Every problem code of the API with its status and its reason phrase (RFC 9110, RFC 6585). */
 export const PROBLEMS = {
-  invalid: { status: 400, title: "Not what it should be" },
-  unauthenticated: { status: 401, title: "Nobody we know" },
-  forbidden: { status: 403, title: "Not allowed" },
-  not_found: { status: 404, title: "Not found" },
-  method_not_allowed: { status: 405, title: "Not done this way" },
-  not_acceptable: { status: 406, title: "Not in this form" },
-  timeout: { status: 408, title: "Took too long to arrive" },
-  conflict: { status: 409, title: "Somebody was first" },
+  invalid: { status: 400, title: "Bad Request" },
+  unauthenticated: { status: 401, title: "Unauthorized" },
+  forbidden: { status: 403, title: "Forbidden" },
+  not_found: { status: 404, title: "Not Found" },
+  method_not_allowed: { status: 405, title: "Method Not Allowed" },
+  not_acceptable: { status: 406, title: "Not Acceptable" },
+  timeout: { status: 408, title: "Request Timeout" },
+  conflict: { status: 409, title: "Conflict" },
   gone: { status: 410, title: "Gone" },
-  too_large: { status: 413, title: "Too large" },
-  too_long: { status: 414, title: "Too long an address" },
-  unsupported_media_type: { status: 415, title: "Not a form that is understood" },
-  too_many_requests: { status: 429, title: "Too often" },
-  headers_too_large: { status: 431, title: "Too many headers" },
-  internal: { status: 500, title: "Something broke here" },
-  not_implemented: { status: 501, title: "Not there yet" },
-  bad_gateway: { status: 502, title: "The agent does not work" },
-  unavailable: { status: 503, title: "Cannot be done now" },
-  gateway_timeout: { status: 504, title: "The agent takes too long" },
+  too_large: { status: 413, title: "Content Too Large" },
+  too_long: { status: 414, title: "URI Too Long" },
+  unsupported_media_type: { status: 415, title: "Unsupported Media Type" },
+  too_many_requests: { status: 429, title: "Too Many Requests" },
+  headers_too_large: { status: 431, title: "Request Header Fields Too Large" },
+  internal: { status: 500, title: "Internal Server Error" },
+  not_implemented: { status: 501, title: "Not Implemented" },
+  bad_gateway: { status: 502, title: "Bad Gateway" },
+  unavailable: { status: 503, title: "Service Unavailable" },
+  gateway_timeout: { status: 504, title: "Gateway Timeout" },
 } as const satisfies Record<string, { readonly status: number; readonly title: string }>;
 export type ProblemCode = keyof typeof PROBLEMS;
 

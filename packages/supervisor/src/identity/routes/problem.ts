@@ -16,11 +16,11 @@ export interface Problem {
 }
 
 const KINDS: Readonly<Record<Problem["code"], readonly [status: number, title: string]>> = {
-  invalid: [400, "Not what it should be"],
-  forbidden: [403, "Not allowed"],
-  not_found: [404, "Not found"],
-  conflict: [409, "Somebody was first"],
-  unavailable: [503, "Cannot be done now"],
+  invalid: [400, "Bad Request"],
+  forbidden: [403, "Forbidden"],
+  not_found: [404, "Not Found"],
+  conflict: [409, "Conflict"],
+  unavailable: [503, "Service Unavailable"],
 };
 
 /** The problem that an error stands for. An error that is nobody's answer is thrown on. */

@@ -10,7 +10,7 @@ export class ManualClock implements Clock {
   readonly #timers = new Set<Timer>();
   #now: number;
 
-  constructor(start: Date | string = "2026-01-01T00:00:00.000Z") {
+  constructor(start: Date | string = "2026-11-15T09:00:00.000Z") {
     this.#now = new Date(start).getTime();
   }
 

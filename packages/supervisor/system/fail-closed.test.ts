@@ -198,7 +198,7 @@ describe("an external harness that does not decide blocks", () => {
     await expectRecordedBlock(await askOnce(supervisorWith(rules, { harnesses })), /^the harness "other" /);
   });
 
-  test.each(["http://127.0.0.1:1/", "ws://127.0.0.1:1/", "gopher://nowhere/", "not an address"])(
+  test.each(["http://127.0.0.1:1/", "ws://127.0.0.1:1/", "unix:/nowhere/harness.sock"])(
     "one that is not there: %s",
     async (url) => {
       const harnesses = new Harnesses();

@@ -289,7 +289,7 @@ describe("in another process", () => {
   ): Promise<{ clock: ManualClock; identity: Identity; store: StoreReader }> {
     const store = await openSqliteReader(home.database, [identityTables]);
     onTestFinished(() => store.close());
-    const clock = new ManualClock();
+    const clock = new ManualClock("2026-11-15T05:20:00.000Z");
     const ledger = { record: () => Promise.reject(new Error("this process only reads")) };
     return { store, clock, identity: await Identity.open({ store, ledger, clock, staleAfter }) };
   }

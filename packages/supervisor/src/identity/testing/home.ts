@@ -41,7 +41,7 @@ export class Home implements AsyncDisposable {
     const store = await openSqlite({ path: database, tables: [ledgerTables, identityTables] });
     const signers = new KeyRing(new KeyFolder(join(folder, "keys")));
     const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/test" });
-    const clock = new ManualClock();
+    const clock = new ManualClock("2026-11-15T05:20:00.000Z");
     const identity = await Identity.open({ store, ledger, clock, ...options });
     return new Home(database, store, ledger, identity, clock);
   }

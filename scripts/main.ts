@@ -1,7 +1,7 @@
 /** The person asked for something that does not exist; the message says what does. */
 export class UsageError extends Error {}
 
-/** Runs a script's body. A usage error is told in one line; anything else is a defect and keeps its stack trace. */
+/** Runs a script's body. A usage error is printed in one line; anything else is a defect and keeps its stack trace. */
 export async function runMain(body: () => Promise<void>): Promise<void> {
   try {
     await body();

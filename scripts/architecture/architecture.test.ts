@@ -65,7 +65,7 @@ describe("a tree that breaks a rule", () => {
     ]);
   });
 
-  it("is caught by a package that nobody planned, or under another name", async () => {
+  it("is caught by a package without a row, or under another name", async () => {
     const found = await violationsIn({
       "packages/utils/package.json": manifest("utils"),
       "packages/ahp/package.json": manifest("protocol"),

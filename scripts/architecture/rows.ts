@@ -51,5 +51,5 @@ export const REACHES_ALL_PACKAGES: ReadonlySet<string> = new Set([
 /** The scope under which our packages are published. */
 export const SCOPE = "@reins/";
 
-/** A file longer than this is one that nobody dares to touch. */
+/** The most lines of a file. */
 export const LINE_LIMIT = 1_000;

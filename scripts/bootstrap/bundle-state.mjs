@@ -45,7 +45,7 @@ export function readBundleRecord(root) {
 }
 
 /**
- * What a file is told by, without being read: it is another after every change. Undefined for one that is not there.
+ * The fingerprint of a file, without reading it: it differs after every change. Undefined for a missing file.
  * @param {string} path
  * @returns {string | undefined}
  */

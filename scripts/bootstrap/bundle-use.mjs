@@ -4,7 +4,7 @@ import { isAlive } from "./alive.mjs";
 
 /**
  * Notes that this process runs from a bundle, parts of which it loads when it needs them. The note goes with the
- * process. Says whether it could be written: the repository may be somebody else's.
+ * process. Says whether it could be written: the repository may belong to another user.
  * @param {string} folder
  */
 export function useBundle(folder) {

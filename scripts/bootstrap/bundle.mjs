@@ -15,7 +15,7 @@ export async function buildBundle(root, pinnedNode, fingerprint) {
   try {
     return await build(root, pinnedNode, fingerprint);
   } catch (error) {
-    // Such as in a repository that is somebody else's.
+    // For example in a repository of another user.
     return notBundled(error instanceof Error ? error.message : String(error));
   }
 }

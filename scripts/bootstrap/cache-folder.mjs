@@ -19,7 +19,7 @@ export function compileCacheFolder(platform, environment) {
 const MOST_FILES = 15_000;
 
 /**
- * Empties the folder of compiled code once it holds too much; whoever runs then compiles anew.
+ * Empties the folder of compiled code once it holds too much; running processes compile again.
  * @param {string} folder
  * @param {number} most
  */

@@ -15,7 +15,7 @@ describe("commandLine", () => {
     expect(production).toEqual(["start", "reins"]);
   });
 
-  it("does not know what nobody defined", () => {
+  it("rejects a command that is not defined", () => {
     expect(commandLine("toString", [])).toBeUndefined();
     expect(commandLine("", [])).toBeUndefined();
   });

@@ -16,7 +16,7 @@ export async function install(root, pinnedNode, needsDevelopmentPackages) {
   try {
     return await installAlone(root, pinnedNode, needsDevelopmentPackages);
   } catch (error) {
-    // Such as in a repository that is somebody else's.
+    // For example in a repository of another user.
     const why = error instanceof Error ? error.message : String(error);
     return `${why}\n\nThe packages could not be installed. ${nextStep(why)}`;
   }
@@ -89,7 +89,7 @@ function incompletePackages(pinnedNode, development) {
 }
 
 /**
- * Development packages that are there stay there, whoever put them: a production start must not prune them.
+ * Development packages that are installed stay: a production start must not prune them.
  * @param {string} root
  */
 function hasDevelopmentPackages(root) {

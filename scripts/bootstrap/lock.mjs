@@ -75,7 +75,7 @@ function isStale(path, holder) {
 
 /**
  * Two waiters may find the same stale lock; the slower one must not delete the faster one's new lock. So the file is
- * moved aside first, and moved back if it turns out to be someone else's.
+ * moved aside first, and moved back if it turns out to belong to another process.
  * @param {string} path
  * @param {string} holder
  */

@@ -9,7 +9,7 @@ import { acquireLock } from "./lock.mjs";
 describe("acquireLock", () => {
   let folder = "";
   let path = "";
-  const unexpectedWait = () => expect.unreachable("nobody else holds the lock");
+  const unexpectedWait = () => expect.unreachable("no other process holds the lock");
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "reins-lock-"));
     path = join(folder, "deep", "install.lock");
@@ -61,7 +61,7 @@ describe("acquireLock", () => {
     expect(existsSync(path)).toBe(true);
   });
 
-  it("takes over when the heartbeat stopped long ago, whoever has the process id now", async () => {
+  it("takes over when the heartbeat stopped long ago, even if the process id is in use again", async () => {
     (await acquireLock(path, unexpectedWait))();
     writeFileSync(path, String(process.pid));
     utimesSync(path, 0, 0);

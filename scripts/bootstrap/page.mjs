@@ -15,7 +15,7 @@ export async function buildPage(root, pinnedNode) {
   try {
     return await build(root, pinnedNode);
   } catch (error) {
-    // Such as in a repository that is somebody else's.
+    // For example in a repository of another user.
     return notBuilt(error instanceof Error ? error.message : String(error));
   }
 }

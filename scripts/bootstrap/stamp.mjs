@@ -46,7 +46,7 @@ export function writeStamp(root, development) {
 }
 
 /**
- * Notes that packages are about to be changed in place: whoever is cut short while doing so may leave halves of them,
+ * Notes that packages are about to be changed in place: a process that is interrupted may leave halves of them,
  * which look whole to npm. Gives back the function that takes the note away, once npm has come to its own end.
  * @param {string} root
  * @param {boolean} development

@@ -17,7 +17,7 @@ interface PublishedExport {
 
 /**
  * A package.json as it is published. In the repository `exports` and `bin` name the TypeScript sources, which Node
- * runs as they are; here they name what was built from them, at the same place with another extension. Nobody who
+ * runs as they are; here they name what was built from them, at the same place with another extension. No user who
  * installs it needs the development packages.
  */
 export function publishedManifest(manifest: PackageManifest): Record<string, unknown> {

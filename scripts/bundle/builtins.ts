@@ -1,6 +1,6 @@
 import type { Plugin } from "vite";
 
-/** An import of something of Node, as it stands on a line of its own in what the bundler writes. */
+/** An import of something of Node, on a line of its own in what the bundler writes. */
 const IMPORT = /^import (?:([\w$]+)(?:, )?)?(?:\* as ([\w$]+)|\{ (.*) \})? from "(node:[\w/]+)";$/gm;
 
 /**

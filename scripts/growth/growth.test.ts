@@ -27,7 +27,7 @@ import { givenPath } from "../../packages/policy/src/facts/path/given-path.ts";
 import {
   isCredentials,
   isPersistence,
-  isSomebodysHome,
+  isUserHome,
 } from "../../packages/policy/src/facts/path/place-table.ts";
 import { isProcessContent } from "../../packages/policy/src/facts/path/process-path.ts";
 import { shellGlob } from "../../packages/policy/src/facts/path/shell-glob.ts";
@@ -64,7 +64,7 @@ const JSON_TEXTS: Readonly<Record<string, (size: number) => string>> = {
   "a number of zeros": (size) => `[0.${"0".repeat(size)}]`,
   "an exponent of many digits": (size) => `[1e-${"0".repeat(size)}1]`,
   "members with different names": (size) =>
-    // A table of very many names costs more for each of them, whoever made the table.
+    // A table of very many names costs more for each of them, in any table.
     `{${Array.from({ length: size / 200 }, (_, index) => `"${String(index).padStart(196, "n")}":1`).join()}}`,
   "members with the same name": (size) => `{${'"a":1,'.repeat(size / 6)}"a":1}`,
   "names with escapes": (size) => `[${'{"\\n":1},'.repeat(size / 9)}1]`,
@@ -450,7 +450,7 @@ describe("facts take time in proportion to what they are given", () => {
     "given paths": (text) => givenPath(text, "/", "/home/u"),
     credentials: isCredentials,
     persistence: isPersistence,
-    homes: isSomebodysHome,
+    homes: isUserHome,
     processes: isProcessContent,
     patches: (text) => patchFindings(text, ["/"]),
     "awk scripts": isPlainAwk,
@@ -484,7 +484,7 @@ describe("facts take time in proportion to what they are given", () => {
     "known tools": (value) => factsOf("Read", { file_path: value }),
   };
 
-  /** Settings of a repository that somebody else wrote. */
+  /** Settings of a foreign repository. */
   const SETTINGS: Readonly<Record<string, (size: number) => string>> = {
     newlines: (size) => "\n".repeat(size),
     blanks: (size) => " \t".repeat(size / 2),

@@ -5,6 +5,6 @@ export interface StepResult {
   passed: number;
   failed: number;
   skipped: number;
-  /** Titles of what was skipped, which the summary repeats so that nobody overlooks it. */
+  /** Titles of what was skipped, which the summary repeats. */
   skippedTitles: string[];
 }

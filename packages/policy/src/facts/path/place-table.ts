@@ -21,7 +21,7 @@ export const isCredentials = (path: string): boolean => isListed(path) && !isExc
 /** Whether programs run what lies there by themselves, later. */
 export const isPersistence = patternList(table.persistence);
 /** Whether it lies in somebody's home, by the name of the folder. */
-export const isSomebodysHome = patternList(table.homes);
+export const isUserHome = patternList(table.homes);
 /** Whether it is a part of the system that everybody may read and nobody keeps secrets in. */
 export const isReadableByAll = patternList(table.readable);
 /** Devices that only swallow or supply: reading or writing them is no effect. */

@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import type { Place } from "../../effect.ts";
 import type { FactsContext } from "../facts-context.ts";
 import { fold } from "./fold.ts";
-import { isCredentials, isPersistence, isSomebodysHome, TEMPORARY } from "./place-table.ts";
+import { isCredentials, isPersistence, isUserHome, TEMPORARY } from "./place-table.ts";
 import { holdsProcesses, isProcessContent } from "./process-path.ts";
 import { PathResolver } from "./resolve.ts";
 
@@ -66,7 +66,7 @@ export class Places {
     const shared = longest(this.#shared, path);
     if (temporary > home && temporary > shared) return "temporary";
     if (shared > home) return this.#isMade(path) ? "temporary" : "shared";
-    return home > 0 || isSomebodysHome(path) ? "home" : "system";
+    return home > 0 || isUserHome(path) ? "home" : "system";
   }
 
   /** Whether a folder is one of those that everybody passes files in. */

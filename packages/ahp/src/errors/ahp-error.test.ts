@@ -48,7 +48,7 @@ test.each([
   [5, "5"],
   [Symbol("x"), "Symbol(x)"],
   [null, "null"],
-  [Object.create(null), "something without a text was thrown"],
+  [Object.create(null), "a value without a text was thrown"],
 ])("anything that is thrown has a text: %s", (thrown, text) => {
   expect(errorMessage(thrown)).toBe(text);
 });

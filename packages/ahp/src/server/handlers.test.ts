@@ -169,7 +169,7 @@ describe("a handler that fails", () => {
     ["with a text", "no", "no"],
     ["with half a character", new Error("\ud800"), "\ufffd"],
     ["with nothing", undefined, "undefined"],
-    ["with something that has no text", Object.create(null), "something without a text was thrown"],
+    ["with something that has no text", Object.create(null), "a value without a text was thrown"],
   ];
 
   test.each(failures)("%s, at once", async (_, thrown, text) => {

@@ -17,7 +17,7 @@ describe("the repository", () => {
 
   it("has the same rows in ARCHITECTURE.md as in rows.ts", async () => {
     const text = await readFile(join(root, "ARCHITECTURE.md"), "utf8");
-    const rows = [...text.matchAll(/^\| `(\w+)` \|[^|]*\| ([^|]*) \|$/gm)].map(
+    const rows = [...text.matchAll(/^\| `([\w-]+)` \|[^|]*\| ([^|]*) \|$/gm)].map(
       ([, name = "", imports = ""]) => [name, imports === "–" ? [] : imports.split(", ")],
     );
     expect(rows).toEqual([...MAY_IMPORT]);

@@ -2,6 +2,7 @@
 export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["kit", []],
   ["ahp", ["kit"]],
+  ["ahp-conformance", ["kit", "ahp"]],
   ["store", ["kit"]],
   ["ledger", ["kit", "store"]],
   ["verify", []],
@@ -17,6 +18,7 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
     [
       "kit",
       "ahp",
+      "ahp-conformance",
       "store",
       "ledger",
       "verify",

@@ -1,6 +1,4 @@
-import type { Floats } from "../json/floats.ts";
-import { parseJson } from "../json/parse.ts";
-import { isObject } from "../wire/decoder.ts";
+import { isObject, type ParsedJson, parseJson } from "@reins/ahp";
 
 /** The error of a response, as far as it can be made out. */
 export interface AnswerError {
@@ -25,7 +23,7 @@ export interface Answer {
   readonly result: unknown;
   readonly error: AnswerError | undefined;
   /** How the numbers of the message were spelled. */
-  readonly floats: Floats | undefined;
+  readonly floats: ParsedJson["floats"];
 }
 
 /** Reads a response; absent when the text is none. */

@@ -1,8 +1,5 @@
+import { DecodeError, decode, isObject, RPC } from "@reins/ahp";
 import type { z } from "zod";
-import { RPC } from "../errors/rpc.ts";
-import { decode } from "../wire/codec.ts";
-import { DecodeError } from "../wire/decode-error.ts";
-import { isObject } from "../wire/decoder.ts";
 import type { Answer, AnswerError } from "./answer.ts";
 import { Unmet } from "./check.ts";
 import type { Mutation } from "./mutations.ts";

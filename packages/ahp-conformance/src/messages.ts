@@ -1,6 +1,4 @@
-import type { AhpEvent } from "../protocol/event.ts";
-import type { EventType } from "../protocol/event-type.ts";
-import type { HandshakeRequest, QueryRequest } from "../protocol/methods.ts";
+import type { AhpEvent, EventType, HandshakeRequest, QueryRequest } from "@reins/ahp";
 import { SAMPLES } from "./samples.ts";
 
 /** Who the kit says it is, in every message, so that a harness that remembers handshakes knows it again. */

@@ -1,5 +1,5 @@
+import { HandshakeRequest } from "@reins/ahp";
 import { expect, test } from "vitest";
-import { HandshakeRequest } from "../protocol/methods.ts";
 import { HANDSHAKE } from "./messages.ts";
 import { mistypedEach, withoutEach } from "./mutations.ts";
 

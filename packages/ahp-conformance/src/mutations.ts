@@ -1,7 +1,5 @@
+import { DecodeError, decode, isObject } from "@reins/ahp";
 import type { z } from "zod";
-import { decode } from "../wire/codec.ts";
-import { DecodeError } from "../wire/decode-error.ts";
-import { isObject } from "../wire/decoder.ts";
 
 /** A value that is right but for one place. */
 export interface Mutation {

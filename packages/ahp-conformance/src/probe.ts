@@ -1,8 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { AhpEvent } from "../protocol/event.ts";
-import type { BlockingEventType } from "../protocol/event-type.ts";
-import { HandshakeResponse } from "../protocol/methods.ts";
-import { decode } from "../wire/codec.ts";
+import { type AhpEvent, type BlockingEventType, decode, HandshakeResponse } from "@reins/ahp";
 import { type Answer, readAnswer } from "./answer.ts";
 import type { Outgoing, Reply } from "./channel.ts";
 import type { AnyChannel } from "./channels/open.ts";

@@ -1,4 +1,4 @@
-import type { HandshakeResponse } from "../protocol/methods.ts";
+import type { HandshakeResponse } from "@reins/ahp";
 import type { TargetTransport } from "./target.ts";
 
 /**

@@ -1,5 +1,5 @@
+import { AhpError } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
-import { AhpError } from "../errors/ahp-error.ts";
 import { type Check, Inapplicable, type Section, Unmet } from "./check.ts";
 import { Probe } from "./probe.ts";
 import { type CheckReport, type ConformanceReport, countUp, type SectionReport } from "./report.ts";

@@ -1,5 +1,4 @@
-import type { EventType } from "../protocol/event-type.ts";
-import type { PayloadFor } from "../protocol/families.ts";
+import type { EventType, PayloadFor } from "@reins/ahp";
 
 const session_id = "ahp-conformance";
 const updated_at = "2026-05-01T00:00:01Z";

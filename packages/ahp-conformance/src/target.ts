@@ -1,5 +1,4 @@
-import type { AuthMethod } from "../protocol/transport-config.ts";
-import type { TransportName } from "../server/peer.ts";
+import type { AuthMethod, TransportName } from "@reins/ahp";
 
 /** The transports a harness can be examined over. */
 export type TargetTransport = Exclude<TransportName, "memory">;

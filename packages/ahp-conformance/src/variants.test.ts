@@ -1,9 +1,6 @@
+import { AhpEvent, decode, EventType, PAYLOADS } from "@reins/ahp";
 import { expect, test } from "vitest";
 import type { z } from "zod";
-import { AhpEvent } from "../protocol/event.ts";
-import { EventType } from "../protocol/event-type.ts";
-import { PAYLOADS } from "../protocol/families.ts";
-import { decode } from "../wire/codec.ts";
 import { event } from "./messages.ts";
 import { SAMPLES } from "./samples.ts";
 import { VARIANTS } from "./variants.ts";

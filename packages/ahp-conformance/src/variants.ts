@@ -1,7 +1,13 @@
-import { RunStatus, TaskStatus, VerificationStatus } from "../protocol/contracts.ts";
-import type { ContractEventType, SpecialisedEventType } from "../protocol/event-type.ts";
-import type { PayloadFor } from "../protocol/families.ts";
-import { PerceptionDomain, PerceptionIntent } from "../protocol/perception.ts";
+import {
+  type ContractEventType,
+  type PayloadFor,
+  PerceptionDomain,
+  PerceptionIntent,
+  RunStatus,
+  type SpecialisedEventType,
+  TaskStatus,
+  VerificationStatus,
+} from "@reins/ahp";
 import { SAMPLES } from "./samples.ts";
 
 const session_id = "";

@@ -1,17 +1,17 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { AhpServer, serveHttp, serveUnix } from "@reins/ahp";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   type ConformanceOptions,
   type ConformanceReport,
   runConformance,
   type Target,
-} from "../src/conformance/index.ts";
-import { AhpServer, serveHttp, serveUnix } from "../src/index.ts";
-import { opinionated } from "./fixtures/conformance-handlers.ts";
+} from "../src/index.ts";
+import { opinionated } from "./fixtures/handlers.ts";
 import { temporaryFolder } from "./fixtures/temporary.ts";
 
-const HARNESS = fileURLToPath(new URL("fixtures/conformance-harness.ts", import.meta.url));
+const HARNESS = fileURLToPath(new URL("fixtures/harness.ts", import.meta.url));
 const QUICK: ConformanceOptions = { quietMs: 2 };
 
 function stdio(...words: string[]): Target {

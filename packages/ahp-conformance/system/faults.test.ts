@@ -1,19 +1,12 @@
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { AhpServer, knownTokens, mountHttp, serveHttp, serveUnix } from "@reins/ahp";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocketServer } from "ws";
-import {
-  type ConformanceReport,
-  formatReport,
-  runConformance,
-  type Target,
-} from "../src/conformance/index.ts";
-import { AhpServer, knownTokens, serveHttp, serveUnix } from "../src/index.ts";
-import { HttpListener } from "../src/transport/http/listener.ts";
-import { settleLimits } from "../src/transport/limits.ts";
-import { FAULTS, FaultyServer } from "./fixtures/conformance-faults.ts";
-import { opinionated } from "./fixtures/conformance-handlers.ts";
+import { type ConformanceReport, formatReport, runConformance, type Target } from "../src/index.ts";
+import { FAULTS, FaultyServer } from "./fixtures/faults.ts";
+import { opinionated } from "./fixtures/handlers.ts";
 import { temporaryFolder } from "./fixtures/temporary.ts";
 
 const QUICK = { quietMs: 2, waitMs: 1000, profile: "essential" } as const;
@@ -46,7 +39,7 @@ test("shows the exchange that gives a fault away", async () => {
 });
 
 test("names what is wrong with a process that dies of bad input, and what it said", async () => {
-  const harness = fileURLToPath(new URL("fixtures/conformance-harness.ts", import.meta.url));
+  const harness = fileURLToPath(new URL("fixtures/harness.ts", import.meta.url));
   const target: Target = { transport: "stdio", command: process.execPath, args: [harness, "fragile"] };
   const report = await runConformance(target, { ...QUICK, waitMs: 5000 });
   expect(failing(report)).toEqual(["not-json-survived"]);
@@ -58,10 +51,10 @@ test("names what is wrong with a process that dies of bad input, and what it sai
 
 test("names what is wrong with an HTTP harness that answers GET", async () => {
   const server = new AhpServer(opinionated);
-  const listener = new HttpListener(server, { limits: settleLimits(), allowedHosts: [], allowedOrigins: [] });
+  const mount = mountHttp(server, { protocols: ["http"] });
   const web = createServer((request, response) => {
     if (request.method === "GET") response.end("healthy");
-    else if (request.url === "/ahp") listener.handle(request, response);
+    else if (request.url === "/ahp") mount.handle(request, response);
     else response.writeHead(404).end();
   });
   const url = await listenAt(web, "http");

@@ -41,20 +41,24 @@ export { AhpNotification, AhpRequest, AhpResponse, RpcError } from "./protocol/e
 export { AhpEvent } from "./protocol/event.ts";
 export {
   type BlockingEventType,
+  CONTRACT_EVENT_TYPES,
   type ContractEventType,
   EventType,
   type FireAndForgetEventType,
+  GENERIC_EVENT_TYPES,
   type GenericEventType,
   isBatchable,
   isBlocking,
   isContract,
   isSpecialised,
+  SPECIALISED_EVENT_TYPES,
   type SpecialisedEventType,
 } from "./protocol/event-type.ts";
 export {
   DECISIONS,
   type DecisionFor,
   type Decisions,
+  PAYLOADS,
   type PayloadFor,
   type Payloads,
 } from "./protocol/families.ts";
@@ -110,6 +114,7 @@ export { type Credential, credentialInHeaders, upgradeCredential } from "./trans
 export { type OriginRules, originFault } from "./transport/auth/origin.ts";
 export { readBody } from "./transport/http/body.ts";
 export { hangUp } from "./transport/http/hang-up.ts";
+export { SESSION_HEADER } from "./transport/http/listener.ts";
 export { type Admitted, type HttpMount, type MountOptions, mountHttp } from "./transport/http/mount.ts";
 export type { RefusalBody, RefusalText } from "./transport/http/refusal.ts";
 export { type HttpOptions, serveHttp } from "./transport/http/serve.ts";
@@ -122,3 +127,4 @@ export { listenOnSocket } from "./transport/unix/listen.ts";
 export { serveUnix, type UnixOptions } from "./transport/unix/serve.ts";
 export { decode, encode } from "./wire/codec.ts";
 export { DecodeError } from "./wire/decode-error.ts";
+export { isObject } from "./wire/decoder.ts";

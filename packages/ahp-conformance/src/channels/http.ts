@@ -3,9 +3,8 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { AhpError, SESSION_HEADER } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
-import { AhpError } from "../../errors/ahp-error.ts";
-import { SESSION_HEADER } from "../../transport/http/listener.ts";
 import type { Channel, ExchangeOptions, Outgoing, Reply } from "../channel.ts";
 import { type Credentials, credentialHeaders, type Target } from "../target.ts";
 

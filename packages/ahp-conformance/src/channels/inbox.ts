@@ -1,4 +1,4 @@
-import { isObject } from "../../wire/decoder.ts";
+import { isObject } from "@reins/ahp";
 
 /** How much longer a wait lasts after an answer that nobody asked for came instead. */
 const GRACE_MS = 500;

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
+import { AhpError } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
-import { AhpError } from "../../errors/ahp-error.ts";
 import type { Target } from "../target.ts";
 import { LineChannel } from "./line-channel.ts";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { AhpError } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
-import { AhpError } from "../../errors/ahp-error.ts";
 import type { Target } from "../target.ts";
 import { LineChannel } from "./line-channel.ts";
 

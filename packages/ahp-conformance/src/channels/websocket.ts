@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
+import { AhpError } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
 import { WebSocket } from "ws";
-import { AhpError } from "../../errors/ahp-error.ts";
 import type { Channel, ExchangeOptions, Outgoing, Reply } from "../channel.ts";
 import { type Credentials, credentialHeaders, type Target } from "../target.ts";
 import { Inbox } from "./inbox.ts";

@@ -1,4 +1,4 @@
-import { AhpError } from "../../errors/ahp-error.ts";
+import { AhpError } from "@reins/ahp";
 import { type Check, Inapplicable, type Section, Unmet } from "../check.ts";
 import { HANDSHAKE, requestText } from "../messages.ts";
 import type { Probe } from "../probe.ts";

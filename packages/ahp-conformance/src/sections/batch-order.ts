@@ -1,6 +1,4 @@
-import { Decision } from "../../protocol/decisions.ts";
-import type { AhpEvent } from "../../protocol/event.ts";
-import { BatchResponse } from "../../protocol/methods.ts";
+import { type AhpEvent, BatchResponse, Decision } from "@reins/ahp";
 import { type Check, Inapplicable, Unmet } from "../check.ts";
 import { expectDecoded } from "../expect.ts";
 import { event } from "../messages.ts";

@@ -1,7 +1,4 @@
-import { RPC } from "../../errors/rpc.ts";
-import type { AhpEvent } from "../../protocol/event.ts";
-import { EventType, isBatchable, isBlocking } from "../../protocol/event-type.ts";
-import { BatchResponse } from "../../protocol/methods.ts";
+import { type AhpEvent, BatchResponse, EventType, isBatchable, isBlocking, RPC } from "@reins/ahp";
 import type { Answer } from "../answer.ts";
 import { type Check, Inapplicable, type Section, Unmet } from "../check.ts";
 import { expectDecoded, expectError } from "../expect.ts";

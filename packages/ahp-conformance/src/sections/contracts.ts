@@ -1,8 +1,5 @@
+import { BatchResponse, CONTRACT_EVENT_TYPES, type ContractEventType, PAYLOADS, RPC } from "@reins/ahp";
 import type { z } from "zod";
-import { RPC } from "../../errors/rpc.ts";
-import { CONTRACT_EVENT_TYPES, type ContractEventType } from "../../protocol/event-type.ts";
-import { PAYLOADS } from "../../protocol/families.ts";
-import { BatchResponse } from "../../protocol/methods.ts";
 import type { Check, Section } from "../check.ts";
 import {
   expectAllRefused,

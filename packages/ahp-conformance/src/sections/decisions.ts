@@ -1,12 +1,12 @@
-import type { z } from "zod";
-import { RPC } from "../../errors/rpc.ts";
-import { Decision } from "../../protocol/decisions.ts";
 import {
   type BlockingEventType,
+  DECISIONS,
+  Decision,
   GENERIC_EVENT_TYPES,
+  RPC,
   SPECIALISED_EVENT_TYPES,
-} from "../../protocol/event-type.ts";
-import { DECISIONS } from "../../protocol/families.ts";
+} from "@reins/ahp";
+import type { z } from "zod";
 import { type Check, Inapplicable, type Section } from "../check.ts";
 import { expectDecoded, expectError } from "../expect.ts";
 import { kebab } from "./kebab.ts";

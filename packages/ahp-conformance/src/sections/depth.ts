@@ -1,4 +1,4 @@
-import { RPC } from "../../errors/rpc.ts";
+import { RPC } from "@reins/ahp";
 import { Inapplicable, type Section } from "../check.ts";
 import { expectError, expectNotificationRefused, expectResult, expectText } from "../expect.ts";
 import { event } from "../messages.ts";

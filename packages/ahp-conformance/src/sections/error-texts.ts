@@ -1,5 +1,4 @@
-import { RPC } from "../../errors/rpc.ts";
-import type { AhpEvent } from "../../protocol/event.ts";
+import { type AhpEvent, RPC } from "@reins/ahp";
 import type { Answer } from "../answer.ts";
 import { type Check, Inapplicable, type Section, Unmet } from "../check.ts";
 import { expectText } from "../expect.ts";

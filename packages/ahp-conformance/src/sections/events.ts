@@ -1,10 +1,4 @@
-import { RPC } from "../../errors/rpc.ts";
-import {
-  type BlockingEventType,
-  EventType,
-  type FireAndForgetEventType,
-  isBlocking,
-} from "../../protocol/event-type.ts";
+import { type BlockingEventType, EventType, type FireAndForgetEventType, isBlocking, RPC } from "@reins/ahp";
 import type { Check, Section } from "../check.ts";
 import { expectError, expectNotificationRefused, expectResult, expectUnanswered } from "../expect.ts";
 import { event } from "../messages.ts";

@@ -1,6 +1,4 @@
-import { RPC } from "../../errors/rpc.ts";
-import { HandshakeRequest, HandshakeResponse, HarnessConfig } from "../../protocol/methods.ts";
-import { isObject } from "../../wire/decoder.ts";
+import { HandshakeRequest, HandshakeResponse, HarnessConfig, isObject, RPC } from "@reins/ahp";
 import { Inapplicable, type Section, Unmet } from "../check.ts";
 import { decodeOrFail, expectAllRefused, expectError, expectResult } from "../expect.ts";
 import { HANDSHAKE } from "../messages.ts";

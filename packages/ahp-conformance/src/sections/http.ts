@@ -1,4 +1,4 @@
-import { RPC } from "../../errors/rpc.ts";
+import { RPC } from "@reins/ahp";
 import { readAnswer } from "../answer.ts";
 import type { Reply } from "../channel.ts";
 import type { HttpChannel, HttpRequest } from "../channels/http.ts";

@@ -1,4 +1,4 @@
-import { RPC } from "../../errors/rpc.ts";
+import { RPC } from "@reins/ahp";
 import { type Section, Unmet } from "../check.ts";
 import { expectError, expectResult } from "../expect.ts";
 import { event, HANDSHAKE, requestText } from "../messages.ts";

@@ -1,5 +1,4 @@
-import { RPC } from "../../errors/rpc.ts";
-import { Decision } from "../../protocol/decisions.ts";
+import { Decision, RPC } from "@reins/ahp";
 import { type Check, Unmet } from "../check.ts";
 import { expectDecoded, expectError } from "../expect.ts";
 import { event, HANDSHAKE, notificationText, requestText } from "../messages.ts";

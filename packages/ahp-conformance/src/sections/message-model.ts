@@ -1,4 +1,4 @@
-import { RPC } from "../../errors/rpc.ts";
+import { RPC } from "@reins/ahp";
 import type { Section } from "../check.ts";
 import { expectError, expectNothingDone, expectResult, expectUnanswered } from "../expect.ts";
 import { event, HANDSHAKE, notificationText, QUERY, requestText } from "../messages.ts";

@@ -1,6 +1,4 @@
-import { RPC } from "../../errors/rpc.ts";
-import { Decision } from "../../protocol/decisions.ts";
-import { AhpEvent } from "../../protocol/event.ts";
+import { AhpEvent, Decision, RPC } from "@reins/ahp";
 import type { Section } from "../check.ts";
 import { expectAllRefused, expectDecoded, expectError, expectResult } from "../expect.ts";
 import { event, HANDSHAKE, requestText } from "../messages.ts";

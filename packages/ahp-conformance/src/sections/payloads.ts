@@ -1,7 +1,5 @@
+import { PAYLOADS, RPC, SPECIALISED_EVENT_TYPES, type SpecialisedEventType } from "@reins/ahp";
 import type { z } from "zod";
-import { RPC } from "../../errors/rpc.ts";
-import { SPECIALISED_EVENT_TYPES, type SpecialisedEventType } from "../../protocol/event-type.ts";
-import { PAYLOADS } from "../../protocol/families.ts";
 import { type Check, type Section, Unmet } from "../check.ts";
 import { expectAllRefused } from "../expect.ts";
 import { event } from "../messages.ts";

@@ -1,5 +1,4 @@
-import { RPC } from "../../errors/rpc.ts";
-import { QueryRequest, QueryResponse } from "../../protocol/methods.ts";
+import { QueryRequest, QueryResponse, RPC } from "@reins/ahp";
 import type { Section } from "../check.ts";
 import { expectAllRefused, expectDecoded, expectError } from "../expect.ts";
 import { QUERY } from "../messages.ts";

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type ConformanceReport, formatReport, runConformance } from "@reins/ahp/conformance";
+import { type ConformanceReport, formatReport, runConformance } from "@reins/ahp-conformance";
 import type { Command } from "commander";
 import { CliError, EXIT, type ExitCode, exitCodesHelp } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";

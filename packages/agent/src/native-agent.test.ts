@@ -6,7 +6,7 @@ import { Advisor } from "./advisor/advisor.ts";
 import { VolatileSessionStore } from "./history/session-store.ts";
 
 describe("the native agent", () => {
-  test("says what it can do", async () => {
+  test("reports its capabilities", async () => {
     const answer = await new TestClient().request("initialize", { protocolVersion: 1 });
     expect(answer).toMatchObject({
       protocolVersion: 1,
@@ -27,7 +27,7 @@ describe("the native agent", () => {
     });
   });
 
-  test("answers with no key and no network, and shows what it does", async () => {
+  test("answers without key and network, and shows its tool calls", async () => {
     const { cwd } = await testWorkspace({ "README.md": "# Tea", "src/a.ts": "" });
     const client = await TestClient.open(cwd);
     expect(await client.prompt(client.sessionId, "what is in this folder")).toMatchObject({
@@ -51,7 +51,7 @@ describe("the native agent", () => {
     expect(client.of("session_info_update")).toMatchObject([{ title: "what is in this folder" }]);
   });
 
-  test("does nothing that it was not allowed, and says why", async () => {
+  test("performs no call that was refused, and says why", async () => {
     const { cwd, text } = await testWorkspace();
     const client = await TestClient.open(cwd);
     client.answer = () => ({
@@ -67,7 +67,7 @@ describe("the native agent", () => {
     });
   });
 
-  test("asks with the exact arguments and shows what would be written", async () => {
+  test("asks permission with the exact arguments and the diff", async () => {
     const { cwd, text } = await testWorkspace();
     const client = await TestClient.open(cwd);
     await client.prompt(client.sessionId, "write a file notes.txt that says hello");
@@ -82,7 +82,7 @@ describe("the native agent", () => {
     expect(await text("notes.txt")).toBe("hello\n");
   });
 
-  test("does what policy made of a call, and not what was asked", async () => {
+  test("performs a call with the arguments that policy modified", async () => {
     const { cwd, text } = await testWorkspace();
     const client = await TestClient.open(cwd);
     client.answer = () => ({
@@ -94,7 +94,7 @@ describe("the native agent", () => {
     expect(await text("allowed.txt")).toBe("tame");
   });
 
-  test("does not show the model what its session may not use", async () => {
+  test("does not offer the model a tool that its session may not use", async () => {
     const { cwd } = await testWorkspace();
     const gated: string[] = [];
     const client = await TestClient.open(cwd, {
@@ -109,7 +109,7 @@ describe("the native agent", () => {
     expect(gated).toContain("read_file");
   });
 
-  test("refuses on its own what leads out of the workspace, without troubling anybody", async () => {
+  test("rejects paths outside of the workspace without asking permission", async () => {
     const { cwd } = await testWorkspace();
     const told: unknown[] = [];
     const control = new Advisor({ onEvent: (type, payload) => void told.push({ type, ...payload }) });
@@ -123,7 +123,7 @@ describe("the native agent", () => {
     );
   });
 
-  test("remembers between sessions", async () => {
+  test("remembers facts across sessions", async () => {
     const { cwd } = await testWorkspace();
     const memory = new VolatileMemory();
     const first = await TestClient.open(cwd, { memory });
@@ -137,7 +137,7 @@ describe("the native agent", () => {
 });
 
 describe("a session", () => {
-  test("has modes and options, which its client can set", async () => {
+  test("has modes and options that its client can set", async () => {
     const { cwd } = await testWorkspace();
     const client = new TestClient();
     const { sessionId, modes, configOptions } = await client.request("session/new", { cwd, mcpServers: [] });
@@ -174,7 +174,7 @@ describe("a session", () => {
     expect(client.asked.map(({ name }) => name)).toEqual(["list_files"]);
   });
 
-  test("on a model that cannot run says why, and can be used with another", async () => {
+  test("on a model that cannot run reports the reason and can switch to another", async () => {
     const { cwd } = await testWorkspace();
     const client = await TestClient.open(cwd);
     const { sessionId } = client;
@@ -192,7 +192,7 @@ describe("a session", () => {
     expect(await client.prompt(sessionId, "hello")).toMatchObject({ stopReason: "end_turn" });
   });
 
-  test("is loaded by another process with everything that was seen in it", async () => {
+  test("is loaded by another process with all of its updates", async () => {
     const { cwd } = await testWorkspace({ "a.txt": "a" });
     const store = new VolatileSessionStore();
     const before = await TestClient.open(cwd, { store });
@@ -209,7 +209,7 @@ describe("a session", () => {
     expect(await after.prompt(before.sessionId, "hello")).toMatchObject({ stopReason: "end_turn" });
   });
 
-  test("is resumed without being told again, forked with its past, listed and closed", async () => {
+  test("is resumed without replay, forked with its history, listed and closed", async () => {
     const { cwd } = await testWorkspace();
     const store = new VolatileSessionStore();
     const before = await TestClient.open(cwd, { store });
@@ -242,7 +242,7 @@ describe("a session", () => {
     expect(await first).toMatchObject({ stopReason: "cancelled" });
   });
 
-  test("that is cancelled stops at once, keeps what was said, and goes on when asked", async () => {
+  test("stops at once when cancelled, keeps what was said, and continues with the next prompt", async () => {
     const { cwd } = await testWorkspace();
     const store = new VolatileSessionStore();
     const client = await TestClient.open(cwd, { store });
@@ -257,7 +257,7 @@ describe("a session", () => {
     expect(await client.prompt(client.sessionId, "hello")).toMatchObject({ stopReason: "end_turn" });
   });
 
-  test("is cancelled as well when its prompt is taken back, or while permission is awaited", async () => {
+  test("is cancelled with its prompt's request, also while permission is pending", async () => {
     const { cwd, text } = await testWorkspace();
     const client = await TestClient.open(cwd);
     const { sessionId } = client;
@@ -272,7 +272,7 @@ describe("a session", () => {
     expect(client.of("tool_call_update").at(-1)).toMatchObject({ status: "failed" });
   });
 
-  test("that was cut by a crash says so when it is loaded, and does nothing again by itself", async () => {
+  test("reports an interrupted turn when it is loaded, and repeats nothing", async () => {
     const { cwd } = await testWorkspace();
     const store = new VolatileSessionStore();
     const before = await TestClient.open(cwd, { store });
@@ -288,7 +288,7 @@ describe("a session", () => {
 });
 
 describe("a prompt", () => {
-  test("heeds the person's words, not what stands beside them", async () => {
+  test("is classified by the user's words, not by added context", async () => {
     const { cwd } = await testWorkspace();
     const client = await TestClient.open(cwd);
     await client.request("session/prompt", {
@@ -302,7 +302,7 @@ describe("a prompt", () => {
     expect(client.asked.map(({ name }) => name)).toEqual(["list_files"]);
   });
 
-  test("that is none is refused in words", async () => {
+  test("that is invalid is rejected with a reason", async () => {
     const { cwd } = await testWorkspace();
     const client = await TestClient.open(cwd);
     for (const prompt of [undefined, [], "hello", [{ type: "hologram" }]])
@@ -313,8 +313,8 @@ describe("a prompt", () => {
   });
 });
 
-describe("the protocol", () => {
-  test("is kept towards whoever does not keep it", async () => {
+describe("a client that violates the protocol", () => {
+  test("gets errors and does not break the agent", async () => {
     const client = new TestClient();
     await expect(client.request("session/teleport", {})).rejects.toMatchObject({ code: -32601 });
     await expect(client.request("session/new", { cwd: "relative" })).rejects.toMatchObject({

@@ -37,8 +37,8 @@ const ANSWERS: Readonly<Record<string, string>> = {
 /** What ACP does not know and the bridge does. */
 const isOurs = ({ params }: Loose) => params?.update?.sessionUpdate === "worker_update";
 
-describe("everything the native agent says", () => {
-  test("is what ACP's schemas say it is", async () => {
+describe("every message of the native agent", () => {
+  test("conforms to ACP's schemas", async () => {
     const { cwd } = await testWorkspace({ "a.txt": "alpha" });
     const plan = [{ content: "look", status: "completed", priority: "high" }];
     const model = new ScriptedModel(

@@ -30,8 +30,8 @@ function agentProcess(folder: string) {
   return { child, messages, send, request };
 }
 
-describe("a process that is killed in the middle of a turn", () => {
-  test("loses nothing that was seen; the next one loads it, says so, and does nothing again", async () => {
+describe("a process that is killed during a turn", () => {
+  test("loses nothing that clients saw; the next one loads it, reports the interruption and repeats nothing", async () => {
     const { base, cwd, text } = await testWorkspace();
     const folder = join(base, "sessions");
     const { child, messages, send, request } = agentProcess(folder);

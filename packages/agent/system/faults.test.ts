@@ -39,7 +39,7 @@ const hello: Reply = { say: [{ text: "Hello there." }] };
 const reading = { call: "read_file", given: { path: "a.txt" } };
 
 describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
-  test("answers, its tools are asked about and used", async () => {
+  test("calls tools, they are decided and performed", async () => {
     const { client, server, id } = await agentWith(dialect, [
       { say: [{ text: "Reading. " }, { ...reading, id: "c1" }] },
       { say: [{ text: "It says alpha." }] },
@@ -53,7 +53,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     expect(JSON.stringify(server.asked[1]?.body)).toContain("alpha");
   });
 
-  test("says that the key is wrong (401), the prompt fails clearly, at once", async () => {
+  test("rejects the key (401), the prompt fails at once with the reason", async () => {
     const { client, server, told, isUsable, id } = await agentWith(dialect, [
       { status: 401, message: "invalid key" },
     ]);
@@ -69,7 +69,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     expect(JSON.stringify(server.asked[1]?.body)).not.toContain("open sesame");
   });
 
-  test("has too much to do (429), it is left alone for as long as it asks, then asked again", async () => {
+  test("is rate limited (429), the request is retried after the time it asks for", async () => {
     const { client, waited, server, id } = await agentWith(dialect, [
       { status: 429, message: "too many requests", headers: { "retry-after": "7" } },
       hello,
@@ -80,7 +80,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     expect(client.thought).toContain("The model did not answer");
   });
 
-  test("wants to be left alone for too long (429), the prompt fails and says for how long", async () => {
+  test("asks for too long a wait (429), the prompt fails with the duration", async () => {
     const { client, waited, isUsable, id } = await agentWith(dialect, [
       { status: 429, message: "too many requests", headers: { "retry-after": "600" } },
     ]);
@@ -92,7 +92,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     await isUsable();
   });
 
-  test("fails (500), it is asked again with longer and longer waits, and given up in the end", async () => {
+  test("fails (500), the request is retried with a growing backoff, and finally fails", async () => {
     const { client, waited, server, isUsable, id } = await agentWith(dialect, [
       { status: 500, message: "boom" },
     ]);
@@ -104,7 +104,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     await isUsable();
   });
 
-  test("is overloaded and wants to be left alone for an hour (503), it is given up at once", async () => {
+  test("is overloaded and asks for an hour (503), the prompt fails at once", async () => {
     const { client, waited, server, isUsable, id } = await agentWith(dialect, [
       { status: 503, message: "overloaded", headers: { "retry-after": "3600" } },
     ]);
@@ -115,7 +115,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     await isUsable();
   });
 
-  test("breaks off in the middle of a text, it goes on where it was, and nothing is said twice", async () => {
+  test("breaks off within a text, the answer continues there without repetition", async () => {
     const { client, server, id } = await agentWith(dialect, [
       { say: [{ text: "One two " }], stop: "cut" },
       { say: [{ text: "three." }] },
@@ -128,7 +128,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     expect(new Set(client.of("agent_message_chunk").map(({ messageId }) => messageId)).size).toBe(1);
   });
 
-  test("breaks off in the middle of a call, the call is not made, and it is asked again", async () => {
+  test("breaks off within a call, the call is not made and the request is retried", async () => {
     const { client, server, id, text } = await agentWith(dialect, [
       { say: [{ call: "write_file", given: { path: "half.txt", content: "h".repeat(200) } }], stop: "cut" },
       { say: [{ text: "Never mind." }] },
@@ -141,7 +141,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     );
   });
 
-  test("breaks off after a whole call, that one is not made either; only what it says in the end counts", async () => {
+  test("breaks off after a complete call, that call is not made; only the final answer counts", async () => {
     const write = (path: string, id: string) => ({
       call: "write_file",
       given: { path, content: "x".repeat(50) },
@@ -157,7 +157,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     expect(await text("first.txt")).toBeUndefined();
   });
 
-  test("runs out of tokens beside a call, the call is not made and not spoken of again", async () => {
+  test("runs out of tokens beside a call, the call is neither made nor kept", async () => {
     const { client, server, id } = await agentWith(dialect, [
       {
         say: [{ text: "I will." }, { call: "write_file", given: { path: "x.txt", content: "x" } }],
@@ -183,7 +183,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     await isUsable();
   });
 
-  test("falls silent, it is not waited for for ever", async () => {
+  test("stalls, the request times out", async () => {
     const { client, server, isUsable, id } = await agentWith(dialect, [{ silent: true }], {
       limits: { quietMs: 1_000, retries: 0 },
     });
@@ -194,7 +194,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     await isUsable();
   });
 
-  test("calls a tool that was taken from it, nothing happens, and it is told what there is", async () => {
+  test("calls a tool that is not offered, nothing is done, and the model gets the list of tools", async () => {
     const { client, server, id } = await agentWith(
       dialect,
       [{ say: [{ call: "run_command", given: { command: "touch x" } }] }, { say: [{ text: "I see." }] }],
@@ -215,7 +215,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     ["JSON of another kind", '["a.txt"]'],
     ["arguments that are not there", '{"file":"a.txt"}'],
     ["arguments of another type", '{"path":7}'],
-  ])("gives %s as arguments, nothing happens, and it is told what is wrong", async (_, raw) => {
+  ])("sends %s as arguments, nothing is done, and the model gets the reason", async (_, raw) => {
     const { client, server, id } = await agentWith(dialect, [
       { say: [{ call: "read_file", raw }] },
       { say: [{ text: "Sorry." }] },
@@ -226,7 +226,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     expect(client.said).toBe("Sorry.");
   });
 
-  test("never stops calling tools, the turn ends all the same", async () => {
+  test("never stops calling tools, the turn ends at its limit", async () => {
     const { client, server, isUsable, id } = await agentWith(dialect, [{ say: [reading] }], {
       limits: { requests: 6 },
     });
@@ -236,7 +236,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     await isUsable();
   });
 
-  test("calls a hundred tools at once, only so many are used", async () => {
+  test("calls a hundred tools at once, the calls beyond the limit are not made", async () => {
     const { client, server, id } = await agentWith(
       dialect,
       [{ say: Array.from({ length: 100 }, (_, index) => ({ ...reading, id: `c${index}` })) }, hello],
@@ -247,7 +247,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     expect(JSON.stringify(server.asked[1]?.body)).toContain("at most 5 calls are made at once");
   });
 
-  test("says ten megabytes, it is stopped long before, clearly", async () => {
+  test("sends ten megabytes, the answer is cut short with a notice", async () => {
     const { client, isUsable, id } = await agentWith(dialect, [{ say: [{ text: "x".repeat(10 << 20) }] }]);
     expect(await client.prompt(id, "hello")).toMatchObject({ stopReason: "max_tokens" });
     expect(client.said.length).toBeLessThan(2 << 20);
@@ -255,7 +255,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     await isUsable();
   });
 
-  test("finds the conversation too long, it is put together and asked again", async () => {
+  test("rejects the length of the conversation, it is compacted and the request is retried", async () => {
     const { client, server, id } = await agentWith(dialect, [hello]);
     await client.prompt(id, "remember the number 42 for me");
     server.play(
@@ -271,7 +271,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     expect(client.thought).toContain("put into a summary");
   });
 
-  test("will not go on, the turn is a refusal and not mentioned again", async () => {
+  test("refuses, the turn ends as a refusal and is withdrawn", async () => {
     const { client, server, id } = await agentWith(dialect, [{ say: [{ text: "I" }], stop: "refusal" }]);
     expect(await client.prompt(id, "something bad")).toMatchObject({ stopReason: "refusal" });
     server.play(hello);
@@ -280,8 +280,8 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
   });
 });
 
-describe("when a limit of tokens is hit by several sessions at once", () => {
-  test("they wait for each other instead of making it worse", async () => {
+describe("when several sessions hit a token limit at once", () => {
+  test("their requests are queued", async () => {
     let open = 0;
     let most = 0;
     const busy: Reply = { status: 429, message: "token limit reached", headers: { "retry-after": "1" } };

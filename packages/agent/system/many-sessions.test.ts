@@ -7,7 +7,7 @@ import { testWorkspace } from "../test/workspace.ts";
 const SESSIONS = 200;
 
 describe("two hundred sessions at once", () => {
-  test("complete every turn, each in its own order, and leave no timer behind", async () => {
+  test("complete every turn in order, and leave no timer behind", async () => {
     const { cwd } = await testWorkspace({ "README.md": "# Tea", "a.txt": "alpha" });
     const store = new VolatileSessionStore();
     const client = new TestClient({ store });

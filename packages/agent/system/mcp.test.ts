@@ -19,8 +19,8 @@ async function sessionWith(mcpServers: readonly unknown[], model: ScriptedModel)
   return { client, sessionId, cwd };
 }
 
-describe("a server of tools", () => {
-  test("lends its tools, which are asked about like any other", async () => {
+describe("an MCP server", () => {
+  test("provides tools, which are decided like any other", async () => {
     const model = new ScriptedModel([calling("mcp__lab__echo", { text: "hello" }), "Done."]);
     const { client, sessionId } = await sessionWith([LAB], model);
     expect(await client.prompt(sessionId, "hello")).toMatchObject({ stopReason: "end_turn" });
@@ -34,7 +34,7 @@ describe("a server of tools", () => {
     expect(JSON.stringify(model.asked[1]?.messages)).toContain("hello (in the lab)");
   });
 
-  test("is not used when that was not allowed, nor while planning", async () => {
+  test("is not called when refused or in plan mode", async () => {
     const model = new ScriptedModel([calling("mcp__lab__echo", { text: "hello" }), "Done."]);
     const { client, sessionId } = await sessionWith([LAB], model);
     client.answer = () => "reject_once";
@@ -45,7 +45,7 @@ describe("a server of tools", () => {
     expect(model.asked.at(-1)?.tools.some(({ name }) => name.startsWith("mcp__"))).toBe(false);
   });
 
-  test("that fails at something says so", async () => {
+  test("that fails at a call reports so", async () => {
     const model = new ScriptedModel([calling("mcp__lab__fail", {}), "Hm."]);
     const { client, sessionId } = await sessionWith([LAB], model);
     await client.prompt(sessionId, "hello");
@@ -68,7 +68,7 @@ describe("a server of tools", () => {
     expect(client.said).toBe("Hello.Hello.");
   });
 
-  test("is not waited for by somebody who cancels", async () => {
+  test("does not delay the cancellation of a turn", async () => {
     const model = new ScriptedModel(["Hello."]);
     const silent = {
       name: "mute",

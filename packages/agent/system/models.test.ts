@@ -26,7 +26,7 @@ const textOf = (seen: readonly ModelEvent[], type: "text" | "thinking") =>
   seen.flatMap((event) => (event.type === type ? [event.text] : [])).join("");
 
 describe.each(DIALECTS)("a model spoken to by %s", (dialect) => {
-  test("streams text and thoughts, calls tools, and says what it used", async () => {
+  test("streams text and thoughts, calls tools and reports usage", async () => {
     const server = await modelServer({
       say: [
         { thinking: "hm" },
@@ -45,7 +45,7 @@ describe.each(DIALECTS)("a model spoken to by %s", (dialect) => {
     expect(seen.filter(({ type }) => type === "text").length).toBeGreaterThan(1);
   });
 
-  test("is told the conversation, with every result beside its call", async () => {
+  test("receives the conversation, with every result beside its call", async () => {
     const server = await modelServer({ say: [{ text: "Done." }] });
     const model = modelAt(dialect, server.url);
     const conversation: Message[] = [
@@ -68,7 +68,7 @@ describe.each(DIALECTS)("a model spoken to by %s", (dialect) => {
     expect(server.asked[0]?.body).toMatchObject({ model: "scripted", stream: true });
   });
 
-  test("sees images", async () => {
+  test("receives images", async () => {
     const server = await modelServer();
     const image: Message = { role: "user", parts: [{ type: "image", data: "aGk=", mimeType: "image/png" }] };
     await events(modelAt(dialect, server.url), requestOf([image]));
@@ -92,7 +92,7 @@ describe.each(DIALECTS)("a model spoken to by %s", (dialect) => {
     [429, "rate_limited", true],
     [500, "unavailable", true],
     [529, "overloaded", true],
-  ] as const)("that answers %i is %s", async (status, code, isRetryable) => {
+  ] as const)("that answers %i fails with %s", async (status, code, isRetryable) => {
     const server = await modelServer({
       status,
       message: "the script says no",
@@ -109,7 +109,7 @@ describe.each(DIALECTS)("a model spoken to by %s", (dialect) => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test("that finds the conversation too long says so", async () => {
+  test("that rejects the length of the conversation fails with context_exceeded", async () => {
     const server = await modelServer({
       status: 400,
       message: "prompt is too long: 300000 tokens; context_length_exceeded",
@@ -122,7 +122,7 @@ describe.each(DIALECTS)("a model spoken to by %s", (dialect) => {
   test.each([
     ["in the middle of a text", [{ text: "Half a" }]],
     ["in the middle of a call", [{ text: "I will. " }, { call: "read_file", given: { path: "a.txt" } }]],
-  ])("that breaks off %s makes no call, and says that it broke off", async (_, say) => {
+  ])("that breaks off %s makes no call and fails with cut_off", async (_, say) => {
     const server = await modelServer({ say, stop: "cut" });
     const seen: ModelEvent[] = [];
     const reading = (async () => {
@@ -136,7 +136,7 @@ describe.each(DIALECTS)("a model spoken to by %s", (dialect) => {
     expect(seen.filter(({ type }) => type === "call" || type === "end")).toEqual([]);
   });
 
-  test("that cannot be reached says so", async () => {
+  test("that cannot be reached fails with a reason", async () => {
     await expect(
       events(modelAt(dialect, "http://127.0.0.1:9"), requestOf([user("x")])),
     ).rejects.toMatchObject({
@@ -146,7 +146,7 @@ describe.each(DIALECTS)("a model spoken to by %s", (dialect) => {
     });
   });
 
-  test("is left when nobody wants its answer any more", async () => {
+  test("is closed when the request is aborted", async () => {
     const server = await modelServer({ silent: true });
     const abort = new AbortController();
     const reading = events(modelAt(dialect, server.url), requestOf([user("x")]), abort.signal);
@@ -155,14 +155,14 @@ describe.each(DIALECTS)("a model spoken to by %s", (dialect) => {
     await expect(reading).rejects.toThrow("enough");
   });
 
-  test("shows that it is there while it writes a long call", async () => {
+  test("reports progress while it writes a long call", async () => {
     const server = await modelServer({ say: [{ call: "read_file", given: { path: "a.txt" } }] });
     const seen = await events(modelAt(dialect, server.url), requestOf([user("x")]));
     const [call] = seen.flatMap((event, index) => (event.type === "call" ? [index] : []));
     expect(seen.slice(0, call)).toContainEqual({ type: "progress" });
   });
 
-  test("does not keep arguments that never end", async () => {
+  test("is stopped at endless arguments", async () => {
     const server = await modelServer({
       say: [{ call: "read_file", raw: `{"path":"${"x".repeat(2 << 20)}"}` }],
     });
@@ -180,7 +180,7 @@ describe("Anthropic", () => {
       return { thinking: given, output_config };
     });
 
-  test("is told how much to think, in the way of each family", async () => {
+  test("gets the thought level in the form of each model family", async () => {
     expect(await thinking("claude-sonnet-5-5", "high")).toMatchObject({
       thinking: { type: "adaptive" },
       output_config: { effort: "high" },
@@ -195,7 +195,7 @@ describe("Anthropic", () => {
     });
   });
 
-  test("gets its own thoughts back as they were sealed, and nobody else's", async () => {
+  test("gets back its own sealed thoughts, and no other model's", async () => {
     const server = await modelServer({ say: [{ thinking: "hm" }, { text: "Hi." }] });
     const model = modelAt("anthropic", server.url);
     const seen = await events(model, requestOf([user("x")]));
@@ -217,7 +217,7 @@ describe("Anthropic", () => {
     expect(sent).not.toContain("openai:other");
   });
 
-  test("is asked to keep what does not change", async () => {
+  test("gets cache marks on the stable part of the request", async () => {
     const server = await modelServer();
     const turns = [
       user("one"),
@@ -232,7 +232,7 @@ describe("Anthropic", () => {
     expect(marked.map(Boolean)).toEqual([false, false, true, false, true]);
   });
 
-  test("gets the key that was given, or the token", async () => {
+  test("gets the configured key or token", async () => {
     const server = await modelServer();
     const shown = async (access: { apiKey: string } | { authToken: string }) => {
       await events(new AnthropicModel("m", { ...access, baseUrl: server.url }), requestOf([user("x")]));
@@ -245,7 +245,7 @@ describe("Anthropic", () => {
 });
 
 describe("OpenAI", () => {
-  test("is told how much to think, and gets its sealed reasoning back", async () => {
+  test("gets the thought level and its sealed reasoning", async () => {
     const server = await modelServer({ say: [{ thinking: "hm" }, { text: "Hi." }] });
     const model = modelAt("openai", server.url);
     const seen = await events(model, requestOf([user("x")], { thoughtLevel: "high" }));
@@ -271,7 +271,7 @@ describe("OpenAI", () => {
     expect(server.asked[1]?.body.reasoning).toBeUndefined();
   });
 
-  test("by Chat is told as well", async () => {
+  test("gets the thought level by Chat as well", async () => {
     const server = await modelServer();
     await events(modelAt("openai-chat", server.url), requestOf([user("x")], { thoughtLevel: "off" }));
     expect(server.asked[0]?.body).toMatchObject({
@@ -281,13 +281,13 @@ describe("OpenAI", () => {
   });
 });
 
-describe("a server of one's own, spoken to by Chat,", () => {
+describe("a compatible server, by Chat,", () => {
   const chunk = (delta: object, finish_reason: string | null = null) => ({
     choices: [{ index: 0, delta, finish_reason }],
   });
   const piece = (id: string | undefined, called: object) => ({ ...(id && { id }), function: called });
 
-  test("may count its calls as it likes, or not at all", async () => {
+  test("may number its calls in any way, or not at all", async () => {
     for (const index of [{ index: 0 }, {}]) {
       const server = await modelServer({
         raw: [
@@ -305,7 +305,7 @@ describe("a server of one's own, spoken to by Chat,", () => {
     }
   });
 
-  test("may send what says nothing in between, and end without a word", async () => {
+  test("may send empty chunks, and end without a finish event", async () => {
     const bare = { choices: [{ index: 0, finish_reason: "stop" }] };
     const server = await modelServer({ raw: [{ id: "c1" }, chunk({ content: "Hi." }), bare] });
     const seen = await events(modelAt("openai-chat", server.url), requestOf([user("x")]));
@@ -313,7 +313,7 @@ describe("a server of one's own, spoken to by Chat,", () => {
     expect(seen.at(-1)).toEqual({ type: "end", stop: "end" });
   });
 
-  test("may say nothing of use about what it used", async () => {
+  test("may report unusable usage", async () => {
     for (const usage of [{}, { prompt_tokens: "many", completion_tokens: null }, { prompt_tokens: -5 }]) {
       const server = await modelServer({ raw: [chunk({ content: "Hi." }, "stop"), { choices: [], usage }] });
       const seen = await events(modelAt("openai-chat", server.url), requestOf([user("x")]));
@@ -322,13 +322,13 @@ describe("a server of one's own, spoken to by Chat,", () => {
   });
 });
 
-describe("a model spoken to by Responses that fails in the middle", () => {
+describe("a model by Responses that fails in the middle", () => {
   test.each([
     ["context_length_exceeded", "context_exceeded"],
     ["rate_limit_exceeded", "rate_limited"],
     ["invalid_prompt", "bad_request"],
     ["server_error", "unavailable"],
-  ])("says why: %s is %s", async (said, code) => {
+  ])("reports the reason: %s is %s", async (said, code) => {
     const server = await modelServer({
       raw: [{ type: "response.failed", response: { error: { code: said, message: "it did not work" } } }],
     });

@@ -12,7 +12,7 @@ async function isAlive(pid: number): Promise<boolean> {
 }
 
 describe("run_command", () => {
-  test("shows how it ended and what was written, to either stream", async () => {
+  test("shows the exit code and the output of both streams", async () => {
     const { cwd } = await testWorkspace({ "a.txt": "" });
     expect(await use(runCommand, { command: "ls; echo oops >&2" }, toolContext(cwd))).toEqual({
       text: "exit code 0\na.txt\noops",
@@ -22,7 +22,7 @@ describe("run_command", () => {
     expect(failed).toEqual({ text: "exit code 3\nno", isError: true });
   });
 
-  test("starts where it is told, within the workspace", async () => {
+  test("starts in the given folder of the workspace", async () => {
     const { cwd } = await testWorkspace({ "src/a.ts": "" });
     expect((await use(runCommand, { command: "ls", working_dir: "src" }, toolContext(cwd))).text).toContain(
       "a.ts",
@@ -32,7 +32,7 @@ describe("run_command", () => {
     );
   });
 
-  test("keeps the beginning and the end of much output", async () => {
+  test("keeps the start and the end of long output", async () => {
     const { cwd } = await testWorkspace();
     const command = "echo first; head -c 10000000 /dev/zero | tr '\\0' x; echo; echo last";
     const { text } = await use(runCommand, { command }, toolContext(cwd));
@@ -40,7 +40,7 @@ describe("run_command", () => {
     expect(text).toMatch(/^exit code 0\nfirst\nx+\n\[\d+ bytes left out\]\nx+\nlast$/);
   });
 
-  test("ends when its time is over, with everything it started", async () => {
+  test("is killed on timeout, with everything it started", async () => {
     const { cwd } = await testWorkspace();
     const command = "sleep 600 & echo $!; wait";
     const { text, isError } = await use(runCommand, { command, timeout_ms: 300 }, toolContext(cwd));
@@ -50,13 +50,13 @@ describe("run_command", () => {
     await expect.poll(() => isAlive(Number(pid))).toBe(false);
   });
 
-  test("leaves nobody behind when it ends by itself", async () => {
+  test("leaves no processes behind when it ends by itself", async () => {
     const { cwd } = await testWorkspace();
     const { text } = await use(runCommand, { command: "sleep 600 & echo $!" }, toolContext(cwd));
     await expect.poll(() => isAlive(Number(text.split("\n")[1]))).toBe(false);
   });
 
-  test("ends at once when the turn is cancelled", async () => {
+  test("is killed at once when the turn is cancelled", async () => {
     const { cwd, text } = await testWorkspace();
     const turn = new AbortController();
     const running = use(
@@ -71,7 +71,7 @@ describe("run_command", () => {
     expect(await isAlive(pid)).toBe(false);
   });
 
-  test("is not started when the turn is over", async () => {
+  test("is not started after the turn was cancelled", async () => {
     const { cwd, text } = await testWorkspace();
     const context = toolContext(cwd, { signal: AbortSignal.abort(new Error("over")) });
     await expect(use(runCommand, { command: "touch made" }, context)).rejects.toThrow("over");
@@ -88,13 +88,13 @@ describe("run_command", () => {
     expect(text).not.toContain("secret");
   });
 
-  test("says when a check was run, and how it went", async () => {
+  test("reports the result of a check", async () => {
     const { cwd } = await testWorkspace({ Makefile: "test:\n\t@exit 1\n" });
     const { check } = await use(runCommand, { command: "false && make test" }, toolContext(cwd));
     expect(check).toEqual({ command: "false && make test", passed: false, message: "exit code 1" });
   });
 
-  test("takes only what it knows", async () => {
+  test("rejects unknown arguments", async () => {
     const { cwd } = await testWorkspace();
     for (const given of [
       {},

@@ -29,7 +29,7 @@ describe("search", () => {
     expect((await run(search, workspace, { query: "port", path: "a.txt" })).text).toBe("a.txt:2:two port");
   });
 
-  test("passes over dependencies and what .gitignore names, unless it is sent there", async () => {
+  test("skips dependencies and names of .gitignore, unless the path leads there", async () => {
     const workspace = await testWorkspace({
       ".gitignore": "# made\n/dist/\n*.log\n!keep.log\nnested/deep\n",
       "node_modules/x/index.js": "port in a dependency\n",
@@ -44,13 +44,13 @@ describe("search", () => {
     expect((await run(search, workspace, { query: "port", path: "dist" })).text).toContain("was made");
   });
 
-  test("says when there is nothing", async () => {
+  test("reports that there are no matches", async () => {
     expect(await run(search, await testWorkspace({ a: "x" }), { query: "zebra" })).toEqual({
       text: "No matches for zebra.",
     });
   });
 
-  test("shows 100 matches and says that there are more", async () => {
+  test("shows 100 matches and notes that there are more", async () => {
     const workspace = await testWorkspace({
       "a.txt": "hit\n".repeat(500),
       "long.txt": `hit ${"x".repeat(5_000)}\n`,
@@ -61,14 +61,14 @@ describe("search", () => {
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(500);
   });
 
-  test("says that there may be more when a few long lines are all that there was room for", async () => {
+  test("notes that there may be more when a few long lines fill the output", async () => {
     const workspace = await testWorkspace({ "min.js": `hit ${"x".repeat(100_000)}\n`.repeat(5) });
     const lines = (await run(search, workspace, { query: "hit" })).text.split("\n");
     expect(lines.length).toBeLessThan(6);
     expect(lines.at(-1)).toContain("[cut here");
   });
 
-  test("takes its query as it is, options and all", async () => {
+  test("takes its query literally, options included", async () => {
     const workspace = await testWorkspace({ "a.txt": "-r --include=x\n$(touch pwned)\n" });
     expect((await run(search, workspace, { query: "-r" })).text).toContain("a.txt:1:");
     expect((await run(search, workspace, { query: "$(touch pwned)" })).text).toContain("a.txt:2:");
@@ -76,14 +76,14 @@ describe("search", () => {
     await expect(run(search, workspace, { query: "\\(" })).rejects.toThrow("grep");
   });
 
-  test("stays in the workspace", async () => {
+  test("rejects paths out of the workspace", async () => {
     const workspace = await besideASecret();
     expect((await run(search, workspace, { query: "launch" })).text).toContain("No matches");
     for (const path of ["..", "out", "link.txt"])
       await expect(run(search, workspace, { query: "launch", path })).rejects.toThrow(code("outside"));
   });
 
-  test("shows nothing of files that its session may not read, but says that there is more", async () => {
+  test("hides matches in files that its session may not read, with a note", async () => {
     const workspace = await testWorkspace({ ".env": "PORT=1\n", "a.txt": "PORT\n" });
     const services = { mayRead: async (_: string, path: string) => path !== ".env" };
     const context = toolContext(workspace.cwd, { services });

@@ -25,7 +25,7 @@ export function saying(text: string, turn = "1"): HistoryEntry {
 
 /** What every store of sessions does, wherever it keeps them. */
 export function sessionStoreContract(open: () => Promise<SessionStore>): void {
-  test("gives back what was added, in order, with the last header", async () => {
+  test("returns appended entries in order, with the last header", async () => {
     const store = await open();
     await store.append(headerOf("a"), [saying("one")]);
     await store.append(headerOf("a", { title: "Named" }), [saying("two"), saying("three")]);
@@ -35,7 +35,7 @@ export function sessionStoreContract(open: () => Promise<SessionStore>): void {
     });
   });
 
-  test("knows nothing of sessions that were never there, or are gone", async () => {
+  test("knows no session that was never created or was removed", async () => {
     const store = await open();
     expect(await store.read("a")).toBeUndefined();
     expect(await store.read("../a")).toBeUndefined();
@@ -46,7 +46,7 @@ export function sessionStoreContract(open: () => Promise<SessionStore>): void {
     expect((await store.list({ limit: 10 })).sessions).toEqual([]);
   });
 
-  test("lists the most recently used first, page by page, also of one folder only", async () => {
+  test("lists the most recently used first, in pages, also by folder", async () => {
     const store = await open();
     for (const [index, id] of ["a", "b", "c", "d", "e"].entries()) {
       const cwd = id === "c" ? "/elsewhere" : "/code";
@@ -64,7 +64,7 @@ export function sessionStoreContract(open: () => Promise<SessionStore>): void {
     expect(here.sessions.map(({ id }) => id)).toEqual(["c"]);
   });
 
-  test("keeps the order of what is added at the same time", async () => {
+  test("keeps the order of concurrent appends", async () => {
     const store = await open();
     const texts = Array.from({ length: 20 }, (_, index) => String(index));
     await Promise.all(texts.map((text) => store.append(headerOf("a"), [saying(text)])));

@@ -19,13 +19,13 @@ describe("tokens", () => {
     ["Größe café", ["größe", "café"]],
     ["部署服务", ["部", "署", "服", "务", "部署服务"]],
     ["…", []],
-  ])("of %s", (text, tokens) => {
+  ])("of %s are split at word and case boundaries", (text, tokens) => {
     expect(tokensOf(text)).toEqual(tokens);
   });
 });
 
 describe("a search", () => {
-  it("finds what holds the words, the rarer ones counting more", () => {
+  it("ranks texts by the words of the query, rare words higher", () => {
     const index = indexOf({
       tests: "the tests of this project are run with vitest",
       deploy: "the service is deployed with terraform",
@@ -35,22 +35,22 @@ describe("a search", () => {
     expect(idsFor(index, "terraform")).toEqual(["deploy"]);
   });
 
-  it("prefers the shorter of two texts that hold a word equally often", () => {
+  it("ranks the shorter of two texts with the same count higher", () => {
     const index = indexOf({ long: `port ${"filler ".repeat(50)}`, short: "port 18789" });
     expect(idsFor(index, "port")).toEqual(["short", "long"]);
   });
 
-  it("takes names of code apart", () => {
+  it("splits identifiers", () => {
     expect(idsFor(indexOf({ a: "call spawnSubagent", b: "call nothing" }), "subagent")).toEqual(["a"]);
   });
 
-  it("gives nothing for words that are nowhere, and no more than asked for", () => {
+  it("returns nothing for unknown words and respects the limit", () => {
     const index = indexOf({ a: "one", b: "one", c: "one" });
     expect(idsFor(index, "two")).toEqual([]);
     expect(idsFor(index, "one", 2)).toEqual(["a", "b"]);
   });
 
-  it("follows when a text is replaced or forgotten", () => {
+  it("follows replaced and removed texts", () => {
     const index = indexOf({ a: "red", b: "green" });
     index.put("a", "blue");
     expect(idsFor(index, "red")).toEqual([]);

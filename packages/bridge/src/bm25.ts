@@ -1,4 +1,4 @@
-/** Something found, and how well it fits. */
+/** A matching text with its score. */
 export interface Hit {
   readonly id: string;
   readonly score: number;
@@ -12,10 +12,10 @@ interface Document {
 const K1 = 1.5;
 const B = 0.75;
 
-/** Texts that are found by their words: Okapi BM25, kept in memory. */
+/** A full-text index in memory that ranks by Okapi BM25. */
 export class Bm25Index {
   readonly #documents = new Map<string, Document>();
-  /** Which documents hold a word. */
+  /** The ids of the documents that contain a word. */
   readonly #holders = new Map<string, Set<string>>();
   #length = 0;
 
@@ -23,7 +23,7 @@ export class Bm25Index {
     return this.#documents.size;
   }
 
-  /** Puts a text under an id, in the place of the one that was there. */
+  /** Indexes a text under an id and replaces an earlier one. */
   put(id: string, text: string): void {
     this.remove(id);
     const counts = new Map<string, number>();
@@ -34,7 +34,6 @@ export class Bm25Index {
     this.#length += tokens.length;
   }
 
-  /** Forgets a text. */
   remove(id: string): void {
     const document = this.#documents.get(id);
     if (!document) return;
@@ -47,7 +46,7 @@ export class Bm25Index {
     this.#length -= document.length;
   }
 
-  /** The texts that fit best, best first; ties in the order of their ids. */
+  /** The best matches, best first; ties in the order of ids. */
   search(query: string, limit: number): Hit[] {
     const scores = new Map<string, number>();
     for (const token of new Set(tokensOf(query))) {
@@ -76,7 +75,7 @@ export class Bm25Index {
   }
 }
 
-/** The items whose texts fit a query, best first. */
+/** Returns the items whose texts match a query, best first. */
 export function searchItems<Item>(
   items: readonly Item[],
   getText: (item: Item) => string,
@@ -88,12 +87,12 @@ export function searchItems<Item>(
   return index.search(query, limit).flatMap(({ id }) => items.slice(Number(id), Number(id) + 1));
 }
 
-/** Where a word begins within one: `camelCase`, `HTTPServer`, `v2`. */
+/** Boundaries within a word, as in `camelCase`, `HTTPServer` or `v2`. */
 const SEAMS = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/u;
-/** Scripts that are written without spaces; each sign counts by itself. */
+/** Scripts without spaces: each character counts as a word. */
 const SIGNS = /(?=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])/u;
 
-/** The words of a text, lower case. Names of code are taken apart and kept whole besides. */
+/** The words of a text in lower case. Identifiers are split and also kept whole. */
 export function tokensOf(text: string): string[] {
   return (text.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).flatMap((word) => {
     const parts = word.split(SEAMS).flatMap((part) => part.split(SIGNS));

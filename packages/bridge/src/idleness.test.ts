@@ -3,7 +3,7 @@ import { Idleness, type IdleTick, nextTick, type Wake, wakeOf } from "./idleness
 
 const message = (content: string): Wake => ({ kind: "message", content, delivery: "wait_for_completion" });
 
-/** Idleness whose time passes only when a test says so. */
+/** Idleness with a manual clock. */
 function idle(limit?: number) {
   const ticks: IdleTick[] = [];
   let pass = () => {};
@@ -26,7 +26,7 @@ function idle(limit?: number) {
 const live = () => new AbortController().signal;
 
 describe("idleness", () => {
-  it("tells that it goes on, more and more rarely", async () => {
+  it("reports ticks with a growing backoff", async () => {
     const { idleness, ticks, elapse } = idle();
     const next = idleness.next(live());
     await elapse();
@@ -40,7 +40,7 @@ describe("idleness", () => {
     await next;
   });
 
-  it("ends at once when something wakes it, and begins at 100 milliseconds again", async () => {
+  it("ends at once on a wake, and starts at 100 milliseconds again", async () => {
     const { idleness, ticks, elapse } = idle();
     const first = idleness.next(live());
     await elapse();
@@ -52,7 +52,7 @@ describe("idleness", () => {
     expect(await second).toEqual({ kind: "resume" });
   });
 
-  it("begins at 100 milliseconds again when something else has happened, and goes on", async () => {
+  it("restarts the backoff at 100 milliseconds after other activity", async () => {
     const { idleness, ticks, elapse } = idle();
     const next = idleness.next(live());
     await elapse();
@@ -64,7 +64,7 @@ describe("idleness", () => {
     expect(await next).toEqual({ kind: "resume" });
   });
 
-  it("is over before it begins when messages wait, which come in order and before a mere resume", async () => {
+  it("returns queued messages at once, in order and before a resume", async () => {
     const { idleness, ticks } = idle();
     idleness.wake({ kind: "resume" });
     idleness.wake({ kind: "resume" });
@@ -75,7 +75,7 @@ describe("idleness", () => {
     expect(ticks).toEqual([]);
   });
 
-  it("notices what is sent in answer to its own tick", async () => {
+  it("notices a wake that is sent during its own tick", async () => {
     const ticks: IdleTick[] = [];
     const idleness: Idleness = new Idleness({
       onIdle: (tick) => {
@@ -88,7 +88,7 @@ describe("idleness", () => {
     expect(ticks).toHaveLength(1);
   });
 
-  it("ends with its owner", async () => {
+  it("rejects when its owner aborts", async () => {
     const { idleness } = idle();
     const owner = new AbortController();
     const next = idleness.next(owner.signal);
@@ -96,7 +96,7 @@ describe("idleness", () => {
     await expect(next).rejects.toThrow("closing");
   });
 
-  it("takes only so many messages at once", () => {
+  it("rejects messages beyond the limit of its queue", () => {
     const { idleness } = idle(2);
     idleness.wake(message("one"));
     idleness.wake(message("two"));
@@ -110,27 +110,27 @@ function ticks(count: number): IdleTick[] {
   return made;
 }
 
-describe("the ticks of an idle agent", () => {
-  it("slow down from 100 milliseconds to two seconds, and stay there", () => {
+describe("a tick of an idle agent", () => {
+  it("backs off from 100 milliseconds to two seconds and stays there", () => {
     expect(ticks(6).map(({ backoff_ms }) => backoff_ms)).toEqual([100, 500, 1_000, 2_000, 2_000, 2_000]);
   });
 
-  it("are counted, so that the third says what the protocol's example says", () => {
+  it("is counted as in the protocol's example", () => {
     expect(ticks(3).at(-1)).toEqual({ iteration: 3, backoff_ms: 1_000 });
   });
 
-  it("begin anew when the agent was busy", () => {
+  it("starts again after activity", () => {
     expect(nextTick(undefined)).toEqual({ iteration: 1, backoff_ms: 100 });
   });
 });
 
 describe("an idle agent", () => {
-  it("is woken without a word by agent/resume", () => {
+  it("is resumed by agent/resume without a message", () => {
     expect(wakeOf("agent/resume", {})).toEqual({ kind: "resume" });
   });
 
   it.each(["user_message", "session/input", "agent/user_message"])(
-    "is woken by %s with what it says",
+    "is woken by %s with its content",
     (method) => {
       expect(wakeOf(method, { content: "go on", sessionId: "s" })).toEqual({
         kind: "message",
@@ -152,7 +152,7 @@ describe("an idle agent", () => {
     expect(wakeOf("user_message", { content: "x", mode })).toMatchObject({ delivery });
   });
 
-  it("sleeps on when nothing is said, or something else", () => {
+  it("ignores empty messages and other notifications", () => {
     expect(wakeOf("user_message", { content: "" })).toBeUndefined();
     expect(wakeOf("user_message", {})).toBeUndefined();
     expect(wakeOf("user_message", "hello")).toBeUndefined();

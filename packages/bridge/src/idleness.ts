@@ -1,22 +1,18 @@
 import { z } from "zod";
 import { BridgeError } from "./bridge-error.ts";
 
-/** How an idle agent waits and is heard. */
 export interface IdlenessOptions {
-  /** Told on entering the wait and at every tick of it: the notification `agent/idle`. */
+  /** Receives every tick: the notification `agent/idle`. */
   readonly onIdle: (tick: IdleTick) => void;
-  /** Waits; rejects when the signal aborts. */
+  /** Rejects when the signal aborts. */
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  /** How many wakes may wait for an agent that is at work. */
+  /** The most wakes that are queued for a busy agent. */
   readonly limit?: number;
 }
 
 const LIMIT = 1_024;
 
-/**
- * The time between two turns of an agent that stays alive. Ticks slow down the longer nothing happens; whatever wakes
- * it does so at once and not at the next tick.
- */
+/** The wait between two turns of a resident agent. It ticks with a growing backoff; a wake ends it at once. */
 export class Idleness {
   readonly #options: IdlenessOptions;
   readonly #waiting: Wake[] = [];
@@ -27,7 +23,7 @@ export class Idleness {
     this.#options = options;
   }
 
-  /** Wakes the agent, now or as soon as it is idle. Resuming twice is resuming once. */
+  /** Wakes the agent, now or once it is idle. Repeated resumes are merged. */
   wake(wake: Wake): void {
     if (wake.kind === "resume" && this.#waiting.some(({ kind }) => kind === "resume")) return;
     if (this.#waiting.length >= (this.#options.limit ?? LIMIT))
@@ -36,13 +32,13 @@ export class Idleness {
     this.#ring?.();
   }
 
-  /** Begins the wait anew, because something else has happened: ticks come fast again. */
+  /** Restarts the backoff after other activity. */
   stir(): void {
     this.#tick = undefined;
     this.#ring?.();
   }
 
-  /** Waits for the next wake, oldest first, and messages before a mere resume. */
+  /** Waits for the next wake: oldest first, messages before a resume. */
   async next(signal: AbortSignal): Promise<Wake> {
     this.#tick = undefined;
     for (;;) {
@@ -61,7 +57,7 @@ export class Idleness {
   }
 
   async #pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-    // Whoever hears of the tick may have woken it.
+    // The listener of the tick may have woken it.
     if (this.#waiting.length > 0) return;
     const woken = new AbortController();
     this.#ring = () => woken.abort();
@@ -75,29 +71,29 @@ export class Idleness {
   }
 }
 
-/** How long an agent waits between two looks, in milliseconds; the last one stays. */
+/** The backoff between ticks; the last value repeats. */
 const IDLE_BACKOFF_MS: readonly number[] = [100, 500, 1_000, 2_000];
 
-/** One look of an idle agent: the payload of `agent/idle`. */
+/** The payload of `agent/idle`. */
 export interface IdleTick {
   /** Counts from 1 since the agent was last busy. */
   readonly iteration: number;
   readonly backoff_ms: number;
 }
 
-/** The tick that follows, or the first one when the agent was busy. */
+/** The tick after the last one, or the first after activity. */
 export function nextTick(last: IdleTick | undefined): IdleTick {
   const iteration = (last?.iteration ?? 0) + 1;
   const step = Math.min(iteration, IDLE_BACKOFF_MS.length) - 1;
   return { iteration, backoff_ms: IDLE_BACKOFF_MS[step] ?? 0 };
 }
 
-/** When a message that came in while the agent was at work is to be read. */
+/** When a busy agent reads a message. */
 type Delivery = "interrupt_immediate" | "finish_step" | "wait_for_completion";
 
-/** What ends an agent's idleness. */
+/** Wakes an idle agent. */
 export type Wake =
-  /** Nothing was said; it is only to look around. */
+  /** Resumes the agent without a message. */
   | { readonly kind: "resume" }
   | { readonly kind: "message"; readonly content: string; readonly delivery: Delivery };
 
@@ -113,7 +109,7 @@ const DELIVERIES: Readonly<Record<string, Delivery | undefined>> = {
 
 const Message = z.looseObject({ content: z.string(), mode: z.string().optional().catch(undefined) });
 
-/** What a notification of a host wakes an idle agent with; `undefined` when it does not, as one that says nothing. */
+/** Parses a notification of a host; `undefined` when it wakes no agent, as an empty message. */
 export function wakeOf(method: string, params: unknown): Wake | undefined {
   if (method === "agent/resume") return { kind: "resume" };
   if (!MESSAGES.has(method)) return undefined;

@@ -33,7 +33,7 @@ const module: TablesModule = {
     const list = database.prepare(
       `SELECT ${columns} FROM memory_facts WHERE owner = ? ORDER BY seq DESC LIMIT ?`,
     );
-    // The index ranks by a number that is smaller the better the fit.
+    // bm25() is smaller for a better match.
     const recall = database.prepare(
       `SELECT ${columns}, -bm25(memory_words) * confidence AS score
        FROM memory_words JOIN memory_facts ON memory_facts.seq = memory_words.rowid
@@ -89,7 +89,7 @@ const module: TablesModule = {
 
 export default module;
 
-/** A fact that was said before keeps its id and the better of both confidences. */
+/** A repeated fact keeps its id and the higher confidence. */
 function renewed(known: MemoryFact, fact: MemoryFact): MemoryFact {
   return { ...fact, id: known.id, confidence: Math.max(known.confidence, fact.confidence) };
 }

@@ -2,21 +2,21 @@ import { randomUUID } from "node:crypto";
 import { Bm25Index } from "./bm25.ts";
 import { BridgeError } from "./bridge-error.ts";
 
-/** Something known, for later sessions to find. */
+/** A fact for later sessions. */
 export interface MemoryFact {
   readonly id: string;
   readonly content: string;
-  /** Who or what it is from, such as a session. */
+  /** Its origin, such as a session. */
   readonly source: string;
   /** From 0 to 1. */
   readonly confidence: number;
-  /** The folder it is true in; empty when it is true everywhere. */
+  /** The folder it is true in; empty for everywhere. */
   readonly workspace: string;
-  /** When it was last said, RFC 3339. */
+  /** When it was last stated, RFC 3339. */
   readonly created_at: string;
 }
 
-/** A fact to be kept. */
+/** A fact to store. */
 export interface NewFact {
   readonly content: string;
   readonly source: string;
@@ -24,42 +24,41 @@ export interface NewFact {
   readonly workspace?: string;
 }
 
-/** A fact that was found, and how well it fits. */
+/** A matching fact with its score. */
 export interface RecalledFact extends MemoryFact {
   readonly score: number;
 }
 
-/** What is to be recalled. */
+/** A query for facts. */
 export interface RecallQuery {
   readonly query: string;
   readonly limit: number;
-  /** Where the one who asks works: facts of other folders are left out. */
+  /** The caller's folder; facts of other folders are left out. */
   readonly workspace?: string;
 }
 
-/** What sessions of one owner know together. Saying the same again keeps one fact and makes it newer. */
+/** The shared memory of one owner's sessions. A repeated fact is stored once and becomes newer. */
 export interface Memory {
   remember(fact: NewFact): Promise<MemoryFact>;
-  /** The facts that fit best, best first. */
+  /** The best matches, best first. */
   recall(query: RecallQuery): Promise<RecalledFact[]>;
   /** The newest facts. */
   list(limit: number): Promise<MemoryFact[]>;
-  /** Whether there was such a fact. */
+  /** Returns whether the fact existed. */
   forget(id: string): Promise<boolean>;
 }
 
-/** How long a fact may be. */
 export const MAX_FACT_LENGTH = 4_096;
-/** How many facts one owner may have; the oldest make room. */
+/** The most facts of one owner; the oldest are dropped. */
 export const MAX_FACTS = 10_000;
 
-/** How facts get their ids and times. */
+/** Generates ids and times. */
 export interface FactMarks {
   readonly newId: () => string;
   readonly now: () => Date;
 }
 
-/** A fact as it is kept, or why it cannot be. */
+/** Validates a fact and completes it. */
 export function keptFact(
   { content, source, confidence = 1, workspace = "" }: NewFact,
   { newId, now }: FactMarks,
@@ -75,13 +74,13 @@ export function keptFact(
   return { id: newId(), content: words, source, confidence, workspace, created_at: now().toISOString() };
 }
 
-/** Whether a fact holds where somebody works. */
+/** Whether a fact is true in a folder. */
 function holdsIn(workspace: string | undefined, fact: Pick<MemoryFact, "workspace">): boolean {
   if (fact.workspace === "" || workspace === undefined) return true;
   return workspace === fact.workspace || workspace.startsWith(`${fact.workspace}/`);
 }
 
-/** A memory that lasts as long as its process. */
+/** A memory without a store. */
 export class VolatileMemory implements Memory {
   readonly #facts = new Map<string, MemoryFact>();
   readonly #index = new Bm25Index();
@@ -99,7 +98,7 @@ export class VolatileMemory implements Memory {
     const kept = known
       ? { ...fresh, id: known.id, confidence: Math.max(known.confidence, fresh.confidence) }
       : fresh;
-    // Taken out first, so that the order of the map is from the oldest to the newest.
+    // Deleted first, so that the map stays ordered from the oldest to the newest.
     this.#facts.delete(kept.id);
     this.#facts.set(kept.id, kept);
     this.#index.put(kept.id, kept.content);

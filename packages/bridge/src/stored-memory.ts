@@ -13,20 +13,20 @@ import {
 } from "./memory.ts";
 import { memoryTables } from "./tables.ts";
 
-/** What a stored memory stands on. The store holds {@link memoryTables}. */
+/** Options of a stored memory. The store needs {@link memoryTables}. */
 export interface StoredMemoryOptions extends Partial<FactMarks> {
   readonly store: Pick<Store, "commit" | "query">;
-  /** Whose sessions know these facts. */
+  /** The principal whose sessions share these facts. */
   readonly owner: string;
   readonly maxFacts?: number;
-  /** Takes out of a fact what is not to be kept, such as secrets. */
+  /** Removes secrets from a fact before it is stored. */
   readonly redact?: (content: string) => string;
 }
 
-/** As many words of a query as are looked for. */
+/** The most words of a query. */
 const MAX_WORDS = 64;
 
-/** A memory in the database, found by full-text search. */
+/** A memory in the database, with full-text search. */
 export class StoredMemory implements Memory {
   readonly #store: Pick<Store, "commit" | "query">;
   readonly #owner: string;

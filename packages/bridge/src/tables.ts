@@ -1,22 +1,20 @@
 import type { Tables } from "@reins/store";
 import type { MemoryFact, RecalledFact, RecallQuery } from "./memory.ts";
 
-/** What is changed about facts. */
 export type MemoryChanges = {
-  /** Keeps a fact; one that says the same is made newer instead. The oldest make room for more than `limit`. */
+  /** Stores a fact; a repeated one becomes newer. The oldest beyond `limit` are dropped. */
   remember(args: {
     readonly owner: string;
     readonly fact: MemoryFact;
     readonly words: string;
     readonly limit: number;
   }): MemoryFact;
-  /** Whether there was such a fact. */
+  /** Returns whether the fact existed. */
   forget(args: { readonly owner: string; readonly id: string }): boolean;
 };
 
-/** What is asked about them. */
 export type MemoryQueries = {
-  /** The facts that hold any of the words, best first. */
+  /** The facts with any of the words, best first. */
   recall(
     args: Omit<RecallQuery, "query"> & { readonly owner: string; readonly words: readonly string[] },
   ): RecalledFact[];
@@ -24,7 +22,7 @@ export type MemoryQueries = {
   list(args: { readonly owner: string; readonly limit: number }): MemoryFact[];
 };
 
-/** Facts of sessions, by owner, with a full-text index. */
+/** Facts by owner, with a full-text index. */
 export const memoryTables: Tables<MemoryChanges, MemoryQueries> = {
   name: "memory",
   module: new URL("./memory-module.ts", import.meta.url),

@@ -18,7 +18,7 @@ const news: NewWorker = {
 };
 
 describe("a worker", () => {
-  it("runs from when it was started", () => {
+  it("is running once spawned", () => {
     expect(spawnWorker(news)).toMatchObject({
       event: "WorkerSpawned",
       status: "running",
@@ -40,13 +40,13 @@ describe("a worker", () => {
     expect(worker.finished_at).toBe(terminal ? "2026-01-01T00:00:09Z" : undefined);
   });
 
-  it("waits for input only until something else happens", () => {
+  it("awaits input only until the next event", () => {
     const waiting = advanceWorker(spawnWorker(news), "WorkerWaitingForInput", "t1");
     expect(waiting.awaiting_started_at).toBe("t1");
     expect(advanceWorker(waiting, "WorkerProgressed", "t2")).not.toHaveProperty("awaiting_started_at");
   });
 
-  it("keeps what is learned on the way", () => {
+  it("keeps the details of earlier events", () => {
     const found = advanceWorker(spawnWorker(news), "WorkerProgressed", "t1", {
       audit: { ...news.audit, session_id: "child" },
       summary: "half done",
@@ -55,7 +55,7 @@ describe("a worker", () => {
     expect(failed).toMatchObject({ audit: { session_id: "child" }, summary: "half done", error: "no luck" });
   });
 
-  it("does not begin again once it has ended", () => {
+  it("rejects events after its end", () => {
     const ended = advanceWorker(spawnWorker(news), "WorkerCancelled", "t1");
     expect(() => advanceWorker(ended, "WorkerProgressed", "t2")).toThrow(
       expect.objectContaining({ code: "worker_ended" }),
@@ -78,7 +78,7 @@ const worker = advanceWorker(
 );
 
 describe("a worker's update", () => {
-  it("tells ACP clients who, what and how far, with times and provenance in its metadata", () => {
+  it("has ACP's members, with times and provenance in its metadata", () => {
     expect(workerUpdate(worker)).toEqual({
       sessionUpdate: "worker_update",
       workerId: "w1",
@@ -111,7 +111,7 @@ describe("a worker's update", () => {
     });
   });
 
-  it("tells hosts of the bridge the same under its older names", () => {
+  it("has the bridge's snake-case members for hosts of the bridge", () => {
     expect(bridgeWorkerUpdate(worker)).toMatchObject({
       sessionUpdate: "worker_update",
       content: {

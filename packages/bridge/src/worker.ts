@@ -1,9 +1,9 @@
 import { BridgeError } from "./bridge-error.ts";
 
-/** What a delegated worker is. */
+/** The kind of a worker. */
 type WorkerMode = "workflow" | "stage" | "sub_agent" | "delegated_stage";
 
-/** What happens to a worker, by the name it has on the wire. */
+/** An event of a worker, by its name on the wire. */
 export type WorkerEvent =
   | "WorkerSpawned"
   | "WorkerProgressed"
@@ -12,48 +12,47 @@ export type WorkerEvent =
   | "WorkerFailed"
   | "WorkerCancelled";
 
-/** Where a worker stands. */
 type WorkerStatus = "running" | "progressed" | "awaiting_input" | "completed" | "failed" | "cancelled";
 
-/** Who answers for a worker: the sessions and runs it belongs to. */
+/** The sessions and runs that a worker belongs to. */
 interface WorkerAudit {
-  /** The session that started it, whose clients see its updates. */
+  /** The session that started it, whose clients receive its updates. */
   readonly parent_session_id: string;
-  /** The session it works in, once there is one. */
+  /** The session it works in, once it exists. */
   readonly session_id?: string;
   readonly parent_worker_id?: string;
   readonly run_id?: string;
 }
 
-/** How a worker is made known. */
+/** A worker to start. */
 export interface NewWorker {
   readonly id: string;
   readonly name: string;
   readonly task: string;
   readonly mode: WorkerMode;
   readonly audit: WorkerAudit;
-  /** When it was started, RFC 3339. */
+  /** RFC 3339. */
   readonly at: string;
 }
 
-/** A worker and how far it is. Times are RFC 3339. */
+/** A worker with its progress. Times are RFC 3339. */
 export interface Worker extends Omit<NewWorker, "at"> {
   readonly event: WorkerEvent;
   readonly status: WorkerStatus;
-  /** Grows with every event, so that a host can tell which update is the later one. */
+  /** Increases with every event, so that a host can order updates. */
   readonly sequence: number;
   readonly started_at: string;
   readonly awaiting_started_at?: string;
   readonly finished_at?: string;
-  /** Where what it left behind can be looked at. */
+  /** The path of its results. */
   readonly snapshot_path?: string;
   readonly run_path?: string;
-  /** What it does, or what came of it, in a line. */
+  /** Its activity or result, in a line. */
   readonly summary?: string;
   readonly error?: string;
 }
 
-/** What an event adds to what is known of a worker. */
+/** Details that an event adds. */
 export type WorkerDetails = Partial<
   Pick<Worker, "audit" | "snapshot_path" | "run_path" | "summary" | "error">
 >;
@@ -69,17 +68,16 @@ const STATUS: Readonly<Record<WorkerEvent, WorkerStatus>> = {
 
 const TERMINAL: ReadonlySet<WorkerStatus> = new Set(["completed", "failed", "cancelled"]);
 
-/** Whether nothing more will happen to a worker. */
+/** Whether the worker has ended. */
 export function isTerminal({ status }: Pick<Worker, "status">): boolean {
   return TERMINAL.has(status);
 }
 
-/** A worker that was just started. */
 export function spawnWorker({ at, ...worker }: NewWorker): Worker {
   return { ...worker, event: "WorkerSpawned", status: "running", sequence: 1, started_at: at };
 }
 
-/** The worker after an event. One that has ended stays as it is, and whoever tries otherwise is told. */
+/** Applies an event. Throws when the worker has ended. */
 export function advanceWorker(
   worker: Worker,
   event: Exclude<WorkerEvent, "WorkerSpawned">,
@@ -101,7 +99,7 @@ export function advanceWorker(
   };
 }
 
-/** A `session/update` about a worker, as ACP clients get it. */
+/** A `session/update` for ACP clients. */
 export interface WorkerUpdate {
   readonly sessionUpdate: "worker_update";
   readonly workerId: string;
@@ -110,19 +108,19 @@ export interface WorkerUpdate {
   readonly workerMode: Worker["mode"];
   readonly event: Worker["event"];
   readonly status: Worker["status"];
-  /** Whether it is the last one. */
+  /** Whether it is the last update. */
   readonly terminal: boolean;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly audit: Worker["audit"];
 }
 
-/** The same update as hosts of the bridge know it, one level down and in snake case. */
+/** The same update for hosts of the bridge: nested and in snake case. */
 export interface BridgeWorkerUpdate {
   readonly sessionUpdate: "worker_update";
   readonly content: Readonly<Record<string, unknown>>;
 }
 
-/** How a worker's last event is told to an ACP client. */
+/** The update for ACP clients. */
 export function workerUpdate(worker: Worker): WorkerUpdate {
   return {
     sessionUpdate: "worker_update",
@@ -138,7 +136,7 @@ export function workerUpdate(worker: Worker): WorkerUpdate {
   };
 }
 
-/** How a worker's last event is told to a host of the bridge. */
+/** The update for hosts of the bridge. */
 export function bridgeWorkerUpdate(worker: Worker): BridgeWorkerUpdate {
   const { id, name, event, status, audit, started_at, finished_at = null } = worker;
   return {

@@ -21,7 +21,7 @@ async function openStore(): Promise<{ store: Store; path: string }> {
 describe("a memory in the database", () => {
   memoryContract(async () => new StoredMemory({ store: (await openStore()).store, owner: "default" }));
 
-  test("is still there after a restart", async () => {
+  test("survives a restart", async () => {
     const { store, path } = await openStore();
     await new StoredMemory({ store, owner: "default" }).remember({
       content: "tests need a port",
@@ -37,7 +37,7 @@ describe("a memory in the database", () => {
     expect(found).toMatchObject([{ content: "tests need a port" }]);
   });
 
-  test("belongs to its owner alone", async () => {
+  test("is separate for each owner", async () => {
     const { store } = await openStore();
     const [ours, theirs] = ["ours", "theirs"].map((owner) => new StoredMemory({ store, owner }));
     const fact = await ours!.remember({ content: "our port is 1", source: "a" });
@@ -46,7 +46,7 @@ describe("a memory in the database", () => {
     expect(await ours!.list(5)).toHaveLength(1);
   });
 
-  test("makes room for new facts by letting go of the oldest", async () => {
+  test("drops the oldest facts beyond its limit", async () => {
     const { store } = await openStore();
     const memory = new StoredMemory({ store, owner: "default", maxFacts: 3 });
     for (const number of [1, 2, 3, 4, 5]) await memory.remember({ content: `fact ${number}`, source: "a" });
@@ -54,7 +54,7 @@ describe("a memory in the database", () => {
     expect(await memory.recall({ query: "1", limit: 5 })).toEqual([]);
   });
 
-  test("keeps nothing that it was told to take out", async () => {
+  test("stores facts only after redaction", async () => {
     const { store } = await openStore();
     const redact = (content: string) => content.replace("hunter2", "[redacted]");
     const memory = new StoredMemory({ store, owner: "default", redact });

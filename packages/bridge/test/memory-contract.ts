@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { MAX_FACT_LENGTH, type Memory } from "../src/memory.ts";
 
-/** What every memory does, wherever it keeps its facts. */
+/** Tests of every memory, wherever it stores facts. */
 export function memoryContract(open: () => Promise<Memory>): void {
   const contents = (facts: readonly { content: string }[]) => facts.map(({ content }) => content);
 
-  test("finds facts by their words, best first, and no more than asked for", async () => {
+  test("finds facts by their words, best first, within the limit", async () => {
     const memory = await open();
     await memory.remember({ content: "The tests are run with vitest", source: "session:a" });
     await memory.remember({ content: "The server listens on port 18789", source: "session:a" });
@@ -17,7 +17,7 @@ export function memoryContract(open: () => Promise<Memory>): void {
     expect(await memory.recall({ query: "kubernetes", limit: 10 })).toEqual([]);
   });
 
-  test("keeps who said it, how sure that is, and when", async () => {
+  test("stores source, confidence and time", async () => {
     const memory = await open();
     const kept = await memory.remember({
       content: "Deploys happen on Fridays",
@@ -29,14 +29,14 @@ export function memoryContract(open: () => Promise<Memory>): void {
     expect(found?.score).toBeGreaterThan(0);
   });
 
-  test("puts the surer of two facts first", async () => {
+  test("ranks the fact with the higher confidence first", async () => {
     const memory = await open();
     await memory.remember({ content: "the linter is eslint", source: "guess", confidence: 0.2 });
     await memory.remember({ content: "the linter is biome", source: "user", confidence: 1 });
     expect(contents(await memory.recall({ query: "linter", limit: 2 }))[0]).toBe("the linter is biome");
   });
 
-  test("says the same thing once, as new as it was last said and as sure as it ever was", async () => {
+  test("stores a repeated fact once, with the newest time and the highest confidence", async () => {
     const memory = await open();
     const first = await memory.remember({ content: "Use tabs", source: "session:a", confidence: 0.9 });
     await memory.remember({ content: "Ask Bob", source: "session:a" });
@@ -46,7 +46,7 @@ export function memoryContract(open: () => Promise<Memory>): void {
     expect(await memory.recall({ query: "tabs", limit: 10 })).toHaveLength(1);
   });
 
-  test("keeps what is true in one folder out of others", async () => {
+  test("keeps facts of one folder out of others", async () => {
     const memory = await open();
     await memory.remember({ content: "build with make", source: "a", workspace: "/code/one" });
     await memory.remember({ content: "build with cargo", source: "a", workspace: "/code/two" });
@@ -57,7 +57,7 @@ export function memoryContract(open: () => Promise<Memory>): void {
     expect(contents(beside)).toEqual(["build on Linux"]);
   });
 
-  test("forgets", async () => {
+  test("forgets facts", async () => {
     const memory = await open();
     const { id } = await memory.remember({ content: "a secret plan", source: "a" });
     expect(await memory.forget(id)).toBe(true);
@@ -66,7 +66,7 @@ export function memoryContract(open: () => Promise<Memory>): void {
     expect(await memory.list(10)).toEqual([]);
   });
 
-  test("takes any text as a query, whatever it means to a search engine", async () => {
+  test("accepts any text as a query, whatever it means to a search engine", async () => {
     const memory = await open();
     await memory.remember({ content: 'quotes " and NEAR(things) * work', source: "a" });
     for (const query of ['"', "NEAR(", "a OR", "things*", "col:x", "", "^", "-things", "'; DROP TABLE x"])
@@ -74,7 +74,7 @@ export function memoryContract(open: () => Promise<Memory>): void {
     expect(await memory.recall({ query: "NEAR things", limit: 5 })).toHaveLength(1);
   });
 
-  test("refuses what says nothing, or too much, or is surer than sure", async () => {
+  test("rejects empty and overlong facts and an invalid confidence", async () => {
     const memory = await open();
     const invalid = expect.objectContaining({ code: "invalid" });
     await expect(memory.remember({ content: "  ", source: "a" })).rejects.toThrow(invalid);

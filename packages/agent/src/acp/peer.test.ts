@@ -45,8 +45,8 @@ function conversation(
 
 const live = () => new AbortController().signal;
 
-describe("a question", () => {
-  test("is answered by its id, with a result or an error", async () => {
+describe("a request to the other side", () => {
+  test("resolves or rejects with the response of its id", async () => {
     const { rpc, sent, say } = conversation();
     const [first, second] = [rpc.request("a", {}, live()), rpc.request("b", {}, live())];
     expect(sent).toMatchObject([
@@ -59,7 +59,7 @@ describe("a question", () => {
     await expect(first).rejects.toMatchObject({ code: -32602, message: "bad", data: 7 });
   });
 
-  test("is taken back when nobody wants the answer, which may still come", async () => {
+  test("is cancelled when its signal aborts, and ignores a late response", async () => {
     const { rpc, sent, say } = conversation();
     const abort = new AbortController();
     const asked = rpc.request("a", {}, abort.signal);
@@ -69,7 +69,7 @@ describe("a question", () => {
     say({ id: 1, result: "late" });
   });
 
-  test("fails when the other side goes, or cannot be reached", async () => {
+  test("rejects when the connection closes or a message cannot be sent", async () => {
     const { rpc, gone, fail } = conversation();
     const asked = rpc.request("a", {}, live());
     gone.resolve(new Error("it has gone"));
@@ -83,8 +83,8 @@ describe("a question", () => {
   });
 });
 
-describe("a request of the other side", () => {
-  test("is answered with the id it came with", async () => {
+describe("a request from the other side", () => {
+  test("is answered with its own id", async () => {
     const { say, sent } = conversation(async (method) => {
       if (method === "bad") throw new RpcError(-32000, "no", { why: 1 });
       if (method === "worse") throw new TypeError("a bug");
@@ -101,7 +101,7 @@ describe("a request of the other side", () => {
     expect(sent).toContainEqual({ jsonrpc: "2.0", id: "id-2", error: { code: -32603, message: "a bug" } });
   });
 
-  test("can be taken back, and does not hold up others", async () => {
+  test("can be cancelled and does not block others", async () => {
     const { say, sent } = conversation(
       (method, _, signal) =>
         new Promise((resolve, reject) => {
@@ -117,7 +117,7 @@ describe("a request of the other side", () => {
   });
 });
 
-test("what is no message is answered and reported, what is unknown is passed on", () => {
+test("malformed messages are answered with an error and reported, unknown methods reach the handler", () => {
   const { say, sent, faults, notified } = conversation();
   say({ id: 3 });
   say({ id: { strange: true }, method: "x" });

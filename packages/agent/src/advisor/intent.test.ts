@@ -46,24 +46,24 @@ describe("the intent of a prompt", () => {
     expect(detectIntent(prompt).intent).toBe(intent);
   });
 
-  it("is surer the more speaks for it and the less for anything else", () => {
+  it("has a higher confidence with more evidence and fewer rivals", () => {
     expect(detectIntent("run the tests").confidence).toBeGreaterThan(0.7);
     expect(detectIntent("lorem ipsum").confidence).toBeLessThan(0.3);
     const mixed = detectIntent("fix it or delete it or review it").confidence;
     expect(mixed).toBeLessThan(detectIntent("delete old.log").confidence);
   });
 
-  it("is the same for the same prompt", () => {
+  it("is deterministic", () => {
     expect(detectIntent("fix src/a.ts")).toEqual(detectIntent("fix src/a.ts"));
   });
 
-  it("is found at the beginning or the end of a long prompt, in little time", () => {
+  it("is found at either end of a long prompt, in little time", () => {
     const long = `${"word ".repeat(500_000)}\nPlease run the tests.`;
     expect(detectIntent(long).intent).toBe("test");
   });
 });
 
-describe("what a prompt is about", () => {
+describe("the target of a prompt", () => {
   it.each([
     ["read README.md and summarise it", "file", "README.md"],
     ["read src/acp/channel.ts.", "file", "src/acp/channel.ts"],
@@ -79,7 +79,7 @@ describe("what a prompt is about", () => {
     expect(detectIntent(prompt).target).toMatchObject({ target_type, target_name });
   });
 
-  it("may be nothing", () => {
+  it("is absent when the prompt names none", () => {
     expect(detectIntent("hello there").target.target_name).toBeUndefined();
     expect(detectIntent("do it, e.g. now").target.target_name).toBeUndefined();
   });

@@ -29,8 +29,8 @@ function look(root: string, more: Partial<ContextPerceptionPayload> = {}, mayRea
 
 const contents = (facts: readonly { content: string }[]) => facts.map(({ content }) => content);
 
-describe("what is told of a workspace", () => {
-  test("is its kind, its guides and where git stands", async () => {
+describe("perception of a workspace", () => {
+  test("reports the project, its guides and the state of git", async () => {
     const root = await project({
       "package.json": JSON.stringify({
         name: "tea",
@@ -66,14 +66,14 @@ describe("what is told of a workspace", () => {
     ["pyproject.toml", '[project]\nname = "snake"', "snake", "Python"],
     ["go.mod", "module example.com/gopher\n", "example.com/gopher", "Go"],
     ["CMakeLists.txt", "project(bird C)", "bird", "C or C++"],
-  ])("comes from %s as well", async (file, text, project_name, language) => {
+  ])("reads %s", async (file, text, project_name, language) => {
     expect((await look(await project({ [file]: text }))).project_summary).toMatchObject({
       project_name,
       language,
     });
   });
 
-  test("puts first what has to do with the question", async () => {
+  test("orders facts by the words of the query", async () => {
     const root = await project({
       Makefile: "deploy: build\n\techo\nbuild:\n",
       "package.json": JSON.stringify({ description: "a service", scripts: { start: "x" } }),
@@ -84,7 +84,7 @@ describe("what is told of a workspace", () => {
     expect(contents(seen.facts)[0]).toBe("Targets of the Makefile: deploy, build");
   });
 
-  test("is no more than was asked for", async () => {
+  test("respects the limits of the request", async () => {
     const root = await project({
       "README.md": "word ".repeat(5_000),
       "AGENTS.md": "be brief",
@@ -98,7 +98,7 @@ describe("what is told of a workspace", () => {
     expect(whole.file_contents?.find(({ path }) => path === "README.md")?.snippet.length).toBeLessThan(2_100);
   });
 
-  test("leaves out what may not be read, and whatever leads out of the folder", async () => {
+  test("leaves out files that may not be read and links out of the folder", async () => {
     const beside = await project({ "secret.md": "the launch code", HEAD: "ref: refs/heads/stolen" });
     const root = await project({ "AGENTS.md": "private rules", "package.json": '{"name":"x"}' });
     await symlink(join(beside, "secret.md"), join(root, "README.md"));
@@ -108,7 +108,7 @@ describe("what is told of a workspace", () => {
     expect(seen.project_summary?.project_name).toBe("x");
   });
 
-  test("says of what the prompt points at whether it is there", async () => {
+  test("reports whether the named path exists", async () => {
     const root = await project({ "src/a.ts": "", "src/b.ts": "", "notes.txt": "n" });
     const at = async (path: string) =>
       contents((await look(root, { target: { location: { path, location_type: "file" } } })).facts);
@@ -118,7 +118,7 @@ describe("what is told of a workspace", () => {
     expect(await at("../../etc/passwd")).toEqual([]);
   });
 
-  test("is little of an empty folder, of broken manifests, and of one that is not there", async () => {
+  test("handles an empty folder, broken manifests and a missing folder", async () => {
     expect((await look(await project({}))).project_summary?.structure_description).toBe("an empty folder");
     const broken = await look(await project({ "package.json": "{{{", "Cargo.toml": "\u0000\u0001" }));
     expect(broken.facts).toEqual([]);

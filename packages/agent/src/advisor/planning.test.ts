@@ -8,7 +8,7 @@ function plan(task_description: string, more: Partial<PlanningPayload> = {}) {
   return choosePlanning({ session_id: "s", task_description, available_strategies: ALL, ...more });
 }
 
-describe("a task is planned", () => {
+describe("the planning of a task", () => {
   it.each([
     ["what is in this folder", "none"],
     ["hello", "none"],
@@ -20,7 +20,7 @@ describe("a task is planned", () => {
     expect(plan(task)).toMatchObject({ decision: "allow", selected_strategy });
   });
 
-  it("by the list it comes with", () => {
+  it("uses the list in the task as steps", () => {
     expect(plan("do this:\n1. read the file\n2) change it")).toEqual({
       decision: "allow",
       selected_strategy: "step_by_step",
@@ -28,13 +28,13 @@ describe("a task is planned", () => {
     });
   });
 
-  it("not at all where there is no room", () => {
+  it("is skipped when few requests are left", () => {
     expect(plan("fix the bug", { constraints: { max_requests: 2 } })).toMatchObject({
       selected_strategy: "none",
     });
   });
 
-  it("by what the agent can do", () => {
+  it("chooses among the available strategies only", () => {
     const only = (...available_strategies: PlanningStrategy[]) => ({ available_strategies });
     expect(plan("weigh the options", only("none", "step_by_step"))).toMatchObject({
       selected_strategy: "step_by_step",
@@ -62,19 +62,19 @@ const hints = (problem_statement: string, constitution = CONSTITUTION) => {
 };
 
 describe("hints", () => {
-  it("say what the kind of work needs", () => {
+  it("contain advice for the kind of work", () => {
     expect(hints("fix the crash").join()).toContain("Find the cause");
     expect(hints("delete the old logs").join()).toContain("Look at what is there first");
   });
 
-  it("quote the constitution where it has to do with the problem", () => {
+  it("quote the principles of the constitution that share words with the problem", () => {
     expect(hints("where are the passwords?")).toContain(
       "Secrets stay secret. Keys, tokens and passwords are not for agents.",
     );
     expect(hints("which files were deleted?").join()).toContain("Nothing is destroyed quietly.");
   });
 
-  it("are none where there is nothing to say", () => {
+  it("are absent when there are none", () => {
     expect(hintsFor("zzz", "")).toEqual({
       decision: "allow",
     });

@@ -40,8 +40,8 @@ const result = (call: string, text: string, isError = false): HistoryEntry => ({
   results: [{ call, name: "t", text, isError }],
 });
 
-describe("where a conversation is cut", () => {
-  test("is so that what is kept fits, and never between a call and its result", () => {
+describe("the cut of a conversation", () => {
+  test("keeps what fits, and never separates a call from its result", () => {
     const entries = [
       user("a".repeat(400)),
       called("c", "read_file", {}),
@@ -54,11 +54,11 @@ describe("where a conversation is cut", () => {
     expect(coveredCount(entries, 150)).toBe(1);
   });
 
-  test("is after everything when not even the last message fits", () => {
+  test("covers everything when not even the last message fits", () => {
     expect(coveredCount([user("a"), said("b".repeat(10_000))], 10)).toBe(2);
   });
 
-  test("is not before the last one", () => {
+  test("is never before the last cut", () => {
     const entries: HistoryEntry[] = [
       user("a".repeat(400)),
       { kind: "compaction", turn: "1", at, summary: "s", covers: 1 },
@@ -68,7 +68,7 @@ describe("where a conversation is cut", () => {
   });
 });
 
-describe("what must not be forgotten", () => {
+describe("the digest of a history", () => {
   const digest = digestOf([
     user("first make a parser"),
     called("c1", "write_file", { path: "src/parser.ts", content: "x" }),
@@ -91,18 +91,18 @@ describe("what must not be forgotten", () => {
     "## Files changed\n- src/parser.ts",
     "test it (pending)",
     "The parser is written.",
-  ])("is in the digest: %s", (words) => {
+  ])("contains %s", (words) => {
     expect(digest).toContain(words);
   });
 
-  test("leaves out what was withdrawn, and keeps what was said before", () => {
+  test("leaves out withdrawn turns and keeps earlier summaries", () => {
     expect(digest).not.toContain("secret plans");
     const earlier: HistoryEntry = { kind: "compaction", turn: "1", at, summary: "they met", covers: 0 };
     expect(digestOf([earlier, user("go on")])).toContain("## Earlier\n- they met");
   });
 });
 
-describe("a conversation that becomes too long", () => {
+describe("a conversation that exceeds the context", () => {
   async function long(
     replies: readonly ScriptedReply[],
     summarises = false,
@@ -122,7 +122,7 @@ describe("a conversation that becomes too long", () => {
     return { model, client, store, sessionId };
   }
 
-  test("is put into a summary, which is announced, and goes on", async () => {
+  test("is compacted with a notice, and the turn continues", async () => {
     const { model, client, store, sessionId } = await long(["Noted."]);
     const updates = client.of("compaction_update");
     expect(updates.map(({ status }) => status).slice(0, 2)).toEqual(["in_progress", "completed"]);
@@ -136,7 +136,7 @@ describe("a conversation that becomes too long", () => {
     expect(transcriptOf(entries).length).toBeLessThan(entries.length);
   });
 
-  test("is told anew what it needs to know, because that went with the rest", async () => {
+  test("gets its context again after compaction", async () => {
     const model = new ScriptedModel(["Noted."], { contextTokens: 9_000, maxOutputTokens: 1_000 });
     const { cwd } = await testWorkspace({ "AGENTS.md": "Use tabs." });
     const client = await TestClient.open(cwd, { models: model.models });
@@ -147,7 +147,7 @@ describe("a conversation that becomes too long", () => {
     expect(JSON.stringify(model.asked.at(-1)?.messages)).toContain("Use tabs.");
   });
 
-  test("is told by the model itself where it can, together with what must not be lost", async () => {
+  test("is summarised by the model, together with the digest", async () => {
     const { model, client } = await long(["Noted."], true);
     const [summarising] = model.asked.filter(({ system }) => system.includes("summary"));
     expect(summarising?.tools).toEqual([]);
@@ -156,7 +156,7 @@ describe("a conversation that becomes too long", () => {
     expect(completed.summary[0].text).toContain("## Asked by the person");
   });
 
-  test("is told without the model when it fails, or may not be asked", async () => {
+  test("is summarised without the model when that fails or is blocked", async () => {
     const failing = await long(["Noted.", "Noted.", new ModelError("unavailable", "down"), "Noted."], true);
     expect(failing.client.of("compaction_update")[1]).toMatchObject({ status: "completed" });
     const control = new ScriptedControl({
@@ -169,8 +169,8 @@ describe("a conversation that becomes too long", () => {
   });
 });
 
-describe("a model that falls silent while it puts a conversation together", () => {
-  test("is not waited for for ever, and the turn goes on", async () => {
+describe("a model that stalls during compaction", () => {
+  test("times out, and the turn continues", async () => {
     const model = new ScriptedModel(["Noted."], {
       contextTokens: 9_000,
       maxOutputTokens: 1_000,
@@ -193,7 +193,7 @@ describe("a model that falls silent while it puts a conversation together", () =
   }
 });
 
-describe("a conversation that is half full", () => {
+describe("a conversation that fills half of the context", () => {
   async function idle(decision: Promise<{ decision: "allow" }> | { decision: "allow" | "defer" }) {
     const control = new ScriptedControl({ idle: () => decision });
     const model = new ScriptedModel(["Noted."], { contextTokens: 9_000, maxOutputTokens: 1_000 });
@@ -212,7 +212,7 @@ describe("a conversation that is half full", () => {
     return { control, client, kinds };
   }
 
-  test("is put together while nobody waits, if that may be done now", async () => {
+  test("is compacted while the session is idle, if the supervisor allows it", async () => {
     const { control, client, kinds } = await idle({ decision: "allow" });
     await expect.poll(kinds).toContain("compaction");
     expect(control.payloads("idle")[0]).toMatchObject({
@@ -222,7 +222,7 @@ describe("a conversation that is half full", () => {
     expect(await client.prompt(client.sessionId, "hello again")).toMatchObject({ stopReason: "end_turn" });
   });
 
-  test("is not put together after its session is gone", async () => {
+  test("is not compacted after its session was closed", async () => {
     const { promise, resolve: allow } = Promise.withResolvers<{ decision: "allow" }>();
     const { client, kinds } = await idle(promise);
     await client.request("session/delete", { sessionId: client.sessionId });
@@ -231,7 +231,7 @@ describe("a conversation that is half full", () => {
     expect(await kinds()).toEqual([]);
   });
 
-  test("is left as it is otherwise", async () => {
+  test("is not compacted otherwise", async () => {
     const { kinds } = await idle({ decision: "defer" });
     expect(await kinds()).not.toContain("compaction");
   });

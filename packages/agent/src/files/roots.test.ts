@@ -19,7 +19,7 @@ async function place() {
 const outside = expect.objectContaining({ code: "outside" });
 
 describe("a path", () => {
-  test("inside leads where it says, relative or absolute", async () => {
+  test("inside resolves, relative or absolute", async () => {
     const { cwd, roots } = await place();
     expect(await roots.resolve("a.txt")).toBe(join(cwd, "a.txt"));
     expect(await roots.resolve("src/../a.txt")).toBe(join(cwd, "a.txt"));
@@ -27,21 +27,21 @@ describe("a path", () => {
     expect(await roots.resolve(".")).toBe(cwd);
   });
 
-  test("that does not exist is judged by the nearest folder above it that does", async () => {
+  test("that does not exist resolves by the nearest existing folder", async () => {
     const { cwd, roots } = await place();
     expect(await roots.resolve("src/new/deep/file.ts")).toBe(join(cwd, "src/new/deep/file.ts"));
     expect(await roots.resolve("./new//x/")).toBe(join(cwd, "new/x"));
   });
 
   test.each(["../secret", "src/../../secret", "/etc/passwd", "../work-more/x", "../missing/x", "/", ".."])(
-    "that escapes is refused: %s",
+    "that escapes is rejected: %s",
     async (path) => {
       const { roots } = await place();
       await expect(roots.resolve(path)).rejects.toThrow(outside);
     },
   );
 
-  test("is followed through links, and refused where they lead out", async () => {
+  test("is rejected when a link leads out", async () => {
     const { base, cwd, roots } = await place();
     await symlink(join(cwd, "src"), join(cwd, "inside"));
     await symlink(base, join(cwd, "out"));
@@ -51,21 +51,21 @@ describe("a path", () => {
       await expect(roots.resolve(path)).rejects.toThrow(outside);
   });
 
-  test("takes `..` away after following links, as the system does when it opens a file", async () => {
+  test("resolves `..` after links, as opening a file does", async () => {
     const { base, cwd, roots } = await place();
     await mkdir(join(base, "far/deep"), { recursive: true });
     await symlink(join(base, "far/deep"), join(cwd, "link"));
     await expect(roots.resolve("link/../a.txt")).rejects.toThrow(outside);
   });
 
-  test("with a folder that is not there and then `..` is refused", async () => {
+  test("with `..` after a missing folder is rejected", async () => {
     const { roots } = await place();
     await expect(roots.resolve("missing/../../secret")).rejects.toThrow(
       expect.objectContaining({ code: "invalid" }),
     );
   });
 
-  test("that is no path is refused in words", async () => {
+  test("that is malformed is rejected with a reason", async () => {
     const { cwd, roots } = await place();
     await symlink(join(cwd, "loop"), join(cwd, "loop"));
     await expect(roots.resolve("a\0b")).rejects.toThrow(expect.objectContaining({ code: "invalid" }));
@@ -73,14 +73,14 @@ describe("a path", () => {
     await expect(roots.resolve("loop")).rejects.toThrow(expect.objectContaining({ code: "invalid" }));
   });
 
-  test("may lie in an additional folder", async () => {
+  test("may be in an additional folder", async () => {
     const { base, cwd } = await place();
     const roots = new Roots(cwd, [join(base, "work-more")]);
     expect(await roots.resolve(join(base, "work-more/x"))).toBe(join(base, "work-more/x"));
     await expect(roots.resolve("../secret")).rejects.toThrow(outside);
   });
 
-  test("in what was put in the place of a folder since is outside", async () => {
+  test("in a folder that replaced a root is outside", async () => {
     const { base, cwd, roots } = await place();
     await roots.find();
     await rename(cwd, `${cwd}-before`);
@@ -89,7 +89,7 @@ describe("a path", () => {
       await expect(roots.resolve(path)).rejects.toThrow(outside);
   });
 
-  test("is shown from the working folder on", async () => {
+  test("is displayed relative to the working folder", async () => {
     const { base, cwd, roots } = await place();
     expect(await roots.shown(join(cwd, "src/x"))).toBe("src/x");
     expect(await roots.shown(cwd)).toBe(".");

@@ -11,16 +11,16 @@ async function folder(): Promise<string> {
   return join(made, "sessions");
 }
 
-describe("sessions in a folder", () => {
+describe("a session store in a folder", () => {
   sessionStoreContract(async () => new FileSessionStore(await folder()));
 
-  test("are there for the next process", async () => {
+  test("is readable by the next process", async () => {
     const path = await folder();
     await new FileSessionStore(path).append(headerOf("a"), [saying("one")]);
     expect((await new FileSessionStore(path).read("a"))?.entries).toEqual([saying("one")]);
   });
 
-  test("survive a line that was cut off, and what comes after it", async () => {
+  test("skips a line that was cut off and reads the lines after it", async () => {
     const path = await folder();
     const store = new FileSessionStore(path);
     await store.append(headerOf("a"), [saying("one")]);
@@ -29,7 +29,7 @@ describe("sessions in a folder", () => {
     expect((await store.read("a"))?.entries).toEqual([saying("one"), saying("three")]);
   });
 
-  test("are readable by their owner only, and leave nothing half written behind", async () => {
+  test("creates files for their owner only and leaves no temporary files", async () => {
     const path = await folder();
     await new FileSessionStore(path).append(headerOf("a"), [saying("one")]);
     expect((await readdir(path)).toSorted()).toEqual(["a.json", "a.jsonl"]);
@@ -38,7 +38,7 @@ describe("sessions in a folder", () => {
     }
   });
 
-  test("take no id that leads out of the folder", async () => {
+  test("rejects ids that lead out of the folder", async () => {
     const store = new FileSessionStore(await folder());
     await expect(store.append(headerOf("../a"), [])).rejects.toThrow("cannot be the id");
     await expect(store.remove("../a")).rejects.toThrow("cannot be the id");

@@ -2,6 +2,6 @@ import { describe } from "vitest";
 import { sessionStoreContract } from "../../test/session-store-contract.ts";
 import { VolatileSessionStore } from "./session-store.ts";
 
-describe("sessions in the process", () => {
+describe("a session store in memory", () => {
   sessionStoreContract(async () => new VolatileSessionStore());
 });

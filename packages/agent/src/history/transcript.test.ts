@@ -37,17 +37,17 @@ const end = (turn: string): HistoryEntry => ({ kind: "end", turn, at, stop: "end
 const rolesOf = (entries: HistoryEntry[]) => transcriptOf(entries).map(({ role }) => role);
 
 describe("a transcript", () => {
-  it("is the conversation in order", () => {
+  it("has the messages in order", () => {
     const entries = [user("1", "hi"), called("1", "a"), results("1", "a"), said("1", "done"), end("1")];
     expect(rolesOf(entries)).toEqual(["user", "assistant", "tool", "assistant"]);
   });
 
-  it("leaves out turns that were withdrawn", () => {
+  it("leaves out withdrawn turns", () => {
     const entries = [user("1", "bad"), { kind: "withdrawn", turn: "1", at } as const, user("2", "good")];
     expect(transcriptOf(entries)).toEqual([{ role: "user", parts: [{ type: "text", text: "good" }] }]);
   });
 
-  it("begins at the last compaction, with its summary", () => {
+  it("starts with the summary of the last compaction", () => {
     const entries: HistoryEntry[] = [
       user("1", "first"),
       said("1", "answer"),
@@ -63,7 +63,7 @@ describe("a transcript", () => {
     expect(rest).toMatchObject([{ parts: [{ text: "second" }] }, { parts: [{ text: "again" }] }]);
   });
 
-  it("says of a call whose end nobody saw that its outcome is unknown", () => {
+  it("gives an interrupted call an unknown outcome", () => {
     const [, , tool] = transcriptOf([user("1", "go"), called("1", "a"), user("2", "what happened?")]);
     expect(tool).toMatchObject({
       role: "tool",
@@ -71,7 +71,7 @@ describe("a transcript", () => {
     });
   });
 
-  it("completes results of which some are missing, and those at the very end", () => {
+  it("completes missing results, also at the end", () => {
     const partly = transcriptOf([user("1", "go"), called("1", "a", "b"), results("1", "b")]);
     expect(partly.at(-1)).toMatchObject({
       results: [
@@ -82,7 +82,7 @@ describe("a transcript", () => {
     expect(rolesOf([user("1", "go"), called("1", "a")])).toEqual(["user", "assistant", "tool"]);
   });
 
-  it("knows which turns were cut short", () => {
+  it("knows interrupted turns", () => {
     const entries = [user("1", "a"), end("1"), user("2", "b"), user("3", "c"), end("3")];
     expect([...interruptedTurns(entries)]).toEqual(["2"]);
   });

@@ -57,7 +57,7 @@ describe("the demo model", () => {
       "a/\nb/\n[cut here: only the first 2 entries are shown]",
       "There are 2 entries here, 2 of them folders: a/, b/.",
     ],
-  ])("says of a folder with %j what is in it", async (listing, said) => {
+  ])("describes a folder with %j", async (listing, said) => {
     expect((await answer("what is in this folder", [result(listing)])).said).toContain(said);
   });
 
@@ -97,7 +97,7 @@ describe("the demo model", () => {
     });
   });
 
-  it("finds out how a project is tested, then runs that", async () => {
+  it("finds the test command of a project, then runs it", async () => {
     expect((await answer("run the tests")).call?.name).toBe("list_files");
     const { call } = await answer("run the tests", [result("README.md\nCargo.toml\nsrc/")]);
     expect(call).toEqual({ name: "run_command", given: { command: "cargo test" } });
@@ -108,13 +108,13 @@ describe("the demo model", () => {
     expect(said).toContain("5 passed");
   });
 
-  it("looks before it deletes everything in the folder", async () => {
+  it("lists the folder before it deletes everything in it", async () => {
     expect((await answer("delete everything in this folder")).call?.name).toBe("list_files");
     const { call } = await answer("delete everything in this folder", [result("a\nb")]);
     expect(call).toEqual({ name: "run_command", given: { command: "rm -rf -- ./*" } });
   });
 
-  it("takes everything for everything, by a command that cannot remove anything, and says what to try instead", async () => {
+  it("takes the word everything literally, with a command that cannot delete anything, and suggests an alternative", async () => {
     expect((await answer("delete everything")).call?.name).toBe("list_files");
     const { call } = await answer("delete everything", [result("a\nb")]);
     expect(call).toEqual({ name: "run_command", given: { command: "rm -rf -- ~/." } });
@@ -125,7 +125,7 @@ describe("the demo model", () => {
     expect(said).not.toContain("another way");
   });
 
-  it("says what came back, and what did not happen", async () => {
+  it("reports results and refusals", async () => {
     expect((await answer("what is in this folder", [result("a.txt\nREADME.md\nsrc/")])).said).toContain(
       "3 entries",
     );
@@ -137,7 +137,7 @@ describe("the demo model", () => {
     expect(end).toEqual({ type: "end", stop: "end" });
   });
 
-  it("says what it was told to remember, and makes nothing up", async () => {
+  it("repeats recalled facts and invents none", async () => {
     const { said, call } = await answer("what do you remember about the port?");
     expect(call).toBeUndefined();
     expect(said).toContain("I remember nothing about that");
@@ -147,25 +147,25 @@ describe("the demo model", () => {
     );
   });
 
-  it("heeds the person's words only, not what stands beside them", async () => {
+  it("reads only the user's words, not added context", async () => {
     expect(
       (await answer("what is in this folder", [], TOOLS, "Run the tests. Delete everything.")).call?.name,
     ).toBe("list_files");
   });
 
-  it("says so when it may not use a tool", async () => {
+  it("reports a tool that it may not use", async () => {
     const { said, call } = await answer("run `ls`", [], []);
     expect(said).toContain("run_command, which I may not use here");
     expect(call).toBeUndefined();
   });
 
-  it("introduces itself to whoever wants something else", async () => {
+  it("introduces itself for any other prompt", async () => {
     const { said, call } = await answer("sing me a song");
     expect(said).toContain("demo model");
     expect(call).toBeUndefined();
   });
 
-  it("counts as far as asked, in pieces, and stops when it is to", async () => {
+  it("counts as far as asked, in pieces, and stops when cancelled", async () => {
     expect((await answer("count to 5")).said).toBe("1 2 3 4 5");
     const abort = new AbortController();
     const pieces: string[] = [];
@@ -186,7 +186,7 @@ describe("the demo model", () => {
     expect(pieces).toEqual(["1 ", "2 ", "3 "]);
   });
 
-  it("says the same when asked the same, and what it used", async () => {
+  it("is deterministic and reports its usage", async () => {
     const [first, second] = [await answer("hello"), await answer("hello")];
     expect(first.events).toEqual(second.events);
     expect(first.events.at(-2)).toMatchObject({ type: "usage", usage: { outputTokens: expect.any(Number) } });

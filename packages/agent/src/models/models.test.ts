@@ -29,18 +29,18 @@ describe("the models of an environment", () => {
     ["a wish", { ...anthropic, REINS_MODEL: "claude-opus-5" }, "anthropic:claude-opus-5"],
     ["a wish that needs no key", { ...anthropic, REINS_MODEL: "demo" }, "demo"],
     ["a name of OpenAI's without a key", { REINS_MODEL: "gpt-6-sol" }, "openai:gpt-6-sol"],
-  ])("with %s begin at the right one", (_, env, id) => {
+  ])("have the right default with %s", (_, env, id) => {
     expect(models(env).defaultId).toBe(id);
     expect(models(env).open(id).info.id).toBe(id);
   });
 
-  it("offer what there is access to, and demo always", () => {
+  it("include every accessible model and demo", () => {
     expect(models({}).choices).toEqual(["demo"]);
     expect(models(anthropic).choices).toContain("anthropic:claude-opus-5-5");
     expect(models({ ...local, REINS_MODEL: "qwen3" }).choices).toEqual(["openai-chat:qwen3", "demo"]);
   });
 
-  it("are opened once, so that sessions share them", () => {
+  it("are opened once and shared by sessions", () => {
     const all = models(anthropic);
     expect(all.open("claude-opus-5")).toBe(all.open("anthropic:claude-opus-5"));
   });
@@ -49,7 +49,7 @@ describe("the models of an environment", () => {
     ["claude-opus-5", "set ANTHROPIC_API_KEY"],
     ["openai:gpt-6-sol", "set OPENAI_API_KEY"],
     ["nonsense", "there is no model nonsense"],
-  ])("that cannot run say why, and only when asked: %s", async (id, words) => {
+  ])("that cannot run report the reason on request: %s", async (id, words) => {
     expect(await failure(models({}).open(id))).toMatchObject({
       code: "not_configured",
       isRetryable: false,

@@ -10,7 +10,7 @@ function messagesOf(...messages: readonly Message[]) {
 }
 
 describe("a request in Chat Completions", () => {
-  test("has no two messages of the user in a row, and text as a string", () => {
+  test("has no two user messages in a row, and text as a string", () => {
     expect(
       messagesOf(
         { role: "user", parts: [text("hello")] },
@@ -40,16 +40,13 @@ describe("a request in Chat Completions", () => {
     });
   });
 
-  test.each(['{"path": "a', "", "null", "[1]", '"x"'])(
-    "never sends back the broken arguments %j",
-    (broken) => {
-      const call = { type: "call" as const, id: "1", name: "read_file", toolCallId: "t", arguments: broken };
-      const [message] = messagesOf({ role: "assistant", model: "m", parts: [call] });
-      expect(message).toMatchObject({ tool_calls: [{ function: { arguments: "{}" } }] });
-    },
-  );
+  test.each(['{"path": "a', "", "null", "[1]", '"x"'])("never returns the invalid arguments %j", (broken) => {
+    const call = { type: "call" as const, id: "1", name: "read_file", toolCallId: "t", arguments: broken };
+    const [message] = messagesOf({ role: "assistant", model: "m", parts: [call] });
+    expect(message).toMatchObject({ tool_calls: [{ function: { arguments: "{}" } }] });
+  });
 
-  test("sends good arguments back as they came", () => {
+  test("returns valid arguments unchanged", () => {
     const json = '{ "path":"a" }';
     const call = { type: "call" as const, id: "1", name: "read_file", toolCallId: "t", arguments: json };
     const [message] = messagesOf({ role: "assistant", model: "m", parts: [call] });

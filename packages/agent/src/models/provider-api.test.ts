@@ -5,7 +5,7 @@ import { modelErrorOf } from "./provider-api.ts";
 const failure = (fields: object, message = "no") =>
   modelErrorOf(Object.assign(new Error(message), fields), "the model");
 
-describe("what an SDK threw", () => {
+describe("an error of a provider's SDK", () => {
   it.each([
     [{ status: 400 }, "bad_request"],
     [{ status: 401 }, "unauthorized"],
@@ -22,18 +22,18 @@ describe("what an SDK threw", () => {
     [{ type: "rate_limit_error" }, "rate_limited"],
     [{ type: "authentication_error" }, "unauthorized"],
     [{}, "unavailable"],
-  ])("means, with %j: %s", (fields, code) => {
+  ])("with %j maps to %s", (fields, code) => {
     expect(failure(fields).code).toBe(code);
   });
 
   it.each(["prompt is too long", "maximum context length is 8192 tokens", "context_length_exceeded"])(
-    "means that the conversation is too long: %s",
+    "maps to an exceeded context: %s",
     (message) => {
       expect(failure({ status: 400 }, message).code).toBe("context_exceeded");
     },
   );
 
-  it("says what the body says, however deep, and what to do", () => {
+  it("has the message of the body, at any depth, and advice", () => {
     const error = { type: "error", error: { type: "x", message: "invalid x-api-key" } };
     expect(failure({ status: 401, error }, "401 {json}").message).toBe(
       "the model answered 401: invalid x-api-key; check the API key",
@@ -46,11 +46,11 @@ describe("what an SDK threw", () => {
     [{ "retry-after": new Date(Date.now() - 5_000).toUTCString() }, 0],
     [{ "retry-after": "soon" }, undefined],
     [{}, undefined],
-  ])("says how long to wait: %j", (headers, milliseconds) => {
+  ])("has the time to wait: %j", (headers, milliseconds) => {
     expect(failure({ status: 429, headers: new Headers(headers) }).retryAfterMs).toBe(milliseconds);
   });
 
-  it("is not tried again when nobody pays for it", () => {
+  it("is not retryable when the account is unpaid", () => {
     const error = { type: "error", error: { message: "Your credit balance is too low" } };
     expect(failure({ status: 400, error })).toMatchObject({
       isRetryable: false,
@@ -58,12 +58,12 @@ describe("what an SDK threw", () => {
     });
   });
 
-  it("says which limit was hit", () => {
+  it("names the limit that was hit", () => {
     expect(failure({ status: 429 }, "tokens per minute exceeded").limit).toBe("tokens");
     expect(failure({ status: 429 }, "too many requests").limit).toBe("requests");
   });
 
-  it("stays what it is when it is ours, and takes anything else", () => {
+  it("keeps a ModelError and accepts any other value", () => {
     const ours = new ModelError("cut_off", "broke off");
     expect(modelErrorOf(ours, "m")).toBe(ours);
     expect(modelErrorOf("just a text", "m")).toMatchObject({ code: "unavailable", isRetryable: true });

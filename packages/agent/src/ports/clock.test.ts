@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { systemClock } from "./clock.ts";
 
-test("a wait that is longer than timers can be is still a long one", async () => {
+test("a delay beyond the limit of timers does not fire at once", async () => {
   const abort = new AbortController();
   let isOver = false;
   const waiting = systemClock.sleep(2 ** 40, abort.signal).then(() => {

@@ -13,7 +13,7 @@ const HEADER = {
   thoughtLevel: "default",
 };
 
-test("a session that is set to something while it adds to its history stays so, and is kept so", async () => {
+test("a setting that changes while an entry is appended is kept", async () => {
   const store = new VolatileSessionStore();
   const session = new Session(store, { header: HEADER, entries: [] });
   const at = "2026-01-01T00:00:01.000Z";
@@ -27,7 +27,7 @@ test("a session that is set to something while it adds to its history stays so, 
   expect((await store.read(HEADER.id))?.header).toMatchObject(expected);
 });
 
-test("a session that could not keep something goes on as it was", async () => {
+test("a session whose change could not be stored stays unchanged and usable", async () => {
   const store = new VolatileSessionStore();
   const session = new Session(store, { header: HEADER, entries: [] });
   const append = store.append.bind(store);

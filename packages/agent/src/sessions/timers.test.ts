@@ -6,7 +6,7 @@ import { Heartbeat, IdleWork } from "./timers.ts";
 const clock = { now: () => new Date() };
 
 describe("the heartbeat", () => {
-  test("beats while any turn runs, and only then", async () => {
+  test("is reported while any turn runs, and only then", async () => {
     const control = new ScriptedControl();
     const heartbeat = new Heartbeat(control, clock, 5);
     const [first, second] = [heartbeat.begin(), heartbeat.begin()];
@@ -24,11 +24,11 @@ describe("the heartbeat", () => {
   });
 });
 
-describe("work for quiet moments", () => {
+describe("idle work", () => {
   const idleWork = (faults: unknown[] = []) =>
     new IdleWork({ delayMs: 10, now: clock.now, onFault: (fault) => void faults.push(fault) });
 
-  test("is done once nobody has wanted anything for a while, one after the other", async () => {
+  test("runs after the idle time, one job after another", async () => {
     const work = idleWork();
     const order: string[] = [];
     const run = (name: string) => async (idleMs: number) => {
@@ -43,7 +43,7 @@ describe("work for quiet moments", () => {
     await expect.poll(() => order).toEqual(["a begins", "a ends", "b begins", "b ends"]);
   });
 
-  test("is not done for a session that is busy again", async () => {
+  test("is cancelled when its session is active again", async () => {
     const work = idleWork();
     const done: string[] = [];
     work.schedule("a", async () => void done.push("a"));
@@ -52,7 +52,7 @@ describe("work for quiet moments", () => {
     await expect.poll(() => done).toEqual(["b"]);
   });
 
-  test("that comes up while other work is under way waits for it", async () => {
+  test("that is scheduled while other work runs waits for it", async () => {
     const work = idleWork();
     const order: string[] = [];
     work.schedule("a", async () => {

@@ -20,7 +20,7 @@ async function besideASecret() {
 }
 
 describe("read_file", () => {
-  test("gives what the file holds", async () => {
+  test("returns the content of a file", async () => {
     const workspace = await testWorkspace({ "a.txt": "héllo\n" });
     expect(await run(readFile, workspace, { path: "a.txt" })).toEqual({ text: "héllo\n" });
     expect(await run(readFile, workspace, { path: join(workspace.cwd, "a.txt") })).toEqual({
@@ -28,7 +28,7 @@ describe("read_file", () => {
     });
   });
 
-  test("cuts after 50 KB, at a whole sign, and says so", async () => {
+  test("cuts after 50 KB, at a whole character, with a note", async () => {
     const workspace = await testWorkspace({
       "big.txt": "é".repeat(30 * 1024),
       "fits.txt": "x".repeat(50 * 1024),
@@ -39,7 +39,7 @@ describe("read_file", () => {
     expect((await run(readFile, workspace, { path: "fits.txt" })).text).toHaveLength(50 * 1024);
   });
 
-  test("says what is wrong with what is missing, a folder, or no text", async () => {
+  test("rejects a missing file, a folder and a binary file with a reason", async () => {
     const workspace = await testWorkspace({ "src/a.ts": "" });
     await writeFile(join(workspace.cwd, "image"), Buffer.from([0x89, 0x50, 0, 1]));
     await expect(run(readFile, workspace, { path: "none.txt" })).rejects.toThrow("there is no file none.txt");
@@ -48,13 +48,13 @@ describe("read_file", () => {
   });
 
   test.each(["../secret.txt", "link.txt", "out/secret.txt", "/etc/passwd", "src/../../secret.txt"])(
-    "stays in the workspace: %s",
+    "rejects a path out of the workspace: %s",
     async (path) => {
       await expect(run(readFile, await besideASecret(), { path })).rejects.toThrow(code("outside"));
     },
   );
 
-  test("takes a path and nothing else", async () => {
+  test("accepts a path and no other arguments", async () => {
     const workspace = await testWorkspace();
     await expect(run(readFile, workspace, {})).rejects.toThrow(code("malformed"));
     await expect(run(readFile, workspace, { path: 7 })).rejects.toThrow("path");
@@ -64,13 +64,13 @@ describe("read_file", () => {
 });
 
 describe("list_files", () => {
-  test("lists a folder, folders with a slash", async () => {
+  test("lists a folder, subfolders with a slash", async () => {
     const workspace = await testWorkspace({ "b.txt": "", ".env": "", "src/deep/a.ts": "" });
     expect((await run(listFiles, workspace, {})).text).toBe(".env\nb.txt\nsrc/");
     expect((await run(listFiles, workspace, { path: "src" })).text).toBe("src/deep/");
   });
 
-  test("lists by a pattern, at any depth, but not what others put there", async () => {
+  test("lists by a pattern at any depth, without entering dependencies", async () => {
     const workspace = await testWorkspace({
       "a.ts": "",
       "a.md": "",
@@ -90,7 +90,7 @@ describe("list_files", () => {
     expect((await run(listFiles, workspace, { path: "hollow" })).text).toBe("There is nothing in hollow.");
   });
 
-  test("shows 200 entries and says that there are more", async () => {
+  test("shows 200 entries and notes that there are more", async () => {
     const names = Array.from({ length: 230 }, (_, index) => [`f${index}`, ""]);
     const workspace = await testWorkspace(Object.fromEntries(names));
     const lines = (await run(listFiles, workspace, {})).text.split("\n");
@@ -98,7 +98,7 @@ describe("list_files", () => {
     expect(lines.at(-1)).toContain("only the first 200");
   });
 
-  test("follows no links, and stays in the workspace", async () => {
+  test("follows no links out of the workspace", async () => {
     const workspace = await besideASecret();
     expect((await run(listFiles, workspace, { pattern: "**/*" })).text).not.toContain("secret");
     for (const given of [
@@ -111,7 +111,7 @@ describe("list_files", () => {
       await expect(run(listFiles, workspace, given)).rejects.toThrow(code("outside"));
   });
 
-  test("says what is wrong with a folder that is none", async () => {
+  test("rejects a missing folder with a reason", async () => {
     const workspace = await testWorkspace({ "a.txt": "" });
     await expect(run(listFiles, workspace, { path: "a.txt" })).rejects.toThrow("is no folder");
     await expect(run(listFiles, workspace, { path: "none" })).rejects.toThrow("there is no folder");
@@ -119,7 +119,7 @@ describe("list_files", () => {
 });
 
 describe("write_file", () => {
-  test("makes a file with its folders, and replaces one with its rights", async () => {
+  test("creates a file with its folders, and replaces one with its mode", async () => {
     const workspace = await testWorkspace({ "run.sh": "old" });
     await chmod(join(workspace.cwd, "run.sh"), 0o755);
     await run(writeTool, workspace, { path: "new/deep/a.txt", content: "hello" });
@@ -129,7 +129,7 @@ describe("write_file", () => {
     expect((await stat(join(workspace.cwd, "run.sh"))).mode & 0o777).toBe(0o755);
   });
 
-  test("says beforehand what would be there, without looking at what is", async () => {
+  test("previews the new content without reading the old", async () => {
     const workspace = await testWorkspace({ "a.txt": "private" });
     const call = writeTool.call({ path: "a.txt", content: "new" });
     const path = join(workspace.cwd, "a.txt");
@@ -140,7 +140,7 @@ describe("write_file", () => {
     expect(await workspace.text("a.txt")).toBe("private");
   });
 
-  test("writes nothing outside, not even through links that lead nowhere yet", async () => {
+  test("writes nothing outside, not even through dangling links", async () => {
     const workspace = await besideASecret();
     await symlink(join(workspace.base, "not-yet.txt"), join(workspace.cwd, "dangling.txt"));
     for (const path of ["../x.txt", "out/x.txt", "link.txt", "/etc/x"])
@@ -150,7 +150,7 @@ describe("write_file", () => {
     expect(await workspace.text("dangling.txt")).toBe("x");
   });
 
-  test("does not write over a folder, and leaves nothing behind", async () => {
+  test("does not replace a folder, and leaves no temporary file", async () => {
     const workspace = await testWorkspace({ "src/a.ts": "" });
     await expect(run(writeTool, workspace, { path: "src", content: "x" })).rejects.toThrow("is a folder");
     expect((await run(listFiles, workspace, {})).text).toBe("src/");
@@ -165,7 +165,7 @@ describe("edit_file", () => {
     ...more,
   });
 
-  test("replaces the one place, or all of them", async () => {
+  test("replaces one occurrence, or all of them", async () => {
     const workspace = await testWorkspace({ "a.txt": "one two two $& three" });
     await run(editFile, workspace, edit("a.txt", "one", "$& 1"));
     expect(await workspace.text("a.txt")).toBe("$& 1 two two $& three");
@@ -175,7 +175,7 @@ describe("edit_file", () => {
     expect(await workspace.text("a.txt")).toBe("$& 1 2 2 $& three");
   });
 
-  test("says when the text is not there, or too often", async () => {
+  test("rejects a text that is missing or ambiguous", async () => {
     const workspace = await testWorkspace({ "a.txt": "two two" });
     await expect(run(editFile, workspace, edit("a.txt", "zebra", "x"))).rejects.toThrow("read it again");
     await expect(run(editFile, workspace, edit("a.txt", "two", "x"))).rejects.toThrow("2 times");
@@ -183,14 +183,14 @@ describe("edit_file", () => {
     expect(await workspace.text("a.txt")).toBe("two two");
   });
 
-  test("stays in the workspace", async () => {
+  test("rejects paths out of the workspace", async () => {
     const workspace = await besideASecret();
     await expect(run(editFile, workspace, edit("link.txt", "launch", "x"))).rejects.toThrow(code("outside"));
   });
 });
 
 describe("delete_file", () => {
-  test("takes away a file, or a folder with what is in it", async () => {
+  test("deletes a file, or a folder with its content", async () => {
     const workspace = await testWorkspace({ "a.txt": "", "src/deep/b.ts": "", "keep.txt": "" });
     await run(deleteFile, workspace, { path: "a.txt" });
     await run(deleteFile, workspace, { path: "src" });
@@ -198,7 +198,7 @@ describe("delete_file", () => {
     await expect(run(deleteFile, workspace, { path: "a.txt" })).rejects.toThrow("there is no a.txt");
   });
 
-  test("takes away a link and not what it leads to", async () => {
+  test("deletes a link and not its target", async () => {
     const workspace = await testWorkspace({ "real.txt": "x" });
     await symlink(join(workspace.cwd, "real.txt"), join(workspace.cwd, "link.txt"));
     await run(deleteFile, workspace, { path: "link.txt" });

@@ -17,9 +17,9 @@ describe("a pattern of list_files", () => {
     ["src/*.{ts,md}", "src/a.js", false],
     ["./src/?.ts", "src/a.ts", true],
     ["{a,b{c,d}}.txt", "bd.txt", true],
-  ])("%s and %s", (pattern, path, expected) => expect(matches(pattern, path)).toBe(expected));
+  ])("%s against %s", (pattern, path, expected) => expect(matches(pattern, path)).toBe(expected));
 
-  test("takes no longer than it has to, whatever it holds", () => {
+  test("matches in bounded time, whatever it holds", () => {
     const letters = "a".repeat(4_000);
     const begun = process.cpuUsage();
     expect(matches(`${"*a".repeat(200)}b`, letters)).toBe(false);
@@ -27,7 +27,7 @@ describe("a pattern of list_files", () => {
     expect(process.cpuUsage(begun).user).toBeLessThan(5_000_000);
   });
 
-  test("that stands for too many others is none", () => {
+  test("with too many alternatives is rejected", () => {
     expect(compilePattern("{a,b}".repeat(10))).toBeUndefined();
   });
 });

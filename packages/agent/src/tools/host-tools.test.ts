@@ -32,7 +32,7 @@ async function contextWith(services: HostServices, more: Partial<Parameters<type
 }
 
 describe("mail", () => {
-  test("that is sent is read", async () => {
+  test("that is sent can be read", async () => {
     const { services } = host();
     const context = await contextWith(services);
     expect((await use(readMailbox, {}, context)).text).toBe("No unread messages.");
@@ -42,7 +42,7 @@ describe("mail", () => {
     );
   });
 
-  test("needs somebody to go to, a subject and a text", async () => {
+  test("needs a recipient, a subject and a text", async () => {
     const context = await contextWith(host().services);
     for (const given of [{ subject: "s", body: "b" }, { to: "x", body: "b" }, { to: "x", subject: "s" }, {}])
       await expect(use(sendMessage, given, context)).rejects.toThrow(
@@ -52,7 +52,7 @@ describe("mail", () => {
 });
 
 describe("the board", () => {
-  test("shows what was posted, in the session's name, the last twenty lines", async () => {
+  test("shows the last twenty posts, in the session's name", async () => {
     const { services, board } = host();
     const context = await contextWith(services);
     expect((await use(readBoard, {}, context)).text).toBe("The board is empty.");
@@ -71,7 +71,7 @@ describe("a subagent", () => {
     return { updates, onWorker: async (update: WorkerUpdate) => void updates.push(update) };
   };
 
-  test("whose steps nobody can be shown any more ends with that, and nothing else does", async () => {
+  test("fails when its updates can no longer be delivered, and for no other reason", async () => {
     const unheard: unknown[] = [];
     const note = (reason: unknown) => void unheard.push(reason);
     process.on("unhandledRejection", note);
@@ -87,7 +87,7 @@ describe("a subagent", () => {
     expect(unheard).toEqual([]);
   });
 
-  test("does what it is asked, and clients see how it is doing", async () => {
+  test("performs its task, and clients receive its progress", async () => {
     const { updates, onWorker } = shown();
     const { services } = host(async ({ prompt, onProgress }) => {
       onProgress({ audit: { parent_session_id: "session-1", session_id: "child" } });
@@ -110,7 +110,7 @@ describe("a subagent", () => {
     });
   });
 
-  test("that fails says why", async () => {
+  test("that fails reports the reason", async () => {
     const { updates, onWorker } = shown();
     const { services } = host(async () => {
       throw new Error("no such agent");
@@ -122,7 +122,7 @@ describe("a subagent", () => {
     expect(updates.at(-1)).toMatchObject({ status: "failed", metadata: { error: "no such agent" } });
   });
 
-  test("ends with the turn", async () => {
+  test("is cancelled with the turn", async () => {
     const { updates, onWorker } = shown();
     const turn = new AbortController();
     const { services } = host(
@@ -146,8 +146,8 @@ describe("a subagent", () => {
   });
 });
 
-describe("what is remembered", () => {
-  test("is there for later sessions of the same folder", async () => {
+describe("a remembered fact", () => {
+  test("is available to later sessions of the same folder", async () => {
     const memory = new VolatileMemory();
     const context = await contextWith({}, { memory });
     await use(remember, { content: "the tests need a database" }, context);
@@ -172,7 +172,7 @@ describe("the plan", () => {
 });
 
 describe("the tools on offer", () => {
-  test("are those whose services are there", () => {
+  test("are those with an available service", () => {
     const bare = allTools({}, undefined).map(({ name }) => name);
     expect(bare).toEqual([
       "read_file",
@@ -188,7 +188,7 @@ describe("the tools on offer", () => {
     expect(all).toHaveLength(14);
   });
 
-  test("describe their arguments so that nothing else is taken", () => {
+  test("describe their arguments with a closed schema", () => {
     for (const { parameters, description } of allTools(host().services, new VolatileMemory())) {
       expect(parameters).toMatchObject({ type: "object", additionalProperties: false });
       expect(parameters).not.toHaveProperty("$schema");
@@ -207,8 +207,8 @@ const service: ClientToolService = {
   }),
 };
 
-describe("a tool that the client brings along", () => {
-  test("is carried out by the client of its own session", async () => {
+describe("a tool of the client", () => {
+  test("is performed by the client of its own session", async () => {
     const { cwd } = await testWorkspace();
     const services = { clientTools: service };
     const context = toolContext(cwd, { services });
@@ -222,7 +222,7 @@ describe("a tool that the client brings along", () => {
     expect(() => ring.call("twice")).toThrow("are no object");
   });
 
-  test("is offered by nobody where there is no such service", () => {
+  test("is not offered without its service", () => {
     expect(clientTools({}, "s")).toEqual([]);
   });
 });

@@ -9,18 +9,18 @@ function kept(pieces: readonly string[], head: number, tail: number): OutputBuff
 }
 
 describe("the output of a program", () => {
-  it("is kept as it is while it fits", () => {
+  it("is kept whole while it fits", () => {
     expect(kept(["one ", "two"], 4, 3).text).toBe("one two");
     expect(kept([], 4, 4).text).toBe("");
   });
 
-  it("loses its middle when it does not, and says how much", () => {
+  it("loses its middle when it does not fit, with a note of the size", () => {
     const output = kept(["beginning", "x".repeat(1_000), "end"], 9, 3);
     expect(output.text).toBe("beginning\n[1000 bytes left out]\nend");
     expect(output.total).toBe(1_012);
   });
 
-  it("always has its beginning and its end, however it comes in", () => {
+  it("keeps its start and end, whatever the size of the chunks", () => {
     const ascii = string({ unit: "grapheme-ascii" });
     assert(
       property(

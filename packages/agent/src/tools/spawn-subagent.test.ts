@@ -18,7 +18,7 @@ function watch() {
   };
 }
 
-it("is over when it has run for as long as was given", () => {
+it("a pausable timeout aborts after its time", () => {
   const passing = watch();
   const time = new PausableTimeout(100, passing);
   passing.pass(99);
@@ -27,7 +27,7 @@ it("is over when it has run for as long as was given", () => {
   expect(time.signal.aborted).toBe(true);
 });
 
-it("does not count while it rests, however often that is", () => {
+it("a pausable timeout does not count pauses", () => {
   const passing = watch();
   const time = new PausableTimeout(100, passing);
   passing.pass(60);
@@ -42,7 +42,7 @@ it("does not count while it rests, however often that is", () => {
   expect(time.signal.aborted).toBe(true);
 });
 
-it("is never over once nobody needs it", () => {
+it("a pausable timeout never aborts once cancelled", () => {
   const passing = watch();
   const time = new PausableTimeout(100, passing);
   time.cancel();

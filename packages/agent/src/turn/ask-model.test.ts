@@ -4,7 +4,7 @@ import { ModelQueue } from "./ask-model.ts";
 const live = () => new AbortController().signal;
 
 describe("the queue of a model", () => {
-  it("lets one in at a time, in order, and does not hold up other models", async () => {
+  it("admits one request at a time, in order, and does not block other models", async () => {
     const queue = new ModelQueue();
     const order: string[] = [];
     const leaveFirst = await queue.enter("m", live());
@@ -20,7 +20,7 @@ describe("the queue of a model", () => {
     expect(order).toEqual(["b", "c"]);
   });
 
-  it("is left by whoever does not want to wait any more, without losing the order", async () => {
+  it("keeps its order when a waiting request is cancelled", async () => {
     const queue = new ModelQueue();
     const leave = await queue.enter("m", live());
     const impatient = new AbortController();
@@ -32,7 +32,7 @@ describe("the queue of a model", () => {
     (await patient)();
   });
 
-  it("is not entered by whoever has already gone", async () => {
+  it("rejects a request that is already cancelled", async () => {
     const queue = new ModelQueue();
     await expect(queue.enter("m", AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
     (await queue.enter("m", live()))();

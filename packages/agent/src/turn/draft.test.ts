@@ -6,8 +6,8 @@ function draft() {
   return new Draft("m1", "model", () => `t${++ids}`);
 }
 
-describe("an answer while it is given", () => {
-  it("puts pieces of the same kind together", () => {
+describe("an answer in progress", () => {
+  it("joins consecutive pieces of the same kind", () => {
     const made = draft();
     for (const text of ["a", "b"]) made.add({ type: "thinking", text });
     for (const text of ["c", "d"]) made.add({ type: "text", text });
@@ -21,7 +21,7 @@ describe("an answer while it is given", () => {
     ]);
   });
 
-  it("seals each thought by itself, also one that is not shown", () => {
+  it("seals each thought separately, also a hidden one", () => {
     const made = draft();
     made.add({ type: "thinking", text: "one" });
     made.add({ type: "thinking_end", seal: { signature: "1" } });
@@ -35,7 +35,7 @@ describe("an answer while it is given", () => {
     ]);
   });
 
-  it("that breaks off keeps what was said, and nothing that was not finished", () => {
+  it("keeps finished text only when it is cut off", () => {
     const made = draft();
     made.add({ type: "thinking", text: "hm" });
     made.add({ type: "text", text: "so far" });

@@ -26,8 +26,8 @@ async function run({
   return { model, client, control, store, prompt, told, ...workspace };
 }
 
-describe("what the supervisor is asked before the model is", () => {
-  test("is what the person wants, what is known of it, and how to go about it", async () => {
+describe("before the first request, the supervisor", () => {
+  test("is asked for intent, context, memory, plan and hints", async () => {
     const { prompt, control } = await run({ files: { "README.md": "# Tea" } });
     await prompt("fix the bug in src/a.ts");
     expect(control.asked.map(({ type }) => type)).toEqual([
@@ -52,13 +52,13 @@ describe("what the supervisor is asked before the model is", () => {
     });
   });
 
-  test("is little for a mere greeting", async () => {
+  test("is asked for the intent alone for a greeting", async () => {
     const { prompt, control } = await run();
     await prompt("hello");
     expect(control.asked.map(({ type }) => type)).toEqual(["intent_detection", "pre_prompt"]);
   });
 
-  test("reaches the model beside the prompt, and is not shown as the person's words", async () => {
+  test("adds context beside the prompt that clients do not see as the user's words", async () => {
     const { prompt, model, client, store, told } = await run({
       files: { "AGENTS.md": "Use tabs.", "package.json": '{"name":"tea"}' },
     });
@@ -75,7 +75,7 @@ describe("what the supervisor is asked before the model is", () => {
     ]);
   });
 
-  test("reaches the model again after a turn that came to nothing, because that is not mentioned any more", async () => {
+  test("adds the context again after a withdrawn turn", async () => {
     const { prompt, told } = await run({
       replies: [new ModelError("bad_request", "no"), "Done."],
       files: { "AGENTS.md": "Use tabs." },
@@ -85,7 +85,7 @@ describe("what the supervisor is asked before the model is", () => {
     expect(told(1)).toContain("Use tabs.");
   });
 
-  test("is asked better when the supervisor says how", async () => {
+  test("can refine a perception", async () => {
     const control = new ScriptedControl({
       context_perception: ({ target }) =>
         JSON.stringify(target).includes("docs")
@@ -109,7 +109,7 @@ describe("what the supervisor is asked before the model is", () => {
     expect(told(0)).toContain("found it");
   });
 
-  test("is done without when it does not come", async () => {
+  test("is not needed for advice that fails", async () => {
     const control = new ScriptedControl({
       context_perception: () => Promise.reject(new Error("the harness is down")),
       memory_recall: () => ({ decision: "block", reason: "private" }),
@@ -124,8 +124,8 @@ describe("what the supervisor is asked before the model is", () => {
   });
 });
 
-describe("the supervisor's word", () => {
-  test("against an intent ends the turn with the reason, and the model hears nothing of it", async () => {
+describe("a decision of the supervisor", () => {
+  test("that blocks an intent ends the turn with the reason, unseen by the model", async () => {
     const control = new ScriptedControl({
       intent_detection: ({ prompt }) =>
         prompt.includes("bomb")
@@ -144,7 +144,7 @@ describe("the supervisor's word", () => {
     [{ decision: "block", reason: "over budget" }, "over budget"],
     [{ decision: "escalate", reason: "a person has to say" }, "a person has to say"],
     [{ decision: "modify", modified_payload: { nothing: 1 } }, "not said into what"],
-  ] as const)("against a request ends the turn: %j", async (decision, reason) => {
+  ] as const)("that does not allow a request ends the turn: %j", async (decision, reason) => {
     const { prompt, client, model } = await run({
       control: new ScriptedControl({ pre_prompt: () => decision }),
     });
@@ -153,7 +153,7 @@ describe("the supervisor's word", () => {
     expect(model.asked).toEqual([]);
   });
 
-  test("about a request is asked for each of them", async () => {
+  test("is requested for every request of a turn", async () => {
     const control = new ScriptedControl({
       pre_prompt: ({ request }) =>
         request === 1 ? { decision: "allow" } : { decision: "block", reason: "enough" },
@@ -168,7 +168,7 @@ describe("the supervisor's word", () => {
     expect(model.asked).toHaveLength(1);
   });
 
-  test("can change what is said to the model", async () => {
+  test("can modify the prompt", async () => {
     const control = new ScriptedControl({
       pre_prompt: () => ({ decision: "modify", modified_payload: { prompt: "say [redacted]" } }),
     });
@@ -178,7 +178,7 @@ describe("the supervisor's word", () => {
     expect(told(0)).not.toContain("hunter2");
   });
 
-  test("can put a request off, and can change the task", async () => {
+  test("can defer a request, and can change the task", async () => {
     let calls = 0;
     const waited: number[] = [];
     const control = new ScriptedControl({
@@ -199,7 +199,7 @@ describe("the supervisor's word", () => {
     expect(told(0)).not.toContain("fix all of it");
   });
 
-  test("against reasoning turns thinking off", async () => {
+  test("that blocks reasoning turns thinking off", async () => {
     const control = new ScriptedControl({ reasoning: () => ({ decision: "block", reason: "be quick" }) });
     const { prompt, client, model } = await run({ control });
     const set = { sessionId: client.sessionId, configId: "thought_level", value: "high" };
@@ -211,7 +211,7 @@ describe("the supervisor's word", () => {
 });
 
 describe("a plan", () => {
-  test("is shown, and told as the tasks of the run", async () => {
+  test("is shown to clients and reported as the tasks of the run", async () => {
     const entries = [
       { content: "look", status: "completed", priority: "high" },
       { content: "act", status: "in_progress", priority: "medium" },
@@ -234,7 +234,7 @@ describe("a plan", () => {
     expect(client.of("tool_call")).toEqual([]);
   });
 
-  test("begins with the list that the prompt holds", async () => {
+  test("starts with the list of the prompt", async () => {
     const { prompt, client } = await run();
     await prompt("do this:\n- write the parser\n- write its tests");
     expect(client.of("plan")[0].entries.map(({ content }: { content: string }) => content)).toEqual([
@@ -245,7 +245,7 @@ describe("a plan", () => {
 });
 
 describe("a run", () => {
-  test("is told from its beginning to its end", async () => {
+  test("is reported from its start to its end", async () => {
     const { prompt, control } = await run();
     await prompt("fix it");
     const statuses = control.told.filter(({ type }) => type === "run_lifecycle").map(({ status }) => status);
@@ -258,7 +258,7 @@ describe("a run", () => {
     );
   });
 
-  test("that checks its work tells what came of it", async () => {
+  test("reports the result of its checks", async () => {
     const commands = {
       run: async () => ({ output: "1 failed", exitCode: 1, signal: null, timedOut: false }),
     };
@@ -283,7 +283,7 @@ describe("a long turn", () => {
   const limits = { requests: 9, confirmEvery: 3 };
   const files = { "a.txt": "a" };
 
-  test("goes on when that is approved, up to its end", async () => {
+  test("continues up to its limit when that is approved", async () => {
     const control = new ScriptedControl({ confirmation: () => ({ decision: "approve" }) });
     const { prompt, model } = await run({ control, replies: endless, limits, files });
     expect(await prompt("read")).toMatchObject({ stopReason: "max_turn_requests" });
@@ -292,7 +292,7 @@ describe("a long turn", () => {
     expect(control.payloads("confirmation")[0]).toMatchObject({ confirmation_type: "cost_confirm" });
   });
 
-  test("ends when it is rejected, with the reason", async () => {
+  test("ends with the reason when that is rejected", async () => {
     const control = new ScriptedControl({ confirmation: () => ({ decision: "reject", reason: "too dear" }) });
     const { prompt, model, client } = await run({ control, replies: endless, limits, files });
     expect(await prompt("read")).toMatchObject({ stopReason: "max_turn_requests" });
@@ -300,7 +300,7 @@ describe("a long turn", () => {
     expect(client.thought).toContain("too dear");
   });
 
-  test("is put to a person, whose word counts", async () => {
+  test("is continued or ended by a person's answer", async () => {
     const control = new ScriptedControl({ confirmation: () => ({ decision: "escalate" }) });
     const { prompt, model, client } = await run({ control, replies: endless, limits, files });
     let asked = 0;
@@ -317,7 +317,7 @@ describe("a long turn", () => {
 });
 
 describe("a turn that is cancelled", () => {
-  test("while one of its calls is asked about makes none of the others", async () => {
+  test("makes none of its remaining calls while one awaits permission", async () => {
     const both = [
       calling("read_file", { path: "a.txt" }, "c1")[0]!,
       ...calling("read_file", { path: "b.txt" }, "c2"),
@@ -340,7 +340,7 @@ describe("a turn that is cancelled", () => {
 });
 
 describe("a turn that is cancelled in the middle of a call", () => {
-  test("does not claim to know whether it was carried out", async () => {
+  test("reports the outcome of that call as unknown", async () => {
     const commands = {
       run: async (_: unknown, signal: AbortSignal) => {
         client.notify("session/cancel", { sessionId: client.sessionId });
@@ -357,7 +357,7 @@ describe("a turn that is cancelled in the middle of a call", () => {
     expect(results).toMatchObject({ results: [{ text: expect.stringContaining("unknown") }] });
   });
 
-  test("and by closing its session is over when the session is, and leaves nothing behind", async () => {
+  test("ends before its closed session does, and leaves nothing behind", async () => {
     const { prompt, client } = await run({ replies: [calling("read_file", { path: "a.txt" })] });
     client.answer = () => new Promise(() => {});
     const turn = prompt("read it");
@@ -368,10 +368,10 @@ describe("a turn that is cancelled in the middle of a call", () => {
   });
 });
 
-describe("what a turn has used", () => {
+describe("the usage of a turn", () => {
   const spoken = { type: "text", text: "x".repeat(4_000) } as const;
 
-  test("is estimated where the model does not tell, so that it counts", async () => {
+  test("is estimated where the model does not report it", async () => {
     const { prompt, control, client } = await run({
       replies: [[spoken, ...calling("read_file", { path: "a.txt" })], "Done."],
       files: { "a.txt": "a" },
@@ -383,7 +383,7 @@ describe("what a turn has used", () => {
     expect(client.of("usage_update").at(-1).used).toBeGreaterThan(1_000);
   });
 
-  test("holds what was said before it broke off, was cut short or was cancelled", async () => {
+  test("includes answers that were cut off, cut short or cancelled", async () => {
     const broken = await run({ replies: [[spoken], "Done."], limits: { backoffMs: 1 } });
     expect((await broken.prompt("go")).usage.outputTokens).toBeGreaterThanOrEqual(1_000);
     const endless = await run({ replies: [[spoken, spoken]], limits: { answerCharacters: 5_000 } });
@@ -398,7 +398,7 @@ describe("what a turn has used", () => {
     expect(usage.outputTokens).toBeGreaterThanOrEqual(1_000);
   });
 
-  test("is what the model says, where it does", async () => {
+  test("is as reported by the model", async () => {
     const usage = { inputTokens: 5, outputTokens: 7 };
     const { prompt } = await run({
       replies: [
@@ -413,7 +413,7 @@ describe("what a turn has used", () => {
 });
 
 describe("a model that stops for calls and makes none", () => {
-  test("has said what it had to say", async () => {
+  test("ends the turn", async () => {
     const { prompt, model, client } = await run({
       replies: [
         [
@@ -428,8 +428,8 @@ describe("a model that stops for calls and makes none", () => {
   });
 });
 
-describe("what goes wrong with a tool", () => {
-  test("is the model's to deal with", async () => {
+describe("a failure of a tool", () => {
+  test("is returned to the model", async () => {
     const { prompt, client, told } = await run({
       replies: [calling("read_file", { path: "none.txt" }), "It is not there."],
     });
@@ -438,7 +438,7 @@ describe("what goes wrong with a tool", () => {
     expect(client.of("tool_call_update").at(-1)).toMatchObject({ status: "failed" });
   });
 
-  test("is told even when it is a fault of the agent", async () => {
+  test("is returned to the model even when it is a bug of the agent", async () => {
     const faults: unknown[] = [];
     const commands = { run: () => Promise.reject(new TypeError("a bug")) };
     const { prompt, told } = await run({

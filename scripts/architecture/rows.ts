@@ -37,6 +37,7 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
 /** The only files outside its package that a package's tests, benchmarks and torture runs may import. */
 export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "scripts/bench/bench.ts",
+  "scripts/root.ts",
   "scripts/test/haak-home.ts",
   "scripts/test/registry.ts",
   "scripts/test/requirement.ts",

@@ -1,72 +1,80 @@
-export { accessOperations, Health, Login, LoginCode, NewLoginCode } from "./access/access.ts";
-export { RpcId, RpcMessage } from "./acp/message.ts";
+export { accessOperations, Health, Login, LoginCode, NewLoginCode } from "./access.ts";
 export {
   ACP_CONNECTION,
   ACP_SESSION,
   acpOperations,
   RPC_CONNECTION,
+  RpcId,
+  RpcMessage,
   rpcOperations,
-} from "./acp/operations.ts";
-export { agentOperations } from "./agent-operations.ts";
+} from "./acp.ts";
 export {
   Agent,
   AgentDetail,
   AgentInstall,
-  AgentList,
-  AgentVerification,
-} from "./agents/agent.ts";
-export {
   AgentInstallProgress,
   AgentInstallRequest,
+  AgentList,
+  AgentProcess,
   AgentProcessList,
+  AgentVerification,
   AgentVerifyProgress,
   agentsOperations,
-} from "./agents/operations.ts";
-export { AgentProcess, KeptStderr } from "./agents/process.ts";
-export { Action, Effect } from "./approvals/action.ts";
+  KeptStderr,
+} from "./agents.ts";
 export {
+  Action,
   Approval,
   ApprovalAnswer,
   ApprovalChange,
   ApprovalOption,
   ApprovalPage,
   ApprovalState,
+  approvalOperations,
   DescribedApproval,
+  Effect,
   GivenAnswer,
+  Grant,
+  GrantPage,
   ShownApproval,
   WithheldApproval,
-} from "./approvals/approval.ts";
-export { Grant, GrantPage } from "./approvals/grant.ts";
-export { approvalOperations } from "./approvals/operations.ts";
-export { BoardExcerpt, boardOperations, NewPost } from "./board/board.ts";
-export { Connection, ConnectionPage, connectionOperations } from "./connections/connections.ts";
-export { HaakMessage, HaakSession, HaakTurn, haakOperations } from "./haak/haak.ts";
-export { hostOperations } from "./host-operations.ts";
-export { identityOperations } from "./identity/operations.ts";
+} from "./approvals.ts";
+export { BoardExcerpt, boardOperations, NewPost } from "./board.ts";
+export { Connection, ConnectionPage, connectionOperations } from "./connections.ts";
+export { HaakMessage, HaakSession, HaakTurn, haakOperations } from "./haak.ts";
 export {
   ChildSession,
   CreatedToken,
+  identityOperations,
   NewToken,
   NewUser,
+  Self,
+  selfOperations,
   Tenant,
   Token,
   User,
   UserChange,
-} from "./identity/schemas.ts";
-export { Self, selfOperations } from "./identity/self.ts";
-export { KilledProcess, KillReport, KillRequest, killOperations } from "./kill/kill.ts";
-export { EntryPage, LedgerQuality, PlacedEntry, RecordedEntry } from "./ledger/entry.ts";
-export { ledgerOperations } from "./ledger/operations.ts";
-export { ConsistencyProof, EntryProof, LedgerCheckpoint, LedgerKey, LedgerKeys } from "./ledger/proof.ts";
-export { Mail, MailMessage, mailboxOperations, NewMail } from "./mailbox/mailbox.ts";
-export { MemoryFact, MemoryFacts, memoryOperations, NewMemoryFact } from "./memory/memory.ts";
-export { metricsOperations, Overview } from "./metrics/metrics.ts";
-export { named } from "./named.ts";
-export { type ApiInfo, openApi } from "./openapi/openapi.ts";
+} from "./identity.ts";
+export { KilledProcess, KillReport, KillRequest, killOperations } from "./kill.ts";
+export {
+  ConsistencyProof,
+  EntryPage,
+  EntryProof,
+  LedgerCheckpoint,
+  LedgerKey,
+  LedgerKeys,
+  LedgerQuality,
+  ledgerOperations,
+  PlacedEntry,
+  RecordedEntry,
+} from "./ledger.ts";
+export { Mail, MailMessage, mailboxOperations, NewMail } from "./mailbox.ts";
+export { MemoryFact, MemoryFacts, memoryOperations, NewMemoryFact } from "./memory.ts";
+export { metricsOperations, Overview } from "./metrics.ts";
+export { type ApiInfo, openApi } from "./openapi.ts";
 export { type Audience, NoMembers, Nothing, type Operation, operation } from "./operation.ts";
-export { operations } from "./operations.ts";
-export { operatorOperations } from "./operator-operations.ts";
-export { LoadedPolicy, PolicyAcceptance, PolicyStatus, policyOperations } from "./policy/policy.ts";
+export { agentOperations, hostOperations, operations, operatorOperations } from "./operations.ts";
+export { LoadedPolicy, PolicyAcceptance, PolicyStatus, policyOperations } from "./policy.ts";
 export {
   BacktestReport,
   CoverageReport,
@@ -80,15 +88,16 @@ export {
   PolicyTestOutcome,
   PolicyTestReport,
   studyOperations,
-} from "./policy/study.ts";
+} from "./policy-study.ts";
 export { codeOfStatus, PROBLEM_TYPE, PROBLEMS, Problem, type ProblemCode, problem } from "./problem.ts";
-export { Roster, RosterAgent, RosterChange, RosterEntry, rosterOperations } from "./roster/roster.ts";
-export { Run, RunEvent, RunEventPage, RunList, runOperations } from "./runs/runs.ts";
-export { Session, SessionEnd, SessionPage, SessionState, sessionOperations } from "./sessions/sessions.ts";
+export { Roster, RosterAgent, RosterChange, RosterEntry, rosterOperations } from "./roster.ts";
+export { Run, RunEvent, RunEventPage, RunList, runOperations } from "./runs.ts";
+export { named } from "./schema.ts";
+export { Session, SessionEnd, SessionPage, SessionState, sessionOperations } from "./sessions.ts";
 export {
   LoggedRequest,
   RequestPage,
   WireEnvelope,
   WirePage,
   wireOperations,
-} from "./wire/wire.ts";
+} from "./wire.ts";

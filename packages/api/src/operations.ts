@@ -1,13 +1,23 @@
-import { accessOperations } from "./access/access.ts";
-import { approvalOperations } from "./approvals/operations.ts";
-import { identityOperations } from "./identity/operations.ts";
-import { selfOperations } from "./identity/self.ts";
-import { ledgerOperations } from "./ledger/operations.ts";
+import { accessOperations } from "./access.ts";
+import { acpOperations, rpcOperations } from "./acp.ts";
+import { agentsOperations } from "./agents.ts";
+import { approvalOperations } from "./approvals.ts";
+import { boardOperations } from "./board.ts";
+import { connectionOperations } from "./connections.ts";
+import { haakOperations } from "./haak.ts";
+import { identityOperations, selfOperations } from "./identity.ts";
+import { killOperations } from "./kill.ts";
+import { ledgerOperations } from "./ledger.ts";
+import { mailboxOperations } from "./mailbox.ts";
+import { memoryOperations } from "./memory.ts";
+import { metricsOperations } from "./metrics.ts";
 import type { Operation } from "./operation.ts";
-import { policyOperations } from "./policy/policy.ts";
-import { studyOperations } from "./policy/study.ts";
-import { rosterOperations } from "./roster/roster.ts";
-import { runOperations } from "./runs/runs.ts";
+import { policyOperations } from "./policy.ts";
+import { studyOperations } from "./policy-study.ts";
+import { rosterOperations } from "./roster.ts";
+import { runOperations } from "./runs.ts";
+import { sessionOperations } from "./sessions.ts";
+import { wireOperations } from "./wire.ts";
 
 /** Everything that can be asked for under `/v1`, one question and one answer each. */
 export const operations: readonly Operation[] = [
@@ -20,4 +30,28 @@ export const operations: readonly Operation[] = [
   rosterOperations,
   runOperations,
   selfOperations,
+].flatMap((group): readonly Operation[] => Object.values(group));
+
+/** What can be asked for where agents are served. */
+export const agentOperations: readonly Operation[] = [
+  rpcOperations,
+  acpOperations,
+  sessionOperations,
+  connectionOperations,
+].flatMap((group): readonly Operation[] => Object.values(group));
+
+/** What can be asked for about what agents share and leave behind, whether or not any runs. */
+export const hostOperations: readonly Operation[] = [
+  boardOperations,
+  haakOperations,
+  mailboxOperations,
+  memoryOperations,
+].flatMap((group): readonly Operation[] => Object.values(group));
+
+/** What can be asked for where somebody operates a Reins that runs. */
+export const operatorOperations: readonly Operation[] = [
+  agentsOperations,
+  killOperations,
+  metricsOperations,
+  wireOperations,
 ].flatMap((group): readonly Operation[] => Object.values(group));

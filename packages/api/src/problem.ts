@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { named } from "./named.ts";
+import { named } from "./schema.ts";
 
 /** Every problem code of the API with its status and its reason phrase (RFC 9110, RFC 6585). */
 export const PROBLEMS = {

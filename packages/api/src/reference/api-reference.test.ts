@@ -1,8 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { apiReference } from "./api-reference.ts";
-import { everyOperation } from "./every-operation.ts";
-import { API_REFERENCE } from "./place.ts";
+import { API_REFERENCE, apiReference, everyOperation } from "./api-reference.ts";
 
 describe("the page about the API", () => {
   it("says what the schemas say; npm run schemas writes it anew", async () => {

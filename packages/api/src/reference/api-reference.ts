@@ -1,7 +1,19 @@
 import { z } from "zod";
-import { schemas } from "../named.ts";
 import { Nothing, type Operation } from "../operation.ts";
+import { agentOperations, hostOperations, operations, operatorOperations } from "../operations.ts";
 import { PROBLEMS } from "../problem.ts";
+import { schemas } from "../schema.ts";
+
+/** Where the page about the API is kept. */
+export const API_REFERENCE = new URL("../../../../docs/reference/api.md", import.meta.url);
+
+/** All that a Reins which hosts agents can be asked for. */
+export const everyOperation: readonly Operation[] = [
+  ...operations,
+  ...operatorOperations,
+  ...agentOperations,
+  ...hostOperations,
+];
 
 const INTRODUCTION = `# HTTP API
 

@@ -1,6 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import { apiReference } from "./api-reference.ts";
-import { everyOperation } from "./every-operation.ts";
-import { API_REFERENCE } from "./place.ts";
+import { API_REFERENCE, apiReference, everyOperation } from "./api-reference.ts";
 
 await writeFile(API_REFERENCE, apiReference(everyOperation));

@@ -1,0 +1,86 @@
+import { z } from "zod";
+import { operation } from "./operation.ts";
+import { Moment, named } from "./schema.ts";
+
+/** Whether this Reins answers. */
+export const Health = named(
+  "Health",
+  z.looseObject({
+    status: z
+      .enum(["ok", "starting", "failed"])
+      .describe("failed: it listens, but nothing can be decided; its log says why"),
+    version: z.string(),
+    reason: z.string().optional().describe("why it failed, without the names of folders"),
+    stalls: z
+      .looseObject({ count: z.int(), last_at: Moment, last_ms: z.number() })
+      .optional()
+      .describe("how often the main thread stood still for two seconds, if it did; the log says where"),
+  }),
+);
+
+/** The code from the address that was printed at the start. */
+export const LoginCode = named("LoginCode", z.strictObject({ code: z.string().min(1).max(256) }));
+
+/** A login; the cookie that comes with it is the key. */
+export const Login = named("Login", z.looseObject({ expires_at: Moment }));
+
+/** A code for a browser, and where that browser may bring it. */
+export const NewLoginCode = named(
+  "NewLoginCode",
+  z.looseObject({
+    code: z.string().describe("works once, for ten minutes, as whoever asked for it"),
+    addresses: z
+      .array(z.string())
+      .describe("where this Reins listens, each with the page and the code; none where it listens nowhere"),
+  }),
+);
+
+/** A description of this API, OpenAPI 3.1. */
+const ApiDescription = named("ApiDescription", z.looseObject({ openapi: z.string() }));
+
+/** What everybody can ask for. */
+export const accessOperations = {
+  getHealth: operation({
+    id: "get_health",
+    method: "GET",
+    path: "/v1/health",
+    summary: "Whether this Reins answers; 503 while it starts, and where it cannot decide.",
+    audience: "anyone",
+    answer: Health,
+    also: { status: 503, answer: Health },
+  }),
+  login: operation({
+    id: "login",
+    method: "POST",
+    path: "/v1/login",
+    summary: "Gives a cookie for a code, which works once.",
+    audience: "anyone",
+    body: LoginCode,
+    answer: Login,
+    problems: ["unauthenticated", "timeout", "too_many_requests"],
+  }),
+  createLoginCode: operation({
+    id: "create_login_code",
+    method: "POST",
+    path: "/v1/login/codes",
+    summary: "Makes a code that lets a browser in as oneself.",
+    audience: "person",
+    status: 201,
+    answer: NewLoginCode,
+  }),
+  logout: operation({
+    id: "logout",
+    method: "POST",
+    path: "/v1/logout",
+    summary: "Ends the login of the cookie that comes with it.",
+    audience: "principal",
+  }),
+  getApiDescription: operation({
+    id: "get_api_description",
+    method: "GET",
+    path: "/openapi.json",
+    summary: "This description.",
+    audience: "principal",
+    answer: ApiDescription,
+  }),
+} as const;

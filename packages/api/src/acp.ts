@@ -1,0 +1,116 @@
+import { z } from "zod";
+import { Nothing, operation } from "./operation.ts";
+import type { ProblemCode } from "./problem.ts";
+import { named } from "./schema.ts";
+
+/** The id of a request, which goes back as it came. */
+export const RpcId = z.union([z.string().max(1_024), z.int(), z.null()]);
+
+/** One message of JSON-RPC: a request, a notification or an answer. What it says is ACP's. */
+export const RpcMessage = named(
+  "RpcMessage",
+  z.looseObject({
+    jsonrpc: z.literal("2.0"),
+    id: RpcId.optional(),
+    method: z.string().min(1).max(256).optional(),
+    params: z.unknown().optional(),
+    result: z.unknown().optional(),
+    error: z.unknown().optional(),
+  }),
+);
+export type RpcMessage = z.infer<typeof RpcMessage>;
+
+const audience = "principal";
+const connectionId = z.string().max(256);
+
+/** The header that names a connection of `/v1/rpc`. */
+export const RPC_CONNECTION = "X-ACP-Connection-Id";
+/** The headers that name a connection of `/acp`, and a session of it. */
+export const ACP_CONNECTION = "Acp-Connection-Id";
+export const ACP_SESSION = "Acp-Session-Id";
+
+const OF_AGENTS: readonly ProblemCode[] = ["not_found", "not_acceptable", "bad_gateway", "gateway_timeout"];
+const OF_STREAMS: readonly ProblemCode[] = ["not_found", "not_acceptable", "conflict"];
+const rpcHeaders = z.object({ [RPC_CONNECTION]: connectionId });
+const acpHeaders = z.object({
+  [ACP_CONNECTION]: connectionId,
+  [ACP_SESSION]: z.string().max(1_024).optional(),
+});
+const agent = z.strictObject({ agent: z.string().min(1).max(128).optional() });
+
+/** ACP over HTTP with one stream for each connection. */
+export const rpcOperations = {
+  postRpc: operation({
+    id: "post_rpc",
+    method: "POST",
+    path: "/v1/rpc",
+    summary:
+      "Takes one message of ACP. A request is answered with 200 and its answer, or with 202 and the answer on the stream where `Prefer: respond-async` says so; anything else with 202.",
+    audience,
+    headers: rpcHeaders.partial().extend({ Prefer: z.string().max(256).optional() }),
+    body: RpcMessage,
+    answer: RpcMessage,
+    also: { status: 202, answer: Nothing },
+    problems: [...OF_AGENTS, "conflict"],
+  }),
+  streamRpc: operation({
+    id: "stream_rpc",
+    method: "GET",
+    path: "/v1/rpc",
+    summary: "Every message to a connection, from its beginning or after `Last-Event-ID`, then as they come.",
+    audience,
+    headers: rpcHeaders,
+    answer: RpcMessage,
+    events: "message",
+    problems: OF_STREAMS,
+  }),
+  closeRpc: operation({
+    id: "close_rpc",
+    method: "DELETE",
+    path: "/v1/rpc",
+    summary: "Ends a connection, once or again. Its sessions and turns go on.",
+    audience,
+    headers: rpcHeaders,
+  }),
+} as const;
+
+/** ACP over HTTP as its own draft has it: a stream for the connection, and one for each session. */
+export const acpOperations = {
+  postAcp: operation({
+    id: "post_acp",
+    method: "POST",
+    path: "/acp",
+    summary:
+      "Takes one message of ACP. `initialize` is answered with 200 and its answer; anything else with 202, and the answer to a request comes on a stream.",
+    audience,
+    headers: acpHeaders.partial(),
+    query: agent,
+    body: RpcMessage,
+    status: 202,
+    also: { status: 200, answer: RpcMessage },
+    problems: OF_AGENTS,
+  }),
+  streamAcp: operation({
+    id: "stream_acp",
+    method: "GET",
+    path: "/acp",
+    summary:
+      "The messages to a connection that belong to no session, or with a session's id those of the session; a WebSocket has all of them.",
+    audience,
+    headers: acpHeaders,
+    query: agent,
+    answer: RpcMessage,
+    events: "message",
+    problems: OF_STREAMS,
+  }),
+  closeAcp: operation({
+    id: "close_acp",
+    method: "DELETE",
+    path: "/acp",
+    summary: "Ends a connection and its streams. Its sessions and turns go on.",
+    audience,
+    headers: acpHeaders.pick({ [ACP_CONNECTION]: true }),
+    status: 202,
+    problems: ["not_found"],
+  }),
+} as const;

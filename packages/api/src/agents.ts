@@ -1,0 +1,267 @@
+import { z } from "zod";
+import { Enforcement } from "./approvals.ts";
+import { operation } from "./operation.ts";
+import { Moment, named, PathName } from "./schema.ts";
+
+/** What a process has said on its standard error: its beginning and its end. */
+export const KeptStderr = named(
+  "KeptStderr",
+  z.looseObject({
+    head: z.string(),
+    tail: z.string(),
+    omitted: z.int().describe("how many bytes between the two were not kept"),
+  }),
+);
+
+/** An agent that runs. */
+export const AgentProcess = named(
+  "AgentProcess",
+  z.looseObject({
+    id: z.string().describe("names it until it ends"),
+    agent: z.string(),
+    version: z.string(),
+    pid: z.int().nullable().describe("null for one that runs inside Reins itself"),
+    principal: z.string().describe("whom it runs for; it is never shared by two"),
+    started_at: Moment,
+    memory_bytes: z
+      .int()
+      .nullable()
+      .describe("of its process group and their children; null where the system does not tell"),
+    processes: z.int().nullable().describe("how many these are, itself included"),
+    confined: z.boolean().describe("whether the operating system keeps it to its folders"),
+    sessions: z.array(z.string()).describe("the sessions it holds"),
+    stderr: KeptStderr.nullable().describe("what it complained of, without secrets; for admins"),
+  }),
+);
+export type AgentProcess = z.infer<typeof AgentProcess>;
+
+const Package = z.looseObject({
+  name: z.string(),
+  version: z.string(),
+  integrity: z.string().optional().describe("the checksum that npm checked"),
+});
+
+/** Where an install came from. */
+export const AgentInstall = named(
+  "AgentInstall",
+  z.looseObject({
+    source: z
+      .enum(["lockfile", "override", "local", "built_in"])
+      .describe(
+        "lockfile: exactly what the catalogue holds; override: versions that were asked for; local: was there already; built_in: part of Reins",
+      ),
+    version: z.string().describe("of the package that speaks ACP"),
+    outdated: z.boolean().describe("whether the catalogue has moved on since"),
+    agent_process: Package.optional().describe("the package that speaks ACP"),
+    native: Package.optional().describe("the agent itself, where that is another package"),
+    packages: z.int().optional().describe("how many packages were installed"),
+    lock: z.string().optional().describe("SHA-256 of the manifest and the lockfile that npm worked from"),
+    platform: z.string().optional(),
+    said: z.string().optional().describe("what it answered when it was asked for its version"),
+    installed_at: Moment.optional(),
+  }),
+);
+
+export type AgentInstall = z.infer<typeof AgentInstall>;
+
+/** What a verification found, and whether that is still what would run. */
+export const AgentVerification = named(
+  "AgentVerification",
+  z.looseObject({
+    state: z.enum(["not_needed", "unverified", "verified", "outdated"]),
+    level: z.string().optional().describe("performed, confined, asked, observed, or open when nothing holds"),
+    live: z
+      .boolean()
+      .optional()
+      .describe("whether it asked before it acted, heeded the answer, and let nothing change that"),
+    why: z.string().optional().describe("for outdated: what has changed since"),
+    unasked: z.array(z.string()).optional().describe("what it did without asking"),
+    held: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe("what holds it back from each thing it was told to do: asked, confined, unasked and so on"),
+    faults: z.array(z.string()).optional().describe("why its gate is not live"),
+    at: Moment.optional(),
+  }),
+);
+
+export type AgentVerification = z.infer<typeof AgentVerification>;
+
+/** An agent of the catalogue, and how it stands here. */
+export const Agent = named(
+  "Agent",
+  z.looseObject({
+    agent: z.string().describe("its id"),
+    name: z.string(),
+    support: z.looseObject({
+      level: z.enum(["supported", "limited", "unsupported"]),
+      reason: z.string().optional(),
+    }),
+    built_in: z.boolean(),
+    registry: z.string().nullable().describe("its name in the ACP registry"),
+    added: z.boolean().describe("whether the operator added it to the catalogue"),
+    platforms: z.array(z.string()).describe("those it is made for; empty is any"),
+    megabytes: z.int().nullable().describe("what an install takes on disk, about"),
+    install: AgentInstall.nullable().describe("what is installed and in use; null when nothing is"),
+    installing: z.boolean().describe("whether this Reins is installing it now"),
+    verification: AgentVerification,
+    enforcement: z.looseObject({
+      level: Enforcement,
+      reason: z.string().describe("why it is that level, in a sentence"),
+      unasked: z.array(z.string()).describe("what it does without asking"),
+    }),
+    hostile: z
+      .looseObject({ held: z.boolean(), reason: z.string() })
+      .nullable()
+      .describe("whether its profile holds in a hostile workspace"),
+    credentials: z
+      .looseObject({ found: z.array(z.string()), missing: z.array(z.string()) })
+      .describe("names of variables and files of the user's home, for admins; never what is in them"),
+    running: z.int().describe("how many of it run that one may see"),
+    capabilities: z
+      .looseObject({})
+      .nullable()
+      .describe("what it answered to initialize; null until it was asked"),
+    modes: z.unknown().optional().describe("as it told them; absent until it was asked"),
+    models: z.unknown().optional(),
+    config_options: z.unknown().optional(),
+  }),
+);
+export type Agent = z.infer<typeof Agent>;
+
+/** Everything that is known of an agent. */
+export const AgentDetail = named(
+  "AgentDetail",
+  Agent.extend({
+    versions: z.array(z.string()).describe("every version that is on disk"),
+    packages: z.array(Package).describe("what was installed, with checksums"),
+    refused: z
+      .looseObject({ code: z.int(), message: z.string() })
+      .optional()
+      .describe("why it would not open a session when it was probed, such as a login that is missing"),
+    quirks: z.looseObject({}).nullable().describe("what has been seen of it that a host has to know"),
+    probes: z.array(z.looseObject({})).describe("what came of each probe of its last verification"),
+    processes: z.array(AgentProcess),
+  }),
+);
+export type AgentDetail = z.infer<typeof AgentDetail>;
+
+export const AgentList = named("AgentList", z.looseObject({ agents: z.array(Agent) }));
+
+const params = z.strictObject({ agent: PathName });
+const ofProcess = z.strictObject({ agent: PathName, process: PathName });
+const version = z.string().min(1).max(128).optional();
+
+/** How an agent is to be installed. */
+export const AgentInstallRequest = named(
+  "AgentInstallRequest",
+  z.strictObject({
+    reinstall: z.boolean().optional().describe("also when it is there already"),
+    agent_version: version.describe("of the agent itself; by default the catalogue's"),
+    agent_process_version: version.describe("of the package that speaks ACP"),
+  }),
+);
+
+/** How far an install is. The last one says `installed` or `failed`. */
+export const AgentInstallProgress = named(
+  "AgentInstallProgress",
+  z.discriminatedUnion("phase", [
+    z.looseObject({ phase: z.literal("waiting"), holder: z.int().describe("the process that installs it") }),
+    z.looseObject({ phase: z.literal("installing"), done: z.int(), total: z.int() }),
+    z.looseObject({ phase: z.literal("verifying") }),
+    z.looseObject({ phase: z.literal("installed"), install: AgentInstall }),
+    z.looseObject({ phase: z.literal("failed"), code: z.string(), message: z.string() }),
+  ]),
+);
+export type AgentInstallProgress = z.infer<typeof AgentInstallProgress>;
+
+/** How far a verification is. The last one says `verified` or `failed`. */
+export const AgentVerifyProgress = named(
+  "AgentVerifyProgress",
+  z.discriminatedUnion("phase", [
+    z.looseObject({
+      phase: z.literal("probing"),
+      setting: z.string(),
+      probe: z.string(),
+      answer: z.string(),
+      done: z.int(),
+      total: z.int(),
+    }),
+    z.looseObject({ phase: z.literal("verified"), verification: AgentVerification }),
+    z.looseObject({ phase: z.literal("failed"), code: z.string(), message: z.string() }),
+  ]),
+);
+export type AgentVerifyProgress = z.infer<typeof AgentVerifyProgress>;
+
+/** Processes that run. */
+export const AgentProcessList = named(
+  "AgentProcessList",
+  z.looseObject({ processes: z.array(AgentProcess) }),
+);
+
+/** What can be asked for about agents. */
+export const agentsOperations = {
+  listAgents: operation({
+    id: "list_agents",
+    method: "GET",
+    path: "/v1/agents",
+    summary: "The agents of the catalogue, what of them is installed, and how far each is held.",
+    audience: "principal",
+    answer: AgentList,
+    problems: ["unavailable"],
+  }),
+  getAgent: operation({
+    id: "get_agent",
+    method: "GET",
+    path: "/v1/agents/{agent}",
+    summary: "Everything that is known of an agent, with the processes of it that one may see.",
+    audience: "principal",
+    params,
+    answer: AgentDetail,
+    problems: ["not_found", "unavailable"],
+  }),
+  installAgent: operation({
+    id: "install_agent",
+    method: "POST",
+    path: "/v1/agents/{agent}/install",
+    summary:
+      "Installs an agent and tells how far that is; who comes while it is being installed follows the same install. All tenants share installs, so only admins of the default one may.",
+    audience: "admin",
+    params,
+    body: AgentInstallRequest.optional(),
+    answer: AgentInstallProgress,
+    events: "progress",
+    problems: ["not_found", "conflict", "unavailable"],
+  }),
+  verifyAgent: operation({
+    id: "verify_agent",
+    method: "POST",
+    path: "/v1/agents/{agent}/verify",
+    summary:
+      "Proves with a scripted model whether an installed agent's gate is live, and stamps it. Only admins of the default tenant may.",
+    audience: "admin",
+    params,
+    answer: AgentVerifyProgress,
+    events: "progress",
+    problems: ["not_found", "conflict", "unavailable"],
+  }),
+  listAgentProcesses: operation({
+    id: "list_agent_processes",
+    method: "GET",
+    path: "/v1/processes",
+    summary: "The agents that run: one's own, for an admin all of the tenant.",
+    audience: "principal",
+    answer: AgentProcessList,
+    problems: ["unavailable"],
+  }),
+  restartAgentProcess: operation({
+    id: "restart_agent_process",
+    method: "POST",
+    path: "/v1/agents/{agent}/processes/{process}/restart",
+    summary:
+      "Ends a process in peace. Its sessions stay; the next prompt of each starts a new one. To end it at once, see kill.",
+    audience: "admin",
+    params: ofProcess,
+    problems: ["not_found", "unavailable"],
+  }),
+} as const;

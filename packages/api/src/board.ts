@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { operation } from "./operation.ts";
+import { named } from "./schema.ts";
+
+/** The end of the board. */
+export const BoardExcerpt = named(
+  "BoardExcerpt",
+  z.looseObject({ lines: z.array(z.string()).describe("oldest first") }),
+);
+
+/** A post; it stands there with the name of whoever posts it. */
+export const NewPost = named("NewPost", z.strictObject({ content: z.string().min(1).max(65_536) }));
+
+/** The board is a file that others write to as well: it may be full, or lead elsewhere. */
+const problems = ["conflict"] as const;
+
+/** What can be asked for about the board. */
+export const boardOperations = {
+  showBoard: operation({
+    id: "show_board",
+    method: "GET",
+    path: "/v1/board",
+    summary: "The last lines of the board of one's tenant.",
+    audience: "principal",
+    query: z.strictObject({ lines: z.coerce.number().int().min(1).max(500).optional() }),
+    answer: BoardExcerpt,
+    problems,
+  }),
+  postBoard: operation({
+    id: "post_board",
+    method: "POST",
+    path: "/v1/board",
+    summary: "Leaves word for everybody: one line with who says it, and when.",
+    audience: "person",
+    body: NewPost,
+    problems,
+  }),
+} as const;

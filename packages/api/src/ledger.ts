@@ -1,0 +1,225 @@
+import { z } from "zod";
+import { operation } from "./operation.ts";
+import { Hash, Moment, named, PageLimit } from "./schema.ts";
+
+/** What an entry records. */
+export const LedgerQuality = z.enum([
+  "turn",
+  "tool_call",
+  "tool_result",
+  "policy_verdict",
+  "mailbox_inject",
+  "session_lifecycle",
+  "approval",
+  "policy_change",
+  "kill",
+]);
+
+/** An entry of the ledger, to the byte what its content id was computed from. */
+export const RecordedEntry = named(
+  "RecordedEntry",
+  z.looseObject({
+    cid: Hash.describe("BLAKE3 of the canonical JSON of all other members"),
+    entity_id: z.string().describe("the key of the session it belongs to, or reins:system"),
+    target: z.string(),
+    quality: LedgerQuality,
+    timestamp: Moment,
+    source: z.string(),
+    actor: z.string(),
+    parents: z.array(Hash),
+    tags: z.array(z.string()),
+    payload: z.unknown(),
+    proof: z.unknown(),
+    envelope: z.unknown(),
+  }),
+);
+
+/** An entry and its place. */
+export const PlacedEntry = named(
+  "PlacedEntry",
+  z.looseObject({
+    seq: z.int().describe("its place in the ledger, from 0; the index of its leaf in the tree"),
+    entry: RecordedEntry,
+  }),
+);
+export type PlacedEntry = z.infer<typeof PlacedEntry>;
+
+/** Some entries, and where the next ones begin. */
+export const EntryPage = named(
+  "EntryPage",
+  z.looseObject({
+    entries: z.array(PlacedEntry),
+    next: z.int().optional().describe("to be given as `after`; absent when these are the last"),
+  }),
+);
+
+const hashes = z.array(z.string().describe("32 bytes, base64"));
+const note = z.string().describe("a signed note: origin, size, root and signature");
+
+/** Proves that an entry is in a ledger, with no ledger at hand: what `verifyProof` of packages/verify takes. */
+export const EntryProof = named(
+  "EntryProof",
+  z.looseObject({
+    format: z.literal("reins-proof/1"),
+    log_key: z.string().describe("the verifier key, NAME+HASH+KEY"),
+    checkpoint: note,
+    entry: RecordedEntry,
+    index: z.int(),
+    hashes: hashes.describe("the RFC 6962 inclusion proof"),
+    key: z
+      .looseObject({ entry: RecordedEntry, index: z.int(), hashes })
+      .nullable()
+      .describe("the announcement of the key that signed the entry, proven alike"),
+  }),
+);
+
+/** The ledger's newest checkpoint, which covers every entry there was when it was asked for. */
+export const LedgerCheckpoint = named(
+  "LedgerCheckpoint",
+  z.looseObject({
+    origin: z.string().describe("the name of the ledger"),
+    log_key: z.string().describe("the key that checkpoints are signed with, NAME+HASH+KEY"),
+    size: z.int(),
+    root: z.string().describe("32 bytes, base64"),
+    note,
+  }),
+);
+
+/** Joins an earlier checkpoint to the newest: what `verifyConsistency` of packages/verify takes. */
+export const ConsistencyProof = named(
+  "ConsistencyProof",
+  z.looseObject({
+    log_key: z.string(),
+    from: z.int().describe("the size of the earlier checkpoint"),
+    to: z.int(),
+    later: note.describe("the newest checkpoint"),
+    hashes: hashes.describe("the RFC 6962 consistency proof"),
+  }),
+);
+
+/** A public key that signs entries, as the ledger itself announces it. */
+export const LedgerKey = named(
+  "LedgerKey",
+  z.looseObject({
+    key_id: z.string(),
+    holder: z.string(),
+    public_key: z.string().describe("32 bytes of Ed25519, base64"),
+    announced: z.int().describe("the place of the entry that announces it"),
+    retired: z.int().nullable().describe("the place of the entry after which it signs no more"),
+    announced_at: Moment,
+  }),
+);
+
+export const LedgerKeys = named(
+  "LedgerKeys",
+  z.looseObject({ origin: z.string(), log_key: z.string(), keys: z.array(LedgerKey) }),
+);
+
+const name = z.string().min(1).max(1_024).optional();
+const moment = z.iso.datetime({ offset: true }).optional();
+const place = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const cid = z.string().regex(/^[0-9a-f]{64}$/, "64 hexadecimal digits");
+
+const filter = {
+  session: name.describe(
+    "the key of a session, as `/v1/sessions` has it; reins:system for what belongs to none",
+  ),
+  quality: LedgerQuality.optional(),
+  agent: name.describe("who acted: an agent, a person or reins:system"),
+  tag: name,
+};
+
+/** What can be asked for about the ledger: admins see the entries of their tenant's sessions, the operator all. */
+export const ledgerOperations = {
+  listEntries: operation({
+    id: "list_entries",
+    method: "GET",
+    path: "/v1/ledger",
+    summary: "Entries, the newest first unless asked otherwise.",
+    audience: "admin",
+    query: z.strictObject({
+      ...filter,
+      since: moment.describe("not before, RFC 3339"),
+      until: moment.describe("before, RFC 3339"),
+      order: z.enum(["oldest", "newest"]).optional(),
+      limit: PageLimit,
+      after: place.optional().describe("`next` of the page before"),
+    }),
+    answer: EntryPage,
+    problems: ["not_found"],
+  }),
+  streamEntries: operation({
+    id: "stream_entries",
+    method: "GET",
+    path: "/v1/ledger/stream",
+    summary: "Entries as they are written, from now on or after `Last-Event-ID`, which is a `seq`.",
+    audience: "admin",
+    query: z.strictObject(filter),
+    answer: PlacedEntry,
+    events: "entry",
+    problems: ["not_found", "not_acceptable"],
+  }),
+  getEntry: operation({
+    id: "get_entry",
+    method: "GET",
+    path: "/v1/ledger/entries/{cid}",
+    summary: "One entry by its content id.",
+    audience: "admin",
+    params: z.strictObject({ cid }),
+    answer: PlacedEntry,
+    problems: ["not_found"],
+  }),
+  proveEntry: operation({
+    id: "prove_entry",
+    method: "GET",
+    path: "/v1/ledger/entries/{cid}/proof",
+    summary: "Proves that an entry is in the ledger, against its newest checkpoint, with no ledger at hand.",
+    audience: "admin",
+    params: z.strictObject({ cid }),
+    answer: EntryProof,
+    problems: ["not_found"],
+  }),
+  getCheckpoint: operation({
+    id: "get_checkpoint",
+    method: "GET",
+    path: "/v1/ledger/checkpoint",
+    summary:
+      "The newest checkpoint, made now if entries are not yet covered. Keep it: it shows what comes later.",
+    audience: "person",
+    answer: LedgerCheckpoint,
+  }),
+  proveConsistency: operation({
+    id: "prove_consistency",
+    method: "GET",
+    path: "/v1/ledger/consistency",
+    summary: "Proves that the ledger only added entries since a checkpoint of a size.",
+    audience: "person",
+    query: z.strictObject({ from: place.describe("the size of a checkpoint that was seen") }),
+    answer: ConsistencyProof,
+    problems: ["conflict"],
+  }),
+  listLedgerKeys: operation({
+    id: "list_ledger_keys",
+    method: "GET",
+    path: "/v1/ledger/keys",
+    summary: "The public keys that sign entries and checkpoints.",
+    audience: "person",
+    answer: LedgerKeys,
+  }),
+  exportLedger: operation({
+    id: "export_ledger",
+    method: "GET",
+    path: "/v1/ledger/export",
+    summary:
+      "The whole ledger up to its newest checkpoint, a line of JSON each, as docs/ledger-format.md has it. Only admins of the default tenant may.",
+    audience: "admin",
+    query: z.strictObject({
+      private: z
+        .enum(["true", "false"])
+        .optional()
+        .describe("whether private content comes along; by default not"),
+    }),
+    answer: z.string(),
+    media: "application/x-ndjson",
+  }),
+} as const;

@@ -1,0 +1,96 @@
+import { z } from "zod";
+import { operation } from "./operation.ts";
+import { named, PathName } from "./schema.ts";
+
+const Limit = z.coerce.number().int().min(1).max(1_000).optional();
+
+/** A message from one agent, or person, to others. All of it is what whoever wrote it says. */
+export const MailMessage = named(
+  "MailMessage",
+  z.looseObject({
+    id: z.string().describe("tells it from every other message of the mailbox"),
+    from: z.string(),
+    to: z.array(z.string()),
+    subject: z.string(),
+    body: z.string(),
+    timestamp: z.string(),
+  }),
+);
+export type MailMessage = z.infer<typeof MailMessage>;
+
+/** What a mailbox holds. */
+export const Mail = named(
+  "Mail",
+  z.looseObject({
+    messages: z.array(MailMessage).describe("oldest first"),
+    faults: z.array(z.string()).describe("lines that could not be read"),
+  }),
+);
+
+/** A message to be sent; it goes out in the name of whoever sends it. */
+export const NewMail = named(
+  "NewMail",
+  z.strictObject({
+    to: z.string().min(1).max(1_024).describe("the agent"),
+    subject: z.string().max(1_024).default(""),
+    body: z.string().min(1).max(65_536),
+  }),
+);
+
+/** Messages that an agent need not be told any more. */
+const ReadMail = named(
+  "ReadMail",
+  z.strictObject({
+    messages: z.array(z.string().min(1).max(256)).min(1).max(1_000).describe("their ids"),
+  }),
+);
+
+/** The mailbox is a file that others write to as well: it may be full, or lead elsewhere. */
+const problems = ["conflict"] as const;
+
+/** What can be asked for about mail. */
+export const mailboxOperations = {
+  listMail: operation({
+    id: "list_mail",
+    method: "GET",
+    path: "/v1/mailbox",
+    summary: "The newest messages of one's tenant, oldest first.",
+    audience: "person",
+    query: z.strictObject({
+      agent: z.string().min(1).max(1_024).optional().describe("only those to or from this agent"),
+      limit: Limit,
+    }),
+    answer: Mail,
+    problems,
+  }),
+  sendMail: operation({
+    id: "send_mail",
+    method: "POST",
+    path: "/v1/mailbox",
+    summary: "Sends a message to an agent, which gets it with its next turn.",
+    audience: "person",
+    body: NewMail,
+    problems,
+  }),
+  listUnreadMail: operation({
+    id: "list_unread_mail",
+    method: "GET",
+    path: "/v1/mailbox/{agent}",
+    summary: "The messages to an agent that it has not read. Marks none of them.",
+    audience: "person",
+    params: z.strictObject({ agent: PathName }),
+    query: z.strictObject({ limit: Limit }),
+    answer: Mail,
+    problems,
+  }),
+  markMailRead: operation({
+    id: "mark_mail_read",
+    method: "POST",
+    path: "/v1/mailbox/{agent}/read",
+    summary: "Marks messages as read by an agent, so that it is not told them.",
+    audience: "admin",
+    params: z.strictObject({ agent: PathName }),
+    body: ReadMail,
+    problems,
+  }),
+} as const;

@@ -1,0 +1,117 @@
+import { z } from "zod";
+import { operation } from "./operation.ts";
+import { Moment, named } from "./schema.ts";
+
+const percentiles = z
+  .looseObject({ count: z.int(), p50: z.number(), p90: z.number(), p99: z.number(), max: z.number() })
+  .describe("in milliseconds, of the last few minutes");
+
+const report = z
+  .looseObject({
+    at: Moment.describe("when the last one arrived"),
+    count: z.int().describe("how many there were"),
+    payload: z.string().describe("of the last one, as JSON; its beginning where it is long"),
+  })
+  .optional();
+
+const series = z.array(z.number().nullable());
+
+/** How this Reins does, in one look. */
+export const Overview = named(
+  "Overview",
+  z.looseObject({
+    at: Moment,
+    started_at: Moment,
+    version: z.string(),
+    decisions: z.looseObject({
+      total: z.int().describe("since the start"),
+      by_verdict: z.record(z.string(), z.int()).describe("allowed, blocked, ask, defer, modify"),
+      by_enforcement: z.record(z.string(), z.int()),
+      latency_ms: percentiles.describe(
+        "from the question to the durable verdict; people's time is not in it",
+      ),
+    }),
+    approvals: z.looseObject({
+      pending: z.int(),
+      oldest_wait_ms: z.number().nullable().describe("how long the oldest of them has been waiting"),
+      answered: z.int().describe("since the start"),
+      wait_ms: percentiles.describe("how long people took to answer"),
+    }),
+    usage: z.looseObject({
+      turns: z.int().describe("that ended since the start"),
+      tokens: z.int().describe("that they took, as far as agents tell"),
+      cost_usd: z.number().describe("what they cost, likewise"),
+    }),
+    sessions: z.looseObject({ live: z.int().describe("with an agent behind them"), running: z.int() }),
+    processes: z.looseObject({
+      agents: z.int(),
+      memory_bytes: z.int().nullable().describe("of agents and what came out of them"),
+    }),
+    agent_reports: z
+      .array(
+        z.looseObject({
+          tenant: z.string(),
+          user: z.string().describe("for whom the agent acts"),
+          agent: z.string(),
+          session: z.string(),
+          heartbeat: report,
+          success: report,
+          error: report,
+        }),
+      )
+      .describe("the last `heartbeat`, `success` and `error` of each agent and session, newest first"),
+    log: z.looseObject({ events: z.int(), per_second: z.number() }),
+    ledger: z.looseObject({ entries: z.int(), per_second: z.number() }),
+    requests: z.looseObject({ total: z.int(), per_second: z.number(), latency_ms: percentiles }),
+    event_loop_ms: z.looseObject({ p50: z.number(), p99: z.number(), max: z.number() }),
+    stalls: z
+      .looseObject({
+        count: z.int(),
+        total_ms: z.number(),
+        last: z.looseObject({ at: z.string(), ms: z.number(), where: z.array(z.string()) }).nullable(),
+      })
+      .describe("how often the main thread stood still for two seconds, and where it was the last time"),
+    memory: z.looseObject({ rss: z.int(), heap_used: z.int(), external: z.int() }),
+    history: z
+      .looseObject({
+        step_ms: z.int(),
+        at: z.array(z.int()).describe("milliseconds since 1970, the oldest first"),
+        decisions: series.describe("in each step"),
+        blocked: series,
+        asked: series,
+        latency_p50_ms: series,
+        latency_p99_ms: series,
+        ledger_entries: series,
+        log_events: series,
+        requests: series,
+        event_loop_p99_ms: series,
+        rss_bytes: series,
+        pending_approvals: series,
+      })
+      .describe("the last hour at most, for pictures; null where nothing was measured"),
+  }),
+);
+export type Overview = z.infer<typeof Overview>;
+
+/** How this Reins does, for people and for machines. Only admins of the default tenant may ask: it is about all of it. */
+export const metricsOperations = {
+  getOverview: operation({
+    id: "get_overview",
+    method: "GET",
+    path: "/v1/overview",
+    summary: "How this Reins does, in one look.",
+    audience: "admin",
+    answer: Overview,
+    problems: ["unavailable"],
+  }),
+  getMetrics: operation({
+    id: "get_metrics",
+    method: "GET",
+    path: "/metrics",
+    summary: "The same for Prometheus; docs/operations.md says what each name means.",
+    audience: "admin",
+    answer: z.string(),
+    media: "text/plain; version=0.0.4; charset=utf-8",
+    problems: ["unavailable"],
+  }),
+} as const;

@@ -1,0 +1,90 @@
+import { z } from "zod";
+import { operation } from "./operation.ts";
+import { Hash, named } from "./schema.ts";
+
+const verdict = z.enum(["allowed", "blocked", "ask", "defer", "modify"]);
+
+/** A policy that was read, checked and passed its own tests. */
+export const LoadedPolicy = named(
+  "LoadedPolicy",
+  z.looseObject({
+    constitution_hash: Hash.describe("of the prose"),
+    rules_hash: Hash.describe("of the rules"),
+    rules: z.array(
+      z.looseObject({ name: z.string(), condition: z.looseObject({}), verdict, reason: z.string() }),
+    ),
+    tests: z
+      .array(z.looseObject({ name: z.string(), expect: verdict }))
+      .describe("the examples in the file, all of which it passed"),
+    file: z.looseObject({}).describe("all that constitution.yaml says, with what it leaves to its defaults"),
+  }),
+);
+
+/** How a tenant's policy stands. */
+export const PolicyStatus = named(
+  "PolicyStatus",
+  z.looseObject({
+    tenant: z.string(),
+    in_force: LoadedPolicy.nullable().describe("null blocks everything"),
+    waiting: LoadedPolicy.nullable().describe(
+      "a changed file that lets more through, until an admin accepts it",
+    ),
+    fault: z.string().nullable().describe("what is wrong with the file as it is now"),
+    rules: z.string().nullable().describe("constitution.yaml as it lies on the disk now"),
+    prose: z.string().nullable().describe("constitution.md as it lies on the disk now"),
+  }),
+);
+export type PolicyStatus = z.infer<typeof PolicyStatus>;
+
+/** What an admin has seen and now accepts. */
+export const PolicyAcceptance = named(
+  "PolicyAcceptance",
+  z.strictObject({
+    rules_hash: Hash.optional().describe("refused when something else waits by now"),
+    constitution_hash: Hash.optional(),
+  }),
+);
+
+const query = z.strictObject({
+  tenant: z
+    .string()
+    .min(1)
+    .max(128)
+    .optional()
+    .describe("for the operator; to others there is but their own"),
+});
+
+/** What can be asked for about the policy. */
+export const policyOperations = {
+  getPolicy: operation({
+    id: "get_policy",
+    method: "GET",
+    path: "/v1/policy",
+    summary: "How the policy of a tenant stands.",
+    audience: "person",
+    query,
+    answer: PolicyStatus,
+    problems: ["not_found"],
+  }),
+  reloadPolicy: operation({
+    id: "reload_policy",
+    method: "POST",
+    path: "/v1/policy/reload",
+    summary: "Looks at the files now instead of soon.",
+    audience: "admin",
+    query,
+    answer: PolicyStatus,
+    problems: ["not_found"],
+  }),
+  acceptPolicy: operation({
+    id: "accept_policy",
+    method: "POST",
+    path: "/v1/policy/accept",
+    summary: "Puts a changed constitution that waits into force.",
+    audience: "admin",
+    query,
+    body: PolicyAcceptance.optional(),
+    answer: PolicyStatus,
+    problems: ["not_found", "conflict"],
+  }),
+} as const;

@@ -1,0 +1,97 @@
+import { z } from "zod";
+import { Enforcement } from "./approvals.ts";
+import { operation } from "./operation.ts";
+import { Moment, named, PageAfter, PageLimit, PathName } from "./schema.ts";
+
+/** Where a session stands. */
+export const SessionState = z.enum(["idle", "running", "cancelled", "closed"]);
+
+/** How a session ended for good. */
+export const SessionEnd = named(
+  "SessionEnd",
+  z.looseObject({
+    reason: z.enum(["completed", "error", "terminated"]),
+    terminated_by: z.enum(["agent", "daemon"]),
+    message: z.string().optional(),
+    at: Moment,
+  }),
+);
+
+/** A session with an agent. Everything else about it is said in ACP. */
+export const Session = named(
+  "Session",
+  z.looseObject({
+    id: z.string().describe("BLAKE3 of agent, key and created_at, with colons between them"),
+    key: z.string().describe("agent, channel and peer, with colons between them"),
+    agent: z.string(),
+    user: z.string(),
+    principal: z.string().describe("the token, or local, that began it"),
+    agent_session_id: z.string().describe("what the agent itself calls it"),
+    cwd: z.string(),
+    additional_directories: z.array(z.string()),
+    mode: z.enum(["persistent", "domain", "oneshot"]),
+    state: SessionState,
+    title: z.string().optional(),
+    metadata: z.looseObject({}),
+    settings: z.looseObject({}).describe("its modes, models and settings, as far as its agent has told them"),
+    event_count: z.int().describe("how many messages of it are kept"),
+    agent_runs: z.boolean().describe("whether an agent holds it now; if not, one will when it is wanted"),
+    trust: z.enum(["unknown", "registered", "standing"]).optional().describe("how well its agent is known"),
+    enforcement: Enforcement.optional().describe("how far its agent is held to a verdict"),
+    cost_usd: z.number().optional().describe("so far, as its agent tells; absent before it told"),
+    pending_approvals: z.int().optional().describe("how many questions of it wait for a person"),
+    created_at: Moment,
+    last_activity: Moment,
+    ended: SessionEnd.optional(),
+  }),
+);
+export type Session = z.infer<typeof Session>;
+
+/** Some sessions, and where the next ones begin. */
+export const SessionPage = named(
+  "SessionPage",
+  z.looseObject({ sessions: z.array(Session), next: z.string().optional() }),
+);
+
+const name = z.string().min(1).max(1_024).optional();
+
+/** What can be asked for about sessions. */
+export const sessionOperations = {
+  listSessions: operation({
+    id: "list_sessions",
+    method: "GET",
+    path: "/v1/sessions",
+    summary:
+      "The sessions one may see, the most recently used first: one's own, for an admin all of the tenant.",
+    audience: "principal",
+    query: z.strictObject({
+      agent: name,
+      cwd: name,
+      state: SessionState.optional(),
+      limit: PageLimit,
+      after: PageAfter,
+    }),
+    answer: SessionPage,
+  }),
+  streamSessions: operation({
+    id: "stream_sessions",
+    method: "GET",
+    path: "/v1/sessions/stream",
+    summary:
+      "Sessions one may see that are new or not as they were, from now on. Changes that follow each other closely are told as one.",
+    audience: "principal",
+    answer: Session,
+    events: "session",
+    problems: ["not_acceptable"],
+  }),
+  getSession: operation({
+    id: "get_session",
+    method: "GET",
+    path: "/v1/sessions/{id}",
+    summary: "One session.",
+    audience: "principal",
+    params: z.strictObject({ id: PathName }),
+    answer: Session,
+    problems: ["not_found"],
+  }),
+} as const;

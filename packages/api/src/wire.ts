@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { operation } from "./operation.ts";
+import { Moment, named, PageLimit } from "./schema.ts";
+
+const name = z.string().min(1).max(1_024).optional();
+const place = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+/** A message as it went over a wire, without secrets. */
+export const WireEnvelope = named(
+  "WireEnvelope",
+  z.looseObject({
+    seq: z.int().describe("grows with every envelope; one that is missing was kept no longer"),
+    at: Moment,
+    protocol: z.enum(["acp", "ahp"]),
+    edge: z.enum(["client", "agent"]).describe("between a client and Reins, or between Reins and an agent"),
+    direction: z.enum(["in", "out"]).describe("as Reins sees it"),
+    session: z.string().nullable().describe("the id of the session it is about, as Reins calls it"),
+    peer: z.string().nullable().describe("the connection or the process at the other end"),
+    agent: z.string().nullable(),
+    kind: z.enum(["request", "notification", "answer", "error"]),
+    method: z.string().nullable().describe("of an answer: of the request it answers, where that is known"),
+    id: z.union([z.string(), z.number()]).nullable(),
+    truncated: z.boolean().describe("whether it was too large to be kept whole"),
+    message: z.unknown(),
+  }),
+);
+export type WireEnvelope = z.infer<typeof WireEnvelope>;
+
+/** Some envelopes, the oldest first. */
+export const WirePage = named(
+  "WirePage",
+  z.looseObject({
+    envelopes: z.array(WireEnvelope),
+    dropped: z.int().describe("how many envelopes were kept no longer, since the start"),
+    next: z.int().optional().describe("to be given as `after` for what comes later"),
+  }),
+);
+
+/** A request that was answered. Query strings and bodies are never kept. */
+export const LoggedRequest = named(
+  "LoggedRequest",
+  z.looseObject({
+    seq: z.int(),
+    at: Moment.describe("when it was answered"),
+    method: z.string(),
+    route: z
+      .string()
+      .nullable()
+      .describe("the path with its names in braces; null when there is nothing at it"),
+    path: z.string(),
+    status: z.int(),
+    ms: z.number().describe("from its arrival to the end of the answer"),
+    principal: z.string().nullable(),
+  }),
+);
+export type LoggedRequest = z.infer<typeof LoggedRequest>;
+
+/** Some requests, the oldest first. */
+export const RequestPage = named(
+  "RequestPage",
+  z.looseObject({ requests: z.array(LoggedRequest), next: z.int().optional() }),
+);
+
+const filter = {
+  session: name,
+  protocol: z.enum(["acp", "ahp"]).optional(),
+  edge: z.enum(["client", "agent"]).optional(),
+  direction: z.enum(["in", "out"]).optional(),
+  agent: name,
+  method: name,
+};
+const page = { limit: PageLimit, after: place.optional().describe("only those after this `seq`") };
+
+/** What goes over the wires, for admins: of their tenant's sessions, and for the default one's all requests. */
+export const wireOperations = {
+  listEnvelopes: operation({
+    id: "list_envelopes",
+    method: "GET",
+    path: "/v1/wire",
+    summary: "The newest envelopes that are kept in memory; with `after`, those that follow it.",
+    audience: "admin",
+    query: z.strictObject({ ...filter, ...page }),
+    answer: WirePage,
+  }),
+  streamEnvelopes: operation({
+    id: "stream_envelopes",
+    method: "GET",
+    path: "/v1/wire/stream",
+    summary: "Envelopes as they pass, from now on or after `Last-Event-ID`, as far as they are kept.",
+    audience: "admin",
+    query: z.strictObject(filter),
+    answer: WireEnvelope,
+    events: "envelope",
+    problems: ["not_acceptable"],
+  }),
+  listRequests: operation({
+    id: "list_requests",
+    method: "GET",
+    path: "/v1/wire/requests",
+    summary: "The newest requests to this API. Only admins of the default tenant may ask.",
+    audience: "admin",
+    query: z.strictObject(page),
+    answer: RequestPage,
+  }),
+  streamRequests: operation({
+    id: "stream_requests",
+    method: "GET",
+    path: "/v1/wire/requests/stream",
+    summary: "Requests as they are answered. Only admins of the default tenant may ask.",
+    audience: "admin",
+    answer: LoggedRequest,
+    events: "request",
+    problems: ["not_acceptable"],
+  }),
+} as const;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,8 +9,7 @@ import { type Principal, Vault } from "@reins/supervisor";
 import { expect, onTestFinished, test } from "vitest";
 import { newSessionRecord } from "../src/sessions/new-session.ts";
 import { renewSessionSeals } from "../src/sessions/renew-seals.ts";
-import { sealPlainSessions } from "../src/sessions/seal-plain.ts";
-import { openServers } from "../src/sessions/sealed-servers.ts";
+import { openServers, sealServers } from "../src/sessions/sealed-servers.ts";
 import { sessionTables } from "../src/sessions/tables.ts";
 import { openPuppet, openPuppetIn } from "./fixtures/puppet.ts";
 
@@ -56,48 +55,31 @@ test("a session is taken up with exactly the MCP servers it was begun with, or n
   expect(await readFile(got, "utf8")).toBe(started.repeat(3));
 });
 
-test("sessions of an earlier version are sealed, nothing of what they were begun with is left in the files, and a new key seals them anew", async () => {
+test("the MCP servers of a session are sealed with the newest key after a rotation", async () => {
   const folder = await mkdtemp(join(tmpdir(), "sealed-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const path = join(folder, "reins.db");
-  const open = () => openSqlite({ path, tables: [sessionTables] });
-  const bytes = () =>
-    readdirSync(folder, { withFileTypes: true })
-      .filter((file) => file.isFile())
-      .map(({ name }) => readFileSync(join(folder, name), "latin1"))
-      .join("\n");
+  const store = await openSqlite({ path: join(folder, "reins.db"), tables: [sessionTables] });
+  onTestFinished(() => store.close());
+  const vault = await Vault.open(join(folder, "keys"));
   const made = { agent: "puppet", principal: ann, channel: "acp", peer: "1", cwd: "/w" };
   const record = newSessionRecord({ ...made, created: new Date(0) });
-  const servers = [confidant("got")];
-  const store = await open();
-  const meta = { reins: { daemon: true }, authorization: TOKEN };
-  await store.commit([change(sessionTables, "put", Object.assign({ mcp_servers: servers, meta }, record))]);
-  await store.close();
-  const database = new DatabaseSync(path);
-  database.exec("DROP TABLE sessions_plain; UPDATE migrations SET version = 1");
-  database.close();
-  // Earlier versions kept no sums of the pages.
-  rmSync(`${path}.sums`);
-  expect(bytes()).toContain(TOKEN);
-
-  const migrated = await open();
-  onTestFinished(() => migrated.close());
-  const vault = await Vault.open(join(folder, "keys"));
-  const errors: unknown[] = [];
-  await sealPlainSessions({ store: migrated, vault, onError: (error) => errors.push(error) });
-  expect(errors).toEqual([]);
-  expect(bytes()).not.toContain(TOKEN);
   const { id, tenant } = record;
-  const kept = await migrated.query(sessionTables, "get", { id, tenant });
-  expect(kept).toEqual({ ...record, daemon: true, sealed_servers: expect.any(String) });
-  expect(openServers(vault, kept!)).toEqual(servers);
-  expect(await migrated.query(sessionTables, "hasPlain", null)).toBe(false);
+  const servers = [confidant("got")];
+  const sealed_servers = sealServers(vault, id, servers);
+  await store.commit([change(sessionTables, "put", { ...record, sealed_servers })]);
 
   const key = await Vault.rotate(join(folder, "keys"));
   const renewed = await Vault.open(join(folder, "keys"));
-  await renewSessionSeals({ store: migrated, vault: renewed, onError: (error) => errors.push(error) });
+  const errors: unknown[] = [];
+  await renewSessionSeals({ store, vault: renewed, onError: (error) => errors.push(error) });
   expect([errors, renewed.formerKeys]).toEqual([[], []]);
-  const anew = await migrated.query(sessionTables, "get", { id, tenant });
+  const anew = await store.query(sessionTables, "get", { id, tenant });
   expect(anew?.sealed_servers).toContain(`v1.${key}.`);
   expect(openServers(renewed, anew!)).toEqual(servers);
+  const bytes = readdirSync(folder, { withFileTypes: true })
+    .filter((file) => file.isFile())
+    .map(({ name }) => readFileSync(join(folder, name), "latin1"))
+    .join("\n");
+  expect(bytes).not.toContain(TOKEN);
+  expect(bytes).not.toContain(sealed_servers);
 });

@@ -9,11 +9,10 @@ export type SupervisorErrorCode =
   /** Not what it should be. */
   | "invalid";
 
-/** An error of the supervisor; trying again does not help. */
+/** An error of the supervisor. */
 export class SupervisorError extends Error {
   override readonly name = "SupervisorError";
   readonly code: SupervisorErrorCode;
-  readonly retryable = false;
 
   constructor(code: SupervisorErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);

@@ -20,7 +20,6 @@ import { Subagents } from "../native/subagents.ts";
 import { Owner } from "../process/owner.ts";
 import type { Network } from "../sandbox/confinement.ts";
 import { renewSessionSeals } from "../sessions/renew-seals.ts";
-import { sealPlainSessions } from "../sessions/seal-plain.ts";
 import { ToolOfferPreparation } from "../turn/tool-offer.ts";
 import { ConstitutionalPreparation } from "../turn/turn-preparation.ts";
 import type { WireTap } from "../wire/tap.ts";
@@ -141,9 +140,7 @@ export class Hosting {
         preparationFor: preparations({ harness, offers, redact, onError }),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });
-      const seals = { store: harness.store, vault: harness.vault, onError };
-      await sealPlainSessions(seals);
-      await renewSessionSeals(seals);
+      await renewSessionSeals({ store: harness.store, vault: harness.vault, onError });
       const log = await openLog(harness, onError);
       opened = log;
       const hub = await Hub.open({

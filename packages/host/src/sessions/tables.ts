@@ -20,17 +20,10 @@ export interface SessionRange {
   readonly limit: number;
 }
 
-/** A session as an earlier version kept it: with its MCP servers as they are. */
-type PlainSession = SessionRecord & { readonly mcp_servers: readonly unknown[] };
-
 /** What is changed about sessions. */
 export type SessionChanges = {
   /** Puts a session in the place of what was kept of it. */
   put(args: SessionRecord): undefined;
-  /** The same, for one that was kept as it is. */
-  seal(args: SessionRecord): undefined;
-  /** Nothing is left in the files of what was kept as it is. */
-  forgetPlain(args: null): undefined;
 };
 
 /** What is asked about them. */
@@ -42,10 +35,6 @@ export type SessionQueries = {
   list(args: SessionRange): SessionRecord[];
   /** Those whose MCP servers were sealed with some keys, by id. */
   sealedWithKeys(args: { keys: readonly string[]; after: string; limit: number }): SessionRecord[];
-  /** Sessions that are still kept as they are. */
-  plain(args: { limit: number }): PlainSession[];
-  /** Whether something of what was kept as it is may still be in the files. */
-  hasPlain(args: null): boolean;
 };
 
 /** The sessions of a home. */

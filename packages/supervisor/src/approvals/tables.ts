@@ -45,23 +45,6 @@ export type NewGrant = Pick<Grant, "id" | "tenant" | "user" | "agent" | "binding
   readonly form: KeptForm;
 };
 
-/** What an earlier version kept as it is, still to be sealed. */
-export type PlainRow =
-  | {
-      readonly kind: "approval";
-      readonly approval: Omit<Approval, "entry">;
-      readonly changes: readonly { readonly seq: number; readonly answers: readonly ApprovalAnswer[] }[];
-    }
-  /** With the approval that it came from. */
-  | { readonly kind: "grant"; readonly grant: Grant; readonly of?: Omit<Approval, "entry"> };
-
-/** How it is kept from now on; what is needed exactly no more has no sealed form. */
-interface NewlySealed {
-  readonly id: string;
-  readonly binding: string;
-  readonly form: Pick<KeptForm, "body"> & Partial<KeptForm>;
-}
-
 /** Something that is sealed, and where. */
 export interface SealedRow {
   readonly kind: "approval" | "grant";
@@ -140,13 +123,6 @@ export type ApprovalChanges = {
   abandon(args: { webhooks: readonly string[] }): undefined;
   /** Forgets some of what ended before an instant; gives how many. Their entries stay in the ledger. */
   prune(args: { before: string; limit: number }): number;
-  /** Puts the sealed form in the place of what was kept as it is. */
-  sealApproval(
-    args: NewlySealed & Pick<Extract<PlainRow, { kind: "approval" }>, "changes"> & Pick<Approval, "answers">,
-  ): undefined;
-  sealGrant(args: NewlySealed): undefined;
-  /** Nothing is left in the files of what was kept as it is. */
-  forgetPlain(args: null): undefined;
   /** Puts what is sealed with the newest key in the place of the same, sealed with another. */
   renewSeal(args: SealedRow): undefined;
 };
@@ -170,10 +146,6 @@ export type ApprovalQueries = {
   grants(range: GrantRange): StoredGrant[];
   nextDelivery(args: { webhook: string }): Delivery | undefined;
   deliveries(range: DeliveryRange): Delivery[];
-  /** What is still kept as it is, grants first. */
-  plain(args: { limit: number }): PlainRow[];
-  /** Whether something of what was kept as it is may still be in the files. */
-  hasPlain(args: null): boolean;
   /** What was sealed with some keys, by id. */
   sealedWithKeys(args: { keys: readonly string[]; after: string; limit: number }): SealedRow[];
   /** The names of the keys that what waits, or is in force, was sealed with, and how much with each. */

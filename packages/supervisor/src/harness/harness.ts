@@ -6,7 +6,6 @@ import type { ControlEvent } from "@reins/policy";
 import type { Change, Store } from "@reins/store";
 import { Approvals, type ApprovalsOptions } from "../approvals/approvals.ts";
 import { renewApprovalSeals } from "../approvals/renew-seals.ts";
-import { sealPlainApprovals } from "../approvals/seal-plain.ts";
 import { Harnesses } from "../decision/harnesses.ts";
 import { Supervisor } from "../decision/supervisor.ts";
 import { Identity } from "../identity/identity.ts";
@@ -129,8 +128,6 @@ export class Harness {
     });
     const keys = join(home, "keys");
     const [commitment, vault] = await Promise.all([Commitment.open(keys), Vault.open(keys)]);
-    const tell = onError ?? (() => undefined);
-    await sealPlainApprovals({ store, vault, keyed: commitment, redactor, onError: tell });
     await renewApprovalSeals(store, vault);
     return new Harness(options, { identity, policies, commitment, vault, redactor });
   }

@@ -1,8 +1,8 @@
 import { type Store, StoreError } from "@reins/store";
 
 /**
- * Leaves nothing in the files of a store of what was kept there before it was sealed; whether that was done. Where
- * somebody reads, or there is no room, it is told, and the next start has to do it.
+ * Removes what was sealed with former keys from the files of a store. Returns false, after reporting it, when a reader
+ * or a full disk prevents that; the next start tries again.
  */
 export async function scrubbed(
   store: Pick<Store, "scrub">,
@@ -13,7 +13,7 @@ export async function scrubbed(
     return true;
   } catch (error) {
     if (!(error instanceof StoreError) || !error.retryable) throw error;
-    const text = `what earlier versions kept unsealed is still in the files of the database, until the next start: ${error.message}`;
+    const text = `what was sealed with a former key is still in the files of the database, until the next start: ${error.message}`;
     onError(new StoreError(error.code, text, { cause: error }));
     return false;
   }

@@ -9,7 +9,6 @@ export type VaultErrorCode =
 export class VaultError extends Error {
   override readonly name = "VaultError";
   readonly code: VaultErrorCode;
-  readonly retryable = false;
 
   constructor(code: VaultErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);

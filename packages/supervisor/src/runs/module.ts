@@ -16,12 +16,14 @@ const module: TablesModule = {
        session_id TEXT NOT NULL,
        updated_at TEXT NOT NULL,
        payload TEXT NOT NULL,
+       principal TEXT,
+       user TEXT,
        PRIMARY KEY (tenant, run_id, contract)
      ) STRICT;
-     CREATE INDEX runs_by_session ON runs (tenant, session_id)`,
-    "ALTER TABLE runs ADD COLUMN principal TEXT; ALTER TABLE runs ADD COLUMN user TEXT",
-    // Numbers are never given twice, also when the newest events are gone.
-    `CREATE TABLE run_events (
+     CREATE INDEX runs_by_session ON runs (tenant, session_id);
+     CREATE INDEX runs_unfinished ON runs (tenant, run_id) WHERE ${UNFINISHED};
+     -- AUTOINCREMENT: a number is never reused, even after the newest events are deleted.
+     CREATE TABLE run_events (
        seq INTEGER PRIMARY KEY AUTOINCREMENT,
        tenant TEXT NOT NULL,
        run_id TEXT NOT NULL,
@@ -36,7 +38,6 @@ const module: TablesModule = {
      CREATE INDEX run_events_of_run ON run_events (tenant, run_id, seq);
      CREATE INDEX run_events_of_tenant ON run_events (tenant, seq);
      CREATE INDEX run_events_by_time ON run_events (at)`,
-    `CREATE INDEX runs_unfinished ON runs (tenant, run_id) WHERE ${UNFINISHED}`,
   ],
   open(database) {
     const put = database.prepare(

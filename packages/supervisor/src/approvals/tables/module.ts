@@ -4,7 +4,6 @@ import { approvalChanges, approvalQueries } from "./approval-rows.ts";
 import { changeQueries } from "./change-rows.ts";
 import { deliveryChanges, deliveryQueries } from "./delivery-rows.ts";
 import { grantChanges, grantQueries } from "./grant-rows.ts";
-import { plainChanges, plainQueries } from "./plain-rows.ts";
 import { pruneChanges } from "./prune-rows.ts";
 import { MIGRATIONS } from "./schema.ts";
 import { sealedChanges, sealedQueries } from "./sealed-rows.ts";
@@ -17,7 +16,6 @@ const module: TablesModule = {
       ...approvalChanges(database),
       ...grantChanges(database),
       ...deliveryChanges(database),
-      ...plainChanges(database),
       ...pruneChanges(database),
       ...sealedChanges(database),
     };
@@ -26,7 +24,6 @@ const module: TablesModule = {
       ...changeQueries(database),
       ...grantQueries(database),
       ...deliveryQueries(database),
-      ...plainQueries(database),
       ...sealedQueries(database),
     };
     return { changes, queries };

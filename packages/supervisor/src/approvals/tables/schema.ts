@@ -14,6 +14,7 @@ export const MIGRATIONS: readonly string[] = [
      answers TEXT NOT NULL,
      expires_at TEXT NOT NULL,
      body TEXT NOT NULL,
+     sealed TEXT,
      entry TEXT NOT NULL UNIQUE,
      version INTEGER NOT NULL
    ) STRICT;
@@ -46,7 +47,8 @@ export const MIGRATIONS: readonly string[] = [
      revoked_by TEXT,
      uses INTEGER NOT NULL DEFAULT 0,
      used_at TEXT,
-     body TEXT NOT NULL
+     body TEXT NOT NULL,
+     sealed TEXT
    ) STRICT;
    CREATE UNIQUE INDEX approval_grants_one ON approval_grants (binding) WHERE revoked_at IS NULL;
    CREATE INDEX approval_grants_by_tenant ON approval_grants (tenant, place);
@@ -60,17 +62,8 @@ export const MIGRATIONS: readonly string[] = [
      due_at TEXT NOT NULL,
      error TEXT
    ) STRICT;
-   CREATE INDEX approval_deliveries_by_webhook ON approval_deliveries (webhook, state, due_at)`,
-  // What was kept before as it is, still to be sealed; gone when nothing of it is left in the files.
-  `ALTER TABLE approvals ADD COLUMN sealed TEXT;
-   ALTER TABLE approval_grants ADD COLUMN sealed TEXT;
-   CREATE TABLE approvals_plain (
-     id TEXT PRIMARY KEY, place INTEGER NOT NULL, kind TEXT NOT NULL, done INTEGER NOT NULL DEFAULT 0
-   ) STRICT;
-   INSERT INTO approvals_plain (id, place, kind) SELECT id, place, 'approval' FROM approvals;
-   INSERT INTO approvals_plain (id, place, kind) SELECT id, place, 'grant' FROM approval_grants`,
-  // By which what is too old to be kept is found.
-  `CREATE INDEX approval_changes_by_approval ON approval_changes (approval);
+   CREATE INDEX approval_deliveries_by_webhook ON approval_deliveries (webhook, state, due_at);
+   CREATE INDEX approval_changes_by_approval ON approval_changes (approval);
    CREATE INDEX approval_deliveries_by_change ON approval_deliveries (change);
    CREATE INDEX approvals_over_by_end ON approvals (expires_at) WHERE state NOT IN ('pending', 'approved')`,
 ];

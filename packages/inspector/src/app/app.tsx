@@ -3,12 +3,12 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { ProblemError } from "../api/call.ts";
-import { applyTheme, chosenTheme } from "../design/theme.ts";
+import { startTheme } from "../design/theme.ts";
 import { router } from "./router.tsx";
 import { SignIn } from "./sign-in.tsx";
 
 export function start(): void {
-  applyTheme(chosenTheme());
+  startTheme();
   const root = document.getElementById("root");
   if (!root) throw new Error("index.html has no #root");
   createRoot(root).render(

@@ -1,5 +1,5 @@
 import { Tabs as Radix } from "radix-ui";
-import { Fragment, type ReactNode, useEffect } from "react";
+import { Fragment, type ReactNode, useEffect, useSyncExternalStore } from "react";
 
 /** Joins class names and skips those that do not apply. */
 export function classNames(...names: readonly (string | false | undefined)[]): string {
@@ -103,4 +103,17 @@ export function Tabs({
       ))}
     </Radix.Root>
   );
+}
+
+const NARROW = "(max-width: 767px)";
+
+/** Whether the screen is as narrow as a phone's. */
+export function useNarrow(): boolean {
+  return useSyncExternalStore(subscribeToWidth, () => window.matchMedia(NARROW).matches);
+}
+
+function subscribeToWidth(onChange: () => void): () => void {
+  const narrow = window.matchMedia(NARROW);
+  narrow.addEventListener("change", onChange);
+  return () => narrow.removeEventListener("change", onChange);
 }

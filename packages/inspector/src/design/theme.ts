@@ -4,8 +4,13 @@ import { useSyncExternalStore } from "react";
 export type Theme = "system" | "light" | "dark";
 
 const KEY = "reins.theme";
-const dark = window.matchMedia("(prefers-color-scheme: dark)");
-dark.addEventListener("change", () => applyTheme(chosenTheme()));
+const DARK = "(prefers-color-scheme: dark)";
+
+/** Applies the chosen theme, and again when the system's changes. */
+export function startTheme(): void {
+  applyTheme(chosenTheme());
+  window.matchMedia(DARK).addEventListener("change", () => applyTheme(chosenTheme()));
+}
 
 /** The user's last choice in this browser. */
 export function chosenTheme(): Theme {
@@ -19,8 +24,8 @@ export function chooseTheme(theme: Theme): void {
   applyTheme(theme);
 }
 
-export function applyTheme(theme: Theme): void {
-  const isDark = theme === "dark" || (theme === "system" && dark.matches);
+function applyTheme(theme: Theme): void {
+  const isDark = theme === "dark" || (theme === "system" && window.matchMedia(DARK).matches);
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
 }
 

@@ -5,9 +5,8 @@ import { memo, useEffect, useMemo, useRef, useState } from "react";
 import { focusSelected, useListKeys } from "../../app/navigation.ts";
 import { QualityBadge, VerdictBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { classNames } from "../../design/layout.tsx";
+import { classNames, useNarrow } from "../../design/layout.tsx";
 import { visible } from "../../design/visible.ts";
-import { useNarrow } from "../sessions/sessions-page.tsx";
 import { entrySummary, verdictOf } from "./entries.ts";
 
 const NEAR_END = 40;

@@ -1,13 +1,13 @@
 import type { Session } from "@reins/api";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { usePendingOf } from "../../app/approvals.ts";
 import { focusSelected, isTyping, useListKeys } from "../../app/navigation.ts";
 import { Badge, LevelBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Choice, TextInput } from "../../design/form.tsx";
 import { dollars } from "../../design/format.ts";
-import { classNames, Page, Panel } from "../../design/layout.tsx";
+import { classNames, Page, Panel, useNarrow } from "../../design/layout.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
@@ -213,16 +213,4 @@ function SessionRow({ session, isChosen }: { session: Session; isChosen: boolean
       </Cell>
     </tr>
   );
-}
-
-const narrow = window.matchMedia("(max-width: 767px)");
-
-/** Whether the screen is as narrow as a phone's. */
-export function useNarrow(): boolean {
-  return useSyncExternalStore(subscribe, () => narrow.matches);
-}
-
-function subscribe(onChange: () => void): () => void {
-  narrow.addEventListener("change", onChange);
-  return () => narrow.removeEventListener("change", onChange);
 }

@@ -16,7 +16,7 @@ import { useNow } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
 import { LateNotice } from "../approvals/use-answer.tsx";
-import { AgentReports } from "../runs/agent-reports.tsx";
+import { SessionReports } from "../runs/agent-reports.tsx";
 import { SessionActions, StateBadge } from "../sessions/session-actions.tsx";
 import { sessionTitle, useSessionRecord } from "../sessions/sessions.ts";
 import { Composer, PromptQueue } from "./composer.tsx";
@@ -65,9 +65,7 @@ function Live({ session, refetch }: { session: Session; refetch: () => unknown }
         </div>
       )}
       <PlanPanel plan={conversation.plan} />
-      <div className="mx-auto max-h-40 w-full max-w-4xl overflow-auto px-4 pt-2 empty:hidden">
-        <AgentReports session={id} />
-      </div>
+      <SessionReports session={id} />
       {phase === "failed" ? (
         <div className="p-4">
           <Failure error={view.error} onRetry={() => acpClient.attach(id, isOver)} />

@@ -35,41 +35,65 @@ export function AgentReports({ session }: { session?: string }) {
   if (reporters.length === 0) return null;
   return (
     <Panel title="Agent reports" className="min-w-0">
-      <ul className="divide-y divide-line">
-        {reporters.map((reporter) => (
-          <li
-            key={JSON.stringify([reporter.tenant, reporter.user, reporter.agent, reporter.session])}
-            className="flex flex-col gap-1 px-3 py-2 text-sm"
-          >
-            <span className="flex flex-wrap items-baseline gap-x-2">
-              <span className="font-medium">{visible(reporter.agent)}</span>
-              <span className="text-2xs text-ink-faint">for {visible(reporter.user)}</span>
-              {session === undefined && (
-                <Link
-                  to="/sessions/$id"
-                  params={{ id: reporter.session }}
-                  className="ml-auto font-mono text-2xs text-accent underline"
-                >
-                  {visible(reporter.session.slice(0, 8))}
-                </Link>
+      <ReporterList reporters={reporters} hasSessions={session === undefined} />
+    </Panel>
+  );
+}
+
+/** The reports of a session as one line above its conversation, which opens. */
+export function SessionReports({ session }: { session: string }) {
+  const reporters = reportersOf(useOverview().data?.agent_reports ?? [], session);
+  const [first] = reporters.flatMap(reportLines);
+  if (!first) return null;
+  return (
+    <details className="border-b border-line bg-surface px-4 py-1.5 text-sm">
+      <summary className="cursor-pointer">
+        Agent reports <Badge tone={TONES[first.kind]}>{first.kind}</Badge>{" "}
+        <span className="text-2xs text-ink-faint">
+          <Moment at={first.at} />
+        </span>
+      </summary>
+      <ReporterList reporters={reporters} hasSessions={false} />
+    </details>
+  );
+}
+
+function ReporterList({ reporters, hasSessions }: { reporters: readonly Reporter[]; hasSessions: boolean }) {
+  return (
+    <ul className="divide-y divide-line">
+      {reporters.map((reporter) => (
+        <li
+          key={JSON.stringify([reporter.tenant, reporter.user, reporter.agent, reporter.session])}
+          className="flex flex-col gap-1 px-3 py-2 text-sm"
+        >
+          <span className="flex flex-wrap items-baseline gap-x-2">
+            <span className="font-medium">{visible(reporter.agent)}</span>
+            <span className="text-2xs text-ink-faint">for {visible(reporter.user)}</span>
+            {hasSessions && (
+              <Link
+                to="/sessions/$id"
+                params={{ id: reporter.session }}
+                className="ml-auto font-mono text-2xs text-accent underline"
+              >
+                {visible(reporter.session.slice(0, 8))}
+              </Link>
+            )}
+          </span>
+          {reportLines(reporter).map(({ kind, at, times, text }) => (
+            <span key={kind} className="flex flex-wrap items-baseline gap-x-2 text-2xs text-ink-faint">
+              <Badge tone={TONES[kind]}>{kind}</Badge>
+              <Moment at={at} />
+              <span>{times}</span>
+              {text !== "" && (
+                <code className={`min-w-0 break-all ${kind === "error" ? "text-bad" : "text-ink-soft"}`}>
+                  {visible(text)}
+                </code>
               )}
             </span>
-            {reportLines(reporter).map(({ kind, at, times, text }) => (
-              <span key={kind} className="flex flex-wrap items-baseline gap-x-2 text-2xs text-ink-faint">
-                <Badge tone={TONES[kind]}>{kind}</Badge>
-                <Moment at={at} />
-                <span>{times}</span>
-                {text !== "" && (
-                  <code className={`min-w-0 break-all ${kind === "error" ? "text-bad" : "text-ink-soft"}`}>
-                    {visible(text)}
-                  </code>
-                )}
-              </span>
-            ))}
-          </li>
-        ))}
-      </ul>
-    </Panel>
+          ))}
+        </li>
+      ))}
+    </ul>
   );
 }
 

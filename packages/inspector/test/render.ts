@@ -31,3 +31,12 @@ export function renderedText(element: ReactElement, queries?: QueryClient): stri
     .replaceAll(/\s+/g, " ")
     .trim();
 }
+
+/** A cache of queries that already has the results of some. */
+export function cached(
+  ...results: readonly (readonly [key: readonly string[], data: unknown])[]
+): QueryClient {
+  const queries = new QueryClient();
+  for (const [key, data] of results) queries.setQueryData(key, data);
+  return queries;
+}

@@ -57,8 +57,8 @@ export function ProcessTable() {
         <Empty title="No agent is running">
           <Link to="/sessions" className="text-accent underline">
             Start a session
-          </Link>
-          , and its agent appears here with its memory and what it complains of.
+          </Link>{" "}
+          to see its agent here.
         </Empty>
       ) : (
         <Table

@@ -26,9 +26,7 @@ export function PolicyTests() {
         <Badge tone={data.failed > 0 ? "bad" : "good"}>
           {data.passed} passed, {data.failed} failed
         </Badge>
-        <span className="flex-1 text-ink-soft">
-          A constitution whose own examples do not come out is not taken.
-        </span>
+        <span className="flex-1 text-ink-soft">A constitution whose own examples fail is rejected.</span>
         <Button onClick={() => void refetch()} disabled={isFetching}>
           {isFetching ? "Running …" : "Run again"}
         </Button>
@@ -45,7 +43,7 @@ export function TestTable({ tests }: { tests: readonly Test[] }) {
   if (tests.length === 0)
     return (
       <Empty title="The constitution has no examples">
-        Write some under <code>tests:</code>. They are run before a change counts.
+        Write some under <code>tests:</code>. They run before a change is applied.
       </Empty>
     );
   return (

@@ -1,12 +1,10 @@
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
-import { toHex } from "../src/bytes/hex.ts";
-import { blake3 } from "../src/hash/blake3.ts";
-import { jcs } from "../src/testing/jcs.ts";
-import { attestation, type ExportLine, ORIGIN } from "../src/testing/ledger-maker.ts";
-import { Signer } from "../src/testing/signer.ts";
-import { CompactRange } from "../src/tree/compact-range.ts";
-import { leafHash } from "../src/tree/hashes.ts";
+import { toHex } from "../src/bytes.ts";
+import { blake3, leafHash } from "../src/hashes.ts";
+import { CompactRange } from "../src/tree.ts";
+import { attestation, type ExportLine, jcs, ORIGIN } from "../test/ledger-maker.ts";
+import { Signer } from "../test/signer.ts";
 
 /** Writes an export of a long ledger: `node corpus.ts FILE ENTRIES SIGNED`, one entry in SIGNED with a signature. */
 const [path = "", count = "0", signedEvery = "10"] = process.argv.slice(2);

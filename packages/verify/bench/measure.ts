@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import { verify } from "../src/node/index.ts";
+import { verify } from "../src/node/verify.ts";
 
 /** Verifies a file and prints what it cost: `node measure.ts FILE`. */
 const [path = ""] = process.argv.slice(2);

@@ -1,10 +1,9 @@
-export type { ExportSource } from "./export/line.ts";
+export type { ExportSource } from "./export/read.ts";
 export { verifyExport } from "./export/verify-export.ts";
+export { formatReport } from "./format-report.ts";
 export type { Progress, VerifyOptions } from "./options.ts";
 export { type ConsistencyClaim, verifyConsistency } from "./proof/verify-consistency.ts";
 export { verifyProof } from "./proof/verify-proof.ts";
-export type { Fault, FaultCode } from "./report/fault.ts";
-export { formatReport } from "./report/format-report.ts";
-export type { Report, SeenResult } from "./report/report.ts";
+export type { Fault, FaultCode, Report, SeenResult } from "./report.ts";
 export { VerifyError, type VerifyErrorCode } from "./verify-error.ts";
 export { verifyFile } from "./verify-file.ts";

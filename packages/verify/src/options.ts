@@ -1,5 +1,4 @@
-import { type Checkpoint, readCheckpoint } from "./note/checkpoint.ts";
-import { type LogKey, readLogKey } from "./note/log-key.ts";
+import { type Checkpoint, type LogKey, readCheckpoint, readLogKey } from "./note.ts";
 import { VerifyError } from "./verify-error.ts";
 
 /** How far a verification has come. */

@@ -1,9 +1,9 @@
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import { textOf } from "./testing/ledger-maker.ts";
-import { proofOf } from "./testing/proof-maker.ts";
-import { inPieces } from "./testing/read.ts";
-import { makeSample } from "./testing/sample.ts";
+import { textOf } from "../test/ledger-maker.ts";
+import { proofOf } from "../test/proof-maker.ts";
+import { inPieces } from "../test/read.ts";
+import { makeSample } from "../test/sample.ts";
 import { verifyFile } from "./verify-file.ts";
 
 const { ledger } = makeSample();

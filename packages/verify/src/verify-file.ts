@@ -1,12 +1,10 @@
 import type { AuditSettings } from "./export/audit.ts";
-import { decompressed } from "./export/gzip.ts";
-import { linesOfBytes } from "./export/lines.ts";
-import { peek } from "./export/peek.ts";
+import { decompressed, linesOfBytes, peek } from "./export/read.ts";
 import { verifyLines } from "./export/verify-export.ts";
-import { isObject, type JsonValue } from "./json/value.ts";
+import { isObject, type JsonValue } from "./json/parse.ts";
 import { PROOF_FORMAT } from "./proof/proof-file.ts";
 import { verifyProof } from "./proof/verify-proof.ts";
-import type { Report } from "./report/report.ts";
+import type { Report } from "./report.ts";
 
 /** Larger than any proof file, whose two entries have a mebibyte each. */
 const PROOF_LIMIT = 16 * 1024 * 1024;

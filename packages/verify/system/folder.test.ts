@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { verify } from "../src/node/index.ts";
-import { addToDatabase, artifactPath, writeDataFolder } from "../src/testing/data-folder.ts";
-import { LedgerMaker } from "../src/testing/ledger-maker.ts";
-import { faultsOf } from "../src/testing/read.ts";
-import { makeSample } from "../src/testing/sample.ts";
+import { verify } from "../src/node/verify.ts";
 import { VerifyError } from "../src/verify-error.ts";
+import { addToDatabase, artifactPath, writeDataFolder } from "../test/data-folder.ts";
+import { LedgerMaker } from "../test/ledger-maker.ts";
+import { faultsOf } from "../test/read.ts";
+import { makeSample } from "../test/sample.ts";
 
 const { ledger, seen } = makeSample();
 const trust = { logKey: ledger.logKey, seen };

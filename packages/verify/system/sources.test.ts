@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { verify } from "../src/node/index.ts";
-import { LedgerMaker, textOf } from "../src/testing/ledger-maker.ts";
-import { proofOf } from "../src/testing/proof-maker.ts";
-import { faultsOf } from "../src/testing/read.ts";
-import { makeSample } from "../src/testing/sample.ts";
-import { withEntry } from "../src/testing/tamper.ts";
+import { verify } from "../src/node/verify.ts";
+import { LedgerMaker, textOf } from "../test/ledger-maker.ts";
+import { proofOf } from "../test/proof-maker.ts";
+import { faultsOf } from "../test/read.ts";
+import { makeSample } from "../test/sample.ts";
+import { withEntry } from "../test/tamper.ts";
 
 const { ledger, seen } = makeSample();
 const trust = { logKey: ledger.logKey, seen };

@@ -1,16 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Torture } from "../../../scripts/torture/torture.ts";
-import { textOf } from "../src/testing/ledger-maker.ts";
-import {
-  byteMutations,
-  lineMutations,
-  type Mutated,
-  meaningOf,
-  valueMutations,
-} from "../src/testing/mutation.ts";
-import { verifyWhole } from "../src/testing/read.ts";
-import { makeSample } from "../src/testing/sample.ts";
+import { textOf } from "../test/ledger-maker.ts";
+import { byteMutations, lineMutations, type Mutated, meaningOf, valueMutations } from "../test/mutation.ts";
+import { verifyWhole } from "../test/read.ts";
+import { makeSample } from "../test/sample.ts";
 
 const { ledger } = makeSample();
 const lines = ledger.lines();

@@ -1,5 +1,6 @@
+import { blake3 } from "../hashes.ts";
 import { canonicalJson } from "../json/canonical.ts";
-import type { JsonObject } from "../json/value.ts";
+import type { JsonObject } from "../json/parse.ts";
 import type { Entry } from "./entry.ts";
 
 /** The canonical texts of an entry. */
@@ -42,4 +43,25 @@ function withProof(entry: Entry, proof: JsonObject | null): JsonObject {
     target: entry.target,
     timestamp: entry.timestamp,
   };
+}
+
+/** The largest entry, in bytes of its canonical form. */
+export const ENTRY_LIMIT = 1024 * 1024;
+
+const encoder = new TextEncoder();
+
+/** Reused from entry to entry: a digest is made without waiting in between. */
+const buffer = new Uint8Array(ENTRY_LIMIT);
+
+/** The digest of an entry, and whether the entry is no larger than it may be. */
+interface EntryDigest {
+  readonly digest: Uint8Array;
+  readonly fits: boolean;
+}
+
+/** BLAKE3-256 of the canonical form of an entry without its content id. */
+export function digestOf(body: string): EntryDigest {
+  const { read, written } = encoder.encodeInto(body, buffer);
+  if (read === body.length) return { digest: blake3(buffer.subarray(0, written)), fits: true };
+  return { digest: blake3(encoder.encode(body)), fits: false };
 }

@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
-import type { JsonValue } from "../json/value.ts";
-import { jcs } from "../testing/jcs.ts";
-import { type ExportLine, LedgerMaker, ORIGIN } from "../testing/ledger-maker.ts";
-import { treeRoot } from "../testing/merkle.ts";
-import { faultsOf, verifyWhole } from "../testing/read.ts";
-import { blake3Hex } from "../testing/signer.ts";
+import { type ExportLine, jcs, LedgerMaker, ORIGIN } from "../../test/ledger-maker.ts";
+import { treeRoot } from "../../test/merkle.ts";
+import { faultsOf, verifyWhole } from "../../test/read.ts";
+import { blake3Hex } from "../../test/signer.ts";
+import type { JsonValue } from "../json/parse.ts";
 
 /** An export whose second entry is whatever a writer made of it, its content id and all else being right. */
 async function faultsWith(change: (entry: ExportLine) => ExportLine): Promise<string[]> {

@@ -1,8 +1,53 @@
-import { ANYTHING, DIGEST, DIGESTS, OBJECT_OR_NULL, TEXT, TEXTS } from "../json/rules.ts";
-import type { Shape } from "../json/shape.ts";
-import type { JsonObject, JsonValue } from "../json/value.ts";
-import { isQuality, QUALITIES } from "./quality.ts";
-import { isTimestamp } from "./timestamp.ts";
+import type { JsonObject, JsonValue } from "../json/parse.ts";
+import { ANYTHING, DIGEST, DIGESTS, OBJECT_OR_NULL, type Shape, TEXT, TEXTS } from "../json/shape.ts";
+
+/** What an entry can record. */
+const QUALITIES = [
+  "turn",
+  "tool_call",
+  "tool_result",
+  "policy_verdict",
+  "mailbox_inject",
+  "session_lifecycle",
+  "approval",
+  "policy_change",
+  "kill",
+] as const;
+
+const known: ReadonlySet<JsonValue> = new Set(QUALITIES);
+const attested: ReadonlySet<string> = new Set(["turn", "approval", "policy_change", "kill"]);
+
+/** Whether a value names a quality. */
+function isQuality(value: JsonValue): boolean {
+  return known.has(value);
+}
+
+/** Whether entries of this quality have to be signed by whoever acted. */
+export function isAttested(quality: string): boolean {
+  return attested.has(quality);
+}
+
+const FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const MONTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Whether a value is a time in UTC with milliseconds, written as `2026-11-15T05:20:00.000Z`, that exists. */
+export function isTimestamp(value: JsonValue): boolean {
+  if (typeof value !== "string" || !FORM.test(value)) return false;
+  const [year, month, day] = [digits(value, 0, 4), digits(value, 5, 7), digits(value, 8, 10)];
+  if (day < 1 || day > daysIn(year, month)) return false;
+  return digits(value, 11, 13) < 24 && digits(value, 14, 16) < 60 && digits(value, 17, 19) < 60;
+}
+
+function daysIn(year: number, month: number): number {
+  const leap = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return (MONTHS[month - 1] ?? 0) + (leap ? 1 : 0);
+}
+
+function digits(text: string, start: number, end: number): number {
+  let value = 0;
+  for (let index = start; index < end; index += 1) value = value * 10 + text.charCodeAt(index) - 0x30;
+  return value;
+}
 
 /** The chain of entries that belong to no session, and the actor that makes them. */
 export const SYSTEM = "reins:system";

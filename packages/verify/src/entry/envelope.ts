@@ -1,8 +1,7 @@
-import { fromBase64Url } from "../bytes/base64.ts";
-import { literal, TEXT } from "../json/rules.ts";
-import { fits, mismatches, type Shape, show } from "../json/shape.ts";
-import type { JsonValue } from "../json/value.ts";
-import type { Complaint } from "../report/fault.ts";
+import { fromBase64Url } from "../bytes.ts";
+import type { JsonValue } from "../json/parse.ts";
+import { fits, literal, mismatches, type Shape, show, TEXT } from "../json/shape.ts";
+import type { Complaint } from "../report.ts";
 import type { Entry } from "./entry.ts";
 
 /** A payload sealed for an audience. */

@@ -1,12 +1,8 @@
-import { sameBytes } from "../bytes/bytes.ts";
-import { isHex, readHex, toHex } from "../bytes/hex.ts";
-import { PlainError } from "../json/plain-error.ts";
+import { isHex, readHex, sameBytes, toHex } from "../bytes.ts";
+import { isObject, type JsonValue, PlainError } from "../json/parse.ts";
 import { fits, mismatches } from "../json/shape.ts";
-import { isObject, type JsonValue } from "../json/value.ts";
-import type { Place } from "../report/fault.ts";
-import type { Findings } from "../report/findings.ts";
-import { bodyOf, type Content, contentOf } from "./content.ts";
-import { digestOf, ENTRY_LIMIT } from "./digest.ts";
+import type { Findings, Place } from "../report.ts";
+import { bodyOf, type Content, contentOf, digestOf, ENTRY_LIMIT } from "./content.ts";
 import { ENTRY, type Entry } from "./entry.ts";
 import { envelopeComplaints } from "./envelope.ts";
 import { proofComplaints } from "./proof.ts";

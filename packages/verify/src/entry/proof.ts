@@ -1,8 +1,17 @@
-import { fromBase64 } from "../bytes/base64.ts";
-import { ANYTHING, BOOLEANS, KEY_ID, literal, TEXTS } from "../json/rules.ts";
-import { fits, mismatches, type Rule, type Shape } from "../json/shape.ts";
-import type { JsonObject, JsonValue } from "../json/value.ts";
-import type { Complaint } from "../report/fault.ts";
+import { fromBase64 } from "../bytes.ts";
+import type { JsonObject, JsonValue } from "../json/parse.ts";
+import {
+  ANYTHING,
+  BOOLEANS,
+  fits,
+  KEY_ID,
+  literal,
+  mismatches,
+  type Rule,
+  type Shape,
+  TEXTS,
+} from "../json/shape.ts";
+import type { Complaint } from "../report.ts";
 
 /** Somebody's signature over an entry. */
 export type Attestation = {

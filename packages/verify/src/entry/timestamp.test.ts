@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { isTimestamp } from "./timestamp.ts";
+import { isTimestamp } from "./entry.ts";
 
 it("is what a date writes", () => {
   const dates = fc.date({

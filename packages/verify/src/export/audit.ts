@@ -1,31 +1,23 @@
-import { fromBase64 } from "../bytes/base64.ts";
+import { fromBase64 } from "../bytes.ts";
 import type { InspectedEntry } from "../entry/inspect.ts";
-import { parseJson } from "../json/parse.ts";
-import { PlainError } from "../json/plain-error.ts";
+import { isObject, type JsonValue, PlainError, parseJson } from "../json/parse.ts";
 import { repetition } from "../json/strict.ts";
-import { isObject, type JsonValue } from "../json/value.ts";
 import { trustOf, type VerifyOptions } from "../options.ts";
-import { PrivateContent } from "../private/private-content.ts";
-import { checkShelf, type Shelf } from "../private/shelf.ts";
-import type { FaultCode, Place } from "../report/fault.ts";
-import { Findings } from "../report/findings.ts";
-import type { Report } from "../report/report.ts";
-import type { SignatureChecker } from "../signature/checker.ts";
-import { PendingChecks } from "../signature/pending.ts";
-import { webCrypto } from "../signature/web-crypto.ts";
+import { checkShelf, PrivateContent, type Shelf } from "../private-content.ts";
+import { type FaultCode, Findings, type Place, type Report, remarksOn } from "../report.ts";
+import { PendingChecks, type SignatureChecker, webCrypto } from "../signature.ts";
 import { EntryAudit } from "./entry-audit.ts";
-import { isAsWritten } from "./entry-text.ts";
-import type { Line, WitnessedLine } from "./line.ts";
 import { Log } from "./log.ts";
+import type { Line, WitnessedLine } from "./read.ts";
 import {
   type ArtifactRecord,
   type EntryRecord,
   type ExportRecord,
   type Header,
+  isAsWritten,
   isRecord,
   recordMismatches,
 } from "./record.ts";
-import { remarksOn } from "./remarks.ts";
 
 /** What an audit may know beside the lines. */
 export interface AuditSettings extends VerifyOptions {

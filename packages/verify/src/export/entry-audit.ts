@@ -1,18 +1,54 @@
-import { Chain } from "../chain/chain.ts";
 import type { Entry } from "../entry/entry.ts";
 import { type InspectedEntry, inspectEntry } from "../entry/inspect.ts";
 import { isAttestation } from "../entry/proof.ts";
-import { isObject, type JsonValue } from "../json/value.ts";
-import { keyChangeOf } from "../keys/announcement.ts";
-import { missingAttestation, wrongHolder, wrongSignature } from "../keys/attestation.ts";
-import { firstEntryComplaint } from "../keys/first-entry.ts";
-import { KeyRegister } from "../keys/key-register.ts";
-import type { PrivateContent } from "../private/private-content.ts";
-import { mayRefer, type Reference, referencesIn } from "../private/references.ts";
-import type { Complaint, Place } from "../report/fault.ts";
-import type { Findings } from "../report/findings.ts";
-import type { SignatureChecker } from "../signature/checker.ts";
-import type { PendingChecks } from "../signature/pending.ts";
+import { isObject, type JsonValue } from "../json/parse.ts";
+import {
+  firstEntryComplaint,
+  KeyRegister,
+  keyChangeOf,
+  missingAttestation,
+  wrongHolder,
+  wrongSignature,
+} from "../keys.ts";
+import { mayRefer, type PrivateContent, type Reference, referencesIn } from "../private-content.ts";
+import type { Complaint, Findings, Place } from "../report.ts";
+import type { PendingChecks, SignatureChecker } from "../signature.ts";
+
+/** What the next entry of a session has to name as its parent. */
+interface Head {
+  last: string;
+  turn: string | undefined;
+}
+
+/** The parts of an entry that make a chain. */
+type Link = Pick<Entry, "cid" | "entity_id" | "quality" | "parents">;
+
+/** The chains of a ledger, one for each session. */
+class Chain {
+  readonly #heads = new Map<string, Head>();
+
+  /** Takes the next entry; complains when its parents are not those that its session leads to. */
+  follow({ cid, entity_id, quality, parents }: Link): Complaint | undefined {
+    const head = this.#heads.get(entity_id);
+    const expected = quality === "turn" ? head?.turn : head?.last;
+    if (head === undefined) {
+      this.#heads.set(entity_id, { last: cid, turn: quality === "turn" ? cid : undefined });
+    } else {
+      head.last = cid;
+      if (quality === "turn") head.turn = cid;
+    }
+    const holds =
+      expected === undefined ? parents.length === 0 : parents.length === 1 && parents[0] === expected;
+    if (holds) return undefined;
+    const wanted = quality === "turn" ? "the session's previous turn" : "the session's previous entry";
+    return {
+      code: "chain_broken",
+      message: `the entry does not follow ${wanted}: something was removed, added, moved or changed`,
+      expected: JSON.stringify(expected === undefined ? [] : [expected]),
+      found: JSON.stringify(parents),
+    };
+  }
+}
 
 /** Checks entries one after the other: each by itself, its place in its chain, its keys and its signature. */
 export class EntryAudit {

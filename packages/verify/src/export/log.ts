@@ -1,14 +1,10 @@
-import { toBase64 } from "../bytes/base64.ts";
-import { sameBytes } from "../bytes/bytes.ts";
-import { type Checkpoint, isSignedBy, readCheckpoint } from "../note/checkpoint.ts";
-import { type LogKey, readLogKey } from "../note/log-key.ts";
+import { sameBytes, toBase64 } from "../bytes.ts";
+import { leafHash } from "../hashes.ts";
+import { type Checkpoint, isSignedBy, type LogKey, readCheckpoint, readLogKey } from "../note.ts";
 import type { Trust } from "../options.ts";
-import type { Place } from "../report/fault.ts";
-import type { Findings } from "../report/findings.ts";
-import type { SeenResult } from "../report/report.ts";
-import type { PendingChecks } from "../signature/pending.ts";
-import { CompactRange } from "../tree/compact-range.ts";
-import { leafHash } from "../tree/hashes.ts";
+import type { Findings, Place, SeenResult } from "../report.ts";
+import type { PendingChecks } from "../signature.ts";
+import { CompactRange } from "../tree.ts";
 import type { Header } from "./record.ts";
 import { SeenCheckpoint } from "./seen-checkpoint.ts";
 

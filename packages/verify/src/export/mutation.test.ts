@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { textOf } from "../testing/ledger-maker.ts";
-import { byteMutations, lineMutations, meaningOf, valueMutations } from "../testing/mutation.ts";
-import { verifyWhole } from "../testing/read.ts";
-import { makeSample } from "../testing/sample.ts";
+import { textOf } from "../../test/ledger-maker.ts";
+import { byteMutations, lineMutations, meaningOf, valueMutations } from "../../test/mutation.ts";
+import { verifyWhole } from "../../test/read.ts";
+import { makeSample } from "../../test/sample.ts";
 
 const { ledger } = makeSample();
 const lines = ledger.lines();

@@ -1,6 +1,17 @@
-import { ANYTHING, COUNT, DIGEST, literal, TEXT } from "../json/rules.ts";
-import { fits, type Mismatch, mismatches, type Shape, show } from "../json/shape.ts";
-import { isObject, type JsonValue } from "../json/value.ts";
+import type { InspectedEntry } from "../entry/inspect.ts";
+import { isObject, type JsonValue } from "../json/parse.ts";
+import {
+  ANYTHING,
+  COUNT,
+  DIGEST,
+  fits,
+  literal,
+  type Mismatch,
+  mismatches,
+  type Shape,
+  show,
+  TEXT,
+} from "../json/shape.ts";
 
 /** The format this verifier knows. */
 export const FORMAT = "reins-ledger/1";
@@ -68,4 +79,15 @@ export function recordMismatches(value: JsonValue): Mismatch[] {
     default:
       return [{ message: "is of no known kind", expected: KINDS, found: show(kind ?? value) }];
   }
+}
+
+/** The line of an entry as a ledger writes it: the content id in front of the canonical form of the rest. */
+export function entryText(seq: string, cid: string, body: string): string {
+  return `{"kind":"entry","seq":${seq},"entry":{"cid":${cid},${body.slice(1)}}`;
+}
+
+/** Whether a line is what a ledger would write for the entry read from it, so that nothing in it is there twice. */
+export function isAsWritten(text: string, seq: number, { entry, content }: InspectedEntry): boolean {
+  if (entry === undefined || content === undefined) return false;
+  return text === entryText(`${seq}`, `"${entry.cid}"`, content.body);
 }

@@ -1,10 +1,7 @@
-import { toBase64 } from "../bytes/base64.ts";
-import { sameBytes } from "../bytes/bytes.ts";
-import { type Checkpoint, isSignedBy } from "../note/checkpoint.ts";
-import type { LogKey } from "../note/log-key.ts";
-import type { Findings } from "../report/findings.ts";
-import type { SeenResult } from "../report/report.ts";
-import type { CompactRange } from "../tree/compact-range.ts";
+import { sameBytes, toBase64 } from "../bytes.ts";
+import { type Checkpoint, isSignedBy, type LogKey } from "../note.ts";
+import type { Findings, SeenResult } from "../report.ts";
+import type { CompactRange } from "../tree.ts";
 
 /** A checkpoint from an earlier day, compared with the tree when that is as large as it was then. */
 export class SeenCheckpoint {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { type ExportLine, LedgerMaker, ORIGIN } from "../../test/ledger-maker.ts";
+import { treeRoot } from "../../test/merkle.ts";
+import { faultsIn, faultsOf, verifyWhole } from "../../test/read.ts";
+import { makeSample } from "../../test/sample.ts";
+import { Signer } from "../../test/signer.ts";
+import { recounted } from "../../test/tamper.ts";
 import type { VerifyOptions } from "../options.ts";
-import { type ExportLine, LedgerMaker, ORIGIN } from "../testing/ledger-maker.ts";
-import { treeRoot } from "../testing/merkle.ts";
-import { faultsIn, faultsOf, verifyWhole } from "../testing/read.ts";
-import { makeSample } from "../testing/sample.ts";
-import { Signer } from "../testing/signer.ts";
-import { recounted } from "../testing/tamper.ts";
 
 const { ledger, seen, seenSize } = makeSample();
 const lines = ledger.lines();

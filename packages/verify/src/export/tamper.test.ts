@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { attestation, type ExportLine } from "../../test/ledger-maker.ts";
+import { faultsIn, verifyWhole } from "../../test/read.ts";
+import { envelope, makeSample } from "../../test/sample.ts";
+import { Signer } from "../../test/signer.ts";
+import { entryOf, lineOf, recounted, resealed, withEntry } from "../../test/tamper.ts";
 import type { Entry } from "../entry/entry.ts";
-import type { JsonObject, JsonValue } from "../json/value.ts";
+import type { JsonObject, JsonValue } from "../json/parse.ts";
 import type { VerifyOptions } from "../options.ts";
-import { attestation, type ExportLine } from "../testing/ledger-maker.ts";
-import { faultsIn, verifyWhole } from "../testing/read.ts";
-import { envelope, makeSample } from "../testing/sample.ts";
-import { Signer } from "../testing/signer.ts";
-import { entryOf, lineOf, recounted, resealed, withEntry } from "../testing/tamper.ts";
 
 const { ledger, person } = makeSample();
 const lines = ledger.lines();

@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { LedgerMaker, textOf } from "../testing/ledger-maker.ts";
-import { faultsOf, inPieces, verifyWhole } from "../testing/read.ts";
-import { makeSample } from "../testing/sample.ts";
+import { LedgerMaker, textOf } from "../../test/ledger-maker.ts";
+import { faultsOf, inPieces, verifyWhole } from "../../test/read.ts";
+import { makeSample } from "../../test/sample.ts";
 import { VerifyError } from "../verify-error.ts";
 import { verifyExport } from "./verify-export.ts";
 

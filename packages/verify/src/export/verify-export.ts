@@ -1,8 +1,7 @@
 import type { VerifyOptions } from "../options.ts";
-import type { Report } from "../report/report.ts";
+import type { Report } from "../report.ts";
 import { type AuditSettings, ExportAudit } from "./audit.ts";
-import type { ExportSource, LineBatches } from "./line.ts";
-import { readLines, withoutErrors } from "./read.ts";
+import { type ExportSource, type LineBatches, readLines, withoutErrors } from "./read.ts";
 
 /** How many entries lie between two reports of progress. */
 const PROGRESS_STEP = 4_096;

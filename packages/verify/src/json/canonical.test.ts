@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { jcs } from "../testing/jcs.ts";
+import { jcs } from "../../test/ledger-maker.ts";
 import { canonicalJson, NESTING_LIMIT } from "./canonical.ts";
-import { PlainError } from "./plain-error.ts";
-import type { JsonValue } from "./value.ts";
+import { type JsonValue, PlainError } from "./parse.ts";
 
 describe("the examples of RFC 8785 and its authors", () => {
   it.each([

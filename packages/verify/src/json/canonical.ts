@@ -1,5 +1,4 @@
-import { PlainError } from "./plain-error.ts";
-import type { JsonObject, JsonValue } from "./value.ts";
+import { type JsonObject, type JsonValue, PlainError } from "./parse.ts";
 
 /** How many arrays and objects may lie inside each other. */
 export const NESTING_LIMIT = 64;

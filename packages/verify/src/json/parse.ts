@@ -1,4 +1,18 @@
-import type { JsonObject, JsonValue } from "./value.ts";
+/** What JSON can say. */
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+
+/** A JSON object. */
+export type JsonObject = { [member: string]: JsonValue };
+
+/** Whether a value is a JSON object, and not an array or null. */
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A value that is JSON but not the plain JSON of the format: nested too deep, not finite, half a surrogate pair. */
+export class PlainError extends Error {
+  override readonly name = "PlainError";
+}
 
 /** Deeper than anything valid nests; what does is read as the engine reads it, and refused for that later. */
 const DEPTH_LIMIT = 256;

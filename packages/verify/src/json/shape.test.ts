@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { COUNT, TEXT } from "./rules.ts";
-import { fits, mismatches, type Shape } from "./shape.ts";
+import { COUNT, fits, mismatches, type Shape, TEXT } from "./shape.ts";
 
 const SHAPE: Shape<{ name: string; age: number }> = { name: TEXT, age: COUNT };
 

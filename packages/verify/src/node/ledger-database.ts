@@ -1,13 +1,96 @@
 import { existsSync } from "node:fs";
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import type { Line } from "../export/line.ts";
-import { FORMAT } from "../export/record.ts";
+import { zstdDecompressSync } from "node:zlib";
+import type { InspectedEntry } from "../entry/inspect.ts";
+import type { Line, WitnessedLine } from "../export/read.ts";
+import { entryText, FORMAT } from "../export/record.ts";
+import type { Complaint } from "../report.ts";
 import { VerifyError } from "../verify-error.ts";
-import { entryLine } from "./entry-line.ts";
-import { BodyReader } from "./packed-body.ts";
 import { SearchTables } from "./search-tables.ts";
+
+/** A row of the table of entries. */
+type EntryRow = Record<string, SQLOutputValue>;
+
+/** The members that a row may repeat in columns of their own, to be searched by. */
+const COPIED = ["entity_id", "target", "quality", "timestamp", "source", "actor"] as const;
+
+/** A row as the line that an export would have for it. */
+function entryLine(row: EntryRow): WitnessedLine {
+  return { text: textOf(row), compare: (inspected) => compare(row, inspected) };
+}
+
+function textOf({ seq, cid, body }: EntryRow): string {
+  const isObject = typeof body === "string" && body.startsWith("{");
+  if (!isObject) return JSON.stringify({ kind: "entry", seq, entry: null });
+  return entryText(JSON.stringify(seq), JSON.stringify(cid), body);
+}
+
+function compare(row: EntryRow, { entry, content }: InspectedEntry): Complaint[] {
+  const complaints: Complaint[] = [];
+  if (content !== undefined && content.body !== row.body) {
+    complaints.push({
+      code: "entry_not_canonical",
+      message: "the database holds the entry in another form than the canonical one",
+      expected: content.body,
+      found: String(row.body),
+    });
+  }
+  for (const member of COPIED) {
+    const copy = row[member];
+    if (entry === undefined || typeof copy !== "string" || copy === entry[member]) continue;
+    complaints.push({
+      code: "copy_mismatch",
+      message: `the database finds the entry under another ${member} than it has`,
+      expected: entry[member],
+      found: copy,
+    });
+  }
+  return complaints;
+}
+
+/** The dictionary that the first byte of a packed body names. */
+const FIRST = 1;
+
+/** Reads the bodies of entries: as they are, or packed with the sample that the database keeps. */
+export class BodyReader {
+  /** Whether the database may hold packed bodies. */
+  readonly packs: boolean;
+  readonly #sample: Buffer;
+
+  private constructor(packs: boolean, sample: string) {
+    this.packs = packs;
+    this.#sample = Buffer.from(sample);
+  }
+
+  /** The reader for a database. */
+  static of(database: DatabaseSync): BodyReader {
+    const columns = database.prepare("SELECT name FROM pragma_table_info('ledger_entries')").all();
+    const row = database.prepare("SELECT value FROM ledger_meta WHERE name = 'sample_1'").get();
+    return new BodyReader(
+      columns.some(({ name }) => name === "packed"),
+      String(row?.value ?? ""),
+    );
+  }
+
+  /** A row with its body unpacked; one that cannot be has none. */
+  read(row: EntryRow): EntryRow {
+    const { packed, ...rest } = row;
+    return { ...rest, body: this.bodyOf(row.body ?? null, packed ?? null) };
+  }
+
+  /** The body of an entry. */
+  bodyOf(body: SQLOutputValue, packed: SQLOutputValue): SQLOutputValue {
+    if (!(packed instanceof Uint8Array)) return body;
+    if (packed[0] !== FIRST || body !== "") return null;
+    try {
+      return zstdDecompressSync(packed.subarray(1), { dictionary: this.#sample }).toString();
+    } catch {
+      return null;
+    }
+  }
+}
 
 /** The log signs within 100 ms of an entry; this long an entry may wait before it counts as not signed. */
 const SIGNED_WITHIN = 2_000;

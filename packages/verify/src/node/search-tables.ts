@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Complaint } from "../report/fault.ts";
-import type { BodyReader } from "./packed-body.ts";
+import type { Complaint } from "../report.ts";
+import type { BodyReader } from "./ledger-database.ts";
 
 /** Entries that the index should know and that it does not find by all that they are to be found by. */
 const notFound = (body: string) => `

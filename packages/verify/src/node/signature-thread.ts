@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { parentPort } from "node:worker_threads";
-import type { SignatureClaim } from "../signature/checker.ts";
+import type { SignatureClaim } from "../signature.ts";
 
 const keys = new Map<string, KeyObject>();
 

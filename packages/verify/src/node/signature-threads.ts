@@ -1,7 +1,6 @@
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
-import type { SignatureChecker, SignatureClaim } from "../signature/checker.ts";
-import { webCrypto } from "../signature/web-crypto.ts";
+import { type SignatureChecker, type SignatureClaim, webCrypto } from "../signature.ts";
 
 /** Where the code of a thread is, whether it runs from source or was built. */
 const CODE = import.meta.url.endsWith(".ts")

@@ -1,11 +1,106 @@
+import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
-import type { Report } from "../report/report.ts";
+import { dirname, join } from "node:path";
+import { verifyLines } from "../export/verify-export.ts";
+import type { VerifyOptions } from "../options.ts";
+import type { Shelf } from "../private-content.ts";
+import type { Report } from "../report.ts";
+import type { SignatureChecker } from "../signature.ts";
 import { VerifyError } from "../verify-error.ts";
 import { verifyFile } from "../verify-file.ts";
+import { LedgerDatabase } from "./ledger-database.ts";
 import { SignatureThreads } from "./signature-threads.ts";
-import type { SourceOptions } from "./source-options.ts";
-import { verifyDatabase, verifyFolder } from "./verify-folder.ts";
-import { verifyUrl } from "./verify-url.ts";
+
+/** What a verification may need to get at a ledger. */
+export interface SourceOptions extends VerifyOptions {
+  /** Sent as a bearer token when the source is a URL. */
+  readonly token?: string | undefined;
+}
+
+/** What somebody put there in place of a file may have no end, or wait for a writer. Windows knows neither flag. */
+const THE_FILE_ITSELF = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** The `artifacts/` of a data folder: each file is named by its digest, in a folder named by the first two digits. */
+function artifactFolder(folder: string): Shelf {
+  return {
+    async open(digest) {
+      try {
+        const file = await openFile(join(folder, digest.slice(0, 2), digest));
+        return file.createReadStream();
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new VerifyError("unreadable", `The artifact ${digest} cannot be read: ${reason}.`, {
+          cause: error,
+        });
+      }
+    },
+  };
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  const file = await open(path, THE_FILE_ITSELF);
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new Error(`${path} is not a file`);
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
+}
+
+/** Verifies the ledger in a data folder, which may be in use: its database is opened read-only. */
+async function verifyFolder(
+  folder: string,
+  options: SourceOptions,
+  signatures: SignatureChecker,
+): Promise<Report> {
+  return verifyDatabase(join(folder, "reins.db"), options, signatures);
+}
+
+/** Verifies the ledger in a database, such as the copy of one. Its artifacts lie beside it, if anywhere. */
+async function verifyDatabase(
+  path: string,
+  options: SourceOptions,
+  signatures: SignatureChecker,
+): Promise<Report> {
+  const database = await LedgerDatabase.open(path);
+  try {
+    await database.settle(options.signal);
+    const shelf = artifactFolder(join(dirname(path), "artifacts"));
+    return await verifyLines(database.lines(), { ...options, shelf, signatures });
+  } finally {
+    database.close();
+  }
+}
+
+/** Verifies what a server sends. */
+async function verifyUrl(url: string, options: SourceOptions, signatures: SignatureChecker): Promise<Report> {
+  const { body, ok, status } = await request(url, options);
+  if (ok && body !== null) return verifyFile(body, { ...options, signatures });
+  await body?.cancel();
+  throw new VerifyError("refused", `The server answered ${status}. ${advice(status)}`, {
+    retryable: status >= 500 || status === 429,
+  });
+}
+
+async function request(url: string, { token, signal }: SourceOptions): Promise<Response> {
+  try {
+    return await fetch(url, {
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      signal: signal ?? null,
+    });
+  } catch (cause) {
+    signal?.throwIfAborted();
+    const message = `${new URL(url).origin} cannot be reached.`;
+    throw new VerifyError("unreachable", message, { retryable: true, cause });
+  }
+}
+
+function advice(status: number): string {
+  if (status === 401 || status === 403) return "Give a token that may read the ledger.";
+  return status === 404 ? "Check the address." : "Try again later.";
+}
 
 /** Few enough reads that they cost nothing, small enough that memory stays flat. */
 const CHUNK = 256 * 1024;

@@ -1,18 +1,21 @@
-import { toBase64 } from "../bytes/base64.ts";
-import { sameBytes } from "../bytes/bytes.ts";
+import { sameBytes, toBase64 } from "../bytes.ts";
 import { type InspectedEntry, inspectEntry } from "../entry/inspect.ts";
 import { isAttestation } from "../entry/proof.ts";
-import { type KeyChange, keyChangeOf } from "../keys/announcement.ts";
-import { missingAttestation, wrongHolder, wrongSignature } from "../keys/attestation.ts";
-import { firstEntryComplaint } from "../keys/first-entry.ts";
-import type { Key } from "../keys/key.ts";
-import type { Checkpoint } from "../note/checkpoint.ts";
-import { referencesIn } from "../private/references.ts";
-import type { Complaint, Place } from "../report/fault.ts";
-import type { Findings } from "../report/findings.ts";
-import { webCrypto } from "../signature/web-crypto.ts";
-import { leafHash } from "../tree/hashes.ts";
-import { rootFromInclusion } from "../tree/inclusion.ts";
+import { leafHash } from "../hashes.ts";
+import {
+  firstEntryComplaint,
+  type Key,
+  type KeyChange,
+  keyChangeOf,
+  missingAttestation,
+  wrongHolder,
+  wrongSignature,
+} from "../keys.ts";
+import type { Checkpoint } from "../note.ts";
+import { referencesIn } from "../private-content.ts";
+import type { Complaint, Findings, Place } from "../report.ts";
+import { webCrypto } from "../signature.ts";
+import { rootFromInclusion } from "../tree.ts";
 import { hashesOf, type ProofFile, type ProvedEntry, readProvedKey } from "./proof-file.ts";
 
 /** Checks the entry of a proof file, and the announcement of the key that signed it. */

@@ -1,10 +1,19 @@
-import { fromBase64 } from "../bytes/base64.ts";
-import { COUNT, literal, OBJECT, OBJECT_OR_NULL, TEXT } from "../json/rules.ts";
-import { fits, mismatches, type Rule, type Shape } from "../json/shape.ts";
+import { fromBase64 } from "../bytes.ts";
+import { HASH_LENGTH } from "../hashes.ts";
+import type { JsonObject, JsonValue } from "../json/parse.ts";
+import {
+  COUNT,
+  fits,
+  literal,
+  mismatches,
+  OBJECT,
+  OBJECT_OR_NULL,
+  type Rule,
+  type Shape,
+  TEXT,
+} from "../json/shape.ts";
 import { parseStrict } from "../json/strict.ts";
-import type { JsonObject, JsonValue } from "../json/value.ts";
-import type { Findings } from "../report/findings.ts";
-import { HASH_LENGTH } from "../tree/hashes.ts";
+import type { Findings } from "../report.ts";
 
 /** The format of proof files this verifier knows. */
 export const PROOF_FORMAT = "reins-proof/1";

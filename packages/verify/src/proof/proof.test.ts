@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../json/value.ts";
-import { attestation } from "../testing/ledger-maker.ts";
-import { consistencyProof } from "../testing/merkle.ts";
-import { proofOf } from "../testing/proof-maker.ts";
-import { faultsOf } from "../testing/read.ts";
-import { makeSample } from "../testing/sample.ts";
-import { Signer } from "../testing/signer.ts";
+import { attestation } from "../../test/ledger-maker.ts";
+import { consistencyProof } from "../../test/merkle.ts";
+import { proofOf } from "../../test/proof-maker.ts";
+import { faultsOf } from "../../test/read.ts";
+import { makeSample } from "../../test/sample.ts";
+import { Signer } from "../../test/signer.ts";
+import type { JsonObject } from "../json/parse.ts";
 import { verifyConsistency } from "./verify-consistency.ts";
 import { verifyProof } from "./verify-proof.ts";
 

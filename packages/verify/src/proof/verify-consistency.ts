@@ -1,10 +1,8 @@
-import { fromBase64 } from "../bytes/base64.ts";
-import { type Checkpoint, isSignedBy } from "../note/checkpoint.ts";
-import type { LogKey } from "../note/log-key.ts";
+import { fromBase64 } from "../bytes.ts";
+import { type Checkpoint, isSignedBy, type LogKey } from "../note.ts";
 import { trustOf } from "../options.ts";
-import { Findings } from "../report/findings.ts";
-import type { Report } from "../report/report.ts";
-import { isConsistent } from "../tree/consistency.ts";
+import { Findings, type Report } from "../report.ts";
+import { isConsistent } from "../tree.ts";
 import { VerifyError } from "../verify-error.ts";
 
 /** Two checkpoints of one log and what is said to join them. */

@@ -1,11 +1,7 @@
-import { toBase64 } from "../bytes/base64.ts";
-import { sameBytes } from "../bytes/bytes.ts";
-import { remarksOn } from "../export/remarks.ts";
-import { type Checkpoint, isSignedBy, readCheckpoint } from "../note/checkpoint.ts";
-import { type LogKey, readLogKey } from "../note/log-key.ts";
+import { sameBytes, toBase64 } from "../bytes.ts";
+import { type Checkpoint, isSignedBy, type LogKey, readCheckpoint, readLogKey } from "../note.ts";
 import { type Trust, trustOf, type VerifyOptions } from "../options.ts";
-import { Findings } from "../report/findings.ts";
-import type { Report, SeenResult } from "../report/report.ts";
+import { Findings, type Report, remarksOn, type SeenResult } from "../report.ts";
 import { ProofAudit } from "./proof-audit.ts";
 import { type ProofFile, readProofFile } from "./proof-file.ts";
 

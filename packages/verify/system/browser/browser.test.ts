@@ -3,11 +3,11 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { requirement } from "../../../../scripts/test/requirement.ts";
 import type { Report } from "../../src/index.ts";
-import { LedgerMaker, textOf } from "../../src/testing/ledger-maker.ts";
-import { proofOf } from "../../src/testing/proof-maker.ts";
-import { faultsOf } from "../../src/testing/read.ts";
-import { makeSample } from "../../src/testing/sample.ts";
-import { withEntry } from "../../src/testing/tamper.ts";
+import { LedgerMaker, textOf } from "../../test/ledger-maker.ts";
+import { proofOf } from "../../test/proof-maker.ts";
+import { faultsOf } from "../../test/read.ts";
+import { makeSample } from "../../test/sample.ts";
+import { withEntry } from "../../test/tamper.ts";
 import { launchChromium } from "./launch.ts";
 import { type Site, serveVerifier } from "./site.ts";
 

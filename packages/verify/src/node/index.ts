@@ -1,2 +1,0 @@
-export type { SourceOptions } from "./source-options.ts";
-export { verify } from "./verify.ts";

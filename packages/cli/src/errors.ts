@@ -1,3 +1,5 @@
+import { errorMessage } from "@reins/kit";
+
 /** The exit codes of `reins`. Programs rely on the numbers; they do not change. */
 export const EXIT = {
   done: 0,
@@ -20,6 +22,11 @@ export function exitCodesHelp(meanings: Partial<Record<keyof typeof EXIT, string
     return meaning === undefined ? [] : [`  ${String(code).padStart(2)}  ${meaning}`];
   });
   return ["", "Exit codes:", ...lines].join("\n");
+}
+
+/** The text after the options in a command's help: notes and examples, then the exit codes. */
+export function helpText(text: string, meanings: Parameters<typeof exitCodesHelp>[0]): string {
+  return `${text}\n${exitCodesHelp(meanings)}`;
 }
 
 interface CliErrorOptions extends ErrorOptions {
@@ -77,10 +84,6 @@ function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return errorMessage(error);
   const stack = error.stack ?? error.message;
   return error.cause === undefined ? stack : `${stack}\nCaused by: ${stackOf(error.cause)}`;
-}
-
-export function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The operating system's code (`EADDRINUSE`, `EACCES`) of an error or its cause. */

@@ -1,6 +1,7 @@
 import { open, rm, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
-import { CliError, EXIT, errorMessage, systemCode } from "./errors.ts";
+import { errorMessage } from "@reins/kit";
+import { CliError, EXIT, systemCode } from "./errors.ts";
 
 /** Writes a private file that must not exist yet. Removes it when writing fails or is cancelled. */
 export async function writeNewFile(

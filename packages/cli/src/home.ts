@@ -1,7 +1,8 @@
 import { chmod, lstat, mkdir, open, readdir, readlink, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { CliError, EXIT, errorMessage, isNotFound, systemCode } from "./errors.ts";
+import { errorMessage } from "@reins/kit";
+import { CliError, EXIT, isNotFound, systemCode } from "./errors.ts";
 import type { Notice } from "./output.ts";
 
 const NO_LINK: ReadonlySet<string> = new Set(["EINVAL", "ENOENT"]);

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "commander";
-import { EXIT, exitCodeOf, exitCodesHelp, renderError, systemCode } from "./errors.ts";
+import { EXIT, exitCodeOf, helpText, renderError, systemCode } from "./errors.ts";
 import { version } from "./installation.ts";
 
 /** One run of the command line: the global flags, and the exit code that a command sets. */
@@ -152,8 +152,7 @@ export async function makeProgram(invocation: Invocation, args?: readonly string
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "reins: ")) })
     .showHelpAfterError("  Add --help to see the options.")
-    .addHelpText("after", EXAMPLES)
-    .addHelpText("after", exitCodesHelp({ done: "done", failed: "failed", usage: "wrong usage" }))
+    .addHelpText("after", helpText(EXAMPLES, { done: "done", failed: "failed", usage: "wrong usage" }))
     .exitOverride()
     .hook("preAction", (_, command) => {
       const { verbose, json }: { verbose?: boolean; json?: boolean } = command.optsWithGlobals();

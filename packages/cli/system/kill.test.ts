@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { killHere } from "../src/commands/kill.ts";
+import { killLocal } from "../src/commands/kill.ts";
 import { OperatedHome } from "./support/operated-home.ts";
 
 describe("reins kill", () => {
@@ -49,14 +49,14 @@ describe("reins kill", () => {
         ),
       ),
       once(still, "listening").then(async () =>
-        expect(await killHere(path, { all: true }, 50)).toMatchObject({ gone: [], left: [], entry: null }),
+        expect(await killLocal(path, { all: true }, 50)).toMatchObject({ gone: [], left: [], entry: null }),
       ),
     ]);
     // The server may yet carry out the request and record it; the local kill has another id.
     const journal = await readFile(join(path, "kills.jsonl"), "utf8");
     expect(journal).toContain('"kind":"all"');
     expect(journal).not.toContain(asked);
-    await expect(killHere(path, { agent: "claude" }, 50)).rejects.toThrow("hangs");
+    await expect(killLocal(path, { agent: "claude" }, 50)).rejects.toThrow("hangs");
   });
 
   it("wants to know what", async () => {

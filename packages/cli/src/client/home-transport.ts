@@ -1,11 +1,12 @@
 import { homedir } from "node:os";
+import { errorMessage } from "@reins/kit";
 import type { Access, Gateway } from "@reins/server";
 import { StoreError } from "@reins/store";
 import { Harness } from "@reins/supervisor";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { homeRedactor } from "../configuration/home-redactor.ts";
 import { namedPolicyFiles } from "../configuration/policy-files.ts";
-import { CliError, EXIT, errorMessage } from "../errors.ts";
+import { CliError, EXIT } from "../errors.ts";
 import { homeTables } from "../harness/home-store.ts";
 import { operatorSocketIn } from "../home.ts";
 import { ledgerError } from "../ledger/ledger-error.ts";

@@ -1,7 +1,8 @@
 import { type IncomingMessage, request as overHttp, type RequestOptions } from "node:http";
 import { request as overHttps } from "node:https";
 import { parseExact } from "@reins/ahp";
-import { CliError, EXIT, errorMessage, systemCode } from "../errors.ts";
+import { errorMessage } from "@reins/kit";
+import { CliError, EXIT, systemCode } from "../errors.ts";
 
 /** The server cannot be reached now; it may be back later. */
 export class Unreachable extends CliError {

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { KeyFolder, KeyRing, ledgerTables } from "@reins/ledger";
 import { change, openSqlite, openSqliteReader } from "@reins/store";
 import type { Command } from "commander";
-import { exitCodesHelp } from "../errors.ts";
+import { helpText } from "../errors.ts";
 import { databaseIn, homeFolder, keysIn } from "../home.ts";
 import { ledgerError, noLedger } from "../ledger/ledger-error.ts";
 import { noticeOnStderr } from "../output.ts";
@@ -22,19 +22,16 @@ export function declareBackup(command: Command): void {
     .description("Copies the database of a home to a new file that can be verified. Works while Reins runs.")
     .argument("<file>", "where to write it; it must not exist yet")
     .option("--home <folder>", "the home folder")
-    .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({
+      helpText(HELP, {
         done: "the copy is written",
         failed: "it could not be written",
         usage: "wrong usage",
         unreachable: "there is no ledger in the home, or it cannot be read",
       }),
     )
-    .action(async (file: string, _, command: Command) => {
-      await backup(file, command.optsWithGlobals<BackupFlags>());
-    });
+    .action((file: string, _, command: Command) => backup(file, command.optsWithGlobals<BackupFlags>()));
 }
 
 interface BackupFlags {

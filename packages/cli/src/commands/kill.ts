@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import { ApiClient } from "../client/api-client.ts";
 import { CLIENT_CODES, type ClientFlags, clientFlags, resolveServer } from "../client/connect.ts";
 import { HttpTransport, Unreachable } from "../client/transport.ts";
-import { CliError, EXIT, type ExitCode, exitCodesHelp } from "../errors.ts";
+import { CliError, EXIT, type ExitCode, helpText } from "../errors.ts";
 import { operatorSocketIn } from "../home.ts";
 import { print } from "../output.ts";
 import { printableLine } from "../printable.ts";
@@ -40,10 +40,9 @@ export function declareKill(command: Command, invocation: Invocation): void {
       .option("--process <id>", "one process of an agent")
       .option("--reason <text>", "why, for the ledger"),
   )
-    .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({
+      helpText(HELP, {
         ...CLIENT_CODES,
         done: "every process is gone",
         failed: "a process is left, nothing matches, or it was rejected",
@@ -63,8 +62,8 @@ export async function kill(what: string | undefined, flags: KillFlags): Promise<
   const request = { ...target, ...(flags.reason !== undefined && { reason: flags.reason }) };
   const place = resolveServer(flags, process.env);
   const report = place.url
-    ? await killOver(new ApiClient(new HttpTransport(place)), request)
-    : await killHere(place.home, request);
+    ? await killRemote(new ApiClient(new HttpTransport(place)), request)
+    : await killLocal(place.home, request);
   print(flags.json ? `${JSON.stringify(report)}\n` : describeKill(report));
   return report.left.length === 0 ? EXIT.done : EXIT.failed;
 }
@@ -97,9 +96,9 @@ export function targetOf(what: string | undefined, names: KillNames): Omit<KillR
 
 /** The name of the local operator in the ledger. */
 const OPERATOR = "user:default/operator";
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
-function killOver(client: ApiClient, body: KillRequest): Promise<KillReport> {
+function killRemote(client: ApiClient, body: KillRequest): Promise<KillReport> {
   const advice = { not_found: "To see what runs: reins agents list, or the page at /ui/agents" };
   return client.call(killOperations.kill, { body, advice });
 }
@@ -108,28 +107,28 @@ function killOver(client: ApiClient, body: KillRequest): Promise<KillReport> {
  * Asks the kill thread, which answers also while the server is blocked. Without a server, or when even the thread
  * does not answer, ends the processes itself.
  */
-export async function killHere(
+export async function killLocal(
   home: string,
   request: KillRequest,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<KillReport> {
   if (!statSync(home, { throwIfNoEntry: false })?.isDirectory())
     throw new Unreachable(
       `${home} is not the home of a Reins, so no agent of it runs.`,
       "For another home, give --home <folder> or set REINS_HOME.",
     );
-  const order = orderOf(request);
-  const patience = AbortSignal.timeout(patienceMs);
-  const answer = await askKill(killSocketIn(home), order, patience).catch((error: unknown) => {
-    if (patience.aborted) return "silence" as const;
+  const order = killOrder(request);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const answer = await askKill(killSocketIn(home), order, timeout).catch((error: unknown) => {
+    if (timeout.aborted) return "silence" as const;
     throw error;
   });
   // No process runs; the server may still know the session and end it.
   if (answer === "nothing")
-    return killOver(new ApiClient(new HttpTransport({ socket: operatorSocketIn(home) })), request);
-  if (answer !== "nobody" && answer !== "silence") return shown(answer.report, answer.entry);
+    return killRemote(new ApiClient(new HttpTransport({ socket: operatorSocketIn(home) })), request);
+  if (answer !== "nobody" && answer !== "silence") return killReport(answer.report, answer.entry);
   // With a new id: a server that hangs may yet carry out the first request.
-  if (order.target.kind === "all") return shown(await killLeftBehind(home, orderOf(request)), null);
+  if (order.target.kind === "all") return killReport(await killLeftBehind(home, killOrder(request)), null);
   const why =
     answer === "silence"
       ? `The Reins on ${home} hangs: not even its kill thread answers.`
@@ -137,7 +136,7 @@ export async function killHere(
   throw new Unreachable(why, "To make sure: reins kill --all");
 }
 
-function orderOf({ session, agent, process, reason }: KillRequest): KillOrder {
+function killOrder({ session, agent, process, reason }: KillRequest): KillOrder {
   const target: KillOrder["target"] =
     session !== undefined
       ? { kind: "session", name: session }
@@ -149,7 +148,7 @@ function orderOf({ session, agent, process, reason }: KillRequest): KillOrder {
   return { id: randomUUID(), target, tenant: null, by: OPERATOR, reason: reason ?? null };
 }
 
-function shown(report: Awaited<ReturnType<typeof killLeftBehind>>, entry: string | null): KillReport {
+function killReport(report: Awaited<ReturnType<typeof killLeftBehind>>, entry: string | null): KillReport {
   const { tenant: _, ...rest } = report;
   return { ...rest, entry };
 }

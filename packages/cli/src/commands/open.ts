@@ -1,7 +1,7 @@
 import { accessOperations } from "@reins/api";
 import type { Command } from "commander";
 import { CLIENT_CODES, type ClientFlags, clientFlags, withClient } from "../client/connect.ts";
-import { CliError, EXIT, exitCodesHelp } from "../errors.ts";
+import { CliError, EXIT, helpText } from "../errors.ts";
 import { print } from "../output.ts";
 import { openInBrowser } from "../serving/browser.ts";
 
@@ -19,11 +19,8 @@ export function declareOpen(command: Command): void {
       )
       .option("--print", "print the address only"),
   )
-    .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp(CLIENT_CODES))
-    .action(async (_, command: Command) => {
-      await open(command.optsWithGlobals<OpenFlags>());
-    });
+    .addHelpText("after", helpText(HELP, CLIENT_CODES))
+    .action((_, command: Command) => open(command.optsWithGlobals<OpenFlags>()));
 }
 
 interface OpenFlags extends ClientFlags {

@@ -1,7 +1,8 @@
 import { access, constants } from "node:fs/promises";
 import { resolve } from "node:path";
+import { errorMessage } from "@reins/kit";
 import type { NamedPolicyFiles } from "@reins/supervisor";
-import { CliError, errorMessage } from "../errors.ts";
+import { CliError } from "../errors.ts";
 import type { Configuration } from "./configuration.ts";
 
 export interface PolicyFileFlags {

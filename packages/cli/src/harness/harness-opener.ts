@@ -1,6 +1,7 @@
 import type { AgentRunner, Hosting } from "@reins/host";
+import { errorMessage } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
-import { CliError, errorMessage } from "../errors.ts";
+import { CliError } from "../errors.ts";
 import type { OpenRunner } from "../hosting/open-runner.ts";
 import { DamagedHome } from "../ledger/ledger-error.ts";
 import type { Log } from "../log.ts";
@@ -56,13 +57,13 @@ export class HarnessOpener {
   /** Ends turns if the harness is open; those that take longer than the grace period are cut off. */
   async interrupt(): Promise<void> {
     const interrupting = this.#port?.hosting.hub.interrupt(GRACE_MS);
-    await interrupting?.catch((error: unknown) => this.#tell(error, "turns could not be ended"));
+    await interrupting?.catch((error: unknown) => this.#logError(error, "turns could not be ended"));
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     const opened = await this.#opening?.catch(() => undefined);
-    await opened?.close().catch((error: unknown) => this.#tell(error, "the ledger could not be closed"));
+    await opened?.close().catch((error: unknown) => this.#logError(error, "the ledger could not be closed"));
   }
 
   #opened(): Promise<OpenedHarness> {
@@ -79,7 +80,7 @@ export class HarnessOpener {
     try {
       const opening = Promise.withResolvers<OpenedHarness>();
       const report = (error: unknown) => {
-        this.#tell(error, "a background task failed");
+        this.#logError(error, "a background task failed");
         void opening.promise.then((opened) => this.#abandonAfter(opened, error));
       };
       opening.resolve(await this.#options.open(report));
@@ -88,12 +89,16 @@ export class HarnessOpener {
     } catch (error) {
       // Callers and the health check get the error; opening again would not help.
       if (error instanceof DamagedHome) {
-        this.#tell(error, "nothing is allowed, because this home is damaged or was rolled back", error.next);
+        this.#logError(
+          error,
+          "nothing is allowed, because this home is damaged or was rolled back",
+          error.next,
+        );
         throw error;
       }
       this.#failedAt = this.#options.now();
       if (error instanceof CliError) this.#refuse(error);
-      else this.#tell(error, "the home cannot be opened, so nothing is allowed");
+      else this.#logError(error, "the home cannot be opened, so nothing is allowed");
       throw error;
     }
   }
@@ -105,7 +110,7 @@ export class HarnessOpener {
     if ((await this.#opening?.catch(() => undefined)) === opened) this.#failedAt = this.#options.now();
   }
 
-  #tell(error: unknown, message: string, next?: string): void {
+  #logError(error: unknown, message: string, next?: string): void {
     this.#options.log.error({ error: errorMessage(error), ...(next !== undefined && { next }) }, message);
   }
 }

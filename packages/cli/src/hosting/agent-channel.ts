@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { parseExact } from "@reins/ahp";
 import { type Channel, channelPair, type Hosting, type JsonObject, serveChannel } from "@reins/host";
+import { errorMessage } from "@reins/kit";
 import { StoreError } from "@reins/store";
 import type { Harness } from "@reins/supervisor";
 import { WebSocket } from "ws";
-import { CliError, EXIT, errorMessage } from "../errors.ts";
+import { CliError, EXIT } from "../errors.ts";
 import { operatorSocketIn, socketIn } from "../home.ts";
 import { ledgerError } from "../ledger/ledger-error.ts";
 import type { Log } from "../log.ts";

@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import {
   type Checkpoint,
   LedgerError,
@@ -6,7 +7,7 @@ import {
   readCheckpoint,
 } from "@reins/ledger";
 import { verifyConsistency } from "@reins/verify";
-import { CliError, EXIT, errorMessage } from "../errors.ts";
+import { CliError, EXIT } from "../errors.ts";
 import type { Notice } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import { ACCEPT_LOSS, DamagedHome } from "./ledger-error.ts";
@@ -114,14 +115,14 @@ function openStored(note: string, logKey: string, file: string): OpenedNote {
 /** Stores a checked checkpoint, with notices about what is new. */
 async function storeSeen(
   home: string,
-  sighting: SeenCheckpoint,
+  checkpoint: SeenCheckpoint,
   seen: SeenCheckpoints,
   notice: Notice,
 ): Promise<void> {
   try {
     const before = await seen.inHome(home);
-    if (before?.logKey !== sighting.logKey) await noticeFirstSight(home, before, sighting, seen, notice);
-    await seen.keep(home, sighting);
+    if (before?.logKey !== checkpoint.logKey) await noticeFirstSight(home, before, checkpoint, seen, notice);
+    await seen.keep(home, checkpoint);
   } catch (error) {
     if (error instanceof CliError) throw error;
     notice(`The checkpoint cannot be stored, so a later change may go unnoticed: ${errorMessage(error)}`);

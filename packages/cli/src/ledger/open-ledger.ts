@@ -73,20 +73,20 @@ export class WritableLedger {
   readonly ledger: Ledger;
   readonly store: Store;
   readonly #options: WriteOptions;
-  readonly #sight: CheckpointRecorder;
+  readonly #recorder: CheckpointRecorder;
 
-  private constructor(ledger: Ledger, store: Store, options: WriteOptions, sight: CheckpointRecorder) {
+  private constructor(ledger: Ledger, store: Store, options: WriteOptions, recorder: CheckpointRecorder) {
     this.ledger = ledger;
     this.store = store;
     this.#options = options;
-    this.#sight = sight;
+    this.#recorder = recorder;
   }
 
   /** Opens or creates the ledger of a home. Rejects one that was changed since it was last seen. */
   static async open(options: WriteOptions): Promise<WritableLedger> {
     const { home, onCheckpointError, openStore, seen, notice, tables = [ledgerTables] } = options;
     await tightenHome(home, notice);
-    const sight = new CheckpointRecorder({ home, seen, notice });
+    const recorder = new CheckpointRecorder({ home, seen, notice });
     const openNew = async () => openSqlite({ path: await privateDatabase(await realDatabase(home)), tables });
     const store = await (openStore ?? openNew)();
     try {
@@ -95,11 +95,11 @@ export class WritableLedger {
         store,
         signers: new KeyRing(new KeyFolder(keysIn(home))),
         newOrigin: () => `reins/${randomBytes(8).toString("hex")}`,
-        onCheckpoint: (note, logKey) => sight.saw({ note, logKey }),
+        onCheckpoint: (note, logKey) => recorder.record({ note, logKey }),
         ...(onCheckpointError && { onCheckpointError }),
       });
       if (!begun) await checkSeen(ledger, home, seen, notice);
-      return new WritableLedger(ledger, store, options, sight);
+      return new WritableLedger(ledger, store, options, recorder);
     } catch (error) {
       await store.close();
       throw error;
@@ -110,7 +110,7 @@ export class WritableLedger {
   async close(): Promise<void> {
     try {
       await this.ledger.close();
-      await this.#sight.close();
+      await this.#recorder.close();
       await checkSeen(this.ledger, this.#options.home, this.#options.seen, this.#options.notice);
     } finally {
       await this.store.close();
@@ -119,7 +119,7 @@ export class WritableLedger {
 
   /** Closes the home at once, after a failure. */
   async abandon(): Promise<void> {
-    await this.#sight.close();
+    await this.#recorder.close();
     await this.store.close();
   }
 }

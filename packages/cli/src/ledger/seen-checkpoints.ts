@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { replaceFile } from "@reins/kit";
+import { errorMessage, replaceFile } from "@reins/kit";
 import { readCheckpoint } from "@reins/ledger";
-import { CliError, EXIT, errorMessage, systemCode } from "../errors.ts";
+import { CliError, EXIT, systemCode } from "../errors.ts";
 import { stateFolder } from "../installation.ts";
 import type { Notice } from "../output.ts";
 
@@ -109,9 +109,9 @@ export class CheckpointRecorder {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  saw(sighting: SeenCheckpoint): void {
+  record(checkpoint: SeenCheckpoint): void {
     if (this.#closed) return;
-    this.#newest = sighting;
+    this.#newest = checkpoint;
     this.#timer ??= setTimeout(
       () => {
         this.#timer = undefined;

@@ -1,6 +1,7 @@
 import { BlockList, isIPv6 } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
-import { CliError, EXIT, errorMessage, systemCode } from "../errors.ts";
+import { errorMessage } from "@reins/kit";
+import { CliError, EXIT, systemCode } from "../errors.ts";
 
 export const DEFAULT_PORT = 18789;
 

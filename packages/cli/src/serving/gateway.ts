@@ -39,15 +39,15 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
   }
 }
 
-export async function serveGateway(gateway: Gateway, place: GatewayAddress): Promise<ListeningServer> {
-  const { host, port, tls, command } = place;
-  const allowedHosts = [...hostNames(host), ...place.allowHosts.map((name) => name.toLowerCase())];
+export async function serveGateway(gateway: Gateway, options: GatewayAddress): Promise<ListeningServer> {
+  const { host, port, tls, command } = options;
+  const allowedHosts = [...hostNames(host), ...options.allowHosts.map((name) => name.toLowerCase())];
   try {
     const served = await gateway.listen({ host, port, allowedHosts, ...(tls && { tls }) });
     const address = `${served.address}/ahp`;
     return {
       served,
-      entrances: [
+      addresses: [
         { transport: "http", address },
         { transport: "websocket", address: address.replace(/^http/, "ws") },
       ],
@@ -62,7 +62,7 @@ export async function serveOperator(
   path: string,
   taken: SocketInUse,
 ): Promise<ListeningServer> {
-  return { served: await listenOnSocket(path, taken, () => gateway.listenSocket(path)), entrances: [] };
+  return { served: await listenOnSocket(path, taken, () => gateway.listenSocket(path)), addresses: [] };
 }
 
 /**

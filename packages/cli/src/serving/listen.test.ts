@@ -8,7 +8,7 @@ function opened(address: string, journal: string[]): ListeningServer {
     journal.push(`close ${address}`);
     closed.resolve();
   };
-  return { served: { address, closed: closed.promise, close }, entrances: [] };
+  return { served: { address, closed: closed.promise, close }, addresses: [] };
 }
 
 const silent = pino({ level: "silent" });

@@ -10,11 +10,11 @@ export interface ServerAddress {
 /** A server that listens, with its addresses: one port can serve two transports. */
 export interface ListeningServer {
   readonly served: Served;
-  readonly entrances: readonly ServerAddress[];
+  readonly addresses: readonly ServerAddress[];
 }
 
 export function listeningAt(served: Served, transport: TransportName): ListeningServer {
-  return { served, entrances: [{ transport, address: served.address }] };
+  return { served, addresses: [{ transport, address: served.address }] };
 }
 
 export type Start = () => Promise<ListeningServer>;

@@ -6,13 +6,13 @@ import { version } from "../installation.ts";
 
 /** The admin API of a home. Loads what it needs on the first request. */
 export function operatorDesk(home: string, hosting: () => Promise<Hosting>): OperatorDesk {
-  let shelf: Promise<AgentShelf> | undefined;
+  let registry: Promise<AgentShelf> | undefined;
   const agents = () => {
-    shelf ??= shelfOf(home);
-    shelf.catch(() => {
-      shelf = undefined;
+    registry ??= openRegistry(home);
+    registry.catch(() => {
+      registry = undefined;
     });
-    return shelf;
+    return registry;
   };
   const environment = process.env;
   const stallFile = join(home, "stalls.log");
@@ -23,7 +23,7 @@ export function operatorDesk(home: string, hosting: () => Promise<Hosting>): Ope
   });
 }
 
-async function shelfOf(home: string): Promise<AgentShelf> {
+async function openRegistry(home: string): Promise<AgentShelf> {
   const { HomeAgents } = await import("../hosting/home-agents.ts");
   return HomeAgents.open(home);
 }

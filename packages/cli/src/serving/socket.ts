@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { type AhpServer, type Served, serveUnix } from "@reins/ahp";
-import { CliError, EXIT, errorMessage } from "../errors.ts";
+import { errorMessage } from "@reins/kit";
+import { CliError, EXIT } from "../errors.ts";
 import { type ListeningServer, listeningAt } from "./listen.ts";
 
 /** BSD systems, among them macOS, allow a little less than Linux. */

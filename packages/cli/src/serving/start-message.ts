@@ -38,10 +38,10 @@ interface StartedServer {
 }
 
 /** Announces the start: a welcome text and the page on a terminal, log lines elsewhere. */
-export async function announceStart(greeting: StartedServer): Promise<void> {
-  const { opened, access, home, workspace, mayOpen, log } = greeting;
+export async function announceStart(started: StartedServer): Promise<void> {
+  const { opened, access, home, workspace, mayOpen, log } = started;
   const address = addressesOf(opened).find(({ transport }) => transport === "http")?.address;
-  if (!process.stdout.isTTY || address === undefined) return logStart(greeting, address);
+  if (!process.stdout.isTTY || address === undefined) return logStart(started, address);
   const page = pageAddress(address, access.newCode());
   const opens = mayOpen && browserOpener(process.env) !== undefined;
   const agents = ["native", ...(await installedIn(home))];
@@ -87,7 +87,7 @@ async function installedIn(home: string): Promise<string[]> {
 }
 
 function addressesOf(opened: readonly ListeningServer[]): readonly ServerAddress[] {
-  return opened.flatMap(({ entrances }) => entrances);
+  return opened.flatMap(({ addresses }) => addresses);
 }
 
 interface WelcomeFacts {

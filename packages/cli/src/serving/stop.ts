@@ -1,5 +1,6 @@
 import { constants } from "node:os";
-import { errorMessage, systemCode } from "../errors.ts";
+import { errorMessage } from "@reins/kit";
+import { systemCode } from "../errors.ts";
 import type { Log } from "../log.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

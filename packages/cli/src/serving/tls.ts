@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
-import { CliError, errorMessage } from "../errors.ts";
+import { errorMessage } from "@reins/kit";
+import { CliError } from "../errors.ts";
 
 export interface TlsFlags {
   readonly tlsCert?: string;

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Authenticator, knownTokens } from "@reins/ahp";
-import { CliError, errorMessage } from "../errors.ts";
+import { errorMessage } from "@reins/kit";
+import { CliError } from "../errors.ts";
 
 /**
  * Reads tokens from flags, which override the environment. `@path` reads the lines of a file, because other users

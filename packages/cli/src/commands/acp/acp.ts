@@ -1,7 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { stdioChannel } from "@reins/host";
+import { errorMessage } from "@reins/kit";
 import type { Command } from "commander";
-import { CliError, EXIT, errorMessage, exitCodesHelp } from "../../errors.ts";
+import { CliError, EXIT, helpText } from "../../errors.ts";
 import { homeFolder, openHome } from "../../home.ts";
 import { type AgentChannel, openAgentChannel } from "../../hosting/agent-channel.ts";
 import { ensureInstalled } from "../../hosting/install-agent.ts";
@@ -26,10 +27,9 @@ export function declareAcp(command: Command): void {
     )
     .option("--agent <id>", "the agent; see reins agents list", "native")
     .option("--home <folder>", "the home folder (default: reins in the user's data folder)")
-    .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({
+      helpText(HELP, {
         done: "the editor closed it",
         failed: "failed",
         usage: "wrong usage",
@@ -37,9 +37,7 @@ export function declareAcp(command: Command): void {
         taken: "another process holds the home and does not answer",
       }),
     )
-    .action(async (_, command: Command) => {
-      await acp(command.optsWithGlobals<AcpFlags>());
-    });
+    .action((_, command: Command) => acp(command.optsWithGlobals<AcpFlags>()));
 }
 
 /** A process that starts or stops holds the home without answering. */

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../errors.ts";
+import { helpText } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
 import { HomeAgents } from "../../hosting/home-agents.ts";
 import { catalogueEntry } from "../../hosting/install-agent.ts";
@@ -37,11 +37,8 @@ function declareRemove(agents: Command): void {
       .description("Removes what was installed of an agent, with what was verified of it.")
       .argument("<agent>", "the agent; see reins agents list"),
   )
-    .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp(AGENTS_CODES))
-    .action(async (agent: string, _, command: Command) => {
-      await remove(agent, command.optsWithGlobals<AgentsFlags>());
-    });
+    .addHelpText("after", helpText(HELP, AGENTS_CODES))
+    .action((agent: string, _, command: Command) => remove(agent, command.optsWithGlobals<AgentsFlags>()));
 }
 
 export async function remove(agent: string, flags: AgentsFlags): Promise<void> {

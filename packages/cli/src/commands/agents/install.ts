@@ -1,6 +1,6 @@
 import type { AgentEntry, Installed } from "@reins/host";
 import type { Command } from "commander";
-import { EXIT, type ExitCode, exitCodesHelp } from "../../errors.ts";
+import { EXIT, type ExitCode, helpText } from "../../errors.ts";
 import { homeFolder, openHome } from "../../home.ts";
 import { agentError } from "../../hosting/agent-error.ts";
 import { HomeAgents } from "../../hosting/home-agents.ts";
@@ -33,10 +33,9 @@ export function declareInstall(agents: Command, invocation: Invocation): void {
       .option("--agent-process-version <version>", "another version of the part that speaks ACP")
       .option("--no-verify", "do not verify it"),
   )
-    .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({
+      helpText(HELP, {
         done: "installed, and its gate is live",
         failed: "not installed, or installed and its gate is not live",
         usage: "wrong usage",

@@ -1,6 +1,6 @@
 import type { AgentEntry, Installed } from "@reins/host";
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../errors.ts";
+import { helpText } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
 import { HomeAgents } from "../../hosting/home-agents.ts";
 import { print } from "../../output.ts";
@@ -26,11 +26,8 @@ export function declareList(agents: Command): void {
       .summary("list the agents with installs, verification and enforcement")
       .description("Lists the agents of the catalogue and of the home."),
   )
-    .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp(AGENTS_CODES))
-    .action(async (_, command: Command) => {
-      await list(command.optsWithGlobals<AgentsFlags>());
-    });
+    .addHelpText("after", helpText(HELP, AGENTS_CODES))
+    .action((_, command: Command) => list(command.optsWithGlobals<AgentsFlags>()));
 }
 
 async function list(flags: AgentsFlags): Promise<void> {

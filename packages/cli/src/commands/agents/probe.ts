@@ -1,6 +1,6 @@
 import { type AgentEntry, type Installed, membersOf, type Probed, probeAgent } from "@reins/host";
 import type { Command } from "commander";
-import { CliError, exitCodesHelp } from "../../errors.ts";
+import { CliError, helpText } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
 import { agentError } from "../../hosting/agent-error.ts";
 import { HomeAgents } from "../../hosting/home-agents.ts";
@@ -28,11 +28,8 @@ export function declareProbe(agents: Command): void {
       .argument("<agent>", "the agent; see reins agents list")
       .option("--fresh", "ignore the cached result"),
   )
-    .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp(AGENTS_CODES))
-    .action(async (agent: string, _, command: Command) => {
-      await probe(agent, command.optsWithGlobals<ProbeFlags>());
-    });
+    .addHelpText("after", helpText(HELP, AGENTS_CODES))
+    .action((agent: string, _, command: Command) => probe(agent, command.optsWithGlobals<ProbeFlags>()));
 }
 
 interface ProbeFlags extends AgentsFlags {

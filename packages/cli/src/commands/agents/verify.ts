@@ -7,7 +7,7 @@ import {
   verifyAgent,
 } from "@reins/host";
 import type { Command } from "commander";
-import { EXIT, type ExitCode, exitCodesHelp } from "../../errors.ts";
+import { EXIT, type ExitCode, helpText } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
 import { agentError } from "../../hosting/agent-error.ts";
 import { HomeAgents } from "../../hosting/home-agents.ts";
@@ -51,10 +51,9 @@ export function declareVerify(agents: Command, invocation: Invocation): void {
       .description("Verifies that an installed agent asks before it acts, and obeys the answer.")
       .argument("<agent>", "the agent; see reins agents list"),
   )
-    .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({
+      helpText(HELP, {
         done: "its gate is live",
         failed: "its gate is not live, or could not be tested",
         usage: "wrong usage",
@@ -144,7 +143,7 @@ const SETTINGS: Readonly<Record<ProbeResult["setting"], string>> = {
   resumed: "after session/resume",
 };
 
-const DEEDS: Readonly<Record<ProbeResult["probe"], string>> = {
+const PROBE_NAMES: Readonly<Record<ProbeResult["probe"], string>> = {
   write: "write a file",
   command: "run a command",
   look: "run a harmless command",
@@ -170,8 +169,8 @@ export function describeReport(report: VerifyReport, name: string): string {
   const rounds = [...Map.groupBy(report.probes, ({ setting, answer }) => `${setting} ${answer}`).values()];
   const parts = [
     `${name} ${printableLine(version)}: ${verdict}${besides}\n`,
-    table([["told to", "held", "tools"], ...PROBES.map((probe) => holdingRow(report, probe))]),
-    table([["where", "answered", ...PROBES], ...rounds.map(rowOf)]),
+    table([["told to", "held", "tools"], ...PROBES.map((probe) => probeRow(report, probe))]),
+    table([["where", "answered", ...PROBES], ...rounds.map(roundRow)]),
     notes(report),
     faults(report),
   ];
@@ -179,14 +178,14 @@ export function describeReport(report: VerifyReport, name: string): string {
 }
 
 /** One row per probe: what stopped it, and the tools that the agent used for it. */
-function holdingRow({ held, probes }: VerifyReport, name: ProbeResult["probe"]): string[] {
+function probeRow({ held, probes }: VerifyReport, name: ProbeResult["probe"]): string[] {
   const used = probes
     .filter(({ probe }) => probe === name)
     .flatMap(({ asked, observed, failed }) => [...asked.map(({ tool }) => tool), ...observed, ...failed]);
-  return [DEEDS[name], held[name], printableLine([...new Set(used)].join(", ")) || "-"];
+  return [PROBE_NAMES[name], held[name], printableLine([...new Set(used)].join(", ")) || "-"];
 }
 
-function rowOf(round: readonly ProbeResult[]): string[] {
+function roundRow(round: readonly ProbeResult[]): string[] {
   const [first] = round;
   if (!first) return [];
   const cells = PROBES.map((name) => round.find(({ probe }) => probe === name)?.outcome ?? "-");

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type ConformanceReport, formatReport, runConformance } from "@reins/ahp-conformance";
 import type { Command } from "commander";
-import { CliError, EXIT, type ExitCode, exitCodesHelp } from "../../errors.ts";
+import { CliError, EXIT, type ExitCode, helpText } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import { print } from "../../output.ts";
 import type { Invocation } from "../../program.ts";
@@ -41,10 +41,9 @@ export function declareConformance(ahp: Command, invocation: Invocation): void {
     .option("--essential", "run only the checks that a harness must pass")
     .option("--wait-ms <ms>", "timeout of a response (default: 5000)")
     .option("--json", "print the report as JSON")
-    .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({
+      helpText(HELP, {
         done: "all required checks pass",
         failed: "a required check fails, or the run was cancelled",
         usage: "wrong usage",

@@ -2,7 +2,8 @@ import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Handlers } from "@reins/ahp";
-import { CliError, errorMessage } from "../../errors.ts";
+import { errorMessage } from "@reins/kit";
+import { CliError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 
 const NEXT = "See the example in: reins ahp serve --help";

@@ -2,8 +2,9 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { AhpClient, EventType, type FullEvent, parseExact, type Transport } from "@reins/ahp";
+import { errorMessage } from "@reins/kit";
 import type { Command } from "commander";
-import { CliError, EXIT, type ExitCode, errorMessage, exitCodesHelp } from "../../errors.ts";
+import { CliError, EXIT, type ExitCode, helpText } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import { homeFolder, socketIn } from "../../home.ts";
 import { version } from "../../installation.ts";
@@ -54,10 +55,9 @@ export function declareSend(ahp: Command, invocation: Invocation): void {
     .option("--token <secret>", "bearer token to send; @file reads it from a file")
     .option("--api-key <secret>", "API key to send; @file reads it from a file")
     .option("--json", "print the decision as JSON")
-    .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({
+      helpText(HELP, {
         done: "allow or approve; for events without a decision: sent",
         failed: "the harness rejected the event or sent an invalid response",
         usage: "wrong usage",

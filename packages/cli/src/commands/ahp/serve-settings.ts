@@ -1,11 +1,17 @@
 import { resolve } from "node:path";
-import type { HarnessConfig, ServerOptions } from "@reins/ahp";
+import {
+  type AhpServer,
+  type HarnessConfig,
+  type HttpOptions,
+  type ServerOptions,
+  serveHttp,
+} from "@reins/ahp";
 import { CliError } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
-import { DEFAULT_PORT, readPort } from "../../serving/address.ts";
+import { DEFAULT_PORT, hostNames, listenError, readPort, refuseOpenServer } from "../../serving/address.ts";
+import type { ListeningServer, ServerAddress } from "../../serving/listen.ts";
 import { readTls, type TlsFlags, tlsFiles } from "../../serving/tls.ts";
-import { readTokens } from "../../serving/tokens.ts";
-import type { WebPlace } from "../../serving/web.ts";
+import { authenticatorOf, readTokens } from "../../serving/tokens.ts";
 
 export interface ServeFlags extends TlsFlags {
   readonly verbose?: boolean;
@@ -30,7 +36,7 @@ export interface ServeFlags extends TlsFlags {
 
 export interface ServeTargets {
   readonly stdio: boolean;
-  readonly web: WebPlace | undefined;
+  readonly web: WebOptions | undefined;
   readonly unix: string | undefined;
 }
 
@@ -54,7 +60,7 @@ export function resolveServeTargets(flags: ServeFlags, environment: NodeJS.Proce
   return { stdio, web, unix };
 }
 
-function webOf(flags: ServeFlags, environment: NodeJS.ProcessEnv): WebPlace | undefined {
+function webOf(flags: ServeFlags, environment: NodeJS.ProcessEnv): WebOptions | undefined {
   const protocols = [...(flags.http ? ["http" as const] : []), ...(flags.ws ? ["websocket" as const] : [])];
   if (protocols.length === 0) return rejectUnusedFlags(flags);
   const tls = readTls(tlsFiles(flags));
@@ -108,4 +114,44 @@ export function resolveServerOptions(flags: ServeFlags): ServerOptions {
 
 function number(text: string | undefined, flag: string, least: number): number | undefined {
   return text === undefined ? undefined : wholeNumber(text, flag, least);
+}
+
+interface WebOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly protocols: NonNullable<HttpOptions["protocols"]>;
+  /** Without tokens, every client is served. */
+  readonly tokens: readonly string[];
+  /** The principal of all tokens; by default each has its own. */
+  readonly principal?: string;
+  readonly allowHosts: readonly string[];
+  readonly tls?: NonNullable<HttpOptions["tls"]>;
+  /** The command to repeat with another port, for the error message. */
+  readonly command: string;
+}
+
+export async function serveWeb(server: AhpServer, web: WebOptions): Promise<ListeningServer> {
+  const { host, port, path, protocols, tokens, tls, command } = web;
+  refuseOpenServer(host, tokens);
+  const allowedHosts = [...hostNames(host), ...web.allowHosts.map((name) => name.toLowerCase())];
+  const options = {
+    host,
+    port,
+    path,
+    protocols,
+    allowedHosts,
+    ...authenticatorOf(tokens, web.principal),
+    ...(tls && { tls }),
+  };
+  try {
+    const served = await serveHttp(server, options);
+    return { served, addresses: protocols.map((protocol) => webAddress(protocol, served.address)) };
+  } catch (error) {
+    throw listenError(error, host, port, command);
+  }
+}
+
+function webAddress(transport: WebOptions["protocols"][number], address: string): ServerAddress {
+  return { transport, address: transport === "websocket" ? address.replace(/^http/, "ws") : address };
 }

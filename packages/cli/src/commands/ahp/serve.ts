@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { AhpServer, serveStdio } from "@reins/ahp";
 import type { Command } from "commander";
-import { CliError, EXIT, exitCodesHelp } from "../../errors.ts";
+import { CliError, EXIT, helpText } from "../../errors.ts";
 import { repeated } from "../../flags.ts";
 import { homeFolder } from "../../home.ts";
 import { type Log, logLevel, openLog } from "../../log.ts";
@@ -13,13 +13,13 @@ import { listeningAt, type Start, serveUntilStopped, startAll } from "../../serv
 import { serveSocket } from "../../serving/socket.ts";
 import { announce } from "../../serving/start-message.ts";
 import { watchForStop } from "../../serving/stop.ts";
-import { serveWeb } from "../../serving/web.ts";
 import { loadHandlers, loggedHandlers } from "./handlers.ts";
 import {
   resolveServerOptions,
   resolveServeTargets,
   type ServeFlags,
   type ServeTargets,
+  serveWeb,
 } from "./serve-settings.ts";
 
 const HELP = `
@@ -75,42 +75,39 @@ export function declareServe(ahp: Command): void {
     .option("--deadline-ms <ms>", "timeout of a handler, after which the event is blocked (default: 10000)")
     .option("--max-depth <depth>", "maximum depth of events (default: 10)")
     .option("--batch-size <events>", "maximum size of batches (default: 100)")
-    .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({
+      helpText(HELP, {
         done: "stopped, or stdin ended",
         failed: "failed",
         usage: "wrong usage, or the handler module cannot be used",
         taken: "the port or the socket is in use",
       }),
     )
-    .action(async (_, command: Command) => {
-      await serve(command.optsWithGlobals<ServeFlags>());
-    });
+    .action((_, command: Command) => serve(command.optsWithGlobals<ServeFlags>()));
 }
 
 const LINGER_MS = 100;
 
 async function serve(flags: ServeFlags): Promise<void> {
-  const places = resolveServeTargets(flags, process.env);
+  const targets = resolveServeTargets(flags, process.env);
   const file = flags.handlers;
-  if (file === undefined) return serveReins(flags, places);
+  if (file === undefined) return serveReins(flags, targets);
   const options = resolveServerOptions(flags);
   const log = await openLog(
-    places.stdio ? process.stderr : process.stdout,
+    targets.stdio ? process.stderr : process.stdout,
     logLevel(flags.verbose, process.env),
   );
-  const output = places.stdio ? claimStdout() : process.stdout;
+  const output = targets.stdio ? claimStdout() : process.stdout;
   const { handlers, unknown } = await loadHandlers(file);
   const server = new AhpServer(loggedHandlers(handlers, log), {
     ...options,
     onDropped: (reason, text) => log.warn({ reason, length: text.length }, "dropped a message"),
   });
   const stop = watchForStop();
-  const opened = await startAll(starts(server, places, output));
+  const opened = await startAll(starts(server, targets, output));
   announce(opened, log);
-  warn(places, unknown, log);
+  warn(targets, unknown, log);
   await serveUntilStopped(opened, stop, log);
   // Exits although a handler module left a timer or a socket open.
   setTimeout(() => process.exit(), LINGER_MS).unref();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { sampleApproval } from "../../../test/sample-approval.ts";
 import { outcomeWords } from "./answer.ts";
-import { sampleApproval } from "./sample-approval.ts";
 
 const WHAT = "  claude for ann, Bash: run git push --force; reach example.com\n";
 

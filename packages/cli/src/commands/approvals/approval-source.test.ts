@@ -1,9 +1,9 @@
 import type { Approval, ApprovalChange } from "@reins/api";
 import { describe, expect, it } from "vitest";
+import { sampleApproval } from "../../../test/sample-approval.ts";
 import { ApiClient } from "../../client/api-client.ts";
 import { type ApiTransport, Unreachable } from "../../client/transport.ts";
 import { approvalFeed } from "./approval-source.ts";
-import { sampleApproval } from "./sample-approval.ts";
 
 const first = sampleApproval({ id: "apr_first" });
 const second = sampleApproval({ id: "apr_second" });

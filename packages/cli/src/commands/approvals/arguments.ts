@@ -1,4 +1,4 @@
-import { visibleJson } from "@reins/kit";
+import { isRecord, visibleJson } from "@reins/kit";
 import { BAR } from "./sheet.ts";
 import { exact, exactLines } from "./words.ts";
 
@@ -59,10 +59,6 @@ function block(lines: readonly string[]): string[] {
 
 function join(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A line diff that leaves nothing out. */

@@ -1,10 +1,10 @@
 import type { Approval } from "@reins/api";
 import { describe, expect, it } from "vitest";
+import { sampleApproval } from "../../../test/sample-approval.ts";
 import { Unreachable } from "../../client/transport.ts";
 import { CliError } from "../../errors.ts";
 import type { Answer } from "./answer.ts";
 import { ApprovalConsole } from "./console.ts";
-import { sampleApproval } from "./sample-approval.ts";
 
 const FIRST = sampleApproval({ id: "apr_first" });
 const SECOND = sampleApproval({ id: "apr_second", options: ["allow_once", "deny"] });

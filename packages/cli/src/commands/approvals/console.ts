@@ -56,7 +56,7 @@ export class ApprovalConsole {
       return;
     }
     this.#waiting.delete(id);
-    if (!this.#done.has(id)) this.#tell(approval);
+    if (!this.#done.has(id)) this.#report(approval);
     if (state !== "approved") this.#done.delete(id);
     if (this.#current?.id === id && !this.#busy) this.#next();
   }
@@ -66,7 +66,7 @@ export class ApprovalConsole {
     const current = this.#current;
     if (!current || this.#busy) return;
     if (this.#options.now().getTime() - this.#shownAt < SETTLE_MS) return;
-    if (key === "s") return this.#leave(current);
+    if (key === "s") return this.#skip(current);
     const decision = DECISIONS[key];
     if (decision && current.options.includes(decision)) await this.#answer(current, decision);
   }
@@ -88,7 +88,7 @@ export class ApprovalConsole {
     this.#next();
   }
 
-  #leave({ id }: Approval): void {
+  #skip({ id }: Approval): void {
     this.#done.add(id);
     this.#waiting.delete(id);
     this.#write(`skipped: reins approvals approve ${id}\n`);
@@ -111,7 +111,7 @@ export class ApprovalConsole {
     this.#write(`${offer(approval)}${others > 0 ? `   (${others} more wait)` : ""}\n`);
   }
 
-  #tell(approval: Approval): void {
+  #report(approval: Approval): void {
     const shown = this.#current?.id === approval.id;
     if (shown)
       this.#write(`\nno longer asked: ${approval.answers.map(answerWords).join("; ") || approval.state}\n`);

@@ -11,7 +11,7 @@ import {
 } from "../../client/connect.ts";
 import { idByPrefix } from "../../client/id-prefix.ts";
 import { declareOperation } from "../../client/operation-command.ts";
-import { exitCodesHelp } from "../../errors.ts";
+import { helpText } from "../../errors.ts";
 import { Output } from "../../output.ts";
 import { pageWidth } from "../../printable.ts";
 import { ago, formatTime, timeLeft } from "../../time.ts";
@@ -38,11 +38,8 @@ export function declareGrants(approvals: Command): void {
       .option("--all", "also revoked and expired ones"),
     "print the grants as one JSON document",
   )
-    .addHelpText("after", GRANTS_HELP)
-    .addHelpText("after", exitCodesHelp(CLIENT_CODES))
-    .action(async (_, command: Command) => {
-      await grants(command.optsWithGlobals<GrantsFlags>());
-    });
+    .addHelpText("after", helpText(GRANTS_HELP, CLIENT_CODES))
+    .action((_, command: Command) => grants(command.optsWithGlobals<GrantsFlags>()));
 }
 
 export function declareRevoke(approvals: Command): void {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { sampleApproval } from "../../../test/sample-approval.ts";
 import { approvalLine, HEADING, listSettings } from "./list.ts";
-import { sampleApproval } from "./sample-approval.ts";
 
 const NOW = new Date("2026-11-15T05:25:00Z");
 

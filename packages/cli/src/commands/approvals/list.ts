@@ -7,7 +7,7 @@ import {
   clientFlags,
   withClient,
 } from "../../client/connect.ts";
-import { CliError, exitCodesHelp } from "../../errors.ts";
+import { CliError, helpText } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import { Output } from "../../output.ts";
 import { screenWidth } from "../../printable.ts";
@@ -34,11 +34,8 @@ export function declareList(approvals: Command): void {
       .option("--newest", "the newest first"),
     "print the approvals as one JSON document",
   )
-    .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp(CLIENT_CODES))
-    .action(async (_, command: Command) => {
-      await list(command.optsWithGlobals<ListFlags>());
-    });
+    .addHelpText("after", helpText(HELP, CLIENT_CODES))
+    .action((_, command: Command) => list(command.optsWithGlobals<ListFlags>()));
 }
 
 interface ListFlags extends ClientFlags {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { sampleApproval, sampleFacts } from "../../../test/sample-approval.ts";
 import { argumentLines, changedLines } from "./arguments.ts";
-import { sampleApproval, sampleFacts } from "./sample-approval.ts";
 import { sheet } from "./sheet.ts";
 import { describeApproval } from "./show.ts";
 

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { ApiClient } from "../../client/api-client.ts";
 import { CLIENT_CODES, type ClientFlags, clientFlags, withClient } from "../../client/connect.ts";
 import type { Unreachable } from "../../client/transport.ts";
-import { exitCodesHelp } from "../../errors.ts";
+import { helpText } from "../../errors.ts";
 import { type Notice, noticeOnStderr, Output } from "../../output.ts";
 import { pageWidth, screenWidth } from "../../printable.ts";
 import { watchForStop } from "../../serving/stop.ts";
@@ -31,11 +31,8 @@ export function declareWatch(approvals: Command): void {
       .description("Shows pending and new approvals, until Ctrl-C."),
     "print one JSON document per change",
   )
-    .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp({ ...CLIENT_CODES, done: "stopped by Ctrl-C or q" }))
-    .action(async (_, command: Command) => {
-      await watch(command.optsWithGlobals<ClientFlags>());
-    });
+    .addHelpText("after", helpText(HELP, { ...CLIENT_CODES, done: "stopped by Ctrl-C or q" }))
+    .action((_, command: Command) => watch(command.optsWithGlobals<ClientFlags>()));
 }
 
 const RETRY_MS = 1_000;
@@ -49,14 +46,14 @@ async function watch(flags: ClientFlags): Promise<void> {
   const interactive = !flags.json && process.stdin.isTTY && process.stdout.isTTY;
   try {
     await withClient(flags, (client) =>
-      interactive ? ask(client, end) : tell(client, end.signal, flags.json),
+      interactive ? promptForEach(client, end) : printChanges(client, end.signal, flags.json),
     );
   } finally {
     stop.dispose();
   }
 }
 
-async function ask(client: ApiClient, end: AbortController): Promise<void> {
+async function promptForEach(client: ApiClient, end: AbortController): Promise<void> {
   const { promise: broken, reject } = Promise.withResolvers<never>();
   const screen = {
     write: (text: string) => void process.stdout.write(text),
@@ -72,7 +69,7 @@ async function ask(client: ApiClient, end: AbortController): Promise<void> {
   });
   screen.write("Waiting for approvals; q ends.\n");
   const finish = readKeys(process.stdin, (key) => void console.press(key).catch(reject));
-  const options = { signal: end.signal, lost: trying(end.signal, (text) => screen.write(`${text}\n`)) };
+  const options = { signal: end.signal, lost: retrying(end.signal, (text) => screen.write(`${text}\n`)) };
   try {
     await Promise.race([
       broken,
@@ -84,10 +81,14 @@ async function ask(client: ApiClient, end: AbortController): Promise<void> {
   }
 }
 
-async function tell(client: ApiClient, stopped: AbortSignal, json: boolean | undefined): Promise<void> {
+async function printChanges(
+  client: ApiClient,
+  stopped: AbortSignal,
+  json: boolean | undefined,
+): Promise<void> {
   const output = new Output(process.stdout);
   const signal = AbortSignal.any([stopped, output.gone]);
-  const options = { signal, lost: trying(signal, noticeOnStderr(json)) };
+  const options = { signal, lost: retrying(signal, noticeOnStderr(json)) };
   await drain(approvalFeed(client, options), (seen) =>
     output.write(`${json ? JSON.stringify(seen) : approvalLine(seen.approval, new Date(), screenWidth())}\n`),
   );
@@ -98,7 +99,7 @@ async function drain(feed: AsyncIterable<Seen>, take: (seen: Seen) => void | Pro
 }
 
 /** Waits for a server that went away, for a limited time. */
-function trying(signal: AbortSignal, notice: Notice): FeedOptions["lost"] {
+function retrying(signal: AbortSignal, notice: Notice): FeedOptions["lost"] {
   return async (error: Unreachable, attempt) => {
     if (attempt >= MOST_ATTEMPTS) throw error;
     if (attempt === 0) notice("The connection was lost; retrying for a minute.");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { sampleApproval, sampleFacts } from "../../../test/sample-approval.ts";
 import { formatTime, timeLeft } from "../../time.ts";
-import { sampleApproval, sampleFacts } from "./sample-approval.ts";
 import {
   actionSummary,
   answerWords,

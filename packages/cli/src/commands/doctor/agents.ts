@@ -6,7 +6,7 @@ import { type Check, type Finding, fine, note, wrong } from "./check.ts";
 
 export const agentsCheck: Check = {
   name: "agents",
-  look: async ({ home, environment }) => {
+  run: async ({ home, environment }) => {
     const agents = await HomeAgents.open(home);
     const listed = await agents.installer.list();
     const installed = await Promise.all(
@@ -52,7 +52,7 @@ function agentFinding({
 
 export const credentialsCheck: Check = {
   name: "credentials",
-  look: async ({ home, environment, userHome }) => {
+  run: async ({ home, environment, userHome }) => {
     const agents = await HomeAgents.open(home);
     const all = await Promise.all(
       agents.catalogue.entries.map(async (entry) => {
@@ -73,7 +73,7 @@ export const credentialsCheck: Check = {
 
 export const sandboxCheck: Check = {
   name: "sandbox",
-  look: async ({ home }) => {
+  run: async ({ home }) => {
     const [status, confined] = await Promise.all([detectSandbox(), confinedIn(home)]);
     if (status.available)
       return [
@@ -89,7 +89,7 @@ export const sandboxCheck: Check = {
 
 export const reachCheck: Check = {
   name: "reach",
-  look: async ({ home }) => {
+  run: async ({ home }) => {
     const agents = await HomeAgents.open(home);
     const free = agents.catalogue.entries.filter(({ id, builtIn }) => !builtIn && !agents.isConfined(id));
     if (free.length === 0) return [fine("no agent can reach the home of Reins")];

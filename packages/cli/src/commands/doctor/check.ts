@@ -16,7 +16,7 @@ export interface CheckContext {
 /** An error that a check throws becomes a finding. */
 export interface Check {
   readonly name: string;
-  look(patient: CheckContext): Promise<readonly Omit<Finding, "check">[]>;
+  run(context: CheckContext): Promise<readonly Omit<Finding, "check">[]>;
 }
 
 export function fine(found: string): Omit<Finding, "check"> {

@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
+import { errorMessage } from "@reins/kit";
 import type { Command } from "commander";
-import { EXIT, type ExitCode, errorMessage, exitCodesHelp } from "../../errors.ts";
+import { EXIT, type ExitCode, helpText } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
 import { print } from "../../output.ts";
 import { printableLine, table } from "../../printable.ts";
@@ -27,10 +28,9 @@ export function declareDoctor(command: Command, invocation: Invocation): void {
     )
     .option("--home <folder>", "the home folder")
     .option("--json", "print the findings as JSON")
-    .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({ done: "nothing is wrong", failed: "something is", usage: "wrong usage" }),
+      helpText(HELP, { done: "nothing is wrong", failed: "something is", usage: "wrong usage" }),
     )
     .action(async (_, command: Command) => {
       invocation.exitCode = await doctor(command.optsWithGlobals<DoctorFlags>());
@@ -61,17 +61,17 @@ const CHECKS: readonly Check[] = [
 
 export async function doctor(flags: DoctorFlags): Promise<ExitCode> {
   const home = homeFolder(flags.home, process.env);
-  const patient = { home, environment: process.env, userHome: homedir() };
-  const findings = (await Promise.all(CHECKS.map((check) => examine(check, patient)))).flat();
+  const context = { home, environment: process.env, userHome: homedir() };
+  const findings = (await Promise.all(CHECKS.map((check) => runCheck(check, context)))).flat();
   const isWell = findings.every(({ state }) => state !== "wrong");
   print(flags.json ? `${JSON.stringify({ home, well: isWell, findings })}\n` : describeFindings(findings));
   return isWell ? EXIT.done : EXIT.failed;
 }
 
-async function examine(check: Check, patient: CheckContext): Promise<Finding[]> {
+async function runCheck(check: Check, context: CheckContext): Promise<Finding[]> {
   const { name } = check;
   try {
-    return (await check.look(patient)).map((finding) => ({ check: name, ...finding }));
+    return (await check.run(context)).map((finding) => ({ check: name, ...finding }));
   } catch (error) {
     return [
       {

@@ -13,7 +13,7 @@ const OTHERS = 0o077;
 
 export const homeCheck: Check = {
   name: "home",
-  look: async ({ home }) => [
+  run: async ({ home }) => [
     await privateFolder(home, () =>
       note(`${home} does not exist yet`, "reins up creates it on its first start."),
     ),
@@ -22,7 +22,7 @@ export const homeCheck: Check = {
 
 export const keysCheck: Check = {
   name: "keys",
-  look: async ({ home }) => [
+  run: async ({ home }) => [
     await privateFolder(keysIn(home), () =>
       existsSync(databaseIn(home))
         ? wrong(
@@ -59,12 +59,12 @@ async function privateFolder(
 
 export const databaseCheck: Check = {
   name: "database",
-  async look({ home }) {
+  async run({ home }) {
     const path = await realDatabase(home);
     if (!existsSync(path) && !existsSync(`${path}.mark`)) return [];
     // A running server writes meanwhile, which would look like damage; it checked at its start.
     if (await isServed(operatorSocketIn(home))) return [];
-    const { losses, isSummed } = examined(path);
+    const { losses, isSummed } = examine(path);
     if (losses.length === 0)
       return [fine(isSummed ? "everything that was written is present" : "nothing is known to be missing")];
     return losses.map(({ kind, text }) =>
@@ -76,7 +76,7 @@ export const databaseCheck: Check = {
 };
 
 /** A database that cannot be read at all is damaged too. */
-function examined(path: string): ReturnType<typeof examineSqlite> {
+function examine(path: string): ReturnType<typeof examineSqlite> {
   try {
     return examineSqlite(path);
   } catch (error) {
@@ -87,7 +87,7 @@ function examined(path: string): ReturnType<typeof examineSqlite> {
 
 export const vaultCheck: Check = {
   name: "vault",
-  async look({ home }) {
+  async run({ home }) {
     if (!existsSync(databaseIn(home))) return [];
     const known = await keyNames(home);
     const lost = (await sealedIn(home)).filter(({ key }) => !known.includes(key));

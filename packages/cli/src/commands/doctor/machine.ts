@@ -2,10 +2,11 @@ import { statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { accessOperations } from "@reins/api";
+import { errorMessage } from "@reins/kit";
 import { ApiClient } from "../../client/api-client.ts";
 import { HttpTransport } from "../../client/transport.ts";
 import { readConfiguration } from "../../configuration/configuration.ts";
-import { errorMessage, systemCode } from "../../errors.ts";
+import { systemCode } from "../../errors.ts";
 import { operatorSocketIn } from "../../home.ts";
 import { DEFAULT_PORT, readPort } from "../../serving/address.ts";
 import { browserOpener } from "../../serving/browser.ts";
@@ -16,7 +17,7 @@ const LEAST = [22, 18] as const;
 
 export const nodeCheck: Check = {
   name: "node",
-  look: async () => [nodeFinding(process.versions.node)],
+  run: async () => [nodeFinding(process.versions.node)],
 };
 
 export function nodeFinding(version: string) {
@@ -33,7 +34,7 @@ const FULL = 200 * 1024 ** 2;
 
 export const diskCheck: Check = {
   name: "disk",
-  look: async ({ home }) => [diskFinding(await freeBytes(home))],
+  run: async ({ home }) => [diskFinding(await freeBytes(home))],
 };
 
 export function diskFinding(bytes: number) {
@@ -65,7 +66,7 @@ async function freeBytes(folder: string): Promise<number> {
 
 export const browserCheck: Check = {
   name: "browser",
-  look: async ({ environment }) => {
+  run: async ({ environment }) => {
     const opener = browserOpener(environment);
     if (opener !== undefined) return [fine(`pages are opened with ${opener}`)];
     return [
@@ -79,7 +80,7 @@ export const browserCheck: Check = {
 
 export const serverCheck: Check = {
   name: "server",
-  look: async ({ home, environment }) => {
+  run: async ({ home, environment }) => {
     const socket = operatorSocketIn(home);
     if (await isServed(socket)) return [await health(socket)];
     const file = await readConfiguration(home);

@@ -11,18 +11,18 @@ import { type Check, type CheckContext, type Finding, fine, note, wrong } from "
 /** Checks that Reins would accept the constitution, and that it is not an unchanged older default. */
 export const constitutionCheck: Check = {
   name: "constitution",
-  look: async (patient) => {
+  run: async (context) => {
     try {
-      const text = await readConstitutionFile(undefined, { home: patient.home });
+      const text = await readConstitutionFile(undefined, { home: context.home });
       const { policy, faults, tests } = await checkConstitution(text);
       if (policy && faults.length === 0)
         return [
           fine(`${policy.rules.length} rules, ${tests.length} tests of its own passed`),
-          ...(areEarlierRules(text.rules) ? [earlier(text.file, patient)] : []),
+          ...(areEarlierRules(text.rules) ? [olderDefault(text.file, context)] : []),
         ];
       return [
         areEarlierRules(text.rules)
-          ? outgrown(text.file)
+          ? rejectedDefault(text.file)
           : wrong(`the constitution has faults: ${faults[0]?.message}`, "See them all: reins policy check"),
       ];
     } catch (error) {
@@ -33,21 +33,21 @@ export const constitutionCheck: Check = {
 };
 
 /** An older default that fails its own tests in this version. */
-function outgrown(file: string): Omit<Finding, "check"> {
-  const today = fileURLToPath(defaultFile("default.yaml"));
+function rejectedDefault(file: string): Omit<Finding, "check"> {
+  const current = fileURLToPath(defaultFile("default.yaml"));
   return wrong(
     "it is the default of an earlier version, which this version rejects, so everything is blocked",
-    `To see the difference: reins policy diff "${file}" "${today}". To use the current default: cp "${today}" "${file}"`,
+    `To see the difference: reins policy diff "${file}" "${current}". To use the current default: cp "${current}" "${file}"`,
   );
 }
 
-function earlier(file: string, { home, environment }: CheckContext): Omit<Finding, "check"> {
-  const today = fileURLToPath(defaultFile("default.yaml"));
+function olderDefault(file: string, { home, environment }: CheckContext): Omit<Finding, "check"> {
+  const current = fileURLToPath(defaultFile("default.yaml"));
   const flag = home === homeFolder(undefined, environment) ? "" : ` --home "${home}"`;
   return note(
     "it is the unchanged default of an earlier version; the current default is another",
-    `To see the difference: reins policy diff "${file}" "${today}". ` +
-      `To use the current default: cp "${today}" "${file}" && reins policy accept${flag}`,
+    `To see the difference: reins policy diff "${file}" "${current}". ` +
+      `To use the current default: cp "${current}" "${file}" && reins policy accept${flag}`,
   );
 }
 
@@ -68,7 +68,7 @@ export function areEarlierRules(rules: string): boolean {
 /** Agents on lines that cannot be read count as unknown. */
 export const rosterCheck: Check = {
   name: "roster",
-  look: async ({ home }) => {
+  run: async ({ home }) => {
     const path = policyFiles(home, DEFAULT_TENANT).roster;
     const text = await readIfExists(path);
     if (text === undefined) return [];

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from "node:util";
+import { isRecord } from "@reins/kit";
 import type { LedgerEntry } from "@reins/ledger";
 import { printableLine } from "../../printable.ts";
 
@@ -122,8 +123,4 @@ function brief(value: unknown): string {
     if (!isRecord(member) || !isRecord(member.$private)) return member;
     return `[private, ${String(member.$private.size)} bytes]`;
   });
-}
-
-function isRecord(value: unknown): value is Payload {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import { type LedgerReader, type PlacedEntry, proveEntry } from "@reins/ledger";
 import type { Command } from "commander";
-import { CliError, EXIT, exitCodesHelp } from "../../errors.ts";
+import { CliError, EXIT, helpText } from "../../errors.ts";
 import { writeNewFile } from "../../files.ts";
 import { type LedgerFlags, READING, readLedger } from "../../ledger/open-ledger.ts";
 import { noticeOnStderr, print } from "../../output.ts";
@@ -21,11 +21,11 @@ export function declareGet(ledger: Command): void {
     .argument("<cid>", "its content id, or the beginning of it")
     .option("--home <folder>", "the home folder")
     .option("--json", "print it on one line")
-    .addHelpText("after", GET_HELP)
-    .addHelpText("after", exitCodesHelp({ ...READING, failed: `there is no such entry; ${READING.failed}` }))
-    .action(async (cid: string, _, command: Command) => {
-      await get(cid, command.optsWithGlobals<LedgerFlags>());
-    });
+    .addHelpText(
+      "after",
+      helpText(GET_HELP, { ...READING, failed: `there is no such entry; ${READING.failed}` }),
+    )
+    .action((cid: string, _, command: Command) => get(cid, command.optsWithGlobals<LedgerFlags>()));
 }
 
 async function get(text: string, flags: LedgerFlags): Promise<void> {
@@ -50,11 +50,11 @@ export function declareProve(ledger: Command): void {
     .argument("<cid>", "the entry's content id, or the beginning of it")
     .option("--home <folder>", "the home folder")
     .option("-o, --output <file>", "where to write it (default: stdout)")
-    .addHelpText("after", PROVE_HELP)
-    .addHelpText("after", exitCodesHelp({ ...READING, failed: `there is no such entry; ${READING.failed}` }))
-    .action(async (cid: string, _, command: Command) => {
-      await prove(cid, command.optsWithGlobals<ProveFlags>());
-    });
+    .addHelpText(
+      "after",
+      helpText(PROVE_HELP, { ...READING, failed: `there is no such entry; ${READING.failed}` }),
+    )
+    .action((cid: string, _, command: Command) => prove(cid, command.optsWithGlobals<ProveFlags>()));
 }
 
 interface ProveFlags extends LedgerFlags {

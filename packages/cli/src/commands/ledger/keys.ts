@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { type AnnouncedKey, announcedKeys } from "@reins/ledger";
 import type { Command } from "commander";
-import { CliError, EXIT, exitCodesHelp } from "../../errors.ts";
+import { CliError, EXIT, helpText } from "../../errors.ts";
 import { databaseIn, homeFolder, keysIn } from "../../home.ts";
 import { ledgerError, noLedger } from "../../ledger/ledger-error.ts";
 import { type LedgerFlags, READING, readLedger, WRITING, WritableLedger } from "../../ledger/open-ledger.ts";
@@ -30,11 +30,8 @@ export function declareKeys(ledger: Command): void {
     .description("Lists the keys that the ledger announces, and the key that signs its checkpoints.")
     .option("--home <folder>", "the home folder")
     .option("--json", "print them as JSON")
-    .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp(READING))
-    .action(async (_, command: Command) => {
-      await keys(command.optsWithGlobals<LedgerFlags>());
-    });
+    .addHelpText("after", helpText(HELP, READING))
+    .action((_, command: Command) => keys(command.optsWithGlobals<LedgerFlags>()));
   declareRotate(group);
 }
 
@@ -48,11 +45,11 @@ function declareRotate(keys: Command): void {
     .argument("<holder>", "whose key: an agent, a person, reins:system or reins:vault")
     .option("--home <folder>", "the home folder")
     .option("--json", "print the new key as JSON")
-    .addHelpText("after", ROTATE_HELP)
-    .addHelpText("after", exitCodesHelp({ ...WRITING, failed: `the holder has no key; ${WRITING.failed}` }))
-    .action(async (holder: string, _, command: Command) => {
-      await rotate(holder, command.optsWithGlobals<LedgerFlags>());
-    });
+    .addHelpText(
+      "after",
+      helpText(ROTATE_HELP, { ...WRITING, failed: `the holder has no key; ${WRITING.failed}` }),
+    )
+    .action((holder: string, _, command: Command) => rotate(holder, command.optsWithGlobals<LedgerFlags>()));
 }
 
 async function keys(flags: LedgerFlags): Promise<void> {

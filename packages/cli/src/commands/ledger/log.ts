@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { EntryQuality, type EntryRange, type LedgerReader, type PlacedEntry } from "@reins/ledger";
 import type { Command } from "commander";
-import { CliError, exitCodesHelp } from "../../errors.ts";
+import { CliError, helpText } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import { type LedgerFlags, READING, readLedger } from "../../ledger/open-ledger.ts";
 import { Output } from "../../output.ts";
@@ -36,11 +36,8 @@ export function declareLog(ledger: Command): void {
     .option("--limit <count>", "how many at most, the newest ones")
     .option("--newest", "the newest first")
     .option("--json", "print one JSON document per line")
-    .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp({ ...READING, done: "done, or stopped by Ctrl-C" }))
-    .action(async (_, command: Command) => {
-      await log(command.optsWithGlobals<LogFlags>());
-    });
+    .addHelpText("after", helpText(HELP, { ...READING, done: "done, or stopped by Ctrl-C" }))
+    .action((_, command: Command) => log(command.optsWithGlobals<LogFlags>()));
 }
 
 interface LogFlags extends LedgerFlags {

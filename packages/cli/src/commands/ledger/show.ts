@@ -6,7 +6,7 @@ import {
   type Sessions,
 } from "@reins/ledger";
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../errors.ts";
+import { helpText } from "../../errors.ts";
 import { type LedgerFlags, READING, readLedger } from "../../ledger/open-ledger.ts";
 import { print } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
@@ -23,11 +23,8 @@ export function declareShow(ledger: Command): void {
     .description("Shows the ledger's name, size, newest checkpoint, keys and most recent sessions.")
     .option("--home <folder>", "the home folder")
     .option("--json", "print it as JSON")
-    .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp(READING))
-    .action(async (_, command: Command) => {
-      await show(command.optsWithGlobals<LedgerFlags>());
-    });
+    .addHelpText("after", helpText(HELP, READING))
+    .action((_, command: Command) => show(command.optsWithGlobals<LedgerFlags>()));
 }
 
 const RECENT = 5;
@@ -115,11 +112,8 @@ export function declareCheckpoint(ledger: Command): void {
     )
     .option("--home <folder>", "the home folder")
     .option("--json", "print it as JSON, with the key that signs it")
-    .addHelpText("after", CHECKPOINT_HELP)
-    .addHelpText("after", exitCodesHelp(READING))
-    .action(async (_, command: Command) => {
-      await checkpoint(command.optsWithGlobals<LedgerFlags>());
-    });
+    .addHelpText("after", helpText(CHECKPOINT_HELP, READING))
+    .action((_, command: Command) => checkpoint(command.optsWithGlobals<LedgerFlags>()));
 }
 
 async function checkpoint(flags: LedgerFlags): Promise<void> {

@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { pipeline, Readable } from "node:stream";
 import { pipeline as pipelineEnd } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
+import { errorMessage } from "@reins/kit";
 import {
   ArtifactStore,
   exportLines,
@@ -13,7 +14,7 @@ import {
 } from "@reins/ledger";
 import { openSqlite, type Store } from "@reins/store";
 import type { Command } from "commander";
-import { CliError, EXIT, errorMessage, exitCodesHelp, systemCode } from "../../errors.ts";
+import { CliError, EXIT, helpText, systemCode } from "../../errors.ts";
 import { writeNewFile } from "../../files.ts";
 import { artifactsIn, homeFolder, openHome, realDatabase } from "../../home.ts";
 import { checkSeen } from "../../ledger/check-seen.ts";
@@ -44,11 +45,10 @@ export function declareExport(ledger: Command): void {
     .option("--home <folder>", "the home folder")
     .option("--gzip", "compress it; also done when the file's name ends in .gz")
     .option("--with-private", "include the private content that was not erased")
-    .addHelpText("after", EXPORT_HELP)
-    .addHelpText("after", exitCodesHelp(READING))
-    .action(async (file: string, _, command: Command) => {
-      await exportLedger(file, command.optsWithGlobals<ExportFlags>());
-    });
+    .addHelpText("after", helpText(EXPORT_HELP, READING))
+    .action((file: string, _, command: Command) =>
+      exportLedger(file, command.optsWithGlobals<ExportFlags>()),
+    );
 }
 
 interface ExportFlags extends LedgerFlags {
@@ -116,18 +116,17 @@ export function declareImport(ledger: Command): void {
     .argument("<file>", "the export, compressed or not; - for stdin")
     .option("--home <folder>", "the home folder")
     .option("--json", "print what was done as JSON")
-    .addHelpText("after", IMPORT_HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({
+      helpText(IMPORT_HELP, {
         ...WRITING,
         failed: "the export is damaged, or of another ledger than the one here",
         unreachable: "the file or the home cannot be read",
       }),
     )
-    .action(async (file: string, _, command: Command) => {
-      await importLedger(file, command.optsWithGlobals<LedgerFlags>());
-    });
+    .action((file: string, _, command: Command) =>
+      importLedger(file, command.optsWithGlobals<LedgerFlags>()),
+    );
 }
 
 async function importLedger(file: string, flags: LedgerFlags): Promise<void> {

@@ -1,12 +1,13 @@
 import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { errorMessage } from "@reins/kit";
 import { ledgerTables } from "@reins/ledger";
 import { openSqliteReader } from "@reins/store";
 import { formatReport, type Progress, type Report, VerifyError, verifyFile } from "@reins/verify";
 import { verify } from "@reins/verify/node";
 import type { Command } from "commander";
-import { CliError, EXIT, type ExitCode, errorMessage, exitCodesHelp } from "../../errors.ts";
+import { CliError, EXIT, type ExitCode, helpText } from "../../errors.ts";
 import { databaseIn, homeFolder } from "../../home.ts";
 import { type LedgerFlags, readLedger } from "../../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../../ledger/seen-checkpoints.ts";
@@ -43,10 +44,9 @@ export function declareVerify(ledger: Command, invocation: Invocation): void {
     .option("--seen <checkpoint>", "a checkpoint from an earlier day: a file with the note, or the note")
     .option("--token <secret>", "bearer token for a server; @file reads it from a file")
     .option("--json", "print the report as JSON")
-    .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({
+      helpText(HELP, {
         done: "everything is valid",
         failed: "something is invalid",
         usage: "wrong usage",
@@ -97,7 +97,7 @@ async function verifyLedger(source: string | undefined, flags: VerifyFlags): Pro
   const report = await checked.catch((error: unknown) => {
     throw verifyError(error);
   });
-  print(flags.json ? `${JSON.stringify(documentOf(report))}\n` : `${formatReport(report)}\n`);
+  print(flags.json ? `${JSON.stringify(reportJson(report))}\n` : `${formatReport(report)}\n`);
   return report.ok ? EXIT.done : EXIT.failed;
 }
 
@@ -111,12 +111,12 @@ function homeIn(source: string | undefined, flags: VerifyFlags): string | undefi
 async function verifyHome(home: string, flags: VerifyFlags, settings: VerifySettings): Promise<Report> {
   const last = await lastSeenIn(home, SeenCheckpoints.ofUser(process.env));
   const report = await check(home, { ...settings, seen: settings.seen ?? last });
-  if (report.ok) await keepIfOpen({ ...flags, home });
+  if (report.ok) await storeIfWritable({ ...flags, home });
   return report;
 }
 
 /** Stores what was seen, unless the home is read-only, such as a disk of evidence. */
-async function keepIfOpen(flags: VerifyFlags): Promise<void> {
+async function storeIfWritable(flags: VerifyFlags): Promise<void> {
   try {
     await readLedger(flags, async () => undefined);
   } catch (error) {
@@ -137,7 +137,7 @@ async function check(source: string, settings: VerifySettings): Promise<Report> 
   }
 }
 
-function documentOf({ logKey, ...report }: Report) {
+function reportJson({ logKey, ...report }: Report) {
   return { ...report, log_key: logKey };
 }
 
@@ -185,7 +185,7 @@ export function remoteSource(source: string): string {
 }
 
 /** Short work shows no progress. */
-const QUIET_MS = 1_000;
+const DELAY_MS = 1_000;
 const EVERY_MS = 100;
 
 interface ProgressScreen {
@@ -203,7 +203,7 @@ export class ProgressLine {
   constructor(screen: ProgressScreen, now: () => number) {
     this.#screen = screen;
     this.#now = now;
-    this.#next = now() + QUIET_MS;
+    this.#next = now() + DELAY_MS;
   }
 
   update({ entries, total }: Progress): void {

@@ -11,7 +11,7 @@ import {
   clientFlags,
   withClient,
 } from "../../client/connect.ts";
-import { CliError, EXIT, exitCodesHelp } from "../../errors.ts";
+import { CliError, EXIT, helpText } from "../../errors.ts";
 import { print } from "../../output.ts";
 import { printable } from "../../printable.ts";
 import { describeDifference } from "./diff.ts";
@@ -37,14 +37,11 @@ export function declareAccept(policy: Command): void {
       .option("--dry-run", "only show it"),
     "print the difference as JSON; does not ask",
   )
-    .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({ ...CLIENT_CODES, failed: "nothing waits, or it was rejected; the message says why" }),
+      helpText(HELP, { ...CLIENT_CODES, failed: "nothing waits, or it was rejected; the message says why" }),
     )
-    .action(async (_, command: Command) => {
-      await accept(command.optsWithGlobals<AcceptFlags>());
-    });
+    .action((_, command: Command) => accept(command.optsWithGlobals<AcceptFlags>()));
 }
 
 interface AcceptFlags extends ClientFlags {
@@ -61,7 +58,7 @@ async function accept(flags: AcceptFlags): Promise<void> {
   await withClient(flags, async (client) => {
     const status = await client.call(policyOperations.reloadPolicy, { query });
     const { waiting, in_force } = status;
-    if (!waiting) throw nothingWaits(status);
+    if (!waiting) throw nothingPending(status);
     const difference = differenceOf(in_force, waiting, client.address);
     if (!flags.json)
       print(
@@ -105,7 +102,7 @@ function differenceOf(before: Loaded | null, after: Loaded, address: string) {
   throw incompatible("It sent constitutions that cannot be read", address, old.error ?? now.error);
 }
 
-function nothingWaits({ tenant, fault }: Status): CliError {
+function nothingPending({ tenant, fault }: Status): CliError {
   if (fault !== null)
     return new CliError(`The constitution of ${tenant} is not valid, so it cannot be accepted.`, {
       next: `${printable(fault)}\nRepair it; reins policy check shows where.`,
@@ -117,10 +114,10 @@ function nothingWaits({ tenant, fault }: Status): CliError {
   });
 }
 
-type Answering = NodeJS.ReadableStream & { readonly isTTY?: boolean };
+type TerminalInput = NodeJS.ReadableStream & { readonly isTTY?: boolean };
 
 /** Asks for confirmation on a terminal; without one, running the command is the confirmation. */
-export async function isAgreed(input: Answering, output: NodeJS.WritableStream): Promise<boolean> {
+export async function isAgreed(input: TerminalInput, output: NodeJS.WritableStream): Promise<boolean> {
   if (!input.isTTY) return true;
   const lines = createInterface({ input, output });
   try {

@@ -8,7 +8,7 @@ import {
 } from "@reins/policy";
 import { policiesInForce } from "@reins/supervisor";
 import type { Command } from "commander";
-import { CliError, EXIT, type ExitCode, exitCodesHelp } from "../../errors.ts";
+import { CliError, EXIT, type ExitCode, helpText } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import { readLedger } from "../../ledger/open-ledger.ts";
 import { noticeOnStderr, print } from "../../output.ts";
@@ -62,10 +62,9 @@ export function declareBacktest(policy: Command, invocation: Invocation): void {
       "exit with 1 if something becomes looser, or if any verdict changes: looser, change",
     )
     .option("--json", "print it as JSON")
-    .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({
+      helpText(HELP, {
         ...REPLAYING,
         failed: "the file is not valid, or --fail-on applies",
       }),

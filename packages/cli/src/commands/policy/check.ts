@@ -6,7 +6,7 @@ import {
   testOutcomes,
 } from "@reins/policy";
 import type { Command } from "commander";
-import { EXIT, type ExitCode, exitCodesHelp } from "../../errors.ts";
+import { EXIT, type ExitCode, helpText } from "../../errors.ts";
 import { print } from "../../output.ts";
 import type { Invocation } from "../../program.ts";
 import { LOOKING, type PolicyFlags, policyIn, readConstitutionFile } from "./constitution-file.ts";
@@ -30,8 +30,7 @@ export function declareCheck(policy: Command, invocation: Invocation): void {
     .option("--home <folder>", "the home folder")
     .option("--tenant <name>", "whose constitution, when no file is named (default: default)")
     .option("--json", "print it as JSON")
-    .addHelpText("after", CHECK_HELP)
-    .addHelpText("after", exitCodesHelp({ ...LOOKING, done: "Reins would accept it" }))
+    .addHelpText("after", helpText(CHECK_HELP, { ...LOOKING, done: "Reins would accept it" }))
     .action(async (file: string | undefined, _, command: Command) => {
       invocation.exitCode = await check(file, command.optsWithGlobals<PolicyFlags>());
     });
@@ -99,10 +98,13 @@ export function declareTest(policy: Command, invocation: Invocation): void {
     .option("--home <folder>", "the home folder")
     .option("--tenant <name>", "whose constitution, when no file is named (default: default)")
     .option("--json", "print it as JSON")
-    .addHelpText("after", TEST_HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({ ...LOOKING, done: "all passed", failed: "a test failed, or the file is not valid" }),
+      helpText(TEST_HELP, {
+        ...LOOKING,
+        done: "all passed",
+        failed: "a test failed, or the file is not valid",
+      }),
     )
     .action(async (file: string | undefined, _, command: Command) => {
       invocation.exitCode = await test(file, command.optsWithGlobals<PolicyFlags>());

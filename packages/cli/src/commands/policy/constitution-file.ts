@@ -1,10 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { errorMessage } from "@reins/kit";
 import { type ConstitutionText, checkConstitution, type Policy } from "@reins/policy";
 import { policyFiles } from "@reins/supervisor";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { namedPolicyFiles } from "../../configuration/policy-files.ts";
-import { CliError, EXIT, errorMessage, systemCode } from "../../errors.ts";
+import { CliError, EXIT, systemCode } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
 import type { Notice } from "../../output.ts";
 import { counted, describeFault } from "./layout.ts";
@@ -32,15 +33,15 @@ export async function readConstitutionFile(
   file: string | undefined,
   flags: PolicyFlags,
 ): Promise<ConstitutionText> {
-  const places = file === undefined ? await placesIn(flags) : { rules: file, prose: besides(file) };
-  const { rules: path } = places;
+  const files = file === undefined ? await homeFiles(flags) : { rules: file, prose: proseBeside(file) };
+  const { rules: path } = files;
   const rules = await readFile(path, "utf8").catch((error: unknown) => {
     throw unreadable(path, file === undefined, error);
   });
-  return { file: path, rules, prose: await proseIn(places.prose) };
+  return { file: path, rules, prose: await proseIn(files.prose) };
 }
 
-async function placesIn({ home: flag, tenant = DEFAULT_TENANT }: PolicyFlags) {
+async function homeFiles({ home: flag, tenant = DEFAULT_TENANT }: PolicyFlags) {
   const home = homeFolder(flag, process.env);
   const inHome = policyFiles(home, tenant);
   if (tenant !== DEFAULT_TENANT) return inHome;
@@ -48,7 +49,7 @@ async function placesIn({ home: flag, tenant = DEFAULT_TENANT }: PolicyFlags) {
   return { ...inHome, ...namedPolicyFiles({ home, environment: process.env, file }) };
 }
 
-function besides(file: string): string {
+function proseBeside(file: string): string {
   return join(dirname(file), "constitution.md");
 }
 
@@ -61,8 +62,8 @@ async function proseIn(path: string): Promise<Uint8Array> {
   }
 }
 
-function unreadable(path: string, isHomes: boolean, cause: unknown): CliError {
-  if (isHomes && systemCode(cause) === "ENOENT")
+function unreadable(path: string, isInHome: boolean, cause: unknown): CliError {
+  if (isInHome && systemCode(cause) === "ENOENT")
     return new CliError(`There is no constitution in ${dirname(path)} yet.`, {
       next: "Reins writes one when it first runs there: reins up. Or name a file.",
       cause,

@@ -1,6 +1,6 @@
 import { Coverage, type CoverageReport, type Group, type UnnamedKey } from "@reins/policy";
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../errors.ts";
+import { helpText } from "../../errors.ts";
 import { readLedger } from "../../ledger/open-ledger.ts";
 import { noticeOnStderr, print } from "../../output.ts";
 import {
@@ -48,11 +48,10 @@ export function declareCoverage(policy: Command): void {
     .option("--since <time>", "only verdicts from then on")
     .option("--limit <count>", "how many at most, the newest ones")
     .option("--json", "print it as JSON")
-    .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp(REPLAYING))
-    .action(async (file: string | undefined, _, command: Command) => {
-      await coverage(file, command.optsWithGlobals<CoverageFlags>());
-    });
+    .addHelpText("after", helpText(HELP, REPLAYING))
+    .action((file: string | undefined, _, command: Command) =>
+      coverage(file, command.optsWithGlobals<CoverageFlags>()),
+    );
 }
 
 interface CoverageFlags extends PolicyFlags, VerdictFlags {}

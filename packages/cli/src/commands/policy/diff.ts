@@ -6,7 +6,7 @@ import {
   SECTIONS,
 } from "@reins/policy";
 import type { Command } from "commander";
-import { exitCodesHelp } from "../../errors.ts";
+import { helpText } from "../../errors.ts";
 import { noticeOnStderr, print } from "../../output.ts";
 import { LOOKING, policyIn, readConstitutionFile } from "./constitution-file.ts";
 import { inline, wrapped } from "./layout.ts";
@@ -31,11 +31,10 @@ export function declareDiff(policy: Command): void {
     .argument("<old>", "the constitution as it was")
     .argument("<new>", "the constitution as it would be")
     .option("--json", "print it as JSON")
-    .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp({ ...LOOKING, failed: "one of the files is not valid" }))
-    .action(async (before: string, after: string, _, command: Command) => {
-      await diff(before, after, command.optsWithGlobals<DiffFlags>());
-    });
+    .addHelpText("after", helpText(HELP, { ...LOOKING, failed: "one of the files is not valid" }))
+    .action((before: string, after: string, _, command: Command) =>
+      diff(before, after, command.optsWithGlobals<DiffFlags>()),
+    );
 }
 
 interface DiffFlags {

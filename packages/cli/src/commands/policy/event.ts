@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { parseExact } from "@reins/ahp";
-import { CliError, errorMessage } from "../../errors.ts";
+import { errorMessage } from "@reins/kit";
+import { CliError } from "../../errors.ts";
 
 export interface GivenEvent {
   readonly event_type: string;

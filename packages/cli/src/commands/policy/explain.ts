@@ -24,7 +24,7 @@ import {
 } from "@reins/policy";
 import { policyFiles } from "@reins/supervisor";
 import type { Command } from "commander";
-import { CliError, exitCodesHelp, systemCode } from "../../errors.ts";
+import { CliError, helpText, systemCode } from "../../errors.ts";
 import { repeated } from "../../flags.ts";
 import { databaseIn, homeFolder } from "../../home.ts";
 import { readLedger } from "../../ledger/open-ledger.ts";
@@ -79,11 +79,8 @@ export function declareExplain(policy: Command): void {
     .option("--mode <mode>", "the mode the session is in", "default")
     .option("--at <time>", "the time of the event, RFC 3339 (default: now)")
     .option("--json", "print it as JSON")
-    .addHelpText("after", HELP)
-    .addHelpText("after", exitCodesHelp({ ...LOOKING, done: "explained, whatever the verdict" }))
-    .action(async (event: string, _, command: Command) => {
-      await explain(event, command.optsWithGlobals<ExplainFlags>());
-    });
+    .addHelpText("after", helpText(HELP, { ...LOOKING, done: "explained, whatever the verdict" }))
+    .action((event: string, _, command: Command) => explain(event, command.optsWithGlobals<ExplainFlags>()));
 }
 
 export interface ExplainFlags extends PolicyFlags {

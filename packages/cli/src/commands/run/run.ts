@@ -3,7 +3,7 @@ import { createInterface } from "node:readline/promises";
 import { text as readAll } from "node:stream/consumers";
 import { type Channel, CODE, type JsonObject, membersOf, Peer, RpcError } from "@reins/host";
 import type { Command } from "commander";
-import { CliError, EXIT, exitCodesHelp } from "../../errors.ts";
+import { CliError, EXIT, helpText } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
 import { homeFolder, openHome } from "../../home.ts";
 import { openAgentChannel } from "../../hosting/agent-channel.ts";
@@ -34,10 +34,9 @@ export function declareRun(command: Command, invocation: Invocation): void {
     .option("--mode <mode>", "the mode of the session")
     .option("--home <folder>", "the home folder (default: reins in the user's data folder)")
     .option("--json", "one JSON document for each message")
-    .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({
+      helpText(HELP, {
         done: "the turn ended",
         failed: "it failed, was rejected or cancelled",
         usage: "wrong usage",
@@ -130,7 +129,7 @@ class Task {
       throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
     if (this.#flags.json) {
       process.stdout.write(`${JSON.stringify({ method, params })}\n`);
-      return elsewhere(signal);
+      return answeredElsewhere(signal);
     }
     // One at a time: a terminal has one line to answer on.
     const asking = this.#asked.then(() => this.#ask(questionText(params), signal));
@@ -141,7 +140,7 @@ class Task {
   async #ask(question: Question, signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
     this.#say(this.#rendering.line(question.text));
-    return process.stdin.isTTY ? chosen(question, signal) : elsewhere(signal);
+    return process.stdin.isTTY ? readChoice(question, signal) : answeredElsewhere(signal);
   }
 
   #say(text: string): void {
@@ -150,7 +149,7 @@ class Task {
 }
 
 /** Reads the user's choice. A closed terminal leaves the answer to others. */
-async function chosen({ choices }: Question, signal: AbortSignal): Promise<string> {
+async function readChoice({ choices }: Question, signal: AbortSignal): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const closed = new AbortController();
   terminal.once("close", () => closed.abort(new Error("the terminal was closed")));
@@ -168,7 +167,7 @@ async function chosen({ choices }: Question, signal: AbortSignal): Promise<strin
 }
 
 /** Waits until the request is answered with `reins approvals` and cancelled here. */
-function elsewhere(signal: AbortSignal): Promise<never> {
+function answeredElsewhere(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   return promise;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
-import { CliError, EXIT, exitCodesHelp, systemCode } from "../../errors.ts";
+import { CliError, EXIT, exitCodesHelp, helpText, systemCode } from "../../errors.ts";
 import { writeNewFile } from "../../files.ts";
 import { openHome, operatorSocketIn } from "../../home.ts";
 import { noticeOnStderr, print } from "../../output.ts";
@@ -37,16 +37,16 @@ function declareInstall(service: Command): void {
   )
     .addHelpText(
       "after",
-      `
+      helpText(
+        `
 Examples:
   reins service install
   reins service install --print
   reins service install --home ~/work-reins --name reins-work`,
+        CODES,
+      ),
     )
-    .addHelpText("after", exitCodesHelp(CODES))
-    .action(async (_, command: Command) => {
-      await install(command.optsWithGlobals<InstallFlags>());
-    });
+    .action((_, command: Command) => install(command.optsWithGlobals<InstallFlags>()));
 }
 
 function declareUninstall(service: Command): void {
@@ -57,9 +57,7 @@ function declareUninstall(service: Command): void {
       .description("Stops the service and removes its file. The home stays, with everything in it."),
   )
     .addHelpText("after", exitCodesHelp(CODES))
-    .action(async (_, command: Command) => {
-      await uninstall(command.optsWithGlobals<ServiceFlags>());
-    });
+    .action((_, command: Command) => uninstall(command.optsWithGlobals<ServiceFlags>()));
 }
 
 function declareStatus(service: Command, invocation: Invocation): void {

@@ -14,9 +14,9 @@ import {
   type SpecialisedHandlers,
 } from "@reins/ahp";
 import type { NativeSettings } from "@reins/host";
+import { errorMessage } from "@reins/kit";
 import type { Harness, supervisorHandlers, Workspace } from "@reins/supervisor";
 import type { z } from "zod";
-import { errorMessage } from "../../errors.ts";
 
 /** Called for every event; the decision is undefined for events without one. */
 export type DecisionObserver = (event: AhpEvent, decision: string | undefined) => void;
@@ -25,7 +25,7 @@ interface AhpHandlerOptions {
   readonly harness: () => Promise<Harness>;
   /** The folder of agents that only speak AHP. */
   readonly workspace: Workspace;
-  readonly witness: DecisionObserver;
+  readonly observe: DecisionObserver;
   /** Settings of the typed families, as for the native agent. */
   readonly native?: NativeSettings | undefined;
   /** Called for a notification that was rejected. */
@@ -36,7 +36,7 @@ interface AhpHandlerOptions {
  * The supervisor of a home as AHP handlers. While the home cannot be opened, events that need a decision are
  * blocked.
  */
-export function ahpHandlers({ harness, workspace, witness, onRefused, native }: AhpHandlerOptions): Handlers {
+export function ahpHandlers({ harness, workspace, observe, onRefused, native }: AhpHandlerOptions): Handlers {
   const known = new WeakMap<Harness, ReturnType<typeof supervisorHandlers>>();
   const handlers = async () => {
     const opened = await harness();
@@ -47,22 +47,22 @@ export function ahpHandlers({ harness, workspace, witness, onRefused, native }: 
   return {
     async event(event, call): Promise<Decision> {
       const decision = await decided(event, call, handlers);
-      witness(event, isBlocking(event.event_type) ? decision.decision : undefined);
+      observe(event, isBlocking(event.event_type) ? decision.decision : undefined);
       return decision;
     },
     async notification(event, call): Promise<void> {
       await (await handlers()).notification(event, call);
-      witness(event, undefined);
+      observe(event, undefined);
     },
     query: async (request, call) => (await handlers()).query(request, call),
-    ...typedFamilies(handlers, witness),
+    ...typedFamilies(handlers, observe),
   };
 }
 
 type Open = () => Promise<ReturnType<typeof supervisorHandlers>>;
 
 /** The typed families; each returns its closed decision on an error. */
-function typedFamilies(handlers: Open, witness: DecisionObserver): Required<SpecialisedHandlers> {
+function typedFamilies(handlers: Open, observe: DecisionObserver): Required<SpecialisedHandlers> {
   const family =
     <Type extends SpecialisedEventType>(
       type: Type,
@@ -73,7 +73,7 @@ function typedFamilies(handlers: Open, witness: DecisionObserver): Required<Spec
         const schemas: { readonly [Key in SpecialisedEventType]: z.ZodType<Decisions[Key]> } = DECISIONS;
         return decode(schemas[type], await answer(await handlers(), payload, call));
       });
-      witness(call.event, decision.decision);
+      observe(call.event, decision.decision);
       return decision;
     };
   return {

@@ -1,6 +1,7 @@
 import { lstat, mkdir, open, readlink, realpath, symlink } from "node:fs/promises";
 import { dirname, relative, resolve, sep } from "node:path";
-import { CliError, EXIT, errorMessage, systemCode } from "../../errors.ts";
+import { errorMessage } from "@reins/kit";
+import { CliError, EXIT, systemCode } from "../../errors.ts";
 import { databaseIn } from "../../home.ts";
 
 /**

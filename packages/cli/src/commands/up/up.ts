@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { type AhpEvent, AhpServer, EventType } from "@reins/ahp";
+import { errorMessage } from "@reins/kit";
 import {
   type Access,
   agentDialects,
@@ -11,7 +12,7 @@ import {
 import type { Command } from "commander";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { requirePolicyFiles } from "../../configuration/policy-files.ts";
-import { errorMessage, exitCodesHelp } from "../../errors.ts";
+import { helpText } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
 import { repeated } from "../../flags.ts";
 import { HarnessOpener } from "../../harness/harness-opener.ts";
@@ -91,19 +92,16 @@ export function declareUp(command: Command): void {
     .option("--no-open", "do not open the page in a browser")
     .option("--tls-cert <file>", "certificate in PEM; serves HTTP/2 and 1.1 over TLS")
     .option("--tls-key <file>", "its key in PEM")
-    .addHelpText("after", HELP)
     .addHelpText(
       "after",
-      exitCodesHelp({
+      helpText(HELP, {
         done: "stopped by Ctrl-C or SIGTERM",
         failed: "failed",
         usage: "wrong usage, or a host open to others without a token",
         taken: "the port is in use, or Reins is already running on this home",
       }),
     )
-    .action(async (_, command: Command) => {
-      await up(command.optsWithGlobals<UpFlags>());
-    });
+    .action((_, command: Command) => up(command.optsWithGlobals<UpFlags>()));
 }
 
 export async function up(flags: UpFlags): Promise<void> {
@@ -122,12 +120,12 @@ export async function up(flags: UpFlags): Promise<void> {
     await requireFolder(folder, "A folder under tenants in reins.yaml");
   if (settings.database !== undefined) await linkDatabase(settings.home, settings.database);
   const store = await HomeStore.prepare(settings.home, { acceptLoss: flags.acceptLoss ?? false });
-  const giveUp = surviveFullDisk(log);
+  const restore = surviveFullDisk(log);
   try {
     await serve(flags, { settings, log, tls, store });
   } finally {
     await store.close();
-    giveUp();
+    restore();
   }
 }
 
@@ -135,17 +133,17 @@ async function serve(flags: UpFlags, ready: ReadyHome): Promise<void> {
   const { settings, log, tls, store } = ready;
   const workspace = await sessionWorkspace(settings.home, settings.workspaces, process.cwd());
   const stop = watchForStop();
-  const desk = operatorDesk(settings.home, () => door.hosting());
-  const door: HarnessOpener = doorTo(settings, { workspace, flags, desk, log, store });
+  const desk = operatorDesk(settings.home, () => opener.hosting());
+  const opener: HarnessOpener = createOpener(settings, { workspace, flags, desk, log, store });
   const access = await openAccess({ home: settings.home, tokens: settings.tokens });
-  const opened = await open(settings, { tls, door, desk, access, log });
+  const opened = await open(settings, { tls, opener, desk, access, log });
   const ownToken = settings.tokens.length === 0;
   const mayOpen = flags.open ?? true;
   await announceStart({ opened, access, home: settings.home, workspace, ownToken, mayOpen, log });
   warn(settings, tls !== undefined, log);
-  door.start();
+  opener.start();
   desk.start();
-  await serveUntilStopped(opened, stop, log, door);
+  await serveUntilStopped(opened, stop, log, opener);
 }
 
 interface ReadyHome {
@@ -156,7 +154,7 @@ interface ReadyHome {
 }
 
 /** Opens the harness while the server listens already. */
-function doorTo({ home, runner }: UpSettings, parts: DoorParts): HarnessOpener {
+function createOpener({ home, runner }: UpSettings, parts: OpenerParts): HarnessOpener {
   const { workspace, flags, desk, log, store } = parts;
   const openStore = () => store.open();
   const open = async (report: (error: unknown) => void) => {
@@ -171,7 +169,7 @@ function doorTo({ home, runner }: UpSettings, parts: DoorParts): HarnessOpener {
   return new HarnessOpener({ open, log, now: () => performance.now() });
 }
 
-interface DoorParts {
+interface OpenerParts {
   readonly workspace: string;
   readonly flags: UpFlags;
   readonly desk: OperatorDesk;
@@ -181,7 +179,7 @@ interface DoorParts {
 
 interface ServedParts {
   readonly tls: TlsPair | undefined;
-  readonly door: HarnessOpener;
+  readonly opener: HarnessOpener;
   readonly desk: OperatorDesk;
   readonly access: Access;
   readonly log: Log;
@@ -189,40 +187,40 @@ interface ServedParts {
 
 /** Opens the sockets first: they show whether a Reins runs on this home, whatever its port. */
 async function open(settings: UpSettings, parts: ServedParts): Promise<ListeningServer[]> {
-  const { tls, door, desk, access, log } = parts;
+  const { tls, opener, desk, access, log } = parts;
   const { host, port, home, allowHosts, workspaces, auth, native } = settings;
   const workspace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
-  const told = { witness: witnessOf(log), onRefused: refusalOf(log) };
-  const handlers = ahpHandlers({ harness: door.harness, workspace, native, ...told });
+  const observers = { observe: decisionLogger(log), onRefused: rejectionLogger(log) };
+  const handlers = ahpHandlers({ harness: opener.harness, workspace, native, ...observers });
   const server = new AhpServer(desk.tapped(handlers), {
     info: { name: "reins", version: version(), capabilities: [...CAPABILITIES] },
     onDropped: (reason, text) => log.debug({ reason, length: text.length }, "dropped a message"),
   });
   const gateway = await Gateway.create({
-    harness: door.harness,
+    harness: opener.harness,
     ahp: server,
     access,
     version: version(),
     log,
     ui: inspectorFolder(),
-    workspaceFor: async (principal) => (await door.hosting()).host.folders.defaultFor(principal),
+    workspaceFor: async (principal) => (await opener.hosting()).host.folders.defaultFor(principal),
     onAnswered: desk.answered,
     stalls: desk.stalls,
     dialects: [
-      ...agentDialects({ harness: door.harness, hosting: door.hosting, log, defaultAgent: "native" }),
-      new HaakDialect({ harness: door.harness, runner: door.runner, auth, log }),
+      ...agentDialects({ harness: opener.harness, hosting: opener.hosting, log, defaultAgent: "native" }),
+      new HaakDialect({ harness: opener.harness, runner: opener.runner, auth, log }),
       ...hostDialects,
       ...desk.dialects,
     ],
   });
   return startAll([
     () => serveSocket(server, socketIn(home), alreadyRunning(home)),
-    () => serveOperator(gateway, operatorSocketIn(home), heldByCommand(home)),
+    () => serveOperator(gateway, operatorSocketIn(home), usedByCommand(home)),
     () => serveGateway(gateway, { host, port, allowHosts, tls, command: "reins up" }),
   ]);
 }
 
-function heldByCommand(home: string) {
+function usedByCommand(home: string) {
   return {
     message: `${home} is in use by a command that runs agents, such as reins acp of an editor or reins run.`,
     next: "End it first (close the editor's agent), then start Reins; editors that start later use it.",
@@ -242,12 +240,12 @@ function warn({ host, auth }: UpSettings, encrypted: boolean, log: Log): void {
     log.warn("tokens and events are sent unencrypted: configure a certificate, or use a TLS proxy");
 }
 
-function refusalOf(log: Log): (event: AhpEvent, error: unknown) => void {
+function rejectionLogger(log: Log): (event: AhpEvent, error: unknown) => void {
   return ({ event_type, session_id, agent_id }, error) =>
     log.warn({ event_type, session_id, agent_id, error: errorMessage(error) }, "rejected");
 }
 
-function witnessOf(log: Log): DecisionObserver {
+function decisionLogger(log: Log): DecisionObserver {
   return ({ event_type, session_id, agent_id, depth }, decision) => {
     const fields = { event_type, session_id, agent_id, depth, decision };
     if (decision === undefined) log.debug(fields, "noted");

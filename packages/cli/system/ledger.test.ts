@@ -136,7 +136,7 @@ describe("reins up", () => {
   it("keeps others from writing meanwhile", async () => {
     const home = newHome();
     const reins = await up(home);
-    await reins.printed("is recorded");
+    await reins.printed("are recorded");
     const outcomes = [
       await ledger(home, "keys", "rotate", "reins:system"),
       await ledger(home, "import", "-"),

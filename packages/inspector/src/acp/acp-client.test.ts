@@ -14,7 +14,7 @@ interface Message {
   readonly [member: string]: unknown;
 }
 
-/** A server of one session, whose line can be cut: it keeps what was said and tells it again to who loads. */
+/** A server of one session whose connection can be cut; it replays the history to clients that load it. */
 class Server {
   readonly log: object[] = [];
   readonly asked: string[] = [];

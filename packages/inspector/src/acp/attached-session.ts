@@ -84,7 +84,7 @@ export class AttachedSession {
   }
 
   /**
-   * Ends the replay. `answer` has the current settings, which override replayed ones; `isInFlight` tells which prompts
+   * Ends the replay. `answer` has the current settings, which override replayed ones; `isInFlight` says which prompts
    * were sent over the current connection.
    */
   finishReplay(answer: unknown, isInFlight: (prompt: string) => boolean = () => false): void {

@@ -16,7 +16,7 @@ class PlainWebSocket extends WebSocket {
 export const acpClient = new AcpClient({
   open: async (listener) =>
     Connection.open(
-      createWebSocketStream(addressOf(window.location), { WebSocket: PlainWebSocket }),
+      createWebSocketStream(socketUrl(window.location), { WebSocket: PlainWebSocket }),
       listener,
     ),
   schedule: onNextFrame,
@@ -29,7 +29,7 @@ export const acpClient = new AcpClient({
   random: Math.random,
 });
 
-function addressOf({ protocol, host }: Location): string {
+function socketUrl({ protocol, host }: Location): string {
   return `${protocol === "https:" ? "wss" : "ws"}://${host}/acp`;
 }
 

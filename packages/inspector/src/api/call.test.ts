@@ -1,6 +1,6 @@
 import { mailboxOperations, runOperations, sessionOperations } from "@reins/api";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { addressOf, call, ProblemError, request } from "./call.ts";
+import { call, operationUrl, ProblemError, request } from "./call.ts";
 
 const session = { id: "s" };
 const asked: { address: string; options: RequestInit }[] = [];
@@ -25,7 +25,7 @@ describe("the address of an operation", () => {
     ["/v1/runs/{id}/events", { id: "r" }, { limit: 5, after: undefined }, "/v1/runs/r/events?limit=5"],
     ["/v1/ledger", {}, { tag: "a&b=c", session: "s" }, "/v1/ledger?tag=a%26b%3Dc&session=s"],
   ])("fills in parameters and query of %s", (path, params, query, address) => {
-    expect(addressOf(path, params, query)).toBe(address);
+    expect(operationUrl(path, params, query)).toBe(address);
   });
 });
 

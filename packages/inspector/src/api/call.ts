@@ -29,7 +29,7 @@ export async function request<
   A extends z.ZodType,
 >(operation: Operation<P, Q, B, A>, input: Input<P, Q, B> = {}): Promise<Response> {
   const { body, signal } = input;
-  const response = await fetch(addressOf(operation.path, input.params, input.query), {
+  const response = await fetch(operationUrl(operation.path, input.params, input.query), {
     method: operation.method,
     credentials: "same-origin",
     ...(signal && { signal }),
@@ -43,7 +43,7 @@ export async function request<
 }
 
 /** Builds the URL of an operation. */
-export function addressOf(path: string, params: unknown, query: unknown): string {
+export function operationUrl(path: string, params: unknown, query: unknown): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String(Object(params)[name])),
   );

@@ -1,6 +1,6 @@
 import type { Operation } from "@reins/api";
 import type { z } from "zod";
-import { addressOf, type Input, request } from "./call.ts";
+import { type Input, operationUrl, request } from "./call.ts";
 import { parseExact, serverEvents } from "./parse.ts";
 
 interface Subscriber<T> {
@@ -19,7 +19,7 @@ export function subscribe<P extends z.ZodType, Q extends z.ZodType, B extends z.
   input: Pick<Input<P, Q, B>, "params" | "query">,
   subscriber: Subscriber<z.output<A>>,
 ): () => void {
-  const address = addressOf(operation.path, input.params, input.query);
+  const address = operationUrl(operation.path, input.params, input.query);
   return whileVisible(() => subscribeNow(operation, address, subscriber), subscriber.background);
 }
 

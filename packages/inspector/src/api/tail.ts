@@ -11,21 +11,21 @@ interface Numbered {
 }
 
 /** A key that stays unique across restarts of the server. */
-export function keyOf({ seq, at }: Numbered): string {
+export function itemKey({ seq, at }: Numbered): string {
   return `${at} ${seq}`;
 }
 
 /** Merges new items in order and without duplicates; drops the oldest above the limit. */
-export function merged<One extends Numbered>(
+export function mergeItems<One extends Numbered>(
   known: readonly One[],
-  come: readonly One[],
+  arrived: readonly One[],
   most: number,
 ): readonly One[] {
-  if (come.length === 0) return known;
-  const isNewer = come.every((one, index) => isAfter(one, come[index - 1] ?? known.at(-1)));
+  if (arrived.length === 0) return known;
+  const isNewer = arrived.every((one, index) => isAfter(one, arrived[index - 1] ?? known.at(-1)));
   const all = isNewer
-    ? [...known, ...come]
-    : [...new Map([...known, ...come].map((one) => [keyOf(one), one])).values()].toSorted((one, other) =>
+    ? [...known, ...arrived]
+    : [...new Map([...known, ...arrived].map((one) => [itemKey(one), one])).values()].toSorted((one, other) =>
         isAfter(one, other) ? 1 : -1,
       );
   return all.slice(-most);
@@ -72,19 +72,19 @@ export function useTail<One extends Numbered, Q extends z.ZodType>(
   useEffect(() => {
     if (isPaused) return;
     const ending = new AbortController();
-    let come: One[] = [];
+    let arrived: One[] = [];
     const take = (more: readonly One[]) =>
-      setTail(({ all }) => ({ all: merged(all, more, MOST), error: undefined, isLoaded: true }));
+      setTail(({ all }) => ({ all: mergeItems(all, more, MOST), error: undefined, isLoaded: true }));
     const stop = subscribe(
       source.stream,
       { query: source.query },
       {
         onEvent: (one) => {
-          come.push(one);
-          if (come.length > 1) return;
+          arrived.push(one);
+          if (arrived.length > 1) return;
           onNextFrame(() => {
-            const more = come;
-            come = [];
+            const more = arrived;
+            arrived = [];
             take(more);
           });
         },

@@ -1,13 +1,13 @@
 import type { FaultCode } from "@reins/verify";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { proveEntry } from "./prove-entry.ts";
-import type { VerifyJob, VerifyNews, VerifyReport } from "./verify.ts";
+import type { VerifyJob, VerifyMessage, VerifyReport } from "./verify.ts";
 
 /** Reports of the verifier by job; the worker that runs it in a browser is replaced. */
 const verify = vi.fn<(job: VerifyJob) => VerifyReport>();
 
 class FakeWorker {
-  onmessage: (event: { data: VerifyNews }) => void = () => undefined;
+  onmessage: (event: { data: VerifyMessage }) => void = () => undefined;
 
   postMessage(job: VerifyJob): void {
     const report = verify(job);

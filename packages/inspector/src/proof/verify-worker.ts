@@ -1,5 +1,5 @@
 import { type Progress, verifyConsistency, verifyFile, verifyProof } from "@reins/verify";
-import type { VerifyJob, VerifyNews, VerifyReport } from "./verify.ts";
+import type { VerifyJob, VerifyMessage, VerifyReport } from "./verify.ts";
 
 /**
  * Runs one verification in a worker: a long ledger would block the page, and on a page the hash function tries to
@@ -7,9 +7,9 @@ import type { VerifyJob, VerifyNews, VerifyReport } from "./verify.ts";
  */
 self.onmessage = async ({ data }: MessageEvent<VerifyJob>) => {
   try {
-    tell({ kind: "done", report: await verify(data) });
+    post({ kind: "done", report: await verify(data) });
   } catch (error) {
-    tell({ kind: "failed", message: error instanceof Error ? error.message : String(error) });
+    post({ kind: "failed", message: error instanceof Error ? error.message : String(error) });
   }
 };
 
@@ -26,7 +26,7 @@ async function verifyLedger({
 }: VerifyJob & { kind: "ledger" }): Promise<VerifyReport> {
   const { ok, status, body } = await fetch(address, { credentials: "same-origin" });
   if (!ok || body === null) throw new Error(`The server did not return the ledger: status ${status}.`);
-  const onProgress = (progress: Progress) => tell({ kind: "progress", progress });
+  const onProgress = (progress: Progress) => post({ kind: "progress", progress });
   return verifyFile(chunksOf(body), { logKey, seen, onProgress });
 }
 
@@ -39,6 +39,6 @@ async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
   }
 }
 
-function tell(news: VerifyNews): void {
-  self.postMessage(news);
+function post(message: VerifyMessage): void {
+  self.postMessage(message);
 }

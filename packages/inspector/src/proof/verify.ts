@@ -7,7 +7,7 @@ export type VerifyJob =
   | { readonly kind: "ledger"; readonly address: string; readonly logKey?: string; readonly seen?: string };
 
 /** A message of the worker. */
-export type VerifyNews =
+export type VerifyMessage =
   | { readonly kind: "progress"; readonly progress: Progress }
   | { readonly kind: "done"; readonly report: VerifyReport }
   | { readonly kind: "failed"; readonly message: string };
@@ -28,7 +28,7 @@ export function verify(
   return new Promise<VerifyReport>((resolve, reject) => {
     signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
     worker.onerror = ({ message }) => reject(new Error(`The checker could not start: ${message}`));
-    worker.onmessage = ({ data }: MessageEvent<VerifyNews>) => {
+    worker.onmessage = ({ data }: MessageEvent<VerifyMessage>) => {
       if (data.kind === "progress") onProgress?.(data.progress);
       else if (data.kind === "done") resolve(data.report);
       else reject(new Error(data.message));

@@ -9,7 +9,7 @@ import { classNames, Facts } from "../design/layout.tsx";
 import { Cell, Table } from "../design/table.tsx";
 import { visible, visibleLine } from "../design/visible.ts";
 import { effectText } from "../pages/approvals/action-text.ts";
-import { inline } from "./inline.ts";
+import { formatValue } from "./format-value.ts";
 
 /** A verdict with subject, effects, evaluated rules and budgets. */
 export function ExplanationView({ explanation }: { explanation: PolicyExplanation }) {
@@ -224,7 +224,7 @@ function RuleTrail({ rules }: { rules: readonly z.infer<typeof ExplainedRule>[] 
 }
 
 function clauseText({ clause, asked }: { readonly clause: string; readonly asked?: unknown }): string {
-  return visible(`${clause} ${inline(asked)}`.trim());
+  return visible(`${clause} ${formatValue(asked)}`.trim());
 }
 
 type Limit = z.infer<typeof ExplainedLimit>;

@@ -17,7 +17,7 @@ const chunk = (sessionUpdate: string, value: string, more: object = {}): Update 
   content: text(value),
   ...more,
 });
-const told = (...updates: Update[]): Conversation =>
+const reduced = (...updates: Update[]): Conversation =>
   withUpdates(
     EMPTY_CONVERSATION,
     updates.map((update, at) => ({ update, at })),
@@ -27,7 +27,7 @@ const toolIn = ({ items }: Conversation) =>
 
 describe("messages", () => {
   test("joins chunks of one author and starts a new message for another", () => {
-    const { items } = told(
+    const { items } = reduced(
       chunk("user_message_chunk", "hi"),
       chunk("agent_thought_chunk", "hm"),
       chunk("agent_message_chunk", "Hel"),
@@ -41,7 +41,7 @@ describe("messages", () => {
   });
 
   test("separates messages by message id, and two prompts in a row", () => {
-    const { items } = told(
+    const { items } = reduced(
       chunk("agent_message_chunk", "a", { messageId: "1" }),
       chunk("agent_message_chunk", "b", { messageId: "2" }),
       chunk("user_message_chunk", "one", { _meta: { reins: { prompt: "p1" } } }),
@@ -51,7 +51,7 @@ describe("messages", () => {
   });
 
   test("shows messages of the harness separately, with their annotation", () => {
-    const { items } = told(
+    const { items } = reduced(
       chunk("agent_message_chunk", "so"),
       chunk("agent_message_chunk", "cut off", { _meta: { reins: { interrupted: true } } }),
       chunk("agent_message_chunk", "again"),
@@ -64,7 +64,7 @@ describe("messages", () => {
   });
 
   test("names images and links instead of loading them", () => {
-    const { items } = told(
+    const { items } = reduced(
       { sessionUpdate: "agent_message_chunk", content: { type: "image", mimeType: "image/png", data: "…" } },
       {
         sessionUpdate: "agent_message_chunk",
@@ -75,7 +75,7 @@ describe("messages", () => {
   });
 
   test("keeps the object of an unchanged item, so that it does not render again", () => {
-    const before = told(chunk("user_message_chunk", "hi"), chunk("agent_message_chunk", "a"));
+    const before = reduced(chunk("user_message_chunk", "hi"), chunk("agent_message_chunk", "a"));
     const after = withUpdates(before, [{ update: chunk("agent_message_chunk", "b"), at: 1 }]);
     expect(after.items[0]).toBe(before.items[0]);
     expect(after.items[1]).not.toBe(before.items[1]);
@@ -85,7 +85,7 @@ describe("messages", () => {
 
 describe("tool calls", () => {
   test("merges updates by id and keeps members that an update lacks", () => {
-    const conversation = told(
+    const conversation = reduced(
       {
         sessionUpdate: "tool_call",
         toolCallId: "1",
@@ -125,7 +125,7 @@ describe("tool calls", () => {
   test("have the verdict, whether it arrives first or later", () => {
     const verdict = { verdict: "allowed", rule: "r", reason: "fine", enforcement: "performed", entry: "e" };
     const [call] = toolIn(
-      told(
+      reduced(
         { sessionUpdate: "tool_call", toolCallId: "1", title: "ls" },
         { sessionUpdate: "tool_call_update", toolCallId: "1", _meta: { reins: verdict } },
         { sessionUpdate: "tool_call_update", toolCallId: "1", status: "completed" },
@@ -141,15 +141,17 @@ describe("tool calls", () => {
   });
 
   test("start with an update for an unknown id, and ignore malformed updates", () => {
-    expect(toolIn(told({ sessionUpdate: "tool_call_update", toolCallId: "9", title: "x" }))).toHaveLength(1);
-    expect(told({ sessionUpdate: "tool_call", title: 4 }).items).toEqual([]);
+    expect(toolIn(reduced({ sessionUpdate: "tool_call_update", toolCallId: "9", title: "x" }))).toHaveLength(
+      1,
+    );
+    expect(reduced({ sessionUpdate: "tool_call", title: 4 }).items).toEqual([]);
   });
 });
 
 describe("session state", () => {
   test("replaces the plan", () => {
     const entries = (...contents: string[]) => contents.map((content) => ({ content, status: "pending" }));
-    const { plan } = told(
+    const { plan } = reduced(
       { sessionUpdate: "plan", entries: entries("a", "b") },
       { sessionUpdate: "plan", entries: entries("c") },
     );
@@ -157,7 +159,7 @@ describe("session state", () => {
   });
 
   test("keeps the latest commands and usage", () => {
-    const conversation = told(
+    const conversation = reduced(
       {
         sessionUpdate: "available_commands_update",
         availableCommands: [{ name: "help", description: "helps", input: { hint: "with what" } }],
@@ -198,7 +200,7 @@ describe("session state", () => {
   });
 
   test("ignores unknown updates and appends notes of the page", () => {
-    const conversation = told({ sessionUpdate: "from_the_future", what: 1 });
+    const conversation = reduced({ sessionUpdate: "from_the_future", what: 1 });
     expect(conversation.items).toEqual([]);
     expect(withNote(conversation, "bad", "oh").items).toEqual([{ kind: "note", tone: "bad", text: "oh" }]);
   });

@@ -34,15 +34,15 @@ const Option = z.looseObject({
 });
 const Choice = z.looseObject({ value: z.string(), name: z.string(), description: text });
 const Group = z.looseObject({ options: z.array(z.unknown()) });
-const Told = z.looseObject({ modes: z.unknown(), configOptions: z.array(z.unknown()).nullish() });
+const SessionSettings = z.looseObject({ modes: z.unknown(), configOptions: z.array(z.unknown()).nullish() });
 
 /** Reads the settings from a response or update. A mode that is also a config option is listed once. */
 export function settingsIn(answer: unknown): readonly Setting[] {
-  const told = Told.safeParse(answer);
-  if (!told.success) return [];
-  const options = (told.data.configOptions ?? []).flatMap(optionOf);
+  const read = SessionSettings.safeParse(answer);
+  if (!read.success) return [];
+  const options = (read.data.configOptions ?? []).flatMap(optionOf);
   if (options.some(({ category }) => category === "mode")) return options;
-  return [...modeOf(told.data.modes), ...options];
+  return [...modeOf(read.data.modes), ...options];
 }
 
 function modeOf(modes: unknown): Setting[] {

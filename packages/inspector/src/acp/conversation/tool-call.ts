@@ -25,7 +25,7 @@ export interface ToolCall {
 }
 
 const text = z.string().nullish();
-const Told = z.looseObject({
+const ToolCallUpdate = z.looseObject({
   toolCallId: z.string(),
   title: text,
   name: text,
@@ -56,7 +56,7 @@ export function isOver({ status }: Pick<ToolCall, "status">): boolean {
 
 /** The id of the call that an update is about. */
 export function toolCallIdIn(update: unknown): string | undefined {
-  const read = Told.safeParse(update);
+  const read = ToolCallUpdate.safeParse(update);
   return read.success ? read.data.toolCallId : undefined;
 }
 
@@ -66,7 +66,7 @@ export function toolCallWith(
   update: unknown,
   at: number | undefined,
 ): ToolCall | undefined {
-  const read = Told.safeParse(update);
+  const read = ToolCallUpdate.safeParse(update);
   if (!read.success) return known;
   const { data } = read;
   const status = data.status ?? known?.status ?? "pending";

@@ -19,7 +19,7 @@ export function ProcessTable() {
   const { is_admin } = useSelf();
   const queries = useQueryClient();
   const [killing, setKilling] = useState<AgentProcess>();
-  const [told, setTold] = useState<string>();
+  const [opened, setOpened] = useState<string>();
   const { data, error, refetch } = useQuery({
     queryKey: ["processes"],
     queryFn: ({ signal }) => call(agentsOperations.listAgentProcesses, { signal }),
@@ -110,8 +110,8 @@ export function ProcessTable() {
                     {process.stderr && (
                       <Button
                         kind="quiet"
-                        aria-expanded={told === process.id}
-                        onClick={() => setTold(told === process.id ? undefined : process.id)}
+                        aria-expanded={opened === process.id}
+                        onClick={() => setOpened(opened === process.id ? undefined : process.id)}
                       >
                         Standard error
                       </Button>
@@ -133,7 +133,7 @@ export function ProcessTable() {
                   </span>
                 </Cell>
               </tr>
-              {told === process.id && process.stderr && (
+              {opened === process.id && process.stderr && (
                 <tr>
                   <td colSpan={7} className="px-3 pb-2">
                     <StandardError stderr={process.stderr} />

@@ -24,7 +24,7 @@ import { LateNotice } from "./use-answer.tsx";
 /** Approvals of all sessions: pending, answered, and grants. */
 export function ApprovalsPage() {
   const [tab, setTab] = useState("waiting");
-  const [tells, setTells] = useState(notificationsEnabled);
+  const [isNotifying, setNotifying] = useState(notificationsEnabled);
   const count = usePendingApprovals().data?.length ?? 0;
   const answered = useAnswered();
   return (
@@ -33,11 +33,11 @@ export function ApprovalsPage() {
       about="Actions that wait for your decision."
       actions={
         <Button
-          aria-pressed={tells}
-          onClick={() => void setNotifications(!tells).then(setTells)}
+          aria-pressed={isNotifying}
+          onClick={() => void setNotifications(!isNotifying).then(setNotifying)}
           title="Shows a browser notification for each new approval"
         >
-          Notifications: {tells ? "on" : "off"}
+          Notifications: {isNotifying ? "on" : "off"}
         </Button>
       }
     >

@@ -3,7 +3,7 @@ import { VerdictBadge } from "../../design/badge.tsx";
 import { Markdown } from "../../design/markdown.tsx";
 import { Empty } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
-import { inline } from "../../why/inline.ts";
+import { formatValue } from "../../why/format-value.ts";
 
 /** The constitution in force: prose, and rules in their order. */
 export function Constitution({ status: { in_force, prose } }: { status: PolicyStatus }) {
@@ -69,7 +69,7 @@ function ConditionView({ condition }: { condition: Readonly<Record<string, unkno
       {clauses.map(([name, asked]) => (
         <li key={name}>
           <span className="text-ink-faint">{name.replaceAll("_", " ")} </span>
-          <span className="font-mono text-xs break-words">{inline(asked)}</span>
+          <span className="font-mono text-xs break-words">{formatValue(asked)}</span>
         </li>
       ))}
     </ul>

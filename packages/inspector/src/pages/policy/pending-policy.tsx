@@ -8,7 +8,7 @@ import { Badge, type Tone, VerdictBadge } from "../../design/badge.tsx";
 import { Button, Hash } from "../../design/button.tsx";
 import { Dialog } from "../../design/form.tsx";
 import { Failure } from "../../design/states.tsx";
-import { inline } from "../../why/inline.ts";
+import { formatValue } from "../../why/format-value.ts";
 import { Backtest } from "./backtest.tsx";
 
 /** A changed constitution that is looser and waits for an admin. */
@@ -116,7 +116,7 @@ function RuleChanges({ before, after }: { before: readonly Rule[]; after: readon
           <Badge tone={TONES[kind]}>{kind}</Badge>
           <code className="text-xs">{rule.name}</code>
           <VerdictBadge verdict={rule.verdict} />
-          <span className="text-2xs text-ink-faint">{inline(rule.condition) || "everything"}</span>
+          <span className="text-2xs text-ink-faint">{formatValue(rule.condition) || "everything"}</span>
         </li>
       ))}
     </ul>

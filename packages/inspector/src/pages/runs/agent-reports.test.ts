@@ -11,7 +11,7 @@ const reporter = (agent: string, session: string, reports: object) => ({
   ...reports,
 });
 
-test("agents whose last report is an error come first, the newest error before older ones", () => {
+test("agents whose last report is an error arrived first, the newest error before older ones", () => {
   const reports = [
     reporter("well", "s1", { heartbeat: report(9) }),
     reporter("recovered", "s2", { error: report(5), success: report(6) }),

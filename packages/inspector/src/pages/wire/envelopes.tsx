@@ -4,7 +4,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { z } from "zod";
 import { call } from "../../api/call.ts";
-import { keyOf, type TailSource, useTail, withGaps } from "../../api/tail.ts";
+import { itemKey, type TailSource, useTail, withGaps } from "../../api/tail.ts";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { Button, CopyButton } from "../../design/button.tsx";
 import { Json } from "../../design/code.tsx";
@@ -153,8 +153,8 @@ function List({
                 row && (
                   <EnvelopeRow
                     envelope={row}
-                    isOpen={open === keyOf(row)}
-                    onToggle={() => setOpen(open === keyOf(row) ? undefined : keyOf(row))}
+                    isOpen={open === itemKey(row)}
+                    onToggle={() => setOpen(open === itemKey(row) ? undefined : itemKey(row))}
                   />
                 )
               )}
@@ -182,7 +182,7 @@ function sourceOf(
 }
 
 function rowKeyOf(row: WireEnvelope | { readonly missing: number } | undefined, index: number): string {
-  return row && "seq" in row ? keyOf(row) : `hole ${index}`;
+  return row && "seq" in row ? itemKey(row) : `hole ${index}`;
 }
 
 function oneOf<Name extends string>(names: readonly Name[], value: string): Name | undefined {

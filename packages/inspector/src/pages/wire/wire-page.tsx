@@ -1,7 +1,7 @@
 import { type LoggedRequest, wireOperations } from "@reins/api";
 import { useMemo, useState } from "react";
 import { call } from "../../api/call.ts";
-import { keyOf, type TailSource, useTail } from "../../api/tail.ts";
+import { itemKey, type TailSource, useTail } from "../../api/tail.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { CopyButton } from "../../design/button.tsx";
@@ -69,7 +69,7 @@ function Requests() {
           .slice(-SHOWN)
           .toReversed()
           .map((request) => (
-            <tr key={keyOf(request)}>
+            <tr key={itemKey(request)}>
               <Cell>
                 <Moment at={request.at} />
               </Cell>

@@ -1,7 +1,7 @@
-import type { Answer } from "./answer.ts";
+import type { TargetTransport } from "./channels/channel.ts";
+import type { Answer } from "./expect.ts";
 import type { Probe } from "./probe.ts";
 import type { ExchangeRecord, Level } from "./report.ts";
-import type { TargetTransport } from "./target.ts";
 
 /** One thing that holds of a harness or does not. */
 export interface Check {
@@ -49,4 +49,9 @@ export class Unmet extends Error {
 /** Why a check cannot be made on this harness. */
 export class Inapplicable extends Error {
   override readonly name = "Inapplicable";
+}
+
+/** A name of the protocol as part of the id of a check. */
+export function kebab(name: string): string {
+  return name.replaceAll("_", "-");
 }

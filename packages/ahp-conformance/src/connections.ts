@@ -1,5 +1,7 @@
-import { type AnyChannel, openChannel } from "./channels/open.ts";
-import type { Credentials, Target } from "./target.ts";
+import type { Credentials, Target } from "./channels/channel.ts";
+import { type HttpChannel, openHttp } from "./channels/http.ts";
+import { type LineChannel, openStdio, openUnix } from "./channels/lines.ts";
+import { openWebSocket, type WebSocketChannel } from "./channels/websocket.ts";
 
 /** The connections of a run: one that checks share, and those that a check takes for itself. */
 export class Connections {
@@ -99,5 +101,22 @@ export class Connections {
     this.sweep(channel);
     for (const text of channel.noise) this.#noise.add(text);
     await channel.close();
+  }
+}
+
+/** A channel of any kind; its `transport` says which. */
+export type AnyChannel = LineChannel<"stdio"> | LineChannel<"unix"> | WebSocketChannel | HttpChannel;
+
+/** Opens a new connection to the target. Rejects with an {@link AhpError} when it cannot be reached. */
+function openChannel(target: Target, credentials: Credentials | undefined): Promise<AnyChannel> {
+  switch (target.transport) {
+    case "stdio":
+      return openStdio(target);
+    case "unix":
+      return openUnix(target);
+    case "websocket":
+      return openWebSocket(target, credentials);
+    case "http":
+      return openHttp(target, credentials);
   }
 }

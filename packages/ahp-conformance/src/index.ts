@@ -1,3 +1,4 @@
+export type { Credentials, Target, TargetTransport } from "./channels/channel.ts";
 export { type FormatOptions, formatReport } from "./format.ts";
 export type {
   CheckOutcome,
@@ -9,4 +10,3 @@ export type {
   Tally,
 } from "./report.ts";
 export { type ConformanceOptions, runConformance } from "./run.ts";
-export type { Credentials, Target, TargetTransport } from "./target.ts";

@@ -1,7 +1,7 @@
 import { HandshakeRequest } from "@reins/ahp";
 import { expect, test } from "vitest";
-import { HANDSHAKE } from "./messages.ts";
 import { mistypedEach, withoutEach } from "./mutations.ts";
+import { HANDSHAKE } from "./samples.ts";
 
 test("leaves out every required member, at every level", () => {
   expect(withoutEach(HandshakeRequest, HANDSHAKE).map(({ what }) => what)).toEqual([

@@ -1,13 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type AhpEvent, type BlockingEventType, decode, HandshakeResponse } from "@reins/ahp";
-import { type Answer, readAnswer } from "./answer.ts";
-import type { Outgoing, Reply } from "./channel.ts";
-import type { AnyChannel } from "./channels/open.ts";
+import type { Credentials, Outgoing, Reply, Target } from "./channels/channel.ts";
 import { Unmet } from "./check.ts";
-import { Connections } from "./connections.ts";
-import { event, HANDSHAKE, notificationText, requestText } from "./messages.ts";
-import type { Credentials, Target } from "./target.ts";
-import { cut, Transcript, textOf } from "./transcript.ts";
+import { type AnyChannel, Connections } from "./connections.ts";
+import { type Answer, readAnswer } from "./expect.ts";
+import { cut, Transcript, textOf } from "./report.ts";
+import { event, HANDSHAKE, notificationText, requestText } from "./samples.ts";
 
 const DEFAULT_WAIT_MS = 5000;
 const MAX_DECISION_MS = 60_000;

@@ -1,10 +1,19 @@
 import { AhpError } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
+import { type Credentials, describeTarget, type Target } from "./channels/channel.ts";
 import { type Check, Inapplicable, type Section, Unmet } from "./check.ts";
 import { Probe } from "./probe.ts";
 import { type CheckReport, type ConformanceReport, countUp, type SectionReport } from "./report.ts";
-import { SECTIONS } from "./sections/all.ts";
-import { type Credentials, describeTarget, type Target } from "./target.ts";
+import { batch } from "./sections/batch.ts";
+import { decisions, depth, events } from "./sections/events.ts";
+import { authentication, handshake } from "./sections/handshake.ts";
+import { http, websocket } from "./sections/http.ts";
+import { lines } from "./sections/lines.ts";
+import { jsonRpc, messageModel } from "./sections/message-model.ts";
+import { params, query } from "./sections/params.ts";
+import { contracts, payloads } from "./sections/payloads.ts";
+import { errorTexts, replies } from "./sections/replies.ts";
+import { robustness } from "./sections/robustness.ts";
 
 const DEFAULT_QUIET_MS = 40;
 
@@ -118,3 +127,25 @@ function reportSections(reports: ReadonlyMap<Check, CheckReport>): SectionReport
     checks: checks.flatMap((check) => reports.get(check) ?? []),
   })).filter(({ checks }) => checks.length > 0);
 }
+
+/** Every section, in the order in which they are reported. */
+const SECTIONS: readonly Section[] = [
+  messageModel,
+  replies,
+  jsonRpc,
+  handshake,
+  events,
+  decisions,
+  payloads,
+  contracts,
+  params,
+  depth,
+  batch,
+  query,
+  errorTexts,
+  robustness,
+  lines,
+  http,
+  websocket,
+  authentication,
+];

@@ -1,8 +1,7 @@
 import { AhpEvent, decode, EventType, PAYLOADS } from "@reins/ahp";
 import { expect, test } from "vitest";
 import type { z } from "zod";
-import { event } from "./messages.ts";
-import { SAMPLES } from "./samples.ts";
+import { event, SAMPLES } from "./samples.ts";
 import { VARIANTS } from "./variants.ts";
 
 const schemas: Readonly<Record<string, z.ZodType | undefined>> = PAYLOADS;

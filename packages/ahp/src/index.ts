@@ -1,15 +1,17 @@
 export type { CallLimits } from "./client/calls.ts";
-export { AhpClient, type EventResult, type FullEvent } from "./client/client.ts";
-export type { ClientOptions } from "./client/options.ts";
-export type { ReconnectOptions } from "./client/reconnect.ts";
-export type { CallOptions, ClientTransport, SendRequest } from "./client/transport.ts";
-export { AhpError, type AhpErrorCode, type AhpErrorOptions } from "./errors/ahp-error.ts";
-export { type RefusalDetails, type RefusalReason, RPC } from "./errors/rpc.ts";
-export { JsonError, type JsonFault } from "./json/json-error.ts";
-export { exactNumber, isSpelledNumber, type SpelledNumber } from "./json/number.ts";
+export { AhpClient, type ClientOptions, type EventResult, type FullEvent } from "./client/client.ts";
+export type { CallOptions, ClientTransport, ReconnectOptions, SendRequest } from "./client/transport.ts";
+export {
+  AhpError,
+  type AhpErrorCode,
+  type AhpErrorOptions,
+  type RefusalDetails,
+  type RefusalReason,
+  RPC,
+} from "./errors.ts";
 export { type ParsedJson, parseExact, parseJson } from "./json/parse.ts";
-export { closedDecision } from "./protocol/closed-decision.ts";
-export { EventContext, Fact, MemorySummary, SessionStats } from "./protocol/context.ts";
+export { exactNumber, isSpelledNumber, type SpelledNumber } from "./json/read.ts";
+export { JsonError, type JsonFault } from "./json/scan.ts";
 export {
   ArtifactRef,
   EvidenceRef,
@@ -37,13 +39,14 @@ export {
   ReasoningDecision,
   TargetHints,
 } from "./protocol/decisions.ts";
-export { AhpNotification, AhpRequest, AhpResponse, RpcError } from "./protocol/envelope.ts";
-export { AhpEvent } from "./protocol/event.ts";
 export {
+  AhpEvent,
   type BlockingEventType,
   CONTRACT_EVENT_TYPES,
   type ContractEventType,
+  EventContext,
   EventType,
+  Fact,
   type FireAndForgetEventType,
   GENERIC_EVENT_TYPES,
   type GenericEventType,
@@ -51,10 +54,13 @@ export {
   isBlocking,
   isContract,
   isSpecialised,
+  MemorySummary,
+  SessionStats,
   SPECIALISED_EVENT_TYPES,
   type SpecialisedEventType,
-} from "./protocol/event-type.ts";
+} from "./protocol/event.ts";
 export {
+  closedDecision,
   DECISIONS,
   type DecisionFor,
   type Decisions,
@@ -64,6 +70,11 @@ export {
 } from "./protocol/families.ts";
 export {
   AgentInfo,
+  AhpNotification,
+  AhpRequest,
+  AhpResponse,
+  AuthConfig,
+  AuthMethod,
   BatchRequest,
   BatchResponse,
   HandshakeRequest,
@@ -74,7 +85,9 @@ export {
   PROTOCOL_VERSION,
   QueryRequest,
   QueryResponse,
-} from "./protocol/methods.ts";
+  RpcError,
+  TransportConfig,
+} from "./protocol/messages.ts";
 export {
   ConfirmationEvent,
   ConfirmationType,
@@ -103,28 +116,47 @@ export {
   PerceptionUrgency,
   TimeRange,
 } from "./protocol/perception.ts";
-export { AuthConfig, AuthMethod, TransportConfig } from "./protocol/transport-config.ts";
-export type { Awaitable, Call, EventCall, Handlers, SpecialisedHandlers } from "./server/handlers.ts";
-export type { ServerOptions } from "./server/options.ts";
-export type { Peer, TransportName } from "./server/peer.ts";
-export { AhpServer, type Outcome } from "./server/server.ts";
+export type {
+  Awaitable,
+  Call,
+  EventCall,
+  Handlers,
+  Peer,
+  SpecialisedHandlers,
+  TransportName,
+} from "./server/handlers.ts";
+export { AhpServer, type Outcome, type ServerOptions } from "./server/server.ts";
 export type { Session } from "./server/sessions.ts";
-export { type Authenticator, knownTokens, type Token } from "./transport/auth/authenticator.ts";
-export { type Credential, credentialInHeaders, upgradeCredential } from "./transport/auth/credential.ts";
-export { type OriginRules, originFault } from "./transport/auth/origin.ts";
-export { readBody } from "./transport/http/body.ts";
-export { hangUp } from "./transport/http/hang-up.ts";
-export { SESSION_HEADER } from "./transport/http/listener.ts";
-export { type Admitted, type HttpMount, type MountOptions, mountHttp } from "./transport/http/mount.ts";
-export type { RefusalBody, RefusalText } from "./transport/http/refusal.ts";
-export { type HttpOptions, serveHttp } from "./transport/http/serve.ts";
+export {
+  type Authenticator,
+  type Credential,
+  credentialInHeaders,
+  knownTokens,
+  type OriginRules,
+  originFault,
+  type Token,
+  upgradeCredential,
+} from "./transport/auth.ts";
+export {
+  hangUp,
+  type RefusalBody,
+  type RefusalText,
+  readBody,
+  SESSION_HEADER,
+} from "./transport/http/listener.ts";
+export {
+  type Admitted,
+  type HttpMount,
+  type HttpOptions,
+  type MountOptions,
+  mountHttp,
+  serveHttp,
+} from "./transport/http/serve.ts";
 export type { Limits } from "./transport/limits.ts";
-export { listening } from "./transport/listening.ts";
+export { listening, type Served } from "./transport/listening.ts";
 export { type OpenOptions, openTransport, type Transport } from "./transport/open.ts";
-export type { Served } from "./transport/served.ts";
-export { type StdioOptions, serveStdio } from "./transport/stdio/serve.ts";
-export { listenOnSocket } from "./transport/unix/listen.ts";
-export { serveUnix, type UnixOptions } from "./transport/unix/serve.ts";
+export { type StdioOptions, serveStdio } from "./transport/stdio.ts";
+export { listenOnSocket, serveUnix, type UnixOptions } from "./transport/unix.ts";
 export { decode, encode } from "./wire/codec.ts";
 export { DecodeError } from "./wire/decode-error.ts";
 export { isObject } from "./wire/decoder.ts";

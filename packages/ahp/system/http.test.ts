@@ -6,11 +6,10 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { AhpClient } from "../src/client/client.ts";
 import type { Handlers } from "../src/server/handlers.ts";
-import type { ServerOptions } from "../src/server/options.ts";
-import { AhpServer } from "../src/server/server.ts";
-import { vectorHandlers } from "../src/testing/vector-handlers.ts";
-import { knownTokens } from "../src/transport/auth/authenticator.ts";
+import { AhpServer, type ServerOptions } from "../src/server/server.ts";
+import { knownTokens } from "../src/transport/auth.ts";
 import { type HttpOptions, serveHttp } from "../src/transport/http/serve.ts";
+import { vectorHandlers } from "../test/vectors.ts";
 import { rawHttp } from "./fixtures/raw.ts";
 import { temporaryFolder } from "./fixtures/temporary.ts";
 

@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { AhpClient } from "../src/client/client.ts";
 import { AhpServer } from "../src/server/server.ts";
-import { knownTokens } from "../src/transport/auth/authenticator.ts";
-import { type MountOptions, mountHttp } from "../src/transport/http/mount.ts";
+import { knownTokens } from "../src/transport/auth.ts";
+import { type MountOptions, mountHttp } from "../src/transport/http/serve.ts";
 import { rawHttp } from "./fixtures/raw.ts";
 
 /** AHP on somebody else's server, who has looked at everybody already and calls them "ann". */

@@ -8,12 +8,12 @@ import { WebSocket } from "ws";
 import { AhpClient } from "../src/client/client.ts";
 import type { Handlers } from "../src/server/handlers.ts";
 import { AhpServer } from "../src/server/server.ts";
-import { vectorHandlers } from "../src/testing/vector-handlers.ts";
-import { knownTokens } from "../src/transport/auth/authenticator.ts";
+import { knownTokens } from "../src/transport/auth.ts";
 import { type HttpOptions, serveHttp } from "../src/transport/http/serve.ts";
 import type { Limits } from "../src/transport/limits.ts";
 import type { Transport } from "../src/transport/open.ts";
-import { serveUnix } from "../src/transport/unix/serve.ts";
+import { serveUnix } from "../src/transport/unix.ts";
+import { vectorHandlers } from "../test/vectors.ts";
 import { type RawStream, rawStdio, rawUnix, rawWebSocket } from "./fixtures/raw.ts";
 import { temporaryFolder } from "./fixtures/temporary.ts";
 

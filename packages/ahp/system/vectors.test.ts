@@ -1,10 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { AhpServer } from "../src/server/server.ts";
-import { vectorHandlers } from "../src/testing/vector-handlers.ts";
-import { readVectors, type ServerVector } from "../src/testing/vectors.ts";
 import { serveHttp } from "../src/transport/http/serve.ts";
-import { serveUnix } from "../src/transport/unix/serve.ts";
+import { serveUnix } from "../src/transport/unix.ts";
+import { readVectors, type ServerVector, vectorHandlers } from "../test/vectors.ts";
 import { type RawStream, rawHttp, rawStdio, rawUnix, rawWebSocket } from "./fixtures/raw.ts";
 import { temporaryFolder } from "./fixtures/temporary.ts";
 

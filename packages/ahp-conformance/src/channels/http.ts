@@ -5,8 +5,15 @@ import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { AhpError, SESSION_HEADER } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
-import type { Channel, ExchangeOptions, Outgoing, Reply } from "../channel.ts";
-import { type Credentials, credentialHeaders, type Target } from "../target.ts";
+import {
+  type Channel,
+  type Credentials,
+  credentialHeaders,
+  type ExchangeOptions,
+  type Outgoing,
+  type Reply,
+  type Target,
+} from "./channel.ts";
 
 /** How much of a body is written at once. */
 const CHUNK = 64 * 1024;

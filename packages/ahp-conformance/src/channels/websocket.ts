@@ -3,8 +3,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AhpError } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
 import { WebSocket } from "ws";
-import type { Channel, ExchangeOptions, Outgoing, Reply } from "../channel.ts";
-import { type Credentials, credentialHeaders, type Target } from "../target.ts";
+import {
+  type Channel,
+  type Credentials,
+  credentialHeaders,
+  type ExchangeOptions,
+  type Outgoing,
+  type Reply,
+  type Target,
+} from "./channel.ts";
 import { Inbox } from "./inbox.ts";
 
 const CONNECT_MS = 10_000;

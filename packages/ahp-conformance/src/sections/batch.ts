@@ -1,15 +1,99 @@
-import { type AhpEvent, BatchResponse, EventType, isBatchable, isBlocking, RPC } from "@reins/ahp";
-import type { Answer } from "../answer.ts";
-import { type Check, Inapplicable, type Section, Unmet } from "../check.ts";
-import { expectDecoded, expectError } from "../expect.ts";
-import { event } from "../messages.ts";
+import { type AhpEvent, BatchResponse, Decision, EventType, isBatchable, isBlocking, RPC } from "@reins/ahp";
+import { type Check, Inapplicable, kebab, type Section, Unmet } from "../check.ts";
+import { type Answer, expectDecoded, expectError } from "../expect.ts";
 import type { Probe } from "../probe.ts";
-import { batchOrder } from "./batch-order.ts";
-import { kebab } from "./kebab.ts";
+import { event } from "../samples.ts";
 
 /** The largest batch the kit is willing to send. */
 const MOST = 500;
 const NOT_BATCHABLE = EventType.options.filter((type) => !isBatchable(type));
+
+function notBatchable(type: EventType): Check {
+  return {
+    id: `batch-${kebab(type)}-refused`,
+    title: `${type} in a batch is refused with -32602`,
+    level: "must",
+    run: async (probe) => {
+      const answer = await probe.call("ahp/batch", { events: around(probe, event(type)) });
+      expectError(answer, [RPC.invalidParams], `a batch with ${type}`);
+    },
+  };
+}
+
+/** A bad event between good ones, as far as the limit allows. */
+function around(probe: Probe, bad: unknown): unknown[] {
+  const limit = limitOf(probe);
+  if (limit < 1) throw new Inapplicable("batch_size is 0");
+  return limit < 3 ? [bad] : [event("heartbeat"), bad, event("heartbeat")];
+}
+
+function send(probe: Probe, events: readonly AhpEvent[]): Promise<Answer> {
+  return probe.call("ahp/batch", { events });
+}
+
+function expectCount(answer: Answer, expected: number): void {
+  const { length } = expectDecoded(BatchResponse, answer, "the batch").decisions;
+  if (length !== expected) throw new Unmet(`${expected} events got ${length} decisions`, answer);
+}
+
+function heartbeats(length: number): AhpEvent[] {
+  return Array.from({ length }, () => event("heartbeat"));
+}
+
+function limitOf(probe: Probe): number {
+  return probe.harness?.config?.batch_size ?? Number.POSITIVE_INFINITY;
+}
+
+function toldLimit(probe: Probe): number {
+  const limit = probe.harness?.config?.batch_size;
+  if (limit === undefined) throw new Inapplicable("the handshake tells no batch_size");
+  return limit;
+}
+
+/** Things on which policies tend to differ. */
+const CANDIDATES: readonly AhpEvent[] = [
+  event("pre_action"),
+  event("pre_action", { payload: tool("bash", { command: "rm -rf /" }) }),
+  event("pre_action", { payload: tool("rm", {}) }),
+  event("pre_action", { payload: tool("write_file", { path: "/etc/passwd", content: "" }) }),
+  event("pre_prompt"),
+];
+
+/** Order shows only where two events are decided on differently; which ones is the harness's affair. */
+const batchOrder: Check = {
+  id: "batch-order",
+  title: "the decisions of a batch come in the order of its events",
+  level: "must",
+  run: async (probe) => {
+    const before = await decideOnEach(probe);
+    const differing = CANDIDATES.findIndex((_, index) => before[index] !== before[0]);
+    if (differing < 0) throw new Inapplicable("the harness decides the same on everything the kit tried");
+    const limit = probe.harness?.config?.batch_size ?? CANDIDATES.length;
+    if (limit < 2) throw new Inapplicable(`batch_size is ${limit}`);
+    for (const order of [
+      [0, differing],
+      [differing, 0],
+    ]) {
+      const events = order.flatMap((index) => CANDIDATES[index] ?? []);
+      const answer = await probe.call("ahp/batch", { events });
+      const { decisions } = expectDecoded(BatchResponse, answer);
+      const expected = order.map((index) => before[index]).join();
+      if (decisions.map(({ decision }) => decision).join() === expected) continue;
+      if ((await decideOnEach(probe)).join() !== before.join())
+        throw new Inapplicable("the harness does not decide the same twice");
+      throw new Unmet(`decided on one by one, these events get ${expected}`, answer);
+    }
+  },
+};
+
+async function decideOnEach(probe: Probe): Promise<string[]> {
+  const answers = await probe.callEach("ahp/event", CANDIDATES);
+  return answers.map((answer) => expectDecoded(Decision, answer).decision);
+}
+
+function tool(tool_name: string, args: object): object {
+  return { action_type: "tool_call", tool_name, arguments: args };
+}
 
 /** Many generic events in one request. */
 export const batch: Section = {
@@ -107,45 +191,3 @@ export const batch: Section = {
     },
   ],
 };
-
-function notBatchable(type: EventType): Check {
-  return {
-    id: `batch-${kebab(type)}-refused`,
-    title: `${type} in a batch is refused with -32602`,
-    level: "must",
-    run: async (probe) => {
-      const answer = await probe.call("ahp/batch", { events: around(probe, event(type)) });
-      expectError(answer, [RPC.invalidParams], `a batch with ${type}`);
-    },
-  };
-}
-
-/** A bad event between good ones, as far as the limit allows. */
-function around(probe: Probe, bad: unknown): unknown[] {
-  const limit = limitOf(probe);
-  if (limit < 1) throw new Inapplicable("batch_size is 0");
-  return limit < 3 ? [bad] : [event("heartbeat"), bad, event("heartbeat")];
-}
-
-function send(probe: Probe, events: readonly AhpEvent[]): Promise<Answer> {
-  return probe.call("ahp/batch", { events });
-}
-
-function expectCount(answer: Answer, expected: number): void {
-  const { length } = expectDecoded(BatchResponse, answer, "the batch").decisions;
-  if (length !== expected) throw new Unmet(`${expected} events got ${length} decisions`, answer);
-}
-
-function heartbeats(length: number): AhpEvent[] {
-  return Array.from({ length }, () => event("heartbeat"));
-}
-
-function limitOf(probe: Probe): number {
-  return probe.harness?.config?.batch_size ?? Number.POSITIVE_INFINITY;
-}
-
-function toldLimit(probe: Probe): number {
-  const limit = probe.harness?.config?.batch_size;
-  if (limit === undefined) throw new Inapplicable("the handshake tells no batch_size");
-  return limit;
-}

@@ -1,11 +1,10 @@
 import { statSync } from "node:fs";
-import type { LineChannel } from "../channels/line-channel.ts";
-import type { AnyChannel } from "../channels/open.ts";
-import { LEFT_IN_PEACE } from "../channels/stdio.ts";
+import { LEFT_IN_PEACE, type LineChannel } from "../channels/lines.ts";
 import { type Check, Inapplicable, type Section, Unmet } from "../check.ts";
-import { expectUnanswered } from "../expect.ts";
-import { HANDSHAKE, requestText } from "../messages.ts";
-import type { Probe } from "../probe.ts";
+import type { AnyChannel } from "../connections.ts";
+import { expectAlive, expectUnanswered } from "../expect.ts";
+import type { Offered, Probe } from "../probe.ts";
+import { HANDSHAKE, requestText } from "../samples.ts";
 
 /** One JSON document per line. */
 export const lines: Section = {
@@ -90,4 +89,33 @@ function last(id: string, title: string, run: (probe: Probe, channel: Lines) => 
 function asLines(channel: AnyChannel): Lines {
   if (channel.transport === "stdio" || channel.transport === "unix") return channel;
   throw new Inapplicable("not a stream of lines");
+}
+
+/** Half a character in the middle of a message. */
+export const invalidUtf8: readonly Check[] = [
+  {
+    id: "invalid-utf8-contained",
+    title: "a message that is not UTF-8 is not carried out, and others notice nothing",
+    level: "must",
+    run: async (probe) => {
+      const { answers } = await sendHalfACharacter(probe);
+      const [answer] = answers.filter(({ error }) => !error);
+      if (answer) throw new Unmet("a message that is not UTF-8 got a result", answer);
+      await probe.expectOthersServed();
+    },
+  },
+  {
+    id: "invalid-utf8-survived",
+    title: "a message that is not UTF-8 does not end the connection",
+    level: "should",
+    transports: ["stdio", "unix"],
+    run: async (probe) => expectAlive(await sendHalfACharacter(probe)),
+  },
+];
+
+async function sendHalfACharacter(probe: Probe): Promise<Offered> {
+  const text = requestText("half", "ahp/handshake", { ...HANDSHAKE, agent_id: "CUT" });
+  const [before = "", after = ""] = text.split("CUT");
+  const message = Buffer.concat([Buffer.from(before), Buffer.from([0xe2, 0x9c]), Buffer.from(after)]);
+  return probe.offerOn(await probe.fresh(), message);
 }

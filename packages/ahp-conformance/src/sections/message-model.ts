@@ -1,7 +1,8 @@
 import { RPC } from "@reins/ahp";
-import type { Section } from "../check.ts";
-import { expectError, expectNothingDone, expectResult, expectUnanswered } from "../expect.ts";
-import { event, HANDSHAKE, notificationText, QUERY, requestText } from "../messages.ts";
+import { type Check, type Section, Unmet } from "../check.ts";
+import { expectAlive, expectError, expectNothingDone, expectResult, expectUnanswered } from "../expect.ts";
+import type { Offered } from "../probe.ts";
+import { event, HANDSHAKE, notificationText, QUERY, requestText } from "../samples.ts";
 
 const STREAMS = ["stdio", "unix", "websocket"] as const;
 const UNICODE_ID = 'é ✓ 𝒳 \u2028 "quoted" \\ \n\t\u0001';
@@ -135,3 +136,125 @@ export const messageModel: Section = {
     },
   ],
 };
+
+/** Where JSON-RPC 2.0 asks for more than the upstream implementation gives. */
+export const jsonRpc: Section = {
+  section: "JSON-RPC",
+  reference: "JSON-RPC 2.0 §4.2, §5.1",
+  checks: [
+    {
+      id: "number-id-answered",
+      title: "a request whose id is a number is answered under it",
+      level: "improved",
+      run: async (probe) => {
+        const offered = await probe.offer(requestText(7, "ahp/handshake", HANDSHAKE));
+        const [answer] = offered.answers;
+        if (answer?.message.id !== 7) throw new Unmet("no answer under the id 7", answer);
+        expectResult(answer);
+        await probe.ask(requestText(0, "ahp/event", event("pre_action")), 0, probe.decisionMs);
+      },
+    },
+    {
+      id: "odd-id-refused",
+      title: "an id that is neither string nor integer is refused with -32600",
+      level: "improved",
+      run: async (probe) => {
+        for (const id of ["1.5", "true", "{}", '["x"]']) {
+          const text = requestText("", "ahp/handshake", HANDSHAKE).replace('"id":""', `"id":${id}`);
+          expectRefusal(await probe.offer(text), RPC.invalidRequest, null);
+        }
+      },
+    },
+    {
+      id: "parse-error-answered",
+      title: "what is not JSON is answered with -32700 and id null",
+      level: "improved",
+      run: async (probe) => {
+        for (const text of ["not json", '{"jsonrpc":"2.0",', '{"a":1}}'])
+          expectRefusal(await probe.offer(text), RPC.parseError, null);
+      },
+    },
+    {
+      id: "invalid-message-answered",
+      title: "JSON that is no message is answered with -32600, under its id if it has one",
+      level: "improved",
+      run: async (probe) => {
+        for (const text of ["null", "[]", "{}", '{"jsonrpc":"2.0","params":{}}'])
+          expectRefusal(await probe.offer(text), RPC.invalidRequest, null);
+        const withoutParams = '{"jsonrpc":"2.0","id":"without-params","method":"ahp/handshake"}';
+        expectRefusal(await probe.offer(withoutParams), RPC.invalidRequest, "without-params");
+      },
+    },
+    {
+      id: "jsonrpc-version-checked",
+      title: 'a jsonrpc other than "2.0" is refused with -32600',
+      level: "improved",
+      run: async (probe) => {
+        const text = requestText("old", "ahp/handshake", HANDSHAKE).replace('"2.0"', '"1.0"');
+        expectRefusal(await probe.offer(text), RPC.invalidRequest, "old");
+      },
+    },
+    {
+      id: "duplicate-keys-refused",
+      title: "a message that names a member twice is refused with -32600",
+      level: "improved",
+      run: async (probe) => {
+        const text = requestText("twice", "ahp/handshake", HANDSHAKE);
+        for (const twice of ['"protocol_version":"2.4"', '"method":"ahp/handshake"']) {
+          const offered = await probe.offer(text.replace(twice, `${twice},${twice}`));
+          expectRefusal(offered, RPC.invalidRequest, "twice");
+        }
+      },
+    },
+  ],
+};
+
+function expectRefusal({ answers, reply }: Offered, code: number, id: string | null): void {
+  const [answer] = answers;
+  if (!answer) {
+    const instead = reply ? `HTTP status ${reply.status} without a JSON-RPC error` : "silence";
+    throw new Unmet(`expected error ${code}, got ${instead}`);
+  }
+  expectError(answer, [code], "the message");
+  if (answer.message.id !== id)
+    throw new Unmet(`the error should come under the id ${JSON.stringify(id)}`, answer);
+}
+
+/** The deepest message that peers can read, counted in arrays and objects, envelope and params included. */
+const DEEPEST = 127;
+const ABYSS = 100_000;
+
+/** Arrays in arrays in arrays. */
+export const nesting: readonly Check[] = [
+  {
+    id: "nesting-accepted",
+    title: `a message ${DEEPEST} levels deep is understood`,
+    level: "must",
+    run: async (probe) => {
+      const id = probe.newId();
+      expectResult(await probe.ask(nested(id, DEEPEST), id));
+    },
+  },
+  {
+    id: "nesting-survived",
+    title: "a deeper message, however deep, does not end the connection",
+    level: "must",
+    run: async (probe) => {
+      expectAlive(await probe.offer(nested("deep", DEEPEST + 1)));
+      expectNothingDone(await probe.offer(nested("abyss", ABYSS)), `a message ${ABYSS} levels deep`);
+    },
+  },
+  {
+    id: "nesting-refused",
+    title: `a message ${DEEPEST + 1} levels deep is not carried out`,
+    level: "should",
+    run: async (probe) => expectNothingDone(await probe.offer(nested("deep", DEEPEST + 1))),
+  },
+];
+
+/** A handshake with a member that nobody knows, so that no policy has to look at it. */
+function nested(id: string, levels: number): string {
+  const inside = levels - 2;
+  const text = requestText(id, "ahp/handshake", { ...HANDSHAKE, extra: "NEST" });
+  return text.replace('"NEST"', "[".repeat(inside) + "]".repeat(inside));
+}

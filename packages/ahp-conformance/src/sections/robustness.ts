@@ -1,9 +1,9 @@
-import { type Section, Unmet } from "../check.ts";
-import { expectAlive, expectNothingDone } from "../expect.ts";
-import { HANDSHAKE, requestText } from "../messages.ts";
-import { invalidUtf8 } from "./invalid-utf8.ts";
-import { load } from "./load.ts";
-import { nesting } from "./nesting.ts";
+import { Decision, RPC } from "@reins/ahp";
+import { type Check, type Section, Unmet } from "../check.ts";
+import { expectAlive, expectDecoded, expectError, expectNothingDone } from "../expect.ts";
+import { event, HANDSHAKE, notificationText, requestText } from "../samples.ts";
+import { invalidUtf8 } from "./lines.ts";
+import { nesting } from "./message-model.ts";
 
 const NOT_JSON = ["not json", "{", '"', '{"jsonrpc":"2.0","id":"x"', "]]]", "{'a':1}", "\u0000", "\ufeff{}"];
 const NO_MESSAGES = [
@@ -17,6 +17,114 @@ const NO_MESSAGES = [
   '{"jsonrpc":"2.0","id":"x","method":5,"params":{}}',
   '{"jsonrpc":"2.0","id":"x","params":{}}',
   '{"jsonrpc":"2.0","id":"x","method":"ahp/batch"}',
+];
+
+const MEBIBYTE = 1024 * 1024;
+/** More than any upstream transport with a limit takes in one piece. */
+const OVERSIZED = 20 * MEBIBYTE;
+const PIPELINED = 50;
+const BURST = 100;
+/** Transports over which a harness serves several clients. */
+const SEVERAL = ["http", "websocket", "unix"] as const;
+
+/** Large, many, in pieces, and cut off. */
+const load: readonly Check[] = [
+  {
+    id: "large-message",
+    title: "a message of one mebibyte is decided on",
+    level: "must",
+    run: async (probe) => {
+      const answer = await probe.decide("pre_action", { payload: { text: "x".repeat(MEBIBYTE) } });
+      if (answer.error) expectError(answer, [RPC.internalError], "the event");
+      else expectDecoded(Decision, answer);
+    },
+  },
+  {
+    id: "oversized-contained",
+    title: "a message of 20 mebibytes is answered, refused or cut off, and others notice nothing",
+    level: "must",
+    run: async (probe) => {
+      const text = requestText("oversized", "ahp/handshake", { ...HANDSHAKE, extra: "x".repeat(OVERSIZED) });
+      await probe.offerOn(await probe.fresh(), text);
+      await probe.expectOthersServed();
+    },
+  },
+  {
+    id: "pipelined",
+    title: `${PIPELINED} requests at once are all answered, each under its id`,
+    level: "must",
+    run: async (probe) => {
+      const channel = await probe.channel();
+      const asked = Array.from({ length: PIPELINED }, (_, index) => {
+        const id = probe.newId();
+        const method = index % 2 ? "ahp/handshake" : "ahp/no-such-method";
+        return probe.askOn(channel, requestText(id, method, HANDSHAKE), id);
+      });
+      await Promise.allSettled(asked);
+      await Promise.all(asked);
+    },
+  },
+  {
+    id: "burst-survived",
+    title: `${BURST} notifications in a row do not hold up the request after them`,
+    level: "must",
+    run: async (probe) => {
+      const channel = await probe.channel();
+      const text = notificationText("ahp/event", event("heartbeat"));
+      await Promise.all(Array.from({ length: BURST }, () => channel.send(text)));
+      await probe.call("ahp/handshake", HANDSHAKE);
+    },
+  },
+  {
+    id: "pieces-joined",
+    title: "a message that arrives in pieces is one message, also when a character is cut in two",
+    level: "must",
+    run: async (probe) => {
+      const id = `${probe.newId()}-é✓𝒳`;
+      const bytes = Buffer.from(requestText(id, "ahp/handshake", HANDSHAKE));
+      const cuts = [0, 9, bytes.indexOf("✓") + 1, bytes.indexOf("𝒳") + 2, bytes.length - 1, bytes.length];
+      const pieces = cuts.slice(1).map((end, index) => bytes.subarray(cuts[index], end));
+      await probe.ask(pieces, id);
+    },
+  },
+  {
+    id: "vanished-client",
+    title: "a client that vanishes in the middle of a message disturbs nobody",
+    level: "must",
+    transports: SEVERAL,
+    run: async (probe) => {
+      const text = requestText("cut", "ahp/event", event("pre_action"));
+      const channel = await probe.fresh();
+      await channel.begin(Buffer.from(text.slice(0, text.length / 2)));
+      await channel.vanish();
+      await probe.expectOthersServed();
+    },
+  },
+  {
+    id: "stalled-client",
+    title: "a client that stops in the middle of a message delays nobody else",
+    level: "must",
+    transports: SEVERAL,
+    run: async (probe) => {
+      const text = requestText("stalled", "ahp/event", event("pre_action"));
+      await (await probe.fresh()).begin(Buffer.from(text.slice(0, text.length / 2)));
+      await probe.expectOthersServed();
+    },
+  },
+  {
+    id: "connections-apart",
+    title: "two connections are served at once, each with its own answers",
+    level: "must",
+    transports: SEVERAL,
+    run: async (probe) => {
+      const [first, second] = [await probe.fresh(), await probe.fresh()];
+      const id = probe.newId();
+      const text = requestText(id, "ahp/handshake", HANDSHAKE);
+      await Promise.all([probe.askOn(first, text, id), probe.askOn(second, text, id)]);
+      const strays = [...first.unclaimed(), ...second.unclaimed()];
+      if (strays.length > 0) throw new Unmet("an answer came over the wrong connection");
+    },
+  },
 ];
 
 /** Bad input gets a clear answer or none, and spoils nothing for others. */

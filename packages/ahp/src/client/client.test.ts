@@ -1,10 +1,9 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { AhpError } from "../errors/ahp-error.ts";
+import { type Script, ScriptedTransport } from "../../test/messages.ts";
+import { AhpError } from "../errors.ts";
 import type { ConfirmationDecision, ContextPerceptionDecision, Decision } from "../protocol/decisions.ts";
-import type { BlockingEventType } from "../protocol/event-type.ts";
-import { type Script, ScriptedTransport } from "../testing/scripted-transport.ts";
-import { AhpClient, type FullEvent } from "./client.ts";
-import type { ClientOptions } from "./options.ts";
+import type { BlockingEventType } from "../protocol/event.ts";
+import { AhpClient, type ClientOptions, type FullEvent } from "./client.ts";
 
 const WELCOME = {
   protocol_version: "2.4",

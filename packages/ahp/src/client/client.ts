@@ -1,18 +1,18 @@
-import { errorMessage } from "@reins/kit";
+import { randomUUID } from "node:crypto";
+import { type Clock, errorMessage, systemClock } from "@reins/kit";
 import type { z } from "zod";
-import { AhpError } from "../errors/ahp-error.ts";
-import { closedDecision } from "../protocol/closed-decision.ts";
+import { AhpError } from "../errors.ts";
 import type { Decision } from "../protocol/decisions.ts";
-import { AhpEvent } from "../protocol/event.ts";
 import {
+  AhpEvent,
   type BlockingEventType,
   type EventType,
   type FireAndForgetEventType,
   type GenericEventType,
   isBatchable,
   isBlocking,
-} from "../protocol/event-type.ts";
-import { DECISIONS, type Decisions, type PayloadFor } from "../protocol/families.ts";
+} from "../protocol/event.ts";
+import { closedDecision, DECISIONS, type Decisions, type PayloadFor } from "../protocol/families.ts";
 import {
   BatchRequest,
   BatchResponse,
@@ -21,12 +21,10 @@ import {
   PROTOCOL_VERSION,
   QueryRequest,
   QueryResponse,
-} from "../protocol/methods.ts";
-import { openTransport, type Transport } from "../transport/open.ts";
+} from "../protocol/messages.ts";
+import { type OpenOptions, openTransport, type Transport } from "../transport/open.ts";
 import { encode } from "../wire/codec.ts";
-import { type CallLimits, Calls } from "./calls.ts";
-import { type ClientOptions, type ClientSettings, settleClient } from "./options.ts";
-import { decodeResult } from "./response.ts";
+import { type CallLimits, Calls, decodeResult } from "./calls.ts";
 import type { ClientTransport, SendRequest } from "./transport.ts";
 
 /** An event with every member given by its sender. */
@@ -243,4 +241,55 @@ export class AhpClient {
       throw new AhpError("serialization", errorMessage(error), { cause: error, retryable: false });
     }
   }
+}
+
+/** Who the client is and how it behaves. */
+export interface ClientOptions extends OpenOptions {
+  /** What the agent is, told in the handshake. */
+  readonly framework?: string;
+  readonly version?: string;
+  /** Names of the session and the agent; random unless given. */
+  readonly sessionId?: string;
+  readonly agentId?: string;
+  /** How long a call may take unless it says otherwise. */
+  readonly timeoutMs?: number;
+  /**
+   * What a blocking event gives when no valid decision came: a decision that lets nothing happen, with the reason,
+   * or an error to be caught. Never an allow.
+   */
+  readonly onFailure?: "block" | "throw";
+  /** Told whenever a decision was made up because none came. */
+  readonly onFailClosed?: (error: AhpError, events: readonly AhpEvent[]) => void;
+  /** Makes request ids. */
+  readonly newId?: () => string;
+}
+
+/** {@link ClientOptions} with every default in place. */
+export interface ClientSettings {
+  readonly framework: string;
+  readonly version: string;
+  readonly sessionId: string;
+  readonly agentId: string;
+  readonly timeoutMs: number;
+  readonly onFailure: "block" | "throw";
+  readonly onFailClosed: (error: AhpError, events: readonly AhpEvent[]) => void;
+  readonly newId: () => string;
+  readonly clock: Clock;
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+/** Fills in the defaults. */
+function settleClient(options: ClientOptions): ClientSettings {
+  return {
+    framework: options.framework ?? "reins-ahp",
+    version: options.version ?? "2.4.0",
+    sessionId: options.sessionId ?? randomUUID(),
+    agentId: options.agentId ?? randomUUID(),
+    timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    onFailure: options.onFailure ?? "block",
+    onFailClosed: options.onFailClosed ?? (() => {}),
+    newId: options.newId ?? randomUUID,
+    clock: options.clock ?? systemClock,
+  };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { backoff, DEFAULT_RECONNECT } from "./reconnect.ts";
+import { backoff, DEFAULT_RECONNECT } from "./transport.ts";
 
 test("waits double up to a bound and are spread over their upper half", () => {
   const waits = [0, 1, 2, 10, 100].map((attempt) => backoff(DEFAULT_RECONNECT, attempt, 1));

@@ -1,11 +1,16 @@
 import type { Clock } from "@reins/kit";
-import { AhpError } from "../errors/ahp-error.ts";
-import { JsonError } from "../json/json-error.ts";
+import { AhpError } from "../errors.ts";
 import { type ParsedJson, parseJson } from "../json/parse.ts";
+import { JsonError } from "../json/scan.ts";
 import { isObject } from "../wire/decoder.ts";
-import { PendingCalls } from "./pending.ts";
-import { backoff, type ReconnectOptions } from "./reconnect.ts";
-import type { CallOptions, ClientTransport, SendRequest } from "./transport.ts";
+import {
+  backoff,
+  type CallOptions,
+  type ClientTransport,
+  PendingCalls,
+  type ReconnectOptions,
+  type SendRequest,
+} from "./transport.ts";
 
 /** One connection as a stream transport makes it. */
 export interface Wire {

@@ -1,3 +1,5 @@
+import type { Clock } from "@reins/kit";
+import { AhpError } from "../errors.ts";
 import type { ParsedJson } from "../json/parse.ts";
 
 /** How long a call may take, and what ends it early. */
@@ -24,4 +26,70 @@ export interface ClientTransport {
   useSession(token: string): void;
   /** Ends the connection; what waits for an answer fails. May be called twice. */
   close(): Promise<void>;
+}
+
+interface Waiting {
+  readonly resolve: (answer: ParsedJson) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The calls that wait for an answer, by their id. None is forgotten: each ends by answer, time, abort or failure. */
+export class PendingCalls {
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** How many calls wait. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Waits for the answer to a call. */
+  wait(id: string, { timeoutMs, signal }: CallOptions): Promise<ParsedJson> {
+    const { promise, resolve, reject } = Promise.withResolvers<ParsedJson>();
+    this.#waiting.set(id, { resolve, reject });
+    const callOff = this.#clock.after(timeoutMs, () => reject(AhpError.timeout(timeoutMs)));
+    const abort = () => reject(signal?.reason);
+    if (signal?.aborted) abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    return promise.finally(() => {
+      this.#waiting.delete(id);
+      callOff();
+      signal?.removeEventListener("abort", abort);
+    });
+  }
+
+  /** Hands an answer to whoever waits for it; says whether anybody did. */
+  answer(id: string, answer: ParsedJson): boolean {
+    const waiting = this.#waiting.get(id);
+    waiting?.resolve(answer);
+    return waiting !== undefined;
+  }
+
+  /** Ends every call. */
+  fail(error: AhpError): void {
+    for (const { reject } of this.#waiting.values()) reject(error);
+  }
+}
+
+/** How a client comes back after its connection broke. */
+export interface ReconnectOptions {
+  /** Wait before the first attempt; it doubles with every further one. */
+  readonly firstMs: number;
+  /** The longest wait. */
+  readonly mostMs: number;
+  /** How many attempts in a row before the client gives up and closes. */
+  readonly attempts: number;
+}
+
+/** From 100 ms doubling to 5 s, for about two minutes. */
+export const DEFAULT_RECONNECT: ReconnectOptions = { firstMs: 100, mostMs: 5_000, attempts: 30 };
+
+/** The wait before an attempt, counted from 0. `random` in [0, 1) spreads clients that broke off together. */
+export function backoff({ firstMs, mostMs }: ReconnectOptions, attempt: number, random: number): number {
+  const full = Math.min(mostMs, firstMs * 2 ** Math.min(attempt, 30));
+  return Math.round(full * (0.5 + random / 2));
 }

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { PROPERTY } from "../testing/property.ts";
-import { JsonError } from "./json-error.ts";
-import { parseExact, parseJson } from "./parse.ts";
+import { PROPERTY } from "../../test/values.ts";
+import { duplicatesAtTop, parseExact, parseJson } from "./parse.ts";
+import { JsonError } from "./scan.ts";
 
 const faultIs = (fault: string) => expect.objectContaining({ name: "JsonError", fault });
 
@@ -215,4 +215,54 @@ test.each([
   for (const depth of [514, 5_000, 1_000_000]) expect(() => parseExact(nest(depth))).toThrow(RangeError);
   const flat = JSON.stringify({ text: "[{".repeat(5_000), list: Array(5_000).fill([]) });
   expect(JSON.stringify(parseExact(flat))).toBe(flat);
+});
+
+test.each([
+  ['{"id":"a","id":"b"}', ["id"]],
+  ['{"a":1,"b":2,"a":3,"b":4,"c":5}', ["a", "b"]],
+  ['{ "id" : 1 , "id"\n: 2 }', ["id"]],
+  ['{"id":1,"\\u0069d":2}', ["id"]],
+  ['{"a\\"b":1,"a\\"b":2}', ['a"b']],
+  ['{"\\\\":1,"\\\\":2}', ["\\"]],
+  ['{"__proto__":1,"__proto__":2}', ["__proto__"]],
+  ['{"a":1,"a":2,"a":3}', ["a"]],
+])("%s repeats %j", (text, keys) => {
+  expect([...duplicatesAtTop(text)]).toEqual(keys);
+});
+
+test.each([
+  ["only inside", '{"params":{"a":1,"a":2}}'],
+  ["only inside an array", '{"params":[{"a":1},{"a":2,"a":3}]}'],
+  ["in a value", '{"a":"a","b":"a"}'],
+  ["in a text that looks like JSON", '{"a":"{\\"a\\":1}","b":"\\"a\\":"}'],
+  ["in an array of strings", '{"a":["a","a"]}'],
+  ["not at all", "[1,2]"],
+])("a key repeated %s does not count", (_, text) => {
+  expect([...duplicatesAtTop(text)]).toEqual([]);
+});
+
+test("a very long string is no obstacle", () => {
+  const plain = "x".repeat(5_000_000);
+  const escaped = '\\"'.repeat(2_000_000);
+  expect([...duplicatesAtTop(`{"id":"${plain}","id":"${escaped}"}`)]).toEqual(["id"]);
+});
+
+const keys = (count: number) => `{${Array.from({ length: count }, (_, index) => `"k${index}":0`).join(",")}}`;
+const objects = (count: number) => `[${Array(count).fill('{"a" : 1}').join(",")}]`;
+
+describe("a text with very many members", () => {
+  test.each([
+    ["in one object", keys(200_001)],
+    ["in many objects", objects(200_001)],
+  ])("is refused before it is built: %s", (_, text) => {
+    expect(() => parseJson(text)).toThrow("more than 200000 members");
+    expect(() => parseExact(text)).toThrow("more than 200000 members");
+  });
+
+  test("is read up to the bound, and however many a string in it has", () => {
+    const inside = JSON.stringify({ content: objects(250_000) });
+    expect(Object.keys(Object(parseJson(keys(200_000)).value))).toHaveLength(200_000);
+    for (const parse of [(text: string) => parseJson(text).value, parseExact])
+      expect(Object(parse(inside)).content).toHaveLength(objects(250_000).length);
+  });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { JsonError } from "./json-error.ts";
-import { MAX_NESTING, scan } from "./scan.ts";
+import { JsonError, MAX_NESTING, scan } from "./scan.ts";
 
 const faultIs = (fault: string) => expect.objectContaining({ name: "JsonError", fault });
 const arrays = (levels: number) => "[".repeat(levels) + "]".repeat(levels);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { PROPERTY } from "../testing/property.ts";
+import { PROPERTY } from "../../test/values.ts";
 import { parseJson } from "./parse.ts";
 import { compareUtf8, stringifySorted } from "./stringify.ts";
 

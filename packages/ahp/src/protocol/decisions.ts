@@ -12,7 +12,7 @@ import {
   text,
   u64,
 } from "../wire/schema.ts";
-import { Fact } from "./context.ts";
+import { Fact } from "./event.ts";
 import { PlanningStrategy } from "./payloads.ts";
 import { PerceptionIntent, PerceptionTarget } from "./perception.ts";
 

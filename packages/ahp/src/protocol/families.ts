@@ -11,7 +11,7 @@ import {
   RateLimitDecision,
   ReasoningDecision,
 } from "./decisions.ts";
-import type { BlockingEventType, EventType } from "./event-type.ts";
+import type { BlockingEventType, EventType } from "./event.ts";
 import {
   ConfirmationEvent,
   IdleEvent,
@@ -66,3 +66,30 @@ export type DecisionFor<Type extends BlockingEventType> = Decisions[Type];
 export type PayloadFor<Type extends EventType> = Type extends keyof typeof PAYLOADS
   ? z.input<(typeof PAYLOADS)[Type]>
   : unknown;
+
+const CLOSED: { readonly [Type in BlockingEventType]: (reason: string) => DecisionFor<Type> } = {
+  pre_action: block,
+  pre_prompt: block,
+  handshake: block,
+  query: block,
+  idle: (reason) => ({ decision: "defer", reason }),
+  context_perception: block,
+  memory_recall: block,
+  planning: block,
+  reasoning: block,
+  rate_limit: (reason) => ({ decision: "skip", reason }),
+  confirmation: (reason) => ({ decision: "reject", reason }),
+  intent_detection: block,
+};
+
+/** The decision that lets nothing happen: what a blocking event gets when nobody could decide. */
+export function closedDecision<Type extends BlockingEventType>(
+  type: Type,
+  reason: string,
+): DecisionFor<Type> {
+  return CLOSED[type](reason);
+}
+
+function block(reason: string) {
+  return { decision: "block" as const, reason };
+}

@@ -1,18 +1,14 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
-import { TYPES } from "../protocol/types.ts";
-import { valuesOf } from "../testing/arbitrary.ts";
-import { mutated } from "../testing/mutation.ts";
-import { PROPERTY } from "../testing/property.ts";
-import { readVectors } from "../testing/vectors.ts";
+import { mutated, PROPERTY, valuesOf } from "../../test/values.ts";
+import { readVectors } from "../../test/vectors.ts";
 import { decode } from "../wire/codec.ts";
 import { DecodeError } from "../wire/decode-error.ts";
 import { choice, i64, map, nullable, optional, struct, text, u32, u64 } from "../wire/schema.ts";
-import { SCHEMA_FOLDER } from "./files.ts";
-import { jsonSchemas } from "./json-schema.ts";
+import { jsonSchemas, SCHEMA_FOLDER, schemaFiles, TYPES } from "./json-schema.ts";
 
 /** The published files, as a stranger's validator reads them. */
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
@@ -120,4 +116,27 @@ test("the files spell the ends of 64-bit integers exactly", () => {
   expect(file("IdleEvent.json")).toContain('"maximum": 18446744073709551615');
   expect(file("HistoryItem.json")).toContain('"minimum": -9223372036854775808');
   expect(file("HistoryItem.json")).toContain('"maximum": 9223372036854775807');
+});
+
+const files = schemaFiles();
+const advice = "the schemas are not current; run `node packages/ahp/src/schema/write.ts`";
+
+test("there is a schema for every type of the protocol", () => {
+  expect([...files.keys()].sort()).toEqual(
+    Object.keys(TYPES)
+      .map((name) => `${name}.json`)
+      .sort(),
+  );
+});
+
+test("the folder holds these files and no others", () => {
+  expect(readdirSync(SCHEMA_FOLDER).sort(), advice).toEqual([...files.keys()].sort());
+});
+
+test.each([...files])("%s is current", (name, text) => {
+  expect(readFileSync(new URL(name, SCHEMA_FOLDER), "utf8"), advice).toBe(text);
+});
+
+test.each([...files])("%s says what it is about", (_, text) => {
+  expect(JSON.parse(text).description).toMatch(/^[A-Z].*[.]$/);
 });

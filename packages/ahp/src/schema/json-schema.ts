@@ -1,5 +1,13 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { z } from "zod";
-import { INTEGERS, isShaped, shapeOf } from "../wire/shape.ts";
+import { stringifySorted } from "../json/stringify.ts";
+import * as contracts from "../protocol/contracts.ts";
+import * as decisions from "../protocol/decisions.ts";
+import * as event from "../protocol/event.ts";
+import * as messages from "../protocol/messages.ts";
+import * as payloads from "../protocol/payloads.ts";
+import * as perception from "../protocol/perception.ts";
+import { INTEGERS, isShaped, shapeOf } from "../wire/schema.ts";
 
 /** A JSON Schema of draft 2020-12. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
@@ -60,3 +68,45 @@ function allowNull(json: JsonSchema): void {
   for (const key of Object.keys(json)) delete json[key];
   json.anyOf = [inner, { type: "null" }];
 }
+
+const folder = new URL("../protocol/", import.meta.url);
+
+/** What the sources say above each exported schema; the published schemas say the same. */
+function readDescriptions(): Map<string, string> {
+  const descriptions = new Map<string, string>();
+  for (const file of readdirSync(folder)) {
+    const source = readFileSync(new URL(file, folder), "utf8");
+    for (const [, comment, name] of source.matchAll(/\/\*\*((?:(?!\*\/).)*)\*\/\nexport const (\w+) =/gs)) {
+      if (comment !== undefined && name !== undefined) descriptions.set(name, plain(comment));
+    }
+  }
+  return descriptions;
+}
+
+function plain(comment: string): string {
+  return comment.replaceAll(/\s*\n\s*\*\s*/g, " ").trim();
+}
+
+/** Where the published schemas lie. */
+export const SCHEMA_FOLDER = new URL("../../schema/", import.meta.url);
+
+/** The published schemas: the text of each file by its name. */
+export function schemaFiles(): Map<string, string> {
+  const schemas = Object.entries(jsonSchemas(TYPES, readDescriptions()));
+  return new Map(schemas.map(([name, schema]) => [`${name}.json`, format(schema)]));
+}
+
+/** Indented JSON; the ends of 64-bit integers are spelled as those integers and not as JavaScript rounds them. */
+function format(schema: JsonSchema): string {
+  const text = JSON.stringify(schema, null, 2).replaceAll(/-?\d{19,20}/g, (digits) =>
+    stringifySorted(Number(digits)),
+  );
+  return `${text}\n`;
+}
+
+const MODULES: readonly object[] = [messages, event, payloads, perception, contracts, decisions];
+
+/** Every type of the protocol by its name: the published JSON Schemas and the vectors refer to these. */
+export const TYPES: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
+  MODULES.flatMap((module) => Object.entries(module)).filter(([, value]) => value instanceof z.ZodType),
+);

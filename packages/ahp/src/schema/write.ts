@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { SCHEMA_FOLDER, schemaFiles } from "./files.ts";
+import { SCHEMA_FOLDER, schemaFiles } from "./json-schema.ts";
 
 // Writes the published schemas anew: `node packages/ahp/src/schema/write.ts`.
 const files = schemaFiles();

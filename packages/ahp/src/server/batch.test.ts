@@ -1,7 +1,7 @@
 import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
-import { EventType, isBatchable } from "../protocol/event-type.ts";
-import { ask, eventOf } from "../testing/messages.ts";
+import { ask, eventOf } from "../../test/messages.ts";
+import { EventType, isBatchable } from "../protocol/event.ts";
 import type { Handlers } from "./handlers.ts";
 import { AhpServer } from "./server.ts";
 

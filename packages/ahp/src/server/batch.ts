@@ -1,10 +1,9 @@
-import { Refusal, RPC } from "../errors/rpc.ts";
+import { Refusal, RPC } from "../errors.ts";
 import { Decision } from "../protocol/decisions.ts";
-import type { AhpEvent } from "../protocol/event.ts";
-import { isBatchable } from "../protocol/event-type.ts";
-import { BatchRequest } from "../protocol/methods.ts";
+import { type AhpEvent, isBatchable } from "../protocol/event.ts";
+import { BatchRequest } from "../protocol/messages.ts";
 import { encode } from "../wire/codec.ts";
-import { faultOf } from "./event-check.ts";
+import { faultOf } from "./event.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Session } from "./sessions.ts";
 

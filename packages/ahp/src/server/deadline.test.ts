@@ -1,8 +1,8 @@
 import { runInNewContext } from "node:vm";
 import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
-import type { BlockingEventType } from "../protocol/event-type.ts";
-import { ask, eventOf, notification, request, send } from "../testing/messages.ts";
+import { ask, eventOf, notification, request, send } from "../../test/messages.ts";
+import type { BlockingEventType } from "../protocol/event.ts";
 import type { Call, Handlers } from "./handlers.ts";
 import { AhpServer } from "./server.ts";
 

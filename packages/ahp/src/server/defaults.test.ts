@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ask, eventOf, notification, send } from "../testing/messages.ts";
+import { ask, eventOf, notification, send } from "../../test/messages.ts";
 import { AhpServer } from "./server.ts";
 
 /** A harness that only decides on actions and prompts. */

@@ -1,20 +1,19 @@
 import { errorMessage } from "@reins/kit";
 import type { z } from "zod";
-import { layered } from "../errors/ahp-error.ts";
-import { Refusal, RPC } from "../errors/rpc.ts";
-import { closedDecision } from "../protocol/closed-decision.ts";
-import { AhpEvent } from "../protocol/event.ts";
+import { layered, Refusal, type RefusalDetails, type RefusalReason, RPC } from "../errors.ts";
+import type { Floats } from "../json/read.ts";
 import {
+  AhpEvent,
   type BlockingEventType,
   isBlocking,
+  isContract,
   isSpecialised,
   type SpecialisedEventType,
-} from "../protocol/event-type.ts";
-import { DECISIONS, PAYLOADS, type Payloads } from "../protocol/families.ts";
+} from "../protocol/event.ts";
+import { closedDecision, DECISIONS, PAYLOADS, type Payloads } from "../protocol/families.ts";
+import type { HarnessConfig } from "../protocol/messages.ts";
 import { decode, encode } from "../wire/codec.ts";
 import { DecodeError } from "../wire/decode-error.ts";
-import { NOT_SUPPORTED } from "./defaults.ts";
-import { faultOf, payloadFault } from "./event-check.ts";
 import { type Exchange, failure } from "./exchange.ts";
 import type { Awaitable, EventCall, SpecialisedHandlers } from "./handlers.ts";
 
@@ -106,3 +105,51 @@ function bind<Type extends SpecialisedEventType>(
 function closed(type: BlockingEventType, reason: string): string {
   return encode(DECISIONS[type], closedDecision(type, reason));
 }
+
+/** What is wrong with an event before any handler sees it. */
+export interface EventFault {
+  /** The layered text, such as `Protocol error: Event depth 11 exceeds configured max depth 10`. */
+  readonly text: string;
+  readonly reason: RefusalReason;
+  readonly details: RefusalDetails;
+}
+
+/** Checks an event's depth, then the payload if it is a durable contract. */
+export function faultOf(
+  event: AhpEvent,
+  { max_depth }: HarnessConfig,
+  floats: Floats | undefined,
+): EventFault | undefined {
+  if (max_depth !== undefined && event.depth > max_depth) {
+    const text = `Event depth ${event.depth} exceeds configured max depth ${max_depth}`;
+    const details = { depth: event.depth, max_depth };
+    return { text: layered("protocol", text), reason: "depth_exceeded", details };
+  }
+  if (!isContract(event.event_type)) return undefined;
+  try {
+    const schema: z.ZodType = PAYLOADS[event.event_type];
+    decode(schema, event.payload, floats);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return payloadFault(error);
+  }
+}
+
+/** The fault of a payload that is not what its event type says. */
+function payloadFault(error: DecodeError): EventFault {
+  const text = layered("serialization", error.message);
+  return { text, reason: "invalid_payload", details: { path: ["payload", ...error.path] } };
+}
+
+/** What a harness that does not handle a family answers, word for word as upstream. `idle` is simply allowed. */
+export const NOT_SUPPORTED: Readonly<Record<Exclude<SpecialisedEventType, "idle"> | "ahp/query", string>> = {
+  context_perception: "Context perception not supported",
+  memory_recall: "Memory recall not supported",
+  planning: "Planning not supported",
+  reasoning: "Reasoning not supported",
+  rate_limit: "Rate limit decisions not supported",
+  confirmation: "Confirmation not supported",
+  intent_detection: "Intent detection not supported",
+  "ahp/query": "Query not supported",
+};

@@ -1,16 +1,12 @@
-import { errorMessage } from "@reins/kit";
+import { type Clock, errorMessage } from "@reins/kit";
 import type { z } from "zod";
-import { layered } from "../errors/ahp-error.ts";
-import { Refusal, type RefusalReason, RPC } from "../errors/rpc.ts";
-import type { Floats } from "../json/floats.ts";
-import type { AhpEvent } from "../protocol/event.ts";
+import { AhpError, layered, Refusal, type RefusalReason, RPC } from "../errors.ts";
+import type { Floats } from "../json/read.ts";
+import type { AhpEvent, EventContext } from "../protocol/event.ts";
 import { decode, encode } from "../wire/codec.ts";
 import { DecodeError } from "../wire/decode-error.ts";
-import { HandlerCall, HandlerEventCall } from "./call.ts";
-import { Deadline } from "./deadline.ts";
-import type { Awaitable, Call, EventCall, Handlers } from "./handlers.ts";
-import type { ServerSettings } from "./options.ts";
-import type { Peer } from "./peer.ts";
+import type { Awaitable, Call, EventCall, Handlers, Peer } from "./handlers.ts";
+import type { ServerSettings } from "./server.ts";
 import type { Session, Sessions } from "./sessions.ts";
 
 /** How the result of a handler is written. */
@@ -106,4 +102,82 @@ export class Exchange {
 /** `Handler error: …` */
 export function failure(text: string, reason: RefusalReason, cause?: unknown): Refusal {
   return new Refusal(RPC.internalError, `Handler error: ${text}`, reason, {}, cause);
+}
+
+const NO_CONTEXT: EventContext = Object.freeze({});
+
+/** What a handler is told beside its argument. A class, because an object literal with a getter is slow to make. */
+class HandlerCall implements Call {
+  readonly peer: Peer;
+  readonly text: string;
+  readonly session: Session | undefined;
+  readonly #deadline: Deadline;
+
+  constructor(peer: Peer, text: string, session: Session | undefined, deadline: Deadline) {
+    this.peer = peer;
+    this.text = text;
+    this.session = session;
+    this.#deadline = deadline;
+  }
+
+  get signal(): AbortSignal {
+    return this.#deadline.signal;
+  }
+}
+
+/** What a handler of events is told beside its argument. */
+class HandlerEventCall extends HandlerCall implements EventCall {
+  readonly event: AhpEvent;
+  readonly context: EventContext;
+
+  constructor(peer: Peer, text: string, session: Session | undefined, deadline: Deadline, event: AhpEvent) {
+    super(peer, text, session, deadline);
+    this.event = event;
+    this.context = event.context ?? NO_CONTEXT;
+  }
+}
+
+/** A handler's time: how long it has, and the signal that tells it when that is over. */
+export class Deadline {
+  readonly #clock: Clock;
+  readonly #milliseconds: number | undefined;
+  #controller: AbortController | undefined;
+  #expired: AhpError | undefined;
+
+  constructor(clock: Clock, milliseconds: number | undefined) {
+    this.#clock = clock;
+    this.#milliseconds = milliseconds;
+  }
+
+  /** Ends with the deadline. Made when first asked for, because few handlers do. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#expired) this.#controller.abort(this.#expired);
+    return this.#controller.signal;
+  }
+
+  /** Whether the time is over. */
+  get expired(): boolean {
+    return this.#expired !== undefined;
+  }
+
+  /** The handler's result, or a rejection with `Timeout after Nms` when it comes too late. */
+  run<Result>(handler: () => Awaitable<Result>): Awaitable<Result> {
+    const result = handler();
+    const milliseconds = this.#milliseconds;
+    if (milliseconds === undefined || !isThenable(result)) return result;
+    return new Promise<Result>((resolve, reject) => {
+      const callOff = this.#clock.after(milliseconds, () => {
+        this.#expired = AhpError.timeout(milliseconds);
+        this.#controller?.abort(this.#expired);
+        reject(this.#expired);
+      });
+      Promise.resolve(result).then(resolve, reject).finally(callOff);
+    });
+  }
+}
+
+/** Whether a value comes later; also the promises of other libraries do. */
+function isThenable<Result>(value: Awaitable<Result>): value is Promise<Result> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

@@ -1,11 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { AhpError } from "../errors/ahp-error.ts";
-import type { AhpEvent } from "../protocol/event.ts";
-import type { BlockingEventType } from "../protocol/event-type.ts";
+import { ask, eventOf, handshakeOf, request } from "../../test/messages.ts";
+import { AhpError } from "../errors.ts";
+import type { AhpEvent, BlockingEventType } from "../protocol/event.ts";
 import type { DecisionFor } from "../protocol/families.ts";
-import { ask, eventOf, handshakeOf, request } from "../testing/messages.ts";
-import type { EventCall, Handlers } from "./handlers.ts";
-import { memoryPeer } from "./peer.ts";
+import { type EventCall, type Handlers, memoryPeer } from "./handlers.ts";
 import { AhpServer } from "./server.ts";
 
 const allow = { event: () => ({ decision: "allow" as const }) };

@@ -1,10 +1,7 @@
-import type { EventContext } from "../protocol/context.ts";
 import type { Decision } from "../protocol/decisions.ts";
-import type { AhpEvent } from "../protocol/event.ts";
-import type { SpecialisedEventType } from "../protocol/event-type.ts";
+import type { AhpEvent, EventContext, SpecialisedEventType } from "../protocol/event.ts";
 import type { Decisions, Payloads } from "../protocol/families.ts";
-import type { QueryRequest, QueryResponse } from "../protocol/methods.ts";
-import type { Peer } from "./peer.ts";
+import type { QueryRequest, QueryResponse } from "../protocol/messages.ts";
 import type { Session } from "./sessions.ts";
 
 /** A value now or later. */
@@ -50,4 +47,24 @@ export interface Handlers extends SpecialisedHandlers {
   notification?(event: AhpEvent, call: EventCall): Awaitable<void>;
   /** Answers a question of the agent. */
   query?(request: QueryRequest, call: Call): Awaitable<QueryResponse>;
+}
+
+/** The ways in which a message can reach a server. */
+export type TransportName = "stdio" | "http" | "websocket" | "unix" | "memory";
+
+/**
+ * Whoever sent a message. On streams one peer stands for one connection, so its identity carries the handshake;
+ * over HTTP each request has a peer of its own and `sessionToken` carries it.
+ */
+export interface Peer {
+  readonly transport: TransportName;
+  /** Who the peer proved to be; absent where nobody asked. */
+  readonly principal?: string | undefined;
+  /** The token of an earlier handshake, where the transport has a place for it. */
+  readonly sessionToken?: string | undefined;
+}
+
+/** A peer in the same process. */
+export function memoryPeer(): Peer {
+  return { transport: "memory" };
 }

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { ask, eventOf, handshakeOf } from "../testing/messages.ts";
-import type { ServerOptions } from "./options.ts";
-import { memoryPeer } from "./peer.ts";
-import { AhpServer } from "./server.ts";
+import { ask, eventOf, handshakeOf } from "../../test/messages.ts";
+import { memoryPeer } from "./handlers.ts";
+import { AhpServer, type ServerOptions } from "./server.ts";
 import type { Session } from "./sessions.ts";
 
 /** Shakes hands; what the harness answered, and what its handlers see of it. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { eventOf, request, send } from "../testing/messages.ts";
+import { eventOf, request, send } from "../../test/messages.ts";
 import { AhpServer } from "./server.ts";
 
 const allow = { event: () => ({ decision: "allow" as const }) };

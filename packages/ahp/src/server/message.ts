@@ -1,9 +1,9 @@
-import { Refusal, RPC } from "../errors/rpc.ts";
-import { duplicatesAtTop } from "../json/duplicates.ts";
-import type { Floats } from "../json/floats.ts";
-import { JsonError } from "../json/json-error.ts";
-import { type ParsedJson, parseJson } from "../json/parse.ts";
-import { AhpNotification, AhpRequest } from "../protocol/envelope.ts";
+import { Refusal, RPC } from "../errors.ts";
+import { duplicatesAtTop, type ParsedJson, parseJson } from "../json/parse.ts";
+import type { Floats } from "../json/read.ts";
+import { JsonError } from "../json/scan.ts";
+import { stringifySorted } from "../json/stringify.ts";
+import { AhpNotification, AhpRequest } from "../protocol/messages.ts";
 import { decode } from "../wire/codec.ts";
 import { DecodeError } from "../wire/decode-error.ts";
 import { isObject } from "../wire/decoder.ts";
@@ -127,4 +127,16 @@ function idIn({ id }: Record<string, unknown>): MessageId {
   if (typeof id === "string") return id;
   const number = JSON.isRawJSON(id) ? Number(id.rawJSON) : id;
   return typeof number === "number" && Number.isSafeInteger(number) ? number : null;
+}
+
+/** The text of a response; `result` is JSON already. */
+export function resultText(id: MessageId, result: string): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
+}
+
+/** The text of an error response; upstream sends no `data`. */
+export function errorText(id: MessageId, refusal: Refusal, compat: boolean): string {
+  const message = JSON.stringify(refusal.message.toWellFormed());
+  const data = compat ? "" : `,"data":${stringifySorted({ ...refusal.details, reason: refusal.reason })}`;
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":${refusal.code},"message":${message}${data}}}`;
 }

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { EventType, isBlocking } from "../protocol/event-type.ts";
-import { eventOf, notification, send } from "../testing/messages.ts";
+import { eventOf, notification, send } from "../../test/messages.ts";
+import { EventType, isBlocking } from "../protocol/event.ts";
 import type { EventCall, Handlers } from "./handlers.ts";
-import type { ServerOptions } from "./options.ts";
-import { AhpServer } from "./server.ts";
+import { AhpServer, type ServerOptions } from "./server.ts";
 
 const event = () => ({ decision: "allow" as const });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { QueryRequest, QueryResponse } from "../protocol/methods.ts";
-import { ask } from "../testing/messages.ts";
+import { ask } from "../../test/messages.ts";
+import type { QueryRequest, QueryResponse } from "../protocol/messages.ts";
 import type { Call } from "./handlers.ts";
 import { AhpServer } from "./server.ts";
 

@@ -1,10 +1,9 @@
 import { ManualClock } from "@reins/kit/manual-clock";
 import { expect, test } from "vitest";
-import type { RefusalReason } from "../errors/rpc.ts";
-import { eventOf, handshakeOf, notification, type Reply, request, send } from "../testing/messages.ts";
+import { eventOf, handshakeOf, notification, type Reply, request, send } from "../../test/messages.ts";
+import type { RefusalReason } from "../errors.ts";
 import type { Handlers } from "./handlers.ts";
-import type { ServerOptions } from "./options.ts";
-import { AhpServer } from "./server.ts";
+import { AhpServer, type ServerOptions } from "./server.ts";
 
 /** A message that is refused, and the error it gets. */
 interface Refused {

@@ -1,17 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
+import { mutated, PROPERTY, valuesOf } from "../../test/values.ts";
 import { parseJson } from "../json/parse.ts";
 import { Decision } from "../protocol/decisions.ts";
 import { AhpEvent } from "../protocol/event.ts";
 import { PAYLOADS } from "../protocol/families.ts";
-import { BatchRequest, HandshakeRequest, QueryRequest } from "../protocol/methods.ts";
-import { valuesOf } from "../testing/arbitrary.ts";
-import { mutated } from "../testing/mutation.ts";
-import { PROPERTY } from "../testing/property.ts";
+import { BatchRequest, HandshakeRequest, QueryRequest } from "../protocol/messages.ts";
 import { isObject } from "../wire/decoder.ts";
-import type { Handlers } from "./handlers.ts";
-import type { TransportName } from "./peer.ts";
+import type { Handlers, TransportName } from "./handlers.ts";
 import { AhpServer } from "./server.ts";
 
 const runs = { ...PROPERTY, numRuns: 150 };

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { ask, eventOf, handshakeOf, notification, request, send } from "../testing/messages.ts";
-import type { ServerOptions } from "./options.ts";
-import type { Peer } from "./peer.ts";
-import { AhpServer } from "./server.ts";
+import { ask, eventOf, handshakeOf, notification, request, send } from "../../test/messages.ts";
+import type { Peer } from "./handlers.ts";
+import { AhpServer, type ServerOptions } from "./server.ts";
 
 /** A harness that insists on a handshake and issues the tokens t1, t2, … */
 function strict(options: ServerOptions = {}) {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { vectorHandlers } from "../testing/vector-handlers.ts";
-import { readVectors, type ServerVector } from "../testing/vectors.ts";
+import { readVectors, type ServerVector, vectorHandlers } from "../../test/vectors.ts";
 import { AhpServer } from "./server.ts";
 
 const { servers } = readVectors();

@@ -2,8 +2,7 @@ import { ManualClock } from "@reins/kit/manual-clock";
 import { expect, test } from "vitest";
 import { AhpServer } from "../server/server.ts";
 import { Connection, type Link } from "./connection.ts";
-import { InFlight } from "./in-flight.ts";
-import { type Limits, settleLimits } from "./limits.ts";
+import { InFlight, type Limits, settleLimits } from "./limits.ts";
 
 interface Held {
   readonly name: string;

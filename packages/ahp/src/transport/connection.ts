@@ -1,10 +1,9 @@
 import type { Clock } from "@reins/kit";
-import { Refusal, RPC } from "../errors/rpc.ts";
-import type { Peer } from "../server/peer.ts";
-import { errorText } from "../server/reply.ts";
+import { Refusal, RPC } from "../errors.ts";
+import type { Peer } from "../server/handlers.ts";
+import { errorText } from "../server/message.ts";
 import type { AhpServer, Lane, ReadMessage } from "../server/server.ts";
-import type { InFlight, Place, Sender } from "./in-flight.ts";
-import type { Limits } from "./limits.ts";
+import type { InFlight, Limits, Place, Sender } from "./limits.ts";
 
 /** A two-way stream of messages, as a transport offers it. */
 export interface Link {
@@ -179,4 +178,20 @@ export class Connection {
     this.#link.close();
     this.#idle.resolve();
   }
+}
+
+/** Something that can end gently or at once. */
+export interface Drainable {
+  end(): Promise<void>;
+  destroy(): void;
+}
+
+/** Lets every connection finish what is under way, for so long, then ends them all. */
+export async function drain(open: Iterable<Drainable>, milliseconds: number, clock: Clock): Promise<void> {
+  const connections = [...open];
+  const late = Promise.withResolvers<void>();
+  const callOff = clock.after(milliseconds, late.resolve);
+  await Promise.race([Promise.all(connections.map((connection) => connection.end())), late.promise]);
+  callOff();
+  for (const connection of connections) connection.destroy();
 }

@@ -1,3 +1,5 @@
+import type { Lane } from "../server/server.ts";
+
 /** What one peer may ask of a server before it has to wait or is turned away. */
 export interface Limits {
   /** The largest message, in bytes. */
@@ -44,4 +46,138 @@ export function settleLimits(limits: Partial<Limits> = {}): Limits {
   const maxInFlightBytesPerPrincipal = Math.max(least, settled.maxInFlightBytesPerPrincipal);
   const maxInFlightBytesTotal = Math.max(maxInFlightBytesPerPrincipal, settled.maxInFlightBytesTotal);
   return { ...settled, maxInFlightBytesPerPrincipal, maxInFlightBytesTotal };
+}
+
+type InFlightLimits = Pick<
+  Limits,
+  | "maxInFlight"
+  | "maxInFlightPerPrincipal"
+  | "maxInFlightTotal"
+  | "maxInFlightBytesPerPrincipal"
+  | "maxInFlightBytesTotal"
+>;
+
+/** Whose a message is: the principal, and which of its peers. A peer is a connection, or over HTTP a session by its name. */
+export interface Sender {
+  readonly principal: string;
+  readonly peer: unknown;
+}
+
+/** A place among what is under way. */
+export interface Place {
+  /** Takes more bytes, if there is room for them. */
+  grow(bytes: number): boolean;
+  release(): void;
+}
+
+class Use {
+  requests = 0;
+  bytes = 0;
+
+  add(requests: number, bytes: number): void {
+    this.requests += requests;
+    this.bytes += bytes;
+  }
+}
+
+class PrincipalUse extends Use {
+  readonly peers = new Map<unknown, Use>();
+}
+
+/**
+ * What is under way on one listener: messages that arrive, that wait for a decision, and all others, each by itself.
+ * Principals share the whole and peers share what their principal may have, by one rule: a share
+ * grows only as long as it is no larger than what is left for others. So the first takes half at most, and each that
+ * comes later finds room. Names are free, so a peer that goes by many of them takes from its own principal only.
+ */
+export class InFlight {
+  readonly #limits: InFlightLimits;
+  readonly #pools: Readonly<Record<Lane | "arriving", Pool>>;
+  readonly #waiting = new Set<() => void>();
+  #waking = false;
+
+  constructor(limits: InFlightLimits) {
+    this.#limits = limits;
+    this.#pools = { arriving: new Pool(), decisions: new Pool(), others: new Pool() };
+  }
+
+  /** A place for a message of so many bytes; nothing when there is none. */
+  take(lane: Lane | "arriving", sender: Sender, bytes: number): Place | undefined {
+    const pool = this.#pools[lane];
+    if (!pool.fits(this.#limits, sender, 1, bytes)) return undefined;
+    pool.add(sender, 1, bytes);
+    let held = bytes;
+    let released = false;
+    return {
+      grow: (more) => {
+        if (released || !pool.fits(this.#limits, sender, 0, more)) return false;
+        pool.add(sender, 0, more);
+        held += more;
+        return true;
+      },
+      release: () => {
+        if (released) return;
+        released = true;
+        pool.add(sender, -1, -held);
+        this.#wake();
+      },
+    };
+  }
+
+  /** Runs once when something has been released; those that wait come in turn. */
+  whenReleased(run: () => void): void {
+    this.#waiting.add(run);
+  }
+
+  forget(run: () => void): void {
+    this.#waiting.delete(run);
+  }
+
+  /** Once for all that is released in one go, so that many that wait cost little. */
+  #wake(): void {
+    if (this.#waking || this.#waiting.size === 0) return;
+    this.#waking = true;
+    setImmediate(() => {
+      this.#waking = false;
+      const woken = [...this.#waiting];
+      this.#waiting.clear();
+      for (const run of woken) run();
+    });
+  }
+}
+
+/** What is under way of one kind: in all, of each principal and of each of its peers. */
+class Pool {
+  readonly #all = new Use();
+  readonly #principals = new Map<string, PrincipalUse>();
+
+  fits(limits: InFlightLimits, { principal, peer }: Sender, requests: number, bytes: number): boolean {
+    const whole = this.#all;
+    const ofPrincipal = this.#principals.get(principal);
+    const ofPeer = ofPrincipal?.peers.get(peer);
+    const { maxInFlightPerPrincipal: most, maxInFlightBytesPerPrincipal: mostBytes } = limits;
+    return (
+      isFair(ofPrincipal?.requests, requests, most, limits.maxInFlightTotal - whole.requests) &&
+      isFair(ofPrincipal?.bytes, bytes, mostBytes, limits.maxInFlightBytesTotal - whole.bytes) &&
+      isFair(ofPeer?.requests, requests, limits.maxInFlight, most - (ofPrincipal?.requests ?? 0)) &&
+      isFair(ofPeer?.bytes, bytes, mostBytes, mostBytes - (ofPrincipal?.bytes ?? 0))
+    );
+  }
+
+  add({ principal, peer }: Sender, requests: number, bytes: number): void {
+    this.#all.add(requests, bytes);
+    const ofPrincipal = this.#principals.get(principal) ?? new PrincipalUse();
+    const ofPeer = ofPrincipal.peers.get(peer) ?? new Use();
+    ofPrincipal.add(requests, bytes);
+    ofPeer.add(requests, bytes);
+    if (ofPeer.requests > 0) ofPrincipal.peers.set(peer, ofPeer);
+    else ofPrincipal.peers.delete(peer);
+    if (ofPrincipal.requests > 0) this.#principals.set(principal, ofPrincipal);
+    else this.#principals.delete(principal);
+  }
+}
+
+/** Whether a share may grow: up to a bound, and no more than is left for others. */
+function isFair(held = 0, more: number, most: number, left: number): boolean {
+  return more === 0 || held + more <= Math.min(most, left);
 }

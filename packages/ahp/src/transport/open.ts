@@ -1,12 +1,11 @@
 import { type Clock, systemClock } from "@reins/kit";
-import { DEFAULT_RECONNECT, type ReconnectOptions } from "../client/reconnect.ts";
 import { type Dial, StreamTransport } from "../client/stream-transport.ts";
-import type { ClientTransport } from "../client/transport.ts";
-import { AhpError } from "../errors/ahp-error.ts";
-import type { AuthConfig } from "../protocol/transport-config.ts";
-import { credentialOf } from "./auth/method.ts";
-import { dialStdio, type StdioTarget } from "./stdio/dial.ts";
-import { dialUnix } from "./unix/dial.ts";
+import { type ClientTransport, DEFAULT_RECONNECT, type ReconnectOptions } from "../client/transport.ts";
+import { AhpError } from "../errors.ts";
+import type { AuthConfig } from "../protocol/messages.ts";
+import { credentialOf } from "./auth.ts";
+import { dialStdio, type StdioTarget } from "./stdio.ts";
+import { dialUnix } from "./unix.ts";
 
 /** Where a harness is and how to reach it. */
 export type Transport =
@@ -61,7 +60,7 @@ export async function openTransport(
       return stream(dialUnix(transport.path, maxMessageBytes));
     case "websocket": {
       const target = { ...transport, credential: credentialOf(transport.auth) };
-      const { dialWebSocket } = await import("./websocket/dial.ts");
+      const { dialWebSocket } = await import("./websocket.ts");
       return stream(dialWebSocket(target, maxMessageBytes, timeoutMs, clock));
     }
     case "http": {

@@ -1,16 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
+import { mutated, PROPERTY, valuesOf } from "../../test/values.ts";
 import { parseJson } from "../json/parse.ts";
 import { stringifySorted } from "../json/stringify.ts";
-import { TYPES } from "../protocol/types.ts";
-import { valuesOf } from "../testing/arbitrary.ts";
-import { mutated } from "../testing/mutation.ts";
-import { PROPERTY } from "../testing/property.ts";
+import { TYPES } from "../schema/json-schema.ts";
 import { decode, encode } from "./codec.ts";
 import { DecodeError } from "./decode-error.ts";
 import { isObject } from "./decoder.ts";
-import { shapeOf } from "./shape.ts";
+import { shapeOf } from "./schema.ts";
 
 const runs = { ...PROPERTY, numRuns: 40 };
 

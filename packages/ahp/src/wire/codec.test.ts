@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { JsonError } from "../json/json-error.ts";
+import { readVectors } from "../../test/vectors.ts";
 import { parseJson } from "../json/parse.ts";
-import { TYPES } from "../protocol/types.ts";
-import { readVectors } from "../testing/vectors.ts";
+import { JsonError } from "../json/scan.ts";
+import { TYPES } from "../schema/json-schema.ts";
 import { decode, encode } from "./codec.ts";
 
 const { types } = readVectors();

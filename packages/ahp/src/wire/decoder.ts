@@ -1,8 +1,8 @@
 import type { z } from "zod";
-import type { Floats } from "../json/floats.ts";
+import type { Floats } from "../json/read.ts";
 import { DecodeError, invalidType, missingField, unknownVariant } from "./decode-error.ts";
 import { type Fields, fieldsOf, readFields, readPositions } from "./fields.ts";
-import { INTEGERS, type IntegerName, shapeOf } from "./shape.ts";
+import { INTEGERS, type IntegerName, shapeOf } from "./schema.ts";
 
 /**
  * Checks a value and gives back its normal form: unknown members dropped, defaults filled in. `holder` and `key`

@@ -1,9 +1,9 @@
 import type { z } from "zod";
-import type { Floats } from "../json/floats.ts";
+import type { Floats } from "../json/read.ts";
 import { compareUtf8 } from "../json/stringify.ts";
 import { DecodeError, invalidLength, missingField } from "./decode-error.ts";
 import type { Decoder } from "./decoder.ts";
-import { shapeOf } from "./shape.ts";
+import { shapeOf } from "./schema.ts";
 
 /** What absence means for a member. */
 type Absence = "missing" | "omitted" | "null" | "default";

@@ -1,7 +1,7 @@
 import type { Random } from "../../../../scripts/torture/random.ts";
 import { EventType, isBlocking } from "../../src/index.ts";
-import { eventOf, handshakeOf } from "../../src/testing/messages.ts";
-import { readVectors } from "../../src/testing/vectors.ts";
+import { eventOf, handshakeOf } from "../../test/messages.ts";
+import { readVectors } from "../../test/vectors.ts";
 import type { FuzzMessage } from "./message.ts";
 
 const VECTORS = readVectors().servers.map((vector) => vector.in);

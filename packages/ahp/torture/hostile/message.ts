@@ -1,4 +1,4 @@
-import { eventOf } from "../../src/testing/messages.ts";
+import { eventOf } from "../../test/messages.ts";
 
 /** The text of a blocking event; the payload tells the tortured harness what to do. */
 export function ask(id: string, payload: object = {}): string {

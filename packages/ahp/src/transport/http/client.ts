@@ -7,12 +7,11 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { type Clock, errorMessage } from "@reins/kit";
 import type { CallOptions, ClientTransport, SendRequest } from "../../client/transport.ts";
-import { AhpError } from "../../errors/ahp-error.ts";
-import { JsonError } from "../../json/json-error.ts";
+import { AhpError } from "../../errors.ts";
 import { parseJson } from "../../json/parse.ts";
+import { JsonError } from "../../json/scan.ts";
 import { isObject } from "../../wire/decoder.ts";
-import type { Credential } from "../auth/credential.ts";
-import { authHeaders } from "../auth/headers.ts";
+import { authHeaders, type Credential } from "../auth.ts";
 import { SESSION_HEADER } from "./listener.ts";
 
 /** A harness behind HTTP; the URL is used as it stands. */

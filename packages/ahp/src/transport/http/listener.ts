@@ -1,17 +1,15 @@
 import { isUtf8 } from "node:buffer";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { Refusal, RPC } from "../../errors/rpc.ts";
-import type { Peer } from "../../server/peer.ts";
-import { errorText } from "../../server/reply.ts";
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Clock } from "@reins/kit";
+import { Refusal, RPC } from "../../errors.ts";
+import type { Peer } from "../../server/handlers.ts";
+import { errorText } from "../../server/message.ts";
 import type { AhpServer } from "../../server/server.ts";
-import type { Authenticator } from "../auth/authenticator.ts";
-import { credentialInHeaders } from "../auth/credential.ts";
-import { type OriginRules, originFault } from "../auth/origin.ts";
-import { InFlight } from "../in-flight.ts";
-import type { Limits } from "../limits.ts";
-import { type Body, readBody } from "./body.ts";
-import type { Admitted } from "./mount.ts";
-import { plainRefusal, type RefusalBody } from "./refusal.ts";
+import { type Authenticator, credentialInHeaders, type OriginRules, originFault } from "../auth.ts";
+import { InFlight, type Limits } from "../limits.ts";
+import { Pieces } from "../pieces.ts";
+import type { Admitted } from "./serve.ts";
 
 /** The header that carries the token of a handshake over HTTP. */
 export const SESSION_HEADER = "ahp-session-token";
@@ -149,3 +147,83 @@ function send(response: ServerResponse, { status, body, type, headers }: Reply):
 function isJson(contentType: string | undefined): boolean {
   return /^application\/([^;\s]+\+)?json\s*(;|$)/i.test(contentType ?? "");
 }
+
+/** A body that was read, or why it was not: it is too large, or too much arrives at once. */
+export type Body = { readonly bytes: Buffer } | { readonly fault: "too_large" | "busy" };
+
+/** How long the rest of a body that is too large is read and thrown away, so that its sender gets to see the answer. */
+const PATIENCE_MS = 2_000;
+
+/** Reads a request's body up to a bound, and as far as `hasRoom` says; beyond it nothing is kept. Rejects when the peer vanishes. */
+export function readBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  clock: Clock,
+  hasRoom: (bytes: number) => boolean = () => true,
+): Promise<Body> {
+  return new Promise((resolve, reject) => {
+    const pieces = new Pieces();
+    let fault: "too_large" | "busy" | undefined;
+    let callOff: (() => void) | undefined;
+    const discard = (why: "too_large" | "busy") => {
+      pieces.clear();
+      fault ??= why;
+      const refused = { fault };
+      callOff ??= clock.after(PATIENCE_MS, () => resolve(refused));
+    };
+    if (Number(request.headers["content-length"] ?? 0) > maxBytes) discard("too_large");
+    request.on("data", (piece: Buffer) => {
+      if (fault) return;
+      if (pieces.length + piece.length > maxBytes) discard("too_large");
+      else if (!hasRoom(piece.length)) discard("busy");
+      else pieces.add(piece);
+    });
+    request.on("end", () => {
+      callOff?.();
+      resolve(fault ? { fault } : { bytes: pieces.take() });
+    });
+    // Of what comes after the end nobody hears any more.
+    request.on("error", (error) => {
+      callOff?.();
+      reject(error);
+    });
+    request.on("close", () => {
+      if (request.readableEnded) return;
+      callOff?.();
+      reject(new Error("the request was cut off"));
+    });
+  });
+}
+
+/**
+ * Says a last thing over a socket that no HTTP exchange owns any more, and hangs up. A peer that keeps its side open
+ * cannot keep the connection, and one that has gone already harms nobody.
+ */
+export function hangUp(
+  socket: Duplex,
+  status: number,
+  { type, body }: RefusalText = plainRefusal(status, ""),
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  socket.on("error", () => socket.destroy());
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "connection: close",
+    `content-type: ${type}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+/** What a refusal says, and in which media type. */
+export interface RefusalText {
+  readonly type: string;
+  readonly body: string;
+}
+
+/** Puts a refusal into words for the wire. */
+export type RefusalBody = (status: number, detail: string) => RefusalText;
+
+/** The reason as it is, in plain text. */
+export const plainRefusal: RefusalBody = (_, detail) => ({ type: "text/plain; charset=utf-8", body: detail });

@@ -52,7 +52,7 @@ const Webhook = z.strictObject({
   url: z.url(),
   /** Signs the requests. `@path` reads it from a file, relative to the home. */
   secret: z.string().min(1),
-  tenant: z.string().optional(),
+  tenant: z.string().min(1).optional(),
   /** Whether requests contain what is asked, without secrets. */
   details: z.boolean().optional(),
 });

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { SYSTEM } from "@reins/ledger";
 import { type Store, StoreError, type StoreErrorCode, type StoreLoss } from "@reins/store";
 import { Harness, type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
-import { readConfiguration } from "../configuration/configuration.ts";
+import { type Configuration, readConfiguration } from "../configuration/configuration.ts";
 import { homeRedactor } from "../configuration/home-redactor.ts";
 import { namedPolicyFiles, type PolicyFileFlags } from "../configuration/policy-files.ts";
 import { version } from "../installation.ts";
@@ -10,6 +10,7 @@ import { damageError } from "../ledger/ledger-error.ts";
 import { WritableLedger } from "../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
 import { type Log, redactLog } from "../log.ts";
+import { isLoopback } from "../serving/address.ts";
 import { homeTables } from "./home-store.ts";
 
 /** After these errors a store accepts nothing until it is opened again. */
@@ -48,6 +49,11 @@ export class OpenHarness {
     try {
       const { policyFiles, redactor, webhooks } = await readHome(options);
       redactLog(log, redactor);
+      for (const { name } of readableWebhooks(webhooks))
+        log.warn(
+          { webhook: name },
+          `the webhook "${name}" has details: true and an http: address on another machine: what is asked can be read on the way; use https:`,
+        );
       const written = await writeFirstFiles(home, policyFiles);
       for (const path of written) log.info({ path }, `wrote ${path}; read and adapt it`);
       const writable = await opening;
@@ -121,6 +127,14 @@ async function readHome({ home, flags = {} }: OpenHarnessOptions) {
     redactor: await homeRedactor({ home, environment, file }),
     webhooks: file.webhooks,
   };
+}
+
+/** Webhooks whose requests say what is asked, and are not encrypted on their way to another machine. */
+export function readableWebhooks(webhooks: Configuration["webhooks"]): Configuration["webhooks"] {
+  return webhooks.filter(({ url, details }) => {
+    const { protocol, hostname } = new URL(url);
+    return details === true && protocol === "http:" && !isLoopback(hostname);
+  });
 }
 
 function serverDraft(event: "server_start" | "server_stop" | "loss", details: object = {}) {

@@ -56,6 +56,8 @@ export interface ApprovalsOptions {
   readonly webhooks?: readonly Webhook[];
   /** Sends to a webhook. */
   readonly post?: Post;
+  /** How many deliveries may wait for one webhook; the oldest beyond are given up. */
+  readonly maxDeliveries?: number;
   /** How many approvals of one session may be open at once. */
   readonly maxOpen?: number;
   /** Takes secrets out of what is recorded; by default those that are known by their form. */
@@ -123,7 +125,8 @@ export class Approvals {
     this.#feed = new Feed(store, atRest, onError);
     this.#steps = new Steps({ ...parts, webhooks, feed: this.#feed });
     this.#expiry = new Expiry(clock, () => this.expire(), onError);
-    this.#deliveries = new Deliveries({ store, clock, webhooks, post: options.post, onError });
+    const { post, maxDeliveries: maxWaiting } = options;
+    this.#deliveries = new Deliveries({ store, clock, webhooks, post, maxWaiting, onError });
     this.#feed.subscribe(() => this.#deliveries.wake());
     this.#resuming = this.#resume().catch(onError);
   }

@@ -119,8 +119,12 @@ export type ApprovalChanges = {
   delivered(args: { id: number }): undefined;
   /** A delivery that did not arrive is tried again later, or never. */
   failed(args: { id: number; attempts: number; error: string; due_at: string | undefined }): undefined;
-  /** Gives up what waits for webhooks that are there no more. */
-  abandon(args: { webhooks: readonly string[] }): undefined;
+  /** Gives up the oldest deliveries to a webhook beyond a number; gives how many. */
+  trimDeliveries(args: { webhook: string; most: number }): number;
+  /** Gives up what waits for webhooks that are no longer configured, or no longer for that tenant. */
+  abandon(args: {
+    webhooks: readonly { readonly name: string; readonly tenant?: string | undefined }[];
+  }): undefined;
   /** Forgets some of what ended before an instant; gives how many. Their entries stay in the ledger. */
   prune(args: { before: string; limit: number }): number;
   /** Puts what is sealed with the newest key in the place of the same, sealed with another. */
@@ -144,7 +148,7 @@ export type ApprovalQueries = {
   grant(args: { id: string; tenant: string }): StoredGrant | undefined;
   grantFor(args: { binding: string }): StoredGrant | undefined;
   grants(range: GrantRange): StoredGrant[];
-  nextDelivery(args: { webhook: string }): Delivery | undefined;
+  nextDelivery(args: { webhook: string; latest: string }): Delivery | undefined;
   deliveries(range: DeliveryRange): Delivery[];
   /** What was sealed with some keys, by id. */
   sealedWithKeys(args: { keys: readonly string[]; after: string; limit: number }): SealedRow[];

@@ -25,11 +25,15 @@ export function changeWriter(database: Database): (change: NewChange) => void {
     "INSERT INTO approval_changes (approval, tenant, state, answers, entry, at) VALUES (?, ?, ?, ?, ?, ?)",
   );
   const deliver = database.prepare(
-    "INSERT INTO approval_deliveries (webhook, change, tenant, state, due_at) VALUES (?, ?, ?, 'waiting', ?)",
+    // Not due before what waits of the same approval: a receiver gets the steps of one in their order.
+    `INSERT INTO approval_deliveries (webhook, change, tenant, state, due_at)
+     VALUES (@webhook, @change, @tenant, 'waiting', max(@at, coalesce(
+       (SELECT max(d.due_at) FROM approval_changes c JOIN approval_deliveries d ON d.change = c.seq
+        WHERE c.approval = @id AND d.webhook = @webhook AND d.state = 'waiting'), @at)))`,
   );
   return ({ approval: { id, tenant }, state, answers, entry, notice: { at, webhooks } }) => {
     const { lastInsertRowid } = insert.run(id, tenant, state, answers, entry, at);
-    for (const webhook of webhooks) deliver.run(webhook, lastInsertRowid, tenant, at);
+    for (const webhook of webhooks) deliver.run({ webhook, change: lastInsertRowid, tenant, at, id });
   };
 }
 

@@ -20,22 +20,42 @@ const SELECT = `SELECT d.id AS delivery, d.webhook, d.state AS delivery_state, d
 /** The changes of deliveries. */
 export function deliveryChanges(
   database: Database,
-): Pick<ApprovalChanges, "delivered" | "failed" | "abandon"> {
+): Pick<ApprovalChanges, "delivered" | "failed" | "trimDeliveries" | "abandon"> {
   const remove = database.prepare("DELETE FROM approval_deliveries WHERE id = ?");
   const postpone = database.prepare(
     "UPDATE approval_deliveries SET attempts = ?, error = ?, due_at = ? WHERE id = ?",
+  );
+  // What follows of the same approval waits as long, or it would overtake.
+  const postponeLater = database.prepare(
+    `UPDATE approval_deliveries SET due_at = max(due_at, @due_at) FROM (
+       SELECT later.id AS later_id FROM approval_deliveries d JOIN approval_changes c ON c.seq = d.change
+         JOIN approval_changes next ON next.approval = c.approval AND next.seq > c.seq
+         JOIN approval_deliveries later ON later.change = next.seq AND later.webhook = d.webhook
+       WHERE d.id = @id)
+     WHERE id = later_id AND state = 'waiting'`,
+  );
+  const trim = database.prepare(
+    `UPDATE approval_deliveries SET state = 'dead', error = 'too many deliveries wait for this webhook'
+     WHERE webhook = @webhook AND state = 'waiting' AND id <= (
+       SELECT id FROM approval_deliveries WHERE webhook = @webhook AND state = 'waiting'
+       ORDER BY id DESC LIMIT 1 OFFSET @most)`,
   );
   const bury = database.prepare(
     "UPDATE approval_deliveries SET attempts = ?, error = ?, state = 'dead' WHERE id = ?",
   );
   const abandon = database.prepare(
     `UPDATE approval_deliveries SET state = 'dead', error = 'this webhook is no longer there'
-     WHERE state = 'waiting' AND webhook NOT IN (SELECT value FROM json_each(?))`,
+     WHERE state = 'waiting' AND NOT EXISTS (SELECT 1 FROM json_each(?) w WHERE w.value ->> 'name' = webhook
+       AND coalesce(w.value ->> 'tenant', approval_deliveries.tenant) = approval_deliveries.tenant)`,
   );
   return {
     delivered: ({ id }) => void remove.run(id),
-    failed: ({ id, attempts, error, due_at }) =>
-      void (due_at === undefined ? bury.run(attempts, error, id) : postpone.run(attempts, error, due_at, id)),
+    failed: ({ id, attempts, error, due_at }) => {
+      if (due_at === undefined) return void bury.run(attempts, error, id);
+      postpone.run(attempts, error, due_at, id);
+      postponeLater.run({ id, due_at });
+    },
+    trimDeliveries: (given) => trim.run(given).changes,
     abandon: ({ webhooks }) => void abandon.run(JSON.stringify(webhooks)),
   };
 }
@@ -45,12 +65,15 @@ export function deliveryQueries(database: Database): Pick<ApprovalQueries, "next
   const next = database.prepare(
     `${SELECT} WHERE d.webhook = ? AND d.state = 'waiting' ORDER BY d.due_at, d.id LIMIT 1`,
   );
+  const afterLatest = database.prepare(
+    `${SELECT} WHERE d.webhook = ? AND d.state = 'waiting' AND d.due_at > ? ORDER BY d.due_at, d.id LIMIT 1`,
+  );
   const list = database.prepare(
     `${SELECT} WHERE (? IS NULL OR d.tenant = ?) AND (? IS NULL OR d.webhook = ?) AND (? IS NULL OR d.state = ?)
      AND d.id > ? ORDER BY d.id LIMIT ?`,
   );
   return {
-    nextDelivery: ({ webhook }) => deliveryIn(next.get(webhook)),
+    nextDelivery: ({ webhook, latest }) => deliveryIn(afterLatest.get(webhook, latest) ?? next.get(webhook)),
     deliveries: ({ tenant = null, webhook = null, state = null, after = 0, limit }) =>
       list
         .all(tenant, tenant, webhook, webhook, state, state, after, pageSize(limit))

@@ -6,16 +6,20 @@ import { Lane } from "./lane.ts";
 import { type Post, postOverHttp } from "./post.ts";
 import { expectUsable, type Webhook } from "./webhook.ts";
 
-/** What deliveries stand on. */
+/** What deliveries need. */
 export interface DeliveriesOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly webhooks: readonly Webhook[];
   readonly post: Post | undefined;
+  /** How many may wait for one webhook. */
+  readonly maxWaiting: number | undefined;
   readonly onError: (error: unknown) => void;
 }
 
-/** Sends what waits in the outbox, each webhook on its own, so that a slow one holds up nobody else. */
+const MAX_WAITING = 10_000;
+
+/** Sends what waits in the outbox, each webhook on its own, so that a slow one delays no other. */
 export class Deliveries {
   readonly #options: DeliveriesOptions;
   readonly #lanes: readonly Lane[];
@@ -24,12 +28,13 @@ export class Deliveries {
     expectUsable(options.webhooks);
     this.#options = options;
     const post = options.post ?? postOverHttp;
-    this.#lanes = options.webhooks.map((webhook) => new Lane({ ...options, post, webhook }));
+    const { maxWaiting = MAX_WAITING } = options;
+    this.#lanes = options.webhooks.map((webhook) => new Lane({ ...options, post, maxWaiting, webhook }));
   }
 
-  /** Takes up what an earlier process left. What it left for webhooks that are there no more is given up. */
+  /** Resumes what an earlier process left. What it left for webhooks that are gone, or are another tenant's, is given up. */
   async start(): Promise<void> {
-    const webhooks = this.#options.webhooks.map(({ name }) => name);
+    const webhooks = this.#options.webhooks.map(({ name, tenant }) => ({ name, tenant }));
     const left = await this.#options.store.query(approvalTables, "deliveries", {
       state: "waiting",
       limit: 1,

@@ -1,37 +1,57 @@
-import { type Clock, errorMessage } from "@reins/kit";
+import { type Clock, errorMessage, exponentialBackoff } from "@reins/kit";
+import { restoredJson } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
 import { withheld } from "../shown.ts";
 import { approvalTables } from "../tables.ts";
 import type { Delivery } from "./delivery.ts";
-import type { Post } from "./post.ts";
+import { type Post, retryAfterMs } from "./post.ts";
 import { SIGNATURE_HEADER, sign } from "./signature.ts";
 import type { Webhook } from "./webhook.ts";
 
-/** What a lane stands on. */
+/** What a lane needs. */
 interface LaneOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly webhook: Webhook;
   readonly post: Post;
+  /** How many deliveries may wait; the oldest beyond are given up. */
+  readonly maxWaiting: number;
   readonly onError: (error: unknown) => void;
 }
 
-/** Tried this often over about an hour, then given up. */
+/** Why an attempt failed, and how long the receiver wants to be left alone, where it says so. */
+interface Failure {
+  readonly error: string;
+  readonly retryAfter?: number | undefined;
+}
+
+/** A delivery is tried this often, over half an hour at least, and then given up. */
 const MAX_ATTEMPTS = 12;
 const FIRST_PAUSE_MS = 1_000;
+/** A delivery is never due later than this; a clock that was set back makes it seem so. */
+const LONGEST_PAUSE_MS = FIRST_PAUSE_MS * 2 ** (MAX_ATTEMPTS - 2);
 const ATTEMPT_MS = 10_000;
 const LONGEST_WAIT_MS = 60_000;
 const MAX_ERROR = 500;
+const TRIM_EVERY = 100;
 
-/** The way to one webhook: one message at a time, what failed again later. */
+/**
+ * Sends to one webhook, one message at a time. A message that failed is retried later, after others; a failure also
+ * pauses the lane, so that a receiver that is down gets one attempt per pause however many messages wait.
+ */
 export class Lane {
   readonly #options: LaneOptions;
   #closed = false;
-  /** Calls off the attempt that is under way. */
+  /** Aborts the attempt in progress. */
   #stop: AbortController | undefined;
   #running: Promise<void> | undefined;
   #again = false;
   #cancelWait: (() => void) | undefined;
+  /** Ends the pause after a failure; a timer and no time, which a clock that is set would move. */
+  #cancelPause: (() => void) | undefined;
+  /** Failures since the last message that arrived. */
+  #failures = 0;
+  #attempts = 0;
 
   constructor(options: LaneOptions) {
     this.#options = options;
@@ -39,29 +59,31 @@ export class Lane {
 
   /** There may be something to send. */
   wake(): void {
-    if (this.#closed) return;
+    if (this.#closed || this.#cancelPause) return;
     this.#again = true;
     this.#cancelWait?.();
     this.#running ??= this.#run();
   }
 
-  /** Calls off what is under way; it waits in the outbox for the next start. */
+  /** Aborts the attempt in progress; its message waits in the outbox for the next start. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#stop?.abort();
     this.#cancelWait?.();
+    this.#cancelPause?.();
     await this.#running;
   }
 
   async #run(): Promise<void> {
     const { store, webhook, clock, onError } = this.#options;
     try {
-      while (this.#again && !this.#closed) {
+      while (this.#again && !this.#closed && !this.#cancelPause) {
         this.#again = false;
-        const next = await store.query(approvalTables, "nextDelivery", { webhook: webhook.name });
+        const latest = new Date(clock.now().getTime() + LONGEST_PAUSE_MS).toISOString();
+        const next = await store.query(approvalTables, "nextDelivery", { webhook: webhook.name, latest });
         if (!next || this.#closed) continue;
         const wait = Date.parse(next.due_at) - clock.now().getTime();
-        if (wait > 0) this.#wakeAfter(wait);
+        if (wait > 0 && wait <= LONGEST_PAUSE_MS) this.#wakeAfter(wait);
         else await this.#deliver(next);
       }
     } catch (error) {
@@ -82,28 +104,60 @@ export class Lane {
 
   async #deliver(delivery: Delivery): Promise<void> {
     const { id } = delivery;
-    const error = await this.#attempt(delivery);
-    if (this.#closed && error !== undefined) return;
+    const failure = await this.#attempt(delivery);
+    if (this.#closed && failure) return;
+    if (failure) this.#pause(failure);
+    else this.#failures = 0;
     const attempts = delivery.attempts + 1;
-    const outcome =
-      error === undefined
-        ? change(approvalTables, "delivered", { id })
-        : change(approvalTables, "failed", { id, attempts, error, due_at: this.#dueAfter(attempts) });
+    const due_at = this.#dueAfter(attempts);
+    const outcome = failure
+      ? change(approvalTables, "failed", { id, attempts, error: failure.error, due_at })
+      : change(approvalTables, "delivered", { id });
     await this.#options.store.commit([outcome], { durable: false });
     this.#again = true;
+    if (failure && due_at === undefined) this.#reportGivenUp(delivery, failure);
+    this.#attempts += 1;
+    if (failure || this.#attempts % TRIM_EVERY === 0) await this.#trim();
+  }
+
+  /** Bounds the outbox. */
+  async #trim(): Promise<void> {
+    const { store, webhook, maxWaiting, onError } = this.#options;
+    const trim = change(approvalTables, "trimDeliveries", { webhook: webhook.name, most: maxWaiting });
+    const [trimmed] = await store.commit([trim], { durable: false });
+    if (trimmed === 0) return;
+    const why = `more than ${maxWaiting} wait`;
+    onError(new Error(`${trimmed} deliveries to the webhook "${webhook.name}" were given up: ${why}`));
+  }
+
+  #pause({ retryAfter = 0 }: Failure): void {
+    this.#failures += 1;
+    const backoff = exponentialBackoff({ firstMs: FIRST_PAUSE_MS, mostMs: LONGEST_WAIT_MS }, this.#failures);
+    this.#cancelPause = this.#options.clock.after(Math.max(backoff, retryAfter), () => {
+      this.#cancelPause = undefined;
+      this.wake();
+    });
+  }
+
+  #reportGivenUp({ id, change: { approval } }: Delivery, { error }: Failure): void {
+    const { webhook, onError } = this.#options;
+    const what = `the delivery ${id} to the webhook "${webhook.name}", of the approval ${approval.id}`;
+    onError(new Error(`${what}, was given up after ${MAX_ATTEMPTS} attempts: ${error}`));
   }
 
   /** Why an attempt failed; nothing when it did not. */
-  async #attempt({ id, change: told }: Delivery): Promise<string | undefined> {
+  async #attempt({ id, change: made }: Delivery): Promise<Failure | undefined> {
     const { clock, webhook, post } = this.#options;
-    const { seq, at, entry, approval } = told;
-    const sent = webhook.details ? told : { seq, at, entry, approval: withheld(approval) };
+    const { seq, at, entry, approval } = made;
+    const sent = webhook.details
+      ? Object(restoredJson(made))
+      : { seq, at, entry, approval: withheld(approval) };
     const body = JSON.stringify({ type: "approval", delivery: id, ...sent });
     const stop = new AbortController();
     this.#stop = stop;
     const inTime = clock.after(ATTEMPT_MS, () => stop.abort(new Error(`no answer in ${ATTEMPT_MS} ms`)));
     try {
-      const status = await post(webhook.url, {
+      const { status, retryAfter } = await post(webhook.url, {
         headers: {
           "Content-Type": "application/json",
           "Reins-Delivery": String(id),
@@ -112,9 +166,10 @@ export class Lane {
         body,
         signal: stop.signal,
       });
-      return status >= 200 && status < 300 ? undefined : `the answer was ${status}`;
+      if (status >= 200 && status < 300) return undefined;
+      return { error: `the answer was ${status}`, retryAfter: retryAfterMs(retryAfter, clock.now()) };
     } catch (error) {
-      return reasonOf(error);
+      return { error: reasonOf(error) };
     } finally {
       inTime();
       this.#stop = undefined;
@@ -131,5 +186,6 @@ export class Lane {
 /** The innermost message, which says most: "fetch failed" has a cause. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && error.cause instanceof Error) return reasonOf(error.cause);
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   return errorMessage(error).slice(0, MAX_ERROR);
 }
